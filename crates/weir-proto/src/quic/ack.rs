@@ -125,8 +125,8 @@ impl ReceivedPackets {
         let next = self
             .largest_eliciting
             .map_or(self.floor, |largest| largest + 1);
-        if number < next {
-            return true;
+        if number <= next {
+            return number < next;
         }
         self.numbers
             .containing(number)

@@ -294,7 +294,8 @@ impl SentPackets {
                 break;
             }
             let low = range.smallest.max(self.base) - self.base;
-            for at in (low..=range.largest - self.base).rev() {
+            let end = range.largest - self.base + 1;
+            for at in (low..end).rev() {
                 let Some(packet) = self.packets.get_mut(at as usize) else {
                     continue;
                 };
@@ -384,6 +385,7 @@ impl SentPackets {
             }
             number += 1;
         }
+        self.settle();
         period.is_persistent
     }
 
@@ -396,14 +398,19 @@ impl SentPackets {
         }
     }
 
-    /// Forgets the packets at the front that are in flight no more.
+    /// Forgets the packets at the front of which [`has_gap`](Self::has_gap) or
+    /// [`detect_lost`](Self::detect_lost) found that they are in flight no more.
     #[inline]
     pub fn trim(&mut self) {
-        self.settle();
-        self.base += self.settled as u64;
-        for _ in 0..std::mem::take(&mut self.settled) {
+        let settled = std::mem::take(&mut self.settled);
+        self.base += settled as u64;
+        for _ in 0..settled {
             self.packets.pop_front();
-            self.snapshots.pop_front();
+        }
+        if !self.snapshots.is_empty() {
+            for _ in 0..settled {
+                self.snapshots.pop_front();
+            }
         }
         if self.packets.is_empty() {
             self.base += std::mem::take(&mut self.skipped);
@@ -420,21 +427,13 @@ impl SentPackets {
             .map_or(RetransmitFrames::None, |packet| packet.retransmit.clone())
     }
 
-    /// Discards all packets (RFC 9002 §6.4); returns the octets that were in flight.
-    pub fn discard(&mut self) -> u64 {
+    /// The octets in flight.
+    pub fn octets_in_flight(&self) -> u64 {
         let open = self
             .packets
             .iter()
             .filter(|packet| packet.state == PacketState::InFlight);
-        let octets = open.map(|packet| u64::from(packet.size)).sum();
-        self.base = self.next_number();
-        self.skipped = 0;
-        self.settled = 0;
-        self.packets.clear();
-        self.snapshots.clear();
-        self.loss_time = None;
-        self.eliciting_in_flight = 0;
-        octets
+        open.map(|packet| u64::from(packet.size)).sum()
     }
 }
 

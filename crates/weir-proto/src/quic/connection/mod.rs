@@ -49,6 +49,26 @@ struct PacketSpace {
     received: ReceivedPackets,
 }
 
+/// The packet-number spaces of a connection.
+#[derive(Debug)]
+struct Spaces {
+    /// The Initial space, until it is discarded (RFC 9002 §6.4).
+    initial: Option<Box<PacketSpace>>,
+    data: PacketSpace,
+}
+
+impl Spaces {
+    /// This space. The Initial space is not asked for once it is discarded: its packets are neither
+    /// accepted nor sent then.
+    #[inline]
+    fn of(&mut self, id: SpaceId) -> &mut PacketSpace {
+        match (id, &mut self.initial) {
+            (SpaceId::Initial, Some(initial)) => initial,
+            _ => &mut self.data,
+        }
+    }
+}
+
 /// Octets received and sent before the client's address is validated (RFC 9000 §8.1).
 #[derive(Clone, Copy, Debug, Default)]
 struct AmplificationBudget {
@@ -77,10 +97,7 @@ pub struct Connection {
     datagram_size: u32,
     role: Role,
     state: State,
-    initial: PacketSpace,
-    data: PacketSpace,
-    /// The Initial space has not been discarded.
-    has_initial: bool,
+    spaces: Spaces,
     /// The handshake message must be sent.
     crypto_due: bool,
     /// Address validation (RFC 9000 §8.1); `None` once the peer's address is validated.
@@ -106,6 +123,9 @@ pub struct Connection {
     window_changed: bool,
     pto_count: u32,
     probes_due: u8,
+    /// Nothing more leaves until there is input: the last packet was the acknowledgement of an end
+    /// that rests.
+    quiet: bool,
     /// The last ECN-CE count of the peer; `None` once ECN validation failed (RFC 9000 §13.4.2).
     peer_ce: Option<u64>,
     /// The packet that was last declared lost.
@@ -156,9 +176,10 @@ impl Connection {
             datagram_size: config.datagram_size(),
             role,
             state: State::Idle,
-            initial: space(true),
-            data: space(false),
-            has_initial,
+            spaces: Spaces {
+                initial: has_initial.then(|| Box::new(space(true))),
+                data: space(false),
+            },
             crypto_due: false,
             amplification: (role == Role::Server && has_initial).then(AmplificationBudget::default),
             streams: Streams::new(role, config.flow_control),
@@ -175,6 +196,7 @@ impl Connection {
             window_changed: false,
             pto_count: 0,
             probes_due: 0,
+            quiet: false,
             peer_ce: Some(0),
             last_lost: None,
             spurious_candidates: Vec::new(),
@@ -191,13 +213,6 @@ impl Connection {
             acked: Vec::new(),
             lost: Vec::new(),
             config,
-        }
-    }
-
-    fn space(&mut self, id: SpaceId) -> &mut PacketSpace {
-        match id {
-            SpaceId::Initial => &mut self.initial,
-            SpaceId::Data => &mut self.data,
         }
     }
 
@@ -307,12 +322,14 @@ impl Endpoint for Connection {
             return;
         }
         if let Body::Quic(quic) = &packet.body {
+            self.quiet = false;
             let size = packet.size.saturating_sub(Self::LOWER_OCTETS);
             self.receive(now, quic, size, packet.ip.ecn);
         }
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        self.quiet = false;
         match self.state {
             State::Closing(until) if until <= now => self.enter(now, State::Closed),
             State::Handshaking | State::Established => {
@@ -329,7 +346,9 @@ impl Endpoint for Connection {
 
     #[inline]
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        if let Some(plan) = self.next_packet(now) {
+        if !self.quiet
+            && let Some(plan) = self.next_packet(now)
+        {
             return Some(self.build(now, plan));
         }
         self.report_state(now);
@@ -341,9 +360,10 @@ impl Endpoint for Connection {
         match self.state {
             State::Closing(until) => Some(until),
             State::Handshaking | State::Established => {
+                let initial = self.spaces.initial.as_deref();
                 let deadlines = [
-                    self.initial.received.deadline(),
-                    self.data.received.deadline(),
+                    initial.and_then(|space| space.received.deadline()),
+                    self.spaces.data.received.deadline(),
                     self.loss_timer(),
                     self.idle_deadline(),
                     self.paced_until,
@@ -363,6 +383,7 @@ impl Endpoint for Connection {
             return;
         }
         self.idle_since = now;
+        self.quiet = false;
         match self.config.handshake {
             Handshake::Established => self.establish(now),
             Handshake::OneRtt => {
@@ -373,6 +394,7 @@ impl Endpoint for Connection {
     }
 
     fn close(&mut self, now: Instant) {
+        self.quiet = false;
         match self.state {
             State::Established => {
                 self.closing = true;
@@ -398,6 +420,7 @@ impl Endpoint for Connection {
             _ => return Err(WriteError::Closed),
         }
         let len = data.len();
+        self.quiet = false;
         self.streams
             .write(self.streams.first_local_id(), u64::from(len));
         self.events
@@ -412,6 +435,7 @@ impl Endpoint for Connection {
             self.readable_told = false;
             return None;
         }
+        self.quiet = false;
         Some(Payload::of_len(octets as u32))
     }
 

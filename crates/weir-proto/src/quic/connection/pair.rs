@@ -2,7 +2,7 @@
 //! fixture of the connection's tests. The path has no rate limit.
 
 use super::transmit::DataPlan;
-use super::{Connection, State};
+use super::{Connection, Spaces, State};
 use crate::endpoint::{Endpoint, EndpointEvent};
 use crate::event::{Event, EventMask, Limit};
 use crate::packet::{Body, Ecn, Packet, Payload};
@@ -165,7 +165,9 @@ impl Pair {
             quic.encode(&header, &mut octets);
             assert_eq!(octets.len() as u32, packet.size - 28);
             let end = self.end(to);
-            let expected = [&end.initial, &end.data].map(|space| space.received.expected());
+            let initial = end.spaces.initial.as_deref();
+            let expected = [initial, Some(&end.spaces.data)]
+                .map(|space| space.map_or(0, |space| space.received.expected()));
             let read = wire::Packet::decode(&octets, &header, |space| match space {
                 wire::SpaceId::Initial => expected[0],
                 wire::SpaceId::Data => expected[1],
@@ -224,9 +226,17 @@ impl Pair {
     }
 }
 
+impl Spaces {
+    /// Octets in flight, counted anew.
+    pub fn octets_in_flight(&self) -> u64 {
+        let spaces = self.initial.as_deref().into_iter().chain([&self.data]);
+        spaces.map(|space| space.sent.octets_in_flight()).sum()
+    }
+}
+
 /// An end that rests plans what one plans that may have more to send, and stays as it is.
 fn check_rest(end: &mut Connection, now: Instant) {
-    let ack_due = end.data.received.ack_is_due(now);
+    let ack_due = end.spaces.data.received.ack_is_due(now);
     if end.state == State::Established && end.rests(ack_due) {
         let plan = ack_due.then_some(DataPlan::ACK);
         end.paced_until = None;

@@ -31,7 +31,8 @@ impl Connection {
             self.fail(now, error);
             return;
         }
-        self.space(space)
+        self.spaces
+            .of(space)
             .received
             .on_packet(now, number, eliciting, ecn);
         if !self.readable_told && self.streams.is_readable() {
@@ -44,12 +45,13 @@ impl Connection {
     /// False for packets that are discarded: duplicates, and those of a space without keys.
     fn accepts(&mut self, packet: &Packet) -> bool {
         let has_keys = match packet.space {
-            SpaceId::Initial => self.has_initial,
+            SpaceId::Initial => self.spaces.initial.is_some(),
             SpaceId::Data => self.state == State::Established,
         };
         has_keys
             && !self
-                .space(packet.space)
+                .spaces
+                .of(packet.space)
                 .received
                 .is_duplicate(packet.number)
     }
@@ -77,11 +79,11 @@ impl Connection {
 
     fn process(&mut self, now: Instant, packet: &Packet) -> Result<(), TransportError> {
         let space = packet.space;
-        if space == SpaceId::Data && self.has_initial {
+        if space == SpaceId::Data && self.spaces.initial.is_some() {
             // RFC 9000 §8.1 and RFC 9002 §6.4: a protected packet validates the address, and
             // Initial packets are no longer used.
             self.amplification = None;
-            self.discard_initial(now);
+            self.discard_initial();
         }
         for frame in &packet.frames {
             if space == SpaceId::Initial && !is_allowed_in_initial(frame) {

@@ -1,12 +1,13 @@
 //! Processes acknowledgements and the loss timer (RFC 9002 §5, §6 and appendix A).
 
-use super::{Connection, PacketSpace, State};
+use super::{Connection, PacketSpace, Spaces, State};
 use crate::cc::{Acked, CongestionEvent, EndAcks, Lost};
 use crate::event::{Event, EventMask};
 use crate::quic::ack::reported_delay;
 use crate::quic::error::TransportError;
 use crate::quic::loss::{
     LostPacket, NewlyAcked, PERSISTENT_THRESHOLD, PROBE_TIMEOUT, RetransmitFrame, RetransmitFrames,
+    SentPackets,
 };
 use crate::quic::wire::{Ack, PacketNumber, SpaceId};
 use crate::time::{Duration, Instant, earliest};
@@ -25,10 +26,7 @@ impl Connection {
         ack: &Ack,
     ) -> Result<(), TransportError> {
         self.acked.clear();
-        let sent = match space {
-            SpaceId::Initial => &mut self.initial.sent,
-            SpaceId::Data => &mut self.data.sent,
-        };
+        let sent = &mut self.spaces.of(space).sent;
         let newly_acked = sent.acknowledge(ack, &mut self.acked)?;
         self.detect_spurious_losses(now, ack);
         if self.acked.is_empty() {
@@ -47,7 +45,7 @@ impl Connection {
             self.process_acked(now, space);
             self.detect_losses(now, space);
         }
-        self.space(space).sent.trim();
+        self.spaces.of(space).sent.trim();
         self.end_acks(now, rtt_sample, ecn_ce);
         self.pto_count = 0;
         self.probes_due = 0;
@@ -158,10 +156,7 @@ impl Connection {
     fn process_acked(&mut self, now: Instant, space: SpaceId) {
         for at in 0..self.acked.len() {
             let number = self.acked[at];
-            let PacketSpace { sent, received } = match space {
-                SpaceId::Initial => &mut self.initial,
-                SpaceId::Data => &mut self.data,
-            };
+            let PacketSpace { sent, received } = self.spaces.of(space);
             let Some((packet, snapshot)) = sent.get(number) else {
                 continue;
             };
@@ -191,7 +186,7 @@ impl Connection {
     /// Detects lost packets and reacts (RFC 9002 appendices A.10 and B.8).
     #[inline]
     fn detect_losses(&mut self, now: Instant, space: SpaceId) {
-        if self.space(space).sent.has_gap() {
+        if self.spaces.of(space).sent.has_gap() {
             self.look_for_losses(now, space);
         }
     }
@@ -201,10 +196,11 @@ impl Connection {
         lost.clear();
         let rtt = self.rtt;
         let persistent_after = self.probe_timeout() * PERSISTENT_THRESHOLD;
-        let persistent = self
-            .space(space)
-            .sent
-            .detect_lost(now, &rtt, persistent_after, &mut lost);
+        let persistent =
+            self.spaces
+                .of(space)
+                .sent
+                .detect_lost(now, &rtt, persistent_after, &mut lost);
         let Some(last) = lost.last() else {
             self.lost = lost;
             return;
@@ -300,16 +296,20 @@ impl Connection {
 
     /// The loss detection timer (RFC 9002 appendix A.8): the time threshold if a packet waits for
     /// it, otherwise the probe timeout.
+    #[inline]
     pub(super) fn loss_timer(&self) -> Option<Instant> {
-        let losses = [self.initial.sent.loss_time(), self.data.sent.loss_time()];
-        if let Some(at) = losses.into_iter().flatten().min() {
-            return Some(at);
+        let Spaces { initial, data } = &self.spaces;
+        let initial = initial.as_deref().map(|space| &space.sent);
+        let data = &data.sent;
+        let losses = [initial.and_then(SentPackets::loss_time), data.loss_time()];
+        let loss_time = earliest(&losses);
+        if loss_time.is_some() {
+            return loss_time;
         }
         // RFC 9002 §6.2.2.1: a client without an answer keeps probing, so that the server may send
         // more.
-        let initial = self.initial.sent.is_waiting() || self.state == State::Handshaking;
-        let data = self.data.sent.is_waiting();
-        if !initial && !data {
+        let initial = initial.filter(|sent| self.initial_waits(sent));
+        if initial.is_none() && !data.is_waiting() {
             return None;
         }
         // RFC 9002 §6.2.2.1: a server at its anti-amplification limit sets no timer.
@@ -319,18 +319,24 @@ impl Connection {
         }
         let backoff = 1_u64 << self.pto_count.min(MAX_BACKOFF);
         let base = self.rtt.timeout(&PROBE_TIMEOUT, 0);
-        let initial = initial.then(|| self.initial.sent.last_eliciting_at() + base * backoff);
-        let data = data.then(|| {
-            self.data.sent.last_eliciting_at() + (base + self.config.ack.max_delay) * backoff
-        });
+        let initial = initial.map(|sent| sent.last_eliciting_at() + base * backoff);
+        let data = data
+            .is_waiting()
+            .then(|| data.last_eliciting_at() + (base + self.config.ack.max_delay) * backoff);
         earliest(&[initial, data])
+    }
+
+    fn initial_waits(&self, sent: &SentPackets) -> bool {
+        sent.is_waiting() || self.state == State::Handshaking
     }
 
     /// The loss timer has expired (RFC 9002 appendix A.9).
     pub(super) fn on_loss_timer(&mut self, now: Instant) {
         let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        let initial_lost = due(self.initial.sent.loss_time());
-        let data_lost = due(self.data.sent.loss_time());
+        let initial = self.spaces.initial.as_deref().map(|space| &space.sent);
+        let initial_lost = due(initial.and_then(SentPackets::loss_time));
+        let initial_waits = initial.is_some_and(|sent| self.initial_waits(sent));
+        let data_lost = due(self.spaces.data.sent.loss_time());
         if initial_lost {
             self.detect_losses(now, SpaceId::Initial);
         }
@@ -338,8 +344,10 @@ impl Connection {
             self.detect_losses(now, SpaceId::Data);
         }
         if initial_lost || data_lost {
-            self.initial.sent.trim();
-            self.data.sent.trim();
+            self.spaces.data.sent.trim();
+            if let Some(initial) = &mut self.spaces.initial {
+                initial.sent.trim();
+            }
             return;
         }
         let backoff = self.pto_count;
@@ -347,23 +355,21 @@ impl Connection {
         self.events
             .push(now, EventMask::TIMEOUT, || Event::Timeout { backoff });
         self.statistics.timeouts += 1;
-        if self.initial.sent.is_waiting() || self.state == State::Handshaking {
+        if initial_waits {
             self.crypto_due = true;
         }
-        if self.data.sent.is_waiting() {
+        if self.spaces.data.sent.is_waiting() {
             self.probes_due = self.config.rules.pto_probes.clamp(1, 2);
         }
     }
 
     /// Discards the Initial space (RFC 9002 §6.4).
-    pub(super) fn discard_initial(&mut self, now: Instant) {
-        if !self.has_initial {
+    pub(super) fn discard_initial(&mut self) {
+        let Some(initial) = self.spaces.initial.take() else {
             return;
-        }
-        self.has_initial = false;
+        };
         self.crypto_due = false;
-        let octets = self.initial.sent.discard();
-        self.initial.received.take_ack(now);
+        let octets = initial.sent.octets_in_flight();
         self.bytes_in_flight = self.bytes_in_flight.saturating_sub(octets);
         self.pto_count = 0;
         self.window_changed = true;

@@ -154,8 +154,11 @@ fn everything_written_arrives_whatever_is_lost() {
             pair.endpoint_events.contains(&(Side::Client, finished)),
             "seed {seed}"
         );
-        let open = pair.client.data.sent.discard() + pair.client.initial.sent.discard();
-        assert_eq!(pair.client.bytes_in_flight, open, "seed {seed}");
+        assert_eq!(
+            pair.client.bytes_in_flight,
+            pair.client.spaces.octets_in_flight(),
+            "seed {seed}"
+        );
     }
 }
 
@@ -303,12 +306,15 @@ fn bundled_acknowledgements_cover_packets_that_need_none() {
             drop(side, packet)
         });
         pair.run_for(millis(400));
-        let received = &mut pair.server.data.received;
+        let received = &mut pair.server.spaces.data.received;
         let ranges = received.take_ack(pair.now).unwrap().ranges().count();
         // One range for each loss so far, up to the 32 that are kept, because packets with
         // acknowledgements alone are not acknowledged.
         assert_eq!(ranges, 32);
-        assert_eq!(pair.client.data.received.has_unacked_others(), !bundle);
+        assert_eq!(
+            pair.client.spaces.data.received.has_unacked_others(),
+            !bundle
+        );
     }
 }
 
@@ -613,8 +619,7 @@ proptest! {
                 sent += 1;
                 prop_assert!(sent < 100);
             }
-            let open = end.initial.sent.clone().discard() + end.data.sent.clone().discard();
-            prop_assert_eq!(end.bytes_in_flight, open);
+            prop_assert_eq!(end.bytes_in_flight, end.spaces.octets_in_flight());
             while end.poll_timeout().is_some_and(|at| at <= now) {
                 end.handle_timeout(now);
                 prop_assert!(end.poll_timeout().is_none_or(|at| at > now)

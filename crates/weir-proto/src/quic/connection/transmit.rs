@@ -10,7 +10,7 @@ use crate::event::{Bound, Event, EventMask, PacketContent};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Transit};
 use crate::quic::loss::{RetransmitFrame, SentPacket};
 use crate::quic::streams::Role;
-use crate::quic::wire::{self, Frame, PacketNumber, SpaceId};
+use crate::quic::wire::{self, Ack, Frame, PacketNumber, SpaceId};
 use crate::time::Instant;
 use smallvec::SmallVec;
 
@@ -129,7 +129,7 @@ impl Connection {
     }
 
     /// What the next packet that leaves now carries.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_packet(&mut self, now: Instant) -> Option<Plan> {
         match self.state {
             State::Closing(_) => {
@@ -142,8 +142,8 @@ impl Connection {
         if self.amplification.is_some() && self.is_amplification_limited() {
             return None;
         }
-        if self.has_initial {
-            let ack_due = self.initial.received.ack_is_due(now);
+        if let Some(initial) = &self.spaces.initial {
+            let ack_due = initial.received.ack_is_due(now);
             if self.crypto_due || ack_due {
                 return Some(Plan::Initial { ack_due });
             }
@@ -156,6 +156,11 @@ impl Connection {
 
     /// The packet that was planned.
     pub(super) fn build(&mut self, now: Instant, plan: Plan) -> Packet {
+        if let Plan::Data(DataPlan::ACK) = plan
+            && let Some(ack) = self.spaces.data.received.take_ack(now)
+        {
+            return self.build_ack(now, ack);
+        }
         let builder = match plan {
             Plan::Close => self.build_close(now),
             Plan::Initial { ack_due } => self.build_initial(now, ack_due),
@@ -181,11 +186,8 @@ impl Connection {
     }
 
     #[inline]
-    fn builder(&self, now: Instant, space: SpaceId) -> PacketBuilder {
-        let sent = match space {
-            SpaceId::Initial => &self.initial.sent,
-            SpaceId::Data => &self.data.sent,
-        };
+    fn builder(&mut self, now: Instant, space: SpaceId) -> PacketBuilder {
+        let sent = &self.spaces.of(space).sent;
         let header = self.config.header;
         let number_len = header.number_len(sent.next_number(), sent.largest_acked());
         let overhead = header.overhead(space, number_len);
@@ -206,7 +208,7 @@ impl Connection {
     fn build_close(&mut self, now: Instant) -> PacketBuilder {
         let close_frame = self.close_frame;
         // RFC 9000 §10.2.3: an Initial packet carries CONNECTION_CLOSE of type 0x1c only.
-        let space = if self.has_initial {
+        let space = if self.spaces.initial.is_some() {
             SpaceId::Initial
         } else {
             SpaceId::Data
@@ -248,7 +250,7 @@ impl Connection {
     }
 
     fn push_ack(&mut self, now: Instant, builder: &mut PacketBuilder) {
-        if let Some(ack) = self.space(builder.space).received.take_ack(now) {
+        if let Some(ack) = self.spaces.of(builder.space).received.take_ack(now) {
             builder.sent.acked_below = ack.largest + 1;
             builder.push(Frame::Ack(ack));
         }
@@ -279,23 +281,26 @@ impl Connection {
         at <= now
     }
 
+    #[inline(always)]
     fn plan_data(&mut self, now: Instant) -> Option<DataPlan> {
-        let ack_due = self.data.received.ack_is_due(now);
+        let ack_due = self.spaces.data.received.ack_is_due(now);
         self.paced_until = None;
         if self.rests(ack_due) {
+            self.quiet = ack_due;
             return ack_due.then_some(DataPlan::ACK);
         }
         self.plan_more(now, ack_due)
     }
 
     /// The plan of an end that may have more to send than an acknowledgement.
+    #[inline(never)]
     pub(super) fn plan_more(&mut self, now: Instant, ack_due: bool) -> Option<DataPlan> {
         // A probe does not wait for the pacer, as it does not wait for the window.
         let may_send = self.may_send() && (self.probes_due > 0 || self.pacer_releases(now));
         let mut has_stream_data = may_send && self.streams.has_stream_data();
         if may_send && !has_stream_data && self.probes_due > 0 {
             // RFC 9002 §6.2.4: without new data a probe repeats data in flight.
-            let retransmit = self.data.sent.oldest_retransmit();
+            let retransmit = self.spaces.data.sent.oldest_retransmit();
             self.retransmit(&retransmit);
             has_stream_data = self.streams.has_stream_data();
         }
@@ -318,7 +323,7 @@ impl Connection {
 
     /// True if there is nothing to send besides an acknowledgement, whatever window and pacer
     /// allow, and that is known: most calls at a receiver of data.
-    #[inline]
+    #[inline(always)]
     pub(super) fn rests(&self, ack_due: bool) -> bool {
         self.app_limited
             && self.probes_due == 0
@@ -331,7 +336,7 @@ impl Connection {
     /// A packet of the Data space. An acknowledgement rides along.
     fn build_data(&mut self, now: Instant, plan: DataPlan) -> PacketBuilder {
         let mut builder = self.builder(now, SpaceId::Data);
-        let received = &self.data.received;
+        let received = &self.spaces.data.received;
         if plan.ack_due
             || received.has_unacked_eliciting()
             || (self.config.bundle_acks && received.has_unacked_others())
@@ -355,7 +360,7 @@ impl Connection {
     /// none is expected.
     fn flow_control_is_due(&self, packet_leaves: bool) -> bool {
         let due = self.streams.max_frame_needed() || self.streams.blocked_frame_needed();
-        let waits = self.data.received.has_unacked_eliciting()
+        let waits = self.spaces.data.received.has_unacked_eliciting()
             && !self.config.flow_control.announce_at_once;
         due && (packet_leaves || !waits)
     }
@@ -393,6 +398,27 @@ impl Connection {
         }
     }
 
+    /// A packet of the Data space with nothing but an acknowledgement, which is never too short for
+    /// header protection and not in flight: half of all packets of a download.
+    fn build_ack(&mut self, now: Instant, ack: Ack) -> Packet {
+        let sent = &mut self.spaces.data.sent;
+        let number = sent.next_number();
+        let number_len = self.config.header.number_len(number, sent.largest_acked());
+        sent.skip();
+        let frame = Frame::Ack(ack);
+        let size = self.config.header.overhead(SpaceId::Data, number_len) + frame.len(true);
+        self.count_sent(now, number, size, PacketContent::Acknowledgement);
+        let mut frames = SmallVec::new();
+        frames.push(frame);
+        let packet = wire::Packet {
+            number,
+            number_len,
+            space: SpaceId::Data,
+            frames,
+        };
+        self.wrap(packet, size)
+    }
+
     /// Completes the packet with its number and size, and records it as sent.
     #[inline]
     fn finish(&mut self, now: Instant, mut builder: PacketBuilder) -> Packet {
@@ -407,7 +433,7 @@ impl Connection {
         let size = builder.overhead + frames_len;
         let ack_eliciting = builder.sent.ack_eliciting || !builder.sent.retransmit.is_empty();
         let space = builder.space;
-        let number = self.space(space).sent.next_number();
+        let number = self.spaces.of(space).sent.next_number();
         // RFC 9002 §2: packets that are ack-eliciting or contain PADDING are in flight.
         let padded = || {
             let closes = matches!(builder.frames.first(), Some(Frame::ConnectionClose { .. }));
@@ -418,7 +444,7 @@ impl Connection {
             builder.sent.ack_eliciting = ack_eliciting;
             self.count_in_flight(now, space, builder.sent);
         } else {
-            self.space(space).sent.skip();
+            self.spaces.of(space).sent.skip();
         }
         self.count_sent(now, number, size, builder.content);
         let packet = wire::Packet {
@@ -438,7 +464,7 @@ impl Connection {
         let snapshot = self
             .wants_delivery_rate
             .then(|| self.sampler.on_sent(now, bytes, self.bytes_in_flight));
-        self.space(space).sent.push(sent, snapshot);
+        self.spaces.of(space).sent.push(sent, snapshot);
         if space == SpaceId::Data {
             self.recovery_probe = false;
             self.probes_due = self.probes_due.saturating_sub(1);

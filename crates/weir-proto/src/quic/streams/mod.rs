@@ -167,6 +167,7 @@ impl Streams {
     }
 
     /// Reads octets in order from the first stream that has some.
+    #[inline]
     pub fn read(&mut self, limit: u64) -> u64 {
         let receivers = self
             .all
@@ -183,6 +184,7 @@ impl Streams {
     }
 
     /// True if a stream has data to read.
+    #[inline]
     pub fn is_readable(&self) -> bool {
         let mut receivers = self.all.iter().filter_map(|stream| stream.receive.as_ref());
         receivers.any(|receive| receive.readable() > 0)

@@ -82,6 +82,7 @@ impl ReceiveStream {
     }
 
     /// The application reads at most `limit` octets; returns how many.
+    #[inline]
     pub fn read(&mut self, limit: u64) -> u64 {
         let octets = self.readable().min(limit);
         self.read += octets;
