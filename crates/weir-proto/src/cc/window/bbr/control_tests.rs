@@ -146,3 +146,15 @@ fn a_bound_that_takes_nothing_away_does_not_bind() {
     bbr.bound_cwnd(5000, Limit::ProbeRtt);
     assert_eq!(bbr.limit, Limit::SlowStart);
 }
+
+#[test]
+fn the_window_follows_the_bandwidth_that_losses_leave() {
+    // draft-bbr §5.6.4.2, BDPMultiple: BBR.bw, not BBR.max_bw; 2 · 500,000 · 0.1 s.
+    let mut bbr = on_path();
+    bbr.full.reached = true;
+    bbr.state = State::Cruise;
+    bbr.cwnd = 300_000;
+    bbr.model.bw = 5e5;
+    bbr.set_cwnd(&acked(1000));
+    assert_eq!(bbr.cwnd, 100_000);
+}

@@ -96,6 +96,36 @@ fn only_the_first_packet_in_flight_after_a_limit_by_the_application_is_a_restart
 }
 
 #[test]
+fn a_restart_begins_the_interval_of_aggregation_anew() {
+    // draft-bbr §5.4.1: BBR.extra_acked_interval_start = Now().
+    let mut bbr = on_path();
+    bbr.on_sent(&Sent {
+        now: at(500),
+        bytes: MDS,
+        bytes_in_flight: MDS,
+        app_limited: true,
+        ..Sent::default()
+    });
+    assert_eq!(bbr.model.extra_acked_interval_start, at(500));
+}
+
+#[test]
+fn what_was_in_flight_before_an_acknowledgement_is_kept_beside_what_is_behind_it() {
+    // draft-bbr §5.3.3.6 compares with what the window had let out.
+    let mut bbr = on_path();
+    bbr.on_sent(&Sent {
+        bytes: MDS,
+        bytes_in_flight: 50_000,
+        ..Sent::default()
+    });
+    bbr.on_end_acks(&EndAcks {
+        bytes_in_flight: 48_000,
+        ..EndAcks::default()
+    });
+    assert_eq!((bbr.prior_in_flight, bbr.bytes_in_flight), (50_000, 48_000));
+}
+
+#[test]
 fn a_recovery_is_for_the_packets_that_left_before_it_began() {
     // RFC 9002 §7.3.2: the next begins, and the present one ends, with one that left after it.
     let lost = |now, sent_at| Lost {
@@ -183,6 +213,30 @@ fn spurious_losses_restore_the_state_that_they_have_ended() {
         assert_eq!(bbr.full.bw, 0.0, "ResetFullBW");
         assert_eq!(bbr.undo.state, UndoState::None);
     }
+}
+
+#[test]
+fn spurious_losses_give_back_the_window_and_the_bounds_of_before() {
+    // draft-bbr §5.5.11.2: each is at least what was saved, and no loss is left of the round.
+    let mut bbr = on_path();
+    bbr.state = State::Cruise;
+    (bbr.cwnd, bbr.prior_cwnd) = (30_000, 50_000);
+    bbr.model.is_loss_in_round = true;
+    bbr.model.bw_shortterm = 5e5;
+    bbr.model.inflight_shortterm = 30_000;
+    bbr.model.inflight_longterm = 90_000;
+    bbr.undo = Undo {
+        state: UndoState::None,
+        bw_shortterm: 8e5,
+        inflight_shortterm: 60_000,
+        inflight_longterm: 80_000,
+    };
+    bbr.on_spurious_congestion_event(at(100));
+    assert_eq!(bbr.cwnd, 50_000);
+    assert!(!bbr.model.is_loss_in_round);
+    assert_eq!(bbr.model.bw_shortterm, 8e5);
+    assert_eq!(bbr.model.inflight_shortterm, 60_000);
+    assert_eq!(bbr.model.inflight_longterm, 90_000);
 }
 
 #[test]

@@ -16,6 +16,9 @@
 //! - the state to restore is saved when a recovery begins, as §5.5.11 has it in words, and not
 //!   again with the first loss of each round, as NoteLoss() has it: a probe that losses end resets
 //!   the round, so that the second loss would overwrite what the first has saved;
+//! - a precautionary probe ends when what was in flight before an acknowledgement left no room for
+//!   a packet below `inflight_longterm` (§5.3.3.6): the window holds at most that much, so behind
+//!   an acknowledgement there is always less;
 //! - the pacing rate is set anew with the first sample of the round-trip time (§5.6.2);
 //! - a sample without a rate does not count as a round without growth (§5.3.1.2).
 //!
@@ -106,6 +109,8 @@ pub struct Bbr {
     /// When the loss recovery in progress began.
     recovery_start: Option<Instant>,
     bytes_in_flight: u64,
+    /// Octets in flight before the acknowledgement, less what was lost with it.
+    prior_in_flight: u64,
     /// The window was full in this round, and in the last.
     cwnd_limited: [bool; 2],
 }
@@ -136,6 +141,7 @@ impl Bbr {
             has_seen_rtt: false,
             recovery_start: None,
             bytes_in_flight: 0,
+            prior_in_flight: 0,
             cwnd_limited: [false; 2],
         };
         bbr.init_pacing_rate(crate::cc::Rtt::default());
@@ -252,6 +258,7 @@ impl WindowController for Bbr {
     }
 
     fn on_end_acks(&mut self, acks: &EndAcks) {
+        self.prior_in_flight = self.bytes_in_flight;
         self.bytes_in_flight = acks.bytes_in_flight;
         self.init_pacing_rate(acks.rtt);
         self.update_model_and_state(acks);

@@ -143,7 +143,7 @@ impl Bbr {
     /// IsTimeToGoDown (draft-bbr §5.3.3.9).
     fn is_time_to_go_down(&mut self, acks: &EndAcks) -> bool {
         let longterm = self.model.inflight_longterm;
-        if self.cycle.prev_too_high && self.bytes_in_flight >= longterm {
+        if self.cycle.prev_too_high && self.prior_in_flight + self.mds > longterm {
             self.cycle.prev_precautionary = true;
             return true;
         }

@@ -39,6 +39,27 @@ fn the_wait_for_a_probe_is_two_to_three_seconds_and_a_round_of_chance() {
 }
 
 #[test]
+fn slowing_down_begins_without_the_losses_of_the_probe() {
+    // draft-bbr §5.3.3.9, StartProbeBW_DOWN: ResetCongestionSignals.
+    let mut bbr = cycling(State::Up);
+    bbr.model.is_loss_in_round = true;
+    bbr.model.inflight_latest = 5000;
+    bbr.start_down(at(700));
+    assert!(!bbr.model.is_loss_in_round);
+    assert_eq!(bbr.model.inflight_latest, 0);
+}
+
+#[test]
+fn headroom_is_a_packet_at_least() {
+    // draft-bbr §5.3.3.9, InflightWithHeadroom: max(C.SMSS, 15 %), down to four packets of 1000.
+    for (longterm, left) in [(20_000, 17_000), (6000, 5000), (4500, 4000)] {
+        let mut bbr = cycling(State::Cruise);
+        bbr.model.inflight_longterm = longterm;
+        assert_eq!(bbr.inflight_with_headroom(), left, "{longterm}");
+    }
+}
+
+#[test]
 fn a_refill_begins_without_what_the_last_probe_has_counted() {
     // draft-bbr §5.3.3.9, StartProbeBW_REFILL.
     let mut bbr = cycling(State::Cruise);
@@ -103,7 +124,8 @@ struct Probe {
 
 #[test]
 fn a_probe_ends_where_the_last_was_too_high_or_when_the_pipe_is_full() {
-    // draft-bbr §5.3.3.9, IsTimeToGoDown, with inflight_longterm = 100,000.
+    // draft-bbr §5.3.3.9, IsTimeToGoDown, with inflight_longterm = 100,000: it is reached where no
+    // packet of 1000 octets has room below it.
     let probe = |prev_too_high, in_flight, cwnd_limited, cwnd, full| Probe {
         prev_too_high,
         in_flight,
@@ -112,9 +134,9 @@ fn a_probe_ends_where_the_last_was_too_high_or_when_the_pipe_is_full() {
         full,
     };
     for (probe, ends, precautionary, full) in [
-        (probe(true, 100_000, false, 0, false), true, true, false),
+        (probe(true, 99_001, false, 0, false), true, true, false),
         (probe(true, 100_001, false, 0, false), true, true, false),
-        (probe(true, 99_999, false, 0, false), false, false, false),
+        (probe(true, 99_000, false, 0, false), false, false, false),
         (probe(false, 100_000, false, 0, false), false, false, false),
         // The bound, not the path, limits the rate: the estimator begins anew.
         (probe(false, 0, true, 100_000, true), false, false, false),
@@ -125,7 +147,7 @@ fn a_probe_ends_where_the_last_was_too_high_or_when_the_pipe_is_full() {
         let mut bbr = cycling(State::Up);
         bbr.model.inflight_longterm = 100_000;
         bbr.cycle.prev_too_high = probe.prev_too_high;
-        bbr.bytes_in_flight = probe.in_flight;
+        bbr.prior_in_flight = probe.in_flight;
         bbr.cwnd_limited = [probe.cwnd_limited, false];
         bbr.cwnd = probe.cwnd;
         bbr.full.now = probe.full;

@@ -99,6 +99,31 @@ mod tests {
     }
 
     #[test]
+    fn a_round_begins_with_the_visit_and_another_when_little_is_in_flight() {
+        // draft-bbr §5.3.4.3: CheckProbeRTT sets ACKS_PROBE_STOPPING; StartRound in it and in
+        // HandleProbeRTT, so that a packet that left before does not end the round.
+        let mut bbr = on_path();
+        bbr.full.reached = true;
+        bbr.state = State::Cruise;
+        bbr.model.probe_rtt_expired = true;
+        for (delivered, in_flight) in [(5000, 100_000), (7000, 50_000)] {
+            bbr.model.delivered = delivered;
+            bbr.bytes_in_flight = in_flight;
+            bbr.check_probe_rtt(&EndAcks::default());
+            assert_eq!(bbr.state, State::ProbeRtt);
+            assert_eq!(bbr.cycle.ack_phase, AckPhase::ProbeStopping);
+            for (prior_delivered, ends) in [(delivered - 1, false), (delivered, true)] {
+                let mut rounds = bbr.model.rounds;
+                let sample = RateSample {
+                    prior_delivered,
+                    ..RateSample::default()
+                };
+                assert_eq!(rounds.on_sample(&sample), ends, "{prior_delivered}");
+            }
+        }
+    }
+
+    #[test]
     fn a_visit_is_over_after_its_time_also_where_an_idle_sender_restarts() {
         // draft-bbr §5.3.4.3, CheckProbeRTTDone: Now() > probe_rtt_done_stamp; §5.4.1.
         for (now, state) in [(1000, State::ProbeRtt), (1001, State::Cruise)] {
