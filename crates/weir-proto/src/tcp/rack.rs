@@ -115,6 +115,12 @@ impl Rack {
         (rtt.min * u64::from(self.reo_wnd_mult) / 4).min(rtt.smoothed)
     }
 
+    /// When RACK.segment was sent, and the offset after its last octet; `None` before the first
+    /// delivery.
+    pub(super) fn newest(&self) -> Option<(Instant, u64)> {
+        self.delivered.then_some((self.xmit_ts, self.end_seq))
+    }
+
     /// What step 5 compares segments with; `None` before the first delivery.
     pub(super) fn deadline(&self, rtt: Rtt, situation: Situation) -> Option<Deadline> {
         self.delivered.then(|| Deadline {

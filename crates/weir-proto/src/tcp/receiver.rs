@@ -120,7 +120,11 @@ impl Receiver {
             start = start.min(first.0);
             end = end.max(self.out_of_order[until - 1].1);
         }
-        self.out_of_order.splice(from..until, [(start, end)]);
+        if until - from == 1 {
+            self.out_of_order[from] = (start, end);
+        } else {
+            self.out_of_order.splice(from..until, [(start, end)]);
+        }
     }
 
     /// An acknowledgement leaves.

@@ -339,7 +339,11 @@ impl Scoreboard {
         if at < end {
             gaps.push((at, end));
         }
-        ranges.splice(from..until, [merged]);
+        if until - from == 1 {
+            ranges[from] = merged;
+        } else {
+            ranges.splice(from..until, [merged]);
+        }
         (merged, gaps)
     }
 
@@ -383,6 +387,14 @@ impl Scoreboard {
             }
         }
         self.lost_below = below;
+    }
+
+    /// True if a transmission is known from before this time and offset: only such a segment may be
+    /// lost by time.
+    #[inline]
+    pub(super) fn has_transmission_before(&self, newest: (Instant, u64)) -> bool {
+        let first = self.transmissions.front();
+        first.is_some_and(|first| *first < newest)
     }
 
     /// Marks every segment as lost that was sent before RACK.segment and is older than the deadline
@@ -429,6 +441,7 @@ impl Scoreboard {
 
     /// The index of the segment that this transmission left in the network, if it is still the
     /// segment's last.
+    #[inline]
     fn outstanding(&self, sent_at: Instant, start: u64) -> Option<usize> {
         if start < self.high_ack {
             return None;

@@ -114,10 +114,11 @@ impl Connection {
     }
 
     pub(super) fn handle_established(&mut self, now: Instant, packet: &TcpPacket, ecn: Ecn) {
+        let start = unwrap(self.peer_sequence, packet.seq, self.receiver.next());
         if packet.has(flag::ACK) {
-            self.handle_ack(now, packet);
+            self.handle_ack(now, packet, start);
         }
-        let Some(start) = unwrap(self.peer_sequence, packet.seq, self.receiver.next()) else {
+        let Some(start) = start else {
             return self.receiver.ack_now();
         };
         let len = u64::from(packet.payload.len());
@@ -168,7 +169,9 @@ impl Connection {
         }
     }
 
-    pub(super) fn handle_ack(&mut self, now: Instant, packet: &TcpPacket) {
+    /// An acknowledgement arrived, in a segment that starts at this offset.
+    #[inline(always)]
+    fn handle_ack(&mut self, now: Instant, packet: &TcpPacket, start: Option<u64>) {
         let initial = self.config.initial_sequence;
         let Some(ack) = unwrap(initial, packet.ack, self.scoreboard.high_ack()) else {
             return;
@@ -190,8 +193,7 @@ impl Connection {
         } else {
             AckKind::Other
         };
-        let sequence = unwrap(self.peer_sequence, packet.seq, self.receiver.next());
-        self.update_peer_window(sequence, ack, window);
+        self.update_peer_window(start, ack, window);
         if ack > high_data && !self.fin.acknowledged {
             self.fin.acknowledged = true;
             self.timer.on_ack(now, false);
@@ -204,7 +206,14 @@ impl Connection {
             self.sampler.on_end_acks(rtt.min);
             return;
         }
+        self.handle_news(now, packet, ack, kind);
+    }
+
+    /// An acknowledgement arrived that may say something about the segments in flight.
+    #[inline(never)]
+    fn handle_news(&mut self, now: Instant, packet: &TcpPacket, ack: u64, kind: AckKind) {
         let in_flight = self.scoreboard.pipe();
+        let high_data = self.scoreboard.high_data();
         let news = self.update_scoreboard(now, ack.min(high_data), packet);
         self.notify_writable();
         self.take_sample(now, &news);

@@ -93,8 +93,13 @@ impl Connection {
         } = self;
         let note = |(segment, snapshot): Known<'_>| lost.push((*segment, snapshot.copied()));
         if config.rules.loss_detection == LossDetection::Rack {
-            let deadline = self.rack.deadline(timer.rtt(), situation);
+            let rack = &self.rack;
+            let has_older = rack
+                .newest()
+                .is_some_and(|newest| scoreboard.has_transmission_before(newest));
+            let deadline = has_older.then(|| rack.deadline(timer.rtt(), situation));
             let rest = deadline
+                .flatten()
                 .and_then(|deadline| scoreboard.detect_losses_by_time(now, &deadline, note));
             timer.set_reordering(now, rest);
         } else if !matches!(self.recovery, Recovery::Timeout { .. }) {
