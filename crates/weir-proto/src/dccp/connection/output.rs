@@ -315,9 +315,17 @@ impl Connection {
             }
             SendTime::Blocked => return None,
         }
-        let alone = self.next_leaves_no_room();
-        if alone && (self.owes_ack(now) || self.acks_received >= ACKS_PER_ANSWER) {
-            return Some(self.make_ack(now));
+        let owes_ack = self.acks_received >= ACKS_PER_ANSWER || self.owes_ack(now);
+        // RFC 4340 §8.1.5: in PARTOPEN every packet acknowledges.
+        let mut acknowledges = owes_ack
+            || self.state == State::PartOpen
+            || self.negotiation.has_pending_confirm()
+            || self.negotiation.is_changing_urgently();
+        if acknowledges && self.next_leaves_no_room() {
+            if owes_ack {
+                return Some(self.make_ack(now));
+            }
+            acknowledges = false;
         }
         let payload = self.send_queue.pop_front()?;
         if self.blocked {
@@ -325,13 +333,6 @@ impl Connection {
             self.endpoint_events.push_back(EndpointEvent::Writable);
         }
         let seq = self.sequence.next();
-        // RFC 4340 §8.1.5: in PARTOPEN every packet acknowledges.
-        let acknowledges = !alone
-            && (self.state == State::PartOpen
-                || self.acks_received >= ACKS_PER_ANSWER
-                || self.negotiation.has_pending_confirm()
-                || self.negotiation.is_changing_urgently()
-                || self.owes_ack(now));
         let mut packet = if acknowledges {
             wire::Packet::data_ack(seq, self.sequence.gsr, payload)
         } else {

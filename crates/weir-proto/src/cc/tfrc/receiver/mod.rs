@@ -528,14 +528,10 @@ impl Receiver {
     }
 
     fn update_open_interval(&mut self, now: Instant) {
-        if let Some(event) = &self.event {
-            let short = self.is_short(event, now);
-            self.intervals.set_open_is_short(short);
-        }
-        if let Some(event) = self.event
-            && self.intervals.on_growth(self.open_length(&event))
-            && self.due == FeedbackReason::None
-        {
+        let Some(event) = &self.event else { return };
+        let (short, length) = (self.is_short(event, now), self.open_length(event));
+        self.intervals.set_open_is_short(short);
+        if self.intervals.on_growth(length) && self.due == FeedbackReason::None {
             self.due = FeedbackReason::LossEvent;
         }
     }
