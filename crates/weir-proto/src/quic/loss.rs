@@ -6,7 +6,7 @@
 //! their number.
 
 use super::error::TransportError;
-use super::wire::{Ack, Frame, PacketNumber, StreamFrame};
+use super::wire::{Ack, AckRange, Frame, PacketNumber, StreamFrame};
 use crate::cc::DeliverySnapshot;
 use crate::cc::rtt::{RttEstimator, TimeoutRules};
 use crate::event::LossTrigger;
@@ -284,36 +284,54 @@ impl SentPackets {
             ));
         }
         let mut newly_acked = NewlyAcked::default();
-        for range in ack.ranges() {
-            if range.smallest > range.largest || range.largest > ack.largest {
-                return Err(TransportError::frame_encoding(
-                    "the ranges of an ACK are not in order",
-                ));
-            }
-            if range.largest < self.base {
-                break;
-            }
-            let low = range.smallest.max(self.base) - self.base;
-            let end = range.largest - self.base + 1;
-            for at in (low..end).rev() {
-                let Some(packet) = self.packets.get_mut(at as usize) else {
-                    continue;
-                };
-                if packet.state != PacketState::InFlight {
-                    continue;
+        self.acknowledge_range(ack, ack.newest(), acked, &mut newly_acked)?;
+        if let Some(older) = &ack.older
+            && older.largest() >= self.base
+        {
+            for range in older.ranges() {
+                self.acknowledge_range(ack, range, acked, &mut newly_acked)?;
+                if range.largest < self.base {
+                    break;
                 }
-                packet.state = PacketState::Acked;
-                let number = self.base + at;
-                if number == ack.largest {
-                    newly_acked.largest_sent_at = Some(packet.sent_at);
-                }
-                newly_acked.ack_eliciting |= packet.ack_eliciting;
-                self.eliciting_in_flight -= u64::from(packet.ack_eliciting);
-                acked.push(number);
             }
         }
         self.largest_acked = self.largest_acked.max(Some(ack.largest));
         Ok(newly_acked)
+    }
+
+    /// Marks the packets of one range of the frame.
+    #[inline]
+    fn acknowledge_range(
+        &mut self,
+        ack: &Ack,
+        range: AckRange,
+        acked: &mut Vec<PacketNumber>,
+        newly_acked: &mut NewlyAcked,
+    ) -> Result<(), TransportError> {
+        if range.smallest > range.largest || range.largest > ack.largest {
+            return Err(TransportError::frame_encoding(
+                "the ranges of an ACK are not in order",
+            ));
+        }
+        let low = range.smallest.max(self.base) - self.base;
+        let end = (range.largest + 1).saturating_sub(self.base);
+        for at in (low..end).rev() {
+            let Some(packet) = self.packets.get_mut(at as usize) else {
+                continue;
+            };
+            if packet.state != PacketState::InFlight {
+                continue;
+            }
+            packet.state = PacketState::Acked;
+            let number = self.base + at;
+            if number == ack.largest {
+                newly_acked.largest_sent_at = Some(packet.sent_at);
+            }
+            newly_acked.ack_eliciting |= packet.ack_eliciting;
+            self.eliciting_in_flight -= u64::from(packet.ack_eliciting);
+            acked.push(number);
+        }
+        Ok(())
     }
 
     /// A packet that was not trimmed yet, and what had been delivered when it was sent, if that is

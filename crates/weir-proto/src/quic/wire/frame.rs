@@ -17,11 +17,20 @@ pub struct AckRange {
 /// them, because they change only with the gaps.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct OlderRanges {
-    ranges: Vec<AckRange>,
-    octets: u32,
+    /// Gap and ACK Range Length of each, as in the frame: a few octets.
+    fields: Vec<u8>,
+    count: u64,
+    /// The smallest number of the range above them.
+    above: u64,
+    /// The largest number in them.
+    largest: u64,
 }
 
 impl OlderRanges {
+    /// Octets of fields for which there is room at first: as many ranges as a receiver of bulk data
+    /// reports take no more.
+    const ROOM: usize = 96;
+
     /// These ranges, below a newest range that begins at `newest_smallest`.
     pub fn new(newest_smallest: u64, ranges: impl IntoIterator<Item = AckRange>) -> Self {
         let mut list = Self::default();
@@ -31,26 +40,45 @@ impl OlderRanges {
 
     /// Becomes these ranges, in the memory of the ones before.
     pub fn replace(&mut self, newest_smallest: u64, ranges: impl IntoIterator<Item = AckRange>) {
-        self.ranges.clear();
-        self.ranges.extend(ranges);
-        self.octets = 0;
+        self.fields.clear();
+        self.fields.reserve(Self::ROOM);
+        self.count = 0;
+        self.above = newest_smallest;
         let mut above = newest_smallest;
-        for range in &self.ranges {
-            self.octets += varint::len(gap(above, range));
-            self.octets += varint::len(range.largest - range.smallest);
+        for range in ranges {
+            if self.count == 0 {
+                self.largest = range.largest;
+            }
+            // The Gap field (RFC 9000 §19.3.1): the number of packets missing between two ranges,
+            // less one.
+            let gap = above.saturating_sub(range.largest).saturating_sub(2);
+            varint::put(&mut self.fields, gap);
+            varint::put(&mut self.fields, range.largest - range.smallest);
+            self.count += 1;
             above = range.smallest;
         }
     }
 
-    /// The ranges, newest first.
-    pub fn ranges(&self) -> &[AckRange] {
-        &self.ranges
+    /// The largest number in the ranges.
+    #[inline]
+    pub const fn largest(&self) -> u64 {
+        self.largest
     }
-}
 
-/// The Gap field (RFC 9000 §19.3.1): the number of packets missing between two ranges, less one.
-const fn gap(above: u64, range: &AckRange) -> u64 {
-    above.saturating_sub(range.largest).saturating_sub(2)
+    /// The ranges, newest first.
+    pub fn ranges(&self) -> impl Iterator<Item = AckRange> + '_ {
+        let mut fields = Reader::new(&self.fields);
+        let mut above = self.above;
+        std::iter::from_fn(move || {
+            let (gap, len) = (fields.varint().ok()?, fields.varint().ok()?);
+            let largest = above.checked_sub(gap + 2)?;
+            above = largest.checked_sub(len)?;
+            Some(AckRange {
+                smallest: above,
+                largest,
+            })
+        })
+    }
 }
 
 /// Counters of ECN codepoints received (RFC 9000 §19.3.2).
@@ -82,20 +110,22 @@ pub struct Ack {
 impl Ack {
     /// All ranges, newest first.
     pub fn ranges(&self) -> impl Iterator<Item = AckRange> + '_ {
-        let newest = AckRange {
+        let older = self.older.as_deref().map(OlderRanges::ranges);
+        std::iter::once(self.newest()).chain(older.into_iter().flatten())
+    }
+
+    /// The newest range.
+    #[inline]
+    pub const fn newest(&self) -> AckRange {
+        AckRange {
             smallest: self.smallest,
             largest: self.largest,
-        };
-        let older = self.older.as_deref().map_or(&[][..], OlderRanges::ranges);
-        std::iter::once(newest).chain(older.iter().copied())
+        }
     }
 
     fn len(&self) -> u32 {
-        let count = self
-            .older
-            .as_ref()
-            .map_or(0, |older| older.ranges.len() as u64);
-        let older = self.older.as_ref().map_or(0, |older| older.octets);
+        let count = self.older.as_ref().map_or(0, |older| older.count);
+        let older = self.older.as_ref().map_or(0, |older| older.fields.len());
         let ecn = self.ecn.as_ref().map_or(0, |ecn| {
             varint::len(ecn.ect0) + varint::len(ecn.ect1) + varint::len(ecn.ce)
         });
@@ -103,7 +133,7 @@ impl Ack {
             + varint::len(self.delay)
             + varint::len(count)
             + varint::len(self.largest.saturating_sub(self.smallest))
-            + older
+            + older as u32
             + ecn
     }
 
@@ -111,14 +141,11 @@ impl Ack {
         out.push(if self.ecn.is_some() { 0x03 } else { 0x02 });
         varint::put(out, self.largest);
         varint::put(out, self.delay);
-        let older = self.older.as_deref().map_or(&[][..], OlderRanges::ranges);
-        varint::put(out, older.len() as u64);
+        let count = self.older.as_ref().map_or(0, |older| older.count);
+        varint::put(out, count);
         varint::put(out, self.largest.saturating_sub(self.smallest));
-        let mut above = self.smallest;
-        for range in older {
-            varint::put(out, gap(above, range));
-            varint::put(out, range.largest - range.smallest);
-            above = range.smallest;
+        if let Some(older) = &self.older {
+            out.extend_from_slice(&older.fields);
         }
         if let Some(ecn) = &self.ecn {
             varint::put(out, ecn.ect0);
