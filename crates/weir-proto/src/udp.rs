@@ -17,6 +17,7 @@ use crate::ranges::RangeSet;
 use crate::time::Instant;
 use crate::{keywords, settings};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 keywords! {
     /// What damage the checksum finds.
@@ -94,9 +95,9 @@ impl Socket {
         }
     }
 
-    /// Notes that the datagram of this number has arrived; false for a copy.
-    fn is_new(&mut self, id: u64) -> bool {
-        let new = self.arrived.insert(id..id + 1) > 0;
+    /// Notes that the datagram with the numbers of this range, one, has arrived; false for a copy.
+    fn is_new(&mut self, id: Range<u64>) -> bool {
+        let new = self.arrived.insert(id) > 0;
         if self.arrived.len() > MAX_RUNS {
             // The oldest gap closes.
             let first = self.arrived.pop_first();
@@ -125,6 +126,10 @@ impl Socket {
 impl Endpoint for Socket {
     fn handle(&mut self, now: Instant, packet: Packet) {
         let (id, size) = (packet.id, packet.size.saturating_sub(IpHeader::V4_OCTETS));
+        // No sender comes to the last number; octets from a socket may have it.
+        let Some(next_id) = id.checked_add(1) else {
+            return;
+        };
         let Body::Other(payload) = packet.body.clone() else {
             return;
         };
@@ -132,11 +137,11 @@ impl Endpoint for Socket {
             return;
         };
         self.open();
-        let new = self.is_new(id);
+        let new = self.is_new(id..next_id);
         let statistics = &mut self.statistics;
         if id >= self.expected_id {
             statistics.packets_lost += id - self.expected_id;
-            self.expected_id = id + 1;
+            self.expected_id = next_id;
         } else if new {
             statistics.packets_lost = statistics.packets_lost.saturating_sub(1);
         }
@@ -300,6 +305,22 @@ mod tests {
         assert_eq!(statistics.payload_received, 1 + 3 + 4 + 5);
         let read = std::iter::from_fn(|| receiver.read(Instant::ZERO));
         assert_eq!(read.map(|p| p.len()).collect::<Vec<_>>(), [1, 3, 4, 5]);
+    }
+
+    #[test]
+    fn the_last_number_is_refused() {
+        let mut packet = datagrams(1).remove(0);
+        let mut receiver = socket(Checksum::Full);
+        packet.id = u64::MAX;
+        receiver.handle(Instant::ZERO, packet.clone());
+        assert_eq!(receiver.statistics().packets_received, 0);
+        packet.id = u64::MAX - 1;
+        receiver.handle(Instant::ZERO, packet);
+        let statistics = receiver.statistics();
+        assert_eq!(
+            (statistics.packets_received, statistics.packets_lost),
+            (1, u64::MAX - 1)
+        );
     }
 
     #[test]
