@@ -22,8 +22,8 @@ struct Arrival {
 pub(super) enum Accepted {
     /// For the first time; its extended sequence number.
     New(u64),
-    /// Once more; the same number.
-    Copy(u64),
+    /// Once more, with the same number.
+    Duplicate(u64),
 }
 
 /// The receiving half of a session.
@@ -79,9 +79,9 @@ impl Receiver {
             // RFC 8888 §3.1: the first arrival counts, with the mark of any copy.
             Some(known) if ecn == Ecn::Ce && known.ecn != Ecn::Ce => {
                 known.ecn = Ecn::Ce;
-                Accepted::Copy(sequence)
+                Accepted::Duplicate(sequence)
             }
-            Some(_) => return Some(Accepted::Copy(sequence)),
+            Some(_) => return Some(Accepted::Duplicate(sequence)),
             None => {
                 self.arrivals.insert(sequence, arrival);
                 Accepted::New(sequence)

@@ -106,7 +106,7 @@ impl Session {
         self.count_received(size);
         self.statistics.data_packets_received += 1;
         self.statistics.data_bytes_received += u64::from(size);
-        let (Accepted::New(number) | Accepted::Copy(number)) = accepted;
+        let (Accepted::New(number) | Accepted::Duplicate(number)) = accepted;
         if accepted == Accepted::New(number) {
             self.statistics.payload_received += u64::from(media.payload.len());
             self.received.push_back(media.payload.clone());
