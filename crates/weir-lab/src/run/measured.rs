@@ -10,7 +10,8 @@
 //!
 //! Does not model: the coefficient of variation of the goodput, anything of the links.
 
-use super::recorder::{FLOW_EVENTS, Recorder, SENDER_EVENTS, WriteTrace};
+use super::flow_tables::WriteTrace;
+use super::recorder::{FLOW_EVENTS, Recorder, SENDER_EVENTS};
 use super::summary::FlowStatistics;
 use super::{FlowSummary, RUN_FORMAT, RunOptions, RunOutput, RunSummary, Summary, TraceLevel};
 use crate::scenario::{self, Override, ScenarioError};

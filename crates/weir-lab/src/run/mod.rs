@@ -13,6 +13,7 @@ mod delivery_rate;
 mod endpoints;
 mod event_columns;
 mod expectations;
+mod flow_tables;
 mod frame_columns;
 mod groups;
 mod handshake;

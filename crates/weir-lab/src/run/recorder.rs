@@ -1,16 +1,16 @@
 //! Records the events of a run: in the tables of its trace and in the distributions of its summary.
 
 use super::bound_times::BoundTimes;
-use super::columns::{self, FlowEventRow, FlowRow, LinkRow, PacketRow};
-use super::delivery_rate::DeliveryRate;
+use super::columns::{self, FlowEventRow, LinkRow, PacketRow};
+use super::flow_tables::{FlowTables, WriteTrace};
 use super::packet_sampling::PacketSampling;
 use super::row_limit::ThinningState;
 use super::statistics::{Samples, TimeWeighted};
 use super::{FlowTrace, LinkTrace, RunOptions, TraceLevel};
-use crate::table::{ColumnSpec, SharedSink, Table, TableRecorder};
+use crate::table::{SharedSink, Table, TableRecorder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use weir_proto::event::{Event, EventMask, EventSource, Probe, WindowState};
+use weir_proto::event::{Event, EventMask, EventSource, Probe};
 use weir_proto::packet::FlowId;
 use weir_proto::time::{Duration, Instant};
 
@@ -43,46 +43,39 @@ enum Role {
     Link(usize),
 }
 
-/// Whether a flow has a table of its application's writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WriteTrace {
-    On,
-    Off,
-}
-
 /// What is recorded of a flow.
 struct FlowRecord {
     id: FlowId,
     name: Arc<str>,
-    /// Its tables are kept.
+    /// Rows are kept.
     full: bool,
-    writes_traced: WriteTrace,
     rtts: Samples,
     /// As the sender last reported it; zero before.
     smoothed_rtt_s: f64,
     rate: TimeWeighted,
     bounds: BoundTimes,
-    delivery_rate: DeliveryRate,
     /// When the sender's first event came.
     first: Option<Instant>,
     /// When [`STARTUP_BYTES`] had been delivered.
     started_up: Option<Instant>,
-    /// The last state of a rate controller.
-    last: Option<Event>,
-    /// The sender's row now.
-    now: FlowRow,
-    /// Times and sizes of writes before the first state of the controller.
-    early_writes: Vec<(Instant, u32)>,
-    states: TableRecorder<FlowRow>,
-    events: TableRecorder<FlowEventRow>,
-    writes: TableRecorder<FlowRow>,
+    /// Empty if rows of this flow are not kept but its trace is asked for; `None` without a trace,
+    /// whose flows may be many.
+    tables: Option<Box<FlowTables>>,
+}
+
+impl FlowRecord {
+    /// The tables in which rows of the flow are kept.
+    fn kept(&mut self) -> Option<&mut FlowTables> {
+        self.tables.as_deref_mut().filter(|_| self.full)
+    }
 }
 
 /// What is recorded of a direction of a link.
 struct LinkRecord {
     name: Arc<str>,
     now: LinkRow,
-    rows: TableRecorder<LinkRow>,
+    /// `None` if links are not traced.
+    rows: Option<TableRecorder<LinkRow>>,
 }
 
 /// The first interval of a thinned table is a round-trip time within these bounds, in seconds.
@@ -126,19 +119,6 @@ impl Recorder {
     }
 
     /// A table of a flow or link.
-    fn table<Row: Clone + Send>(
-        &self,
-        columns: impl IntoIterator<Item = &'static ColumnSpec<Row>>,
-        path: &str,
-    ) -> TableRecorder<Row> {
-        // What is not traced must not become a file.
-        let sink = self
-            .sink
-            .as_ref()
-            .filter(|_| self.trace == TraceLevel::Full);
-        TableRecorder::streaming(columns, sink, path)
-    }
-
     fn set_role(&mut self, source: EventSource, role: Role) {
         let index = source.0 as usize;
         if self.roles.len() <= index {
@@ -162,20 +142,14 @@ impl Recorder {
             id,
             name: name.into(),
             full,
-            writes_traced: writes,
             rtts: Samples::default(),
             smoothed_rtt_s: 0.0,
             rate: TimeWeighted::default(),
             bounds: BoundTimes::default(),
-            delivery_rate: DeliveryRate::default(),
             first: None,
             started_up: None,
-            last: None,
-            now: FlowRow::default(),
-            early_writes: Vec::new(),
-            states: self.table(columns::FLOW, &format!("flows/{name}")),
-            events: self.table(columns::EVENT, &format!("events/{name}")),
-            writes: self.table(columns::writes(), &format!("writes/{name}")),
+            tables: (self.trace == TraceLevel::Full)
+                .then(|| Box::new(FlowTables::new(name, writes, self.sink.as_ref()))),
         });
         self.set_role(ends[0], Role::Sender(index));
         self.set_role(ends[1], Role::Receiver(index));
@@ -201,7 +175,10 @@ impl Recorder {
         self.links.push(LinkRecord {
             name: name.into(),
             now: LinkRow::default(),
-            rows: self.table(columns::LINK, &format!("links/{name}")),
+            rows: self.traces_links().then(|| {
+                let path = format!("links/{name}");
+                TableRecorder::streaming(columns::LINK, self.sink.as_ref(), &path)
+            }),
         });
         match &self.packets {
             _ if self.traces_links() => EventMask::QUEUE.union(EventMask::DROP),
@@ -240,11 +217,10 @@ impl Recorder {
     /// many rows have been added again.
     #[cold]
     fn thin_if_needed(&mut self, at: Instant) {
-        let flows = self.flows.iter();
-        let flows: u64 = flows
-            .map(|flow| flow.states.rows() + flow.writes.rows())
-            .sum();
-        let links: u64 = self.links.iter().map(|link| link.rows.rows()).sum();
+        let tables = self.flows.iter().filter_map(|flow| flow.tables.as_ref());
+        let flows: u64 = tables.map(|tables| tables.rows()).sum();
+        let links = self.links.iter().filter_map(|link| link.rows.as_ref());
+        let links: u64 = links.map(TableRecorder::rows).sum();
         self.thinning.rows = flows + links;
         if !self.thinning.is_due(at) {
             return;
@@ -255,13 +231,15 @@ impl Recorder {
             let first = flow
                 .smoothed_rtt_s
                 .clamp(MIN_INTERVAL_S, MAX_FIRST_INTERVAL_S);
-            let interval = longer(flow.states.interval_s(), first);
+            let Some(tables) = &mut flow.tables else {
+                continue;
+            };
+            let interval = longer(tables.interval_s(), first);
             shortest = interval.min(shortest);
-            flow.states.thin(interval);
-            flow.writes.thin(interval);
+            tables.thin(interval);
         }
-        for link in &mut self.links {
-            link.rows.thin(longer(link.rows.interval_s(), shortest));
+        for rows in self.links.iter_mut().filter_map(|link| link.rows.as_mut()) {
+            rows.thin(longer(rows.interval_s(), shortest));
         }
     }
 
@@ -299,32 +277,16 @@ impl Recorder {
 
     /// The traces.
     pub(super) fn finish(self) -> (Vec<FlowTrace>, Vec<LinkTrace>, Option<Table>) {
-        let traces_links = self.traces_links();
         let packets = self.packets.map(TableRecorder::finish);
-        if self.trace != TraceLevel::Full {
-            return (Vec::new(), Vec::new(), packets);
-        }
-        let flows = self.flows.into_iter().map(|mut record| {
-            // Without a state of the controller a line has the time and the size of the write only.
-            record.push_early_writes(None);
-            FlowTrace {
-                name: record.name.to_string(),
-                table: record.states.finish(),
-                events: Some(record.events.finish()),
-                writes: match record.writes_traced {
-                    WriteTrace::On => Some(record.writes.finish()),
-                    WriteTrace::Off => None,
-                },
-                gaps: None,
-                frames: None,
-                requests: None,
-                intervals: None,
-            }
+        let flows = self.flows.into_iter().filter_map(|record| {
+            let tables = record.tables?;
+            Some(tables.finish(&record.name))
         });
-        let links = self.links.into_iter().filter(|_| traces_links);
-        let links = links.map(|record| LinkTrace {
-            name: record.name.to_string(),
-            table: record.rows.finish(),
+        let links = self.links.into_iter().filter_map(|record| {
+            Some(LinkTrace {
+                name: record.name.to_string(),
+                table: record.rows?.finish(),
+            })
         });
         (flows.collect(), links.collect(), packets)
     }
@@ -333,17 +295,14 @@ impl Recorder {
         let Some(record) = self.flows.get_mut(flow) else {
             return;
         };
-        let full = record.full;
         record.first.get_or_insert(at);
         match event {
             Event::Rate(state) => {
                 record.smoothed_rtt_s = state.smoothed_rtt.as_secs_f64();
                 let rate = state.allowed_rate.as_bps();
                 record.rate.set(at, self.warmup, rate);
-                record.last = Some(*event);
-                if full {
-                    record.push_early_writes(Some(*event));
-                    record.push_state(at, *event);
+                if let Some(tables) = record.kept() {
+                    tables.on_rate(at, *event);
                 }
             }
             Event::Window(state) => {
@@ -357,17 +316,14 @@ impl Recorder {
                     let rate = state.cwnd as f64 * 8.0 / rtt;
                     record.rate.set(at, self.warmup, rate);
                 }
-                if full {
-                    record.measure_delivery(at, state);
-                    record.push_state(at, *event);
+                if let Some(tables) = record.kept() {
+                    tables.on_window(at, *event, state);
                 }
             }
             Event::Rtt(sample) => {
-                let least = record
-                    .now
-                    .min_rtt
-                    .map_or(*sample, |least| least.min(*sample));
-                record.now.min_rtt = Some(least);
+                if let Some(tables) = record.kept() {
+                    tables.on_rtt(*sample);
+                }
                 if at < self.warmup {
                     return;
                 }
@@ -375,13 +331,16 @@ impl Recorder {
             }
             Event::Blocked(bound) => {
                 record.bounds.set(at, self.warmup, *bound);
-                record.now.bound = Some(*bound);
-                if full {
-                    record.push_row(at, columns::BOUND_ROW);
+                if let Some(tables) = record.kept() {
+                    tables.now.bound = Some(*bound);
+                    tables.push_row(at, columns::BOUND_ROW);
                 }
             }
-            Event::Timeout { .. } if full => record.push_row(at, columns::TIMEOUT_ROW),
-            Event::Write(size) if full => record.on_write(at, *size),
+            Event::Timeout { .. } | Event::Write(_) => match (record.kept(), event) {
+                (Some(tables), Event::Write(size)) => tables.on_write(at, *size),
+                (Some(tables), _) => tables.push_row(at, columns::TIMEOUT_ROW),
+                (None, _) => return,
+            },
             _ => return,
         }
         self.count_row(at);
@@ -394,24 +353,23 @@ impl Recorder {
             Role::Receiver(flow) => (flow, "receiver"),
             Role::Link(_) | Role::Unknown => return,
         };
-        let Some(record) = self.flows.get_mut(flow).filter(|record| record.full) else {
+        let Some(tables) = self.flows.get_mut(flow).and_then(FlowRecord::kept) else {
             return;
         };
         if let Some(row) = FlowEventRow::new(at, place, event) {
-            record.events.push(&row);
+            tables.events.push(&row);
             self.count_rows(1);
         }
     }
 
     #[inline]
     fn record_link(&mut self, at: Instant, link: usize, event: &Event) {
-        if !self.traces_links() {
-            return;
-        }
         let Some(record) = self.links.get_mut(link) else {
             return;
         };
-        let row = &mut record.now;
+        let (row, Some(rows)) = (&mut record.now, &mut record.rows) else {
+            return;
+        };
         match *event {
             Event::Queue { packets, bytes } => {
                 (row.queue_packets, row.queue_bytes) = (packets, bytes);
@@ -422,7 +380,7 @@ impl Recorder {
         }
         row.at = at;
         // A row is what a time leaves behind: a burst that arrives at once is one change.
-        if record.rows.push_or_replace(row, |last| last.at == at) {
+        if rows.push_or_replace(row, |last| last.at == at) {
             self.count_row(at);
         }
     }
@@ -483,50 +441,6 @@ impl Probe for Recorder {
         }
         if self.packets.is_some() {
             self.record_packet(at, role, event);
-        }
-    }
-}
-
-impl FlowRecord {
-    fn push_state(&mut self, at: Instant, state: Event) {
-        self.now.state = Some(state);
-        self.push_row(at, columns::CONTROLLER_ROW);
-    }
-
-    #[inline]
-    fn push_row(&mut self, at: Instant, event: &'static str) {
-        (self.now.at, self.now.event) = (at, event);
-        self.states.push(&self.now);
-    }
-
-    fn push_write(&mut self, at: Instant, write_bytes: u32, state: Option<Event>) {
-        self.writes.push(&FlowRow {
-            at,
-            state,
-            write_bytes,
-            ..FlowRow::default()
-        });
-    }
-
-    fn measure_delivery(&mut self, at: Instant, window: &WindowState) {
-        if let Some(octets) = window.delivered {
-            let span = window.smoothed_rtt;
-            self.now.delivery_rate_bps = self.delivery_rate.on_report(at, octets, span);
-        }
-    }
-
-    fn push_early_writes(&mut self, state: Option<Event>) {
-        for (at, size) in std::mem::take(&mut self.early_writes) {
-            self.push_write(at, size, state);
-        }
-    }
-
-    /// Linux's dccp_probe prints a line before the write is handled; its first line shows the
-    /// state after the CCID's initialisation, which the first packet causes, so that line waits.
-    fn on_write(&mut self, at: Instant, size: u32) {
-        match self.last {
-            Some(state) => self.push_write(at, size, Some(state)),
-            None => self.early_writes.push((at, size)),
         }
     }
 }

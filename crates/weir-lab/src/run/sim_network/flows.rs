@@ -5,7 +5,7 @@ use super::{Hosts, SimFlow, SimNetwork, build_error, find};
 use crate::run::RunError;
 use crate::run::codec::Codec;
 use crate::run::endpoints::{self, FlowEnvironment};
-use crate::run::recorder::WriteTrace;
+use crate::run::flow_tables::WriteTrace;
 use crate::run::registry::{EndpointPair, TransportRegistry};
 use crate::run::shim::Shimmed;
 use crate::run::summary::LossFinder;

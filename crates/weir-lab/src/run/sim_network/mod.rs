@@ -8,7 +8,8 @@ pub(super) use arrivals::SimTransfers;
 pub use segments::{NetworkSegment, SegmentEnd, SegmentShaper};
 
 use super::codec::FirstFault;
-use super::recorder::{Recorder, WriteTrace};
+use super::flow_tables::WriteTrace;
+use super::recorder::Recorder;
 use super::summary::{FlowStatistics, LossFinder};
 use super::tap::SharedTap;
 use super::video::joined;

@@ -1,0 +1,142 @@
+//! The tables of one traced flow, and what their next rows take from those before.
+
+use super::FlowTrace;
+use super::columns::{self, FlowEventRow, FlowRow};
+use super::delivery_rate::DeliveryRate;
+use crate::table::{SharedSink, TableRecorder};
+use weir_proto::event::{Event, WindowState};
+use weir_proto::time::{Duration, Instant};
+
+/// Whether a flow has a table of its application's writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WriteTrace {
+    On,
+    Off,
+}
+
+/// The tables of one flow while they grow.
+pub(super) struct FlowTables {
+    writes_traced: WriteTrace,
+    delivery_rate: DeliveryRate,
+    /// The last state of a rate controller.
+    last: Option<Event>,
+    /// The sender's row now.
+    pub(super) now: FlowRow,
+    /// Times and sizes of writes before the first state of the controller.
+    early_writes: Vec<(Instant, u32)>,
+    states: TableRecorder<FlowRow>,
+    pub(super) events: TableRecorder<FlowEventRow>,
+    writes: TableRecorder<FlowRow>,
+}
+
+impl FlowTables {
+    /// Empty tables of the flow of this name, whose rows go to the sink if there is one.
+    pub(super) fn new(name: &str, writes: WriteTrace, sink: Option<&SharedSink>) -> Self {
+        let states = TableRecorder::streaming(columns::FLOW, sink, &format!("flows/{name}"));
+        let events = TableRecorder::streaming(columns::EVENT, sink, &format!("events/{name}"));
+        let written = TableRecorder::streaming(columns::writes(), sink, &format!("writes/{name}"));
+        Self {
+            writes_traced: writes,
+            delivery_rate: DeliveryRate::default(),
+            last: None,
+            now: FlowRow::default(),
+            early_writes: Vec::new(),
+            states,
+            events,
+            writes: written,
+        }
+    }
+
+    /// Rows of states and writes.
+    pub(super) fn rows(&self) -> u64 {
+        self.states.rows() + self.writes.rows()
+    }
+
+    /// The interval to whose extremes the tables are thinned, in seconds, if they are.
+    pub(super) fn interval_s(&self) -> Option<f64> {
+        self.states.interval_s()
+    }
+
+    /// Keeps the extremes of each interval of so many seconds from now on.
+    pub(super) fn thin(&mut self, interval_s: f64) {
+        self.states.thin(interval_s);
+        self.writes.thin(interval_s);
+    }
+
+    /// The sender has reported a rate.
+    pub(super) fn on_rate(&mut self, at: Instant, state: Event) {
+        self.last = Some(state);
+        self.push_early_writes(Some(state));
+        self.push_state(at, state);
+    }
+
+    /// The sender has reported a window.
+    pub(super) fn on_window(&mut self, at: Instant, event: Event, window: &WindowState) {
+        if let Some(octets) = window.delivered {
+            let span = window.smoothed_rtt;
+            self.now.delivery_rate_bps = self.delivery_rate.on_report(at, octets, span);
+        }
+        self.push_state(at, event);
+    }
+
+    /// The sender has measured a round-trip time.
+    pub(super) fn on_rtt(&mut self, sample: Duration) {
+        let least = self.now.min_rtt.map_or(sample, |least| least.min(sample));
+        self.now.min_rtt = Some(least);
+    }
+
+    fn push_state(&mut self, at: Instant, state: Event) {
+        self.now.state = Some(state);
+        self.push_row(at, columns::CONTROLLER_ROW);
+    }
+
+    /// Appends the sender's row now, which this event causes.
+    #[inline]
+    pub(super) fn push_row(&mut self, at: Instant, event: &'static str) {
+        (self.now.at, self.now.event) = (at, event);
+        self.states.push(&self.now);
+    }
+
+    fn push_write(&mut self, at: Instant, write_bytes: u32, state: Option<Event>) {
+        self.writes.push(&FlowRow {
+            at,
+            state,
+            write_bytes,
+            ..FlowRow::default()
+        });
+    }
+
+    fn push_early_writes(&mut self, state: Option<Event>) {
+        for (at, size) in std::mem::take(&mut self.early_writes) {
+            self.push_write(at, size, state);
+        }
+    }
+
+    /// Linux's dccp_probe prints a line before the write is handled; its first line shows the
+    /// state after the CCID's initialisation, which the first packet causes, so that line waits.
+    pub(super) fn on_write(&mut self, at: Instant, size: u32) {
+        match self.last {
+            Some(state) => self.push_write(at, size, Some(state)),
+            None => self.early_writes.push((at, size)),
+        }
+    }
+
+    /// The trace of the flow of this name.
+    pub(super) fn finish(mut self, name: &str) -> FlowTrace {
+        // Without a state of the controller a line has the time and the size of the write only.
+        self.push_early_writes(None);
+        FlowTrace {
+            name: name.to_owned(),
+            table: self.states.finish(),
+            events: Some(self.events.finish()),
+            writes: match self.writes_traced {
+                WriteTrace::On => Some(self.writes.finish()),
+                WriteTrace::Off => None,
+            },
+            gaps: None,
+            frames: None,
+            requests: None,
+            intervals: None,
+        }
+    }
+}
