@@ -39,7 +39,7 @@ impl Victim {
 
     /// Delivers the packet; then what it leads to, and what the next timers do.
     pub fn handle(&mut self, body: Body, size: u32) {
-        let packet = Packet {
+        let mut packet = Packet {
             id: 0,
             flow: FlowId(0),
             ip: IpHeader::default(),
@@ -49,7 +49,7 @@ impl Victim {
             number: None,
             body,
         };
-        self.end.handle(self.now, packet);
+        self.end.handle(self.now, &mut packet);
         self.drain();
         // What it says now may change with what the application does.
         let _ = self.end.write(self.now, Payload::of_len(3_000));
@@ -99,9 +99,9 @@ fn opened<E: Endpoint + 'static>((client, server): (E, E)) -> (Victim, Victim) {
 fn carry(from: &mut Victim, to: &mut Victim) {
     let packets = from.drain();
     to.now = from.now + Duration::from_millis(1);
-    for packet in packets {
+    for mut packet in packets {
         to.received = Some(packet.body.clone());
-        to.end.handle(to.now, packet);
+        to.end.handle(to.now, &mut packet);
     }
     if to.end.poll_timeout().is_some_and(|at| at <= to.now) {
         to.end.handle_timeout(to.now);

@@ -247,14 +247,14 @@ impl Agent {
 
     /// The endpoint handles the packet, then the application is polled.
     #[inline]
-    fn receive(&mut self, now: Instant, packet: Packet) {
+    fn receive(&mut self, now: Instant, packet: &mut Packet) {
         self.counters.packets_delivered += 1;
         self.counters.bytes_delivered += u64::from(packet.size);
         if packet.damaged_at.is_some() {
             self.receive_damaged(now, packet);
         } else {
             if let Some(delays) = &mut self.delays {
-                delays.on_packet(now, &packet);
+                delays.on_packet(now, packet);
             }
             self.endpoint.handle(now, packet);
         }
@@ -263,15 +263,14 @@ impl Agent {
 
     /// A damaged packet has only arrived if the transport takes it.
     #[inline(never)]
-    fn receive_damaged(&mut self, now: Instant, packet: Packet) {
+    fn receive_damaged(&mut self, now: Instant, packet: &mut Packet) {
         let received = |endpoint: &dyn Endpoint| endpoint.statistics().packets_received;
         let before = received(&*self.endpoint);
-        let kept = self.delays.is_some().then(|| packet.clone());
         self.endpoint.handle(now, packet);
-        if let (Some(delays), Some(packet)) = (&mut self.delays, kept)
+        if let Some(delays) = &mut self.delays
             && received(&*self.endpoint) > before
         {
-            delays.on_packet(now, &packet);
+            delays.on_packet(now, packet);
         }
     }
 
@@ -443,12 +442,15 @@ impl Agent {
     /// The packet in `slot` arrives at the host.
     #[inline]
     pub(crate) fn handle(&mut self, now: Instant, slot: &mut Option<Packet>) {
-        // Each move of a packet costs as much as a link's work on it.
-        let Some(packet) = slot.take() else { return };
         if self.path.is_none() {
-            return self.receive(now, packet);
+            // Each move of a packet costs as much as a link's work on it: it is read where it lies.
+            if let Some(packet) = slot {
+                self.receive(now, packet);
+            }
+            *slot = None;
+        } else if let Some(packet) = slot.take() {
+            self.enter_path(now, packet);
         }
-        self.enter_path(now, packet);
     }
 
     /// A packet arrives at a host in which packets take time.
@@ -462,12 +464,12 @@ impl Agent {
     }
 
     /// A packet arrives at the stack.
-    fn enter_stack(&mut self, now: Instant, packet: Packet) {
+    fn enter_stack(&mut self, now: Instant, mut packet: Packet) {
         match &mut self.path {
             Some(path) if !self.timing.receive_delay.is_zero() => {
                 path.up.push_back((now + self.timing.receive_delay, packet));
             }
-            _ => self.receive(now, packet),
+            _ => self.receive(now, &mut packet),
         }
     }
 
@@ -477,11 +479,11 @@ impl Agent {
         while let Some(packet) = self.path.as_deref_mut().and_then(next) {
             self.enter_stack(now, packet);
         }
-        while let Some((_, packet)) = self.path.as_mut().and_then(|path| {
+        while let Some((_, mut packet)) = self.path.as_mut().and_then(|path| {
             let arrived = |(at, _): &mut (Instant, Packet)| *at <= now;
             path.up.pop_front_if(arrived)
         }) {
-            self.receive(now, packet);
+            self.receive(now, &mut packet);
         }
     }
 

@@ -19,8 +19,9 @@ use crate::units::Rate;
 
 /// One end of one connection, without I/O: packets and time go in, packets and timeouts come out.
 pub trait Endpoint {
-    /// A packet arrives.
-    fn handle(&mut self, now: Instant, packet: Packet);
+    /// A packet arrives and stays where it lies: the endpoint may take what it needs out of the
+    /// body, and leaves the rest of the packet as it is.
+    fn handle(&mut self, now: Instant, packet: &mut Packet);
 
     /// The time returned by [`poll_timeout`](Self::poll_timeout) has come. A call before that time
     /// does nothing.

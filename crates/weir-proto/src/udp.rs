@@ -17,6 +17,7 @@ use crate::ranges::RangeSet;
 use crate::time::Instant;
 use crate::{keywords, settings};
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 keywords! {
@@ -110,8 +111,8 @@ impl Socket {
     }
 
     /// The payload to deliver: `None` if the checksum detects the damage.
-    fn accept(&self, packet: &Packet, payload: Payload) -> Option<Payload> {
-        let Some(at) = packet.damaged_at else {
+    fn accept(&self, damaged_at: Option<NonZeroU32>, payload: Payload) -> Option<Payload> {
+        let Some(at) = damaged_at else {
             return Some(payload);
         };
         let headers = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
@@ -124,16 +125,17 @@ impl Socket {
 }
 
 impl Endpoint for Socket {
-    fn handle(&mut self, now: Instant, packet: Packet) {
+    fn handle(&mut self, now: Instant, packet: &mut Packet) {
         let (id, size) = (packet.id, packet.size.saturating_sub(IpHeader::V4_OCTETS));
         // No sender comes to the last number; octets from a socket may have it.
         let Some(next_id) = id.checked_add(1) else {
             return;
         };
-        let Body::Other(payload) = packet.body.clone() else {
+        let Body::Other(payload) = &mut packet.body else {
             return;
         };
-        let Some(payload) = self.accept(&packet, payload) else {
+        let payload = std::mem::take(payload);
+        let Some(payload) = self.accept(packet.damaged_at, payload) else {
             return;
         };
         self.open();
@@ -279,7 +281,7 @@ mod tests {
         assert_eq!(packets[4].size, 5 + 28);
         let mut receiver = socket(Checksum::Full);
         for index in [0, 3, 1, 4] {
-            receiver.handle(Instant::ZERO, packets[index].clone());
+            receiver.handle(Instant::ZERO, &mut packets[index].clone());
         }
         let statistics = receiver.statistics();
         assert_eq!(
@@ -295,7 +297,7 @@ mod tests {
         let mut receiver = socket(Checksum::Full);
         // The second is lost; copies of the first, the third and the last follow theirs.
         for index in [0, 0, 2, 3, 2, 4, 4] {
-            receiver.handle(Instant::ZERO, packets[index].clone());
+            receiver.handle(Instant::ZERO, &mut packets[index].clone());
         }
         let statistics = receiver.statistics();
         assert_eq!(
@@ -312,10 +314,10 @@ mod tests {
         let mut packet = datagrams(1).remove(0);
         let mut receiver = socket(Checksum::Full);
         packet.id = u64::MAX;
-        receiver.handle(Instant::ZERO, packet.clone());
+        receiver.handle(Instant::ZERO, &mut packet.clone());
         assert_eq!(receiver.statistics().packets_received, 0);
         packet.id = u64::MAX - 1;
-        receiver.handle(Instant::ZERO, packet);
+        receiver.handle(Instant::ZERO, &mut packet);
         let statistics = receiver.statistics();
         assert_eq!(
             (statistics.packets_received, statistics.packets_lost),
@@ -333,13 +335,13 @@ mod tests {
         let packets: Vec<Packet> = packets.collect();
         let mut receiver = socket(Checksum::Full);
         for packet in packets.iter().step_by(2) {
-            receiver.handle(Instant::ZERO, packet.clone());
+            receiver.handle(Instant::ZERO, &mut packet.clone());
         }
         assert_eq!(receiver.arrived.len(), MAX_RUNS);
         assert_eq!(receiver.statistics().packets_lost, 2499);
         // One that is late comes in time for the memory, the other does not.
-        receiver.handle(Instant::ZERO, packets[4001].clone());
-        receiver.handle(Instant::ZERO, packets[1].clone());
+        receiver.handle(Instant::ZERO, &mut packets[4001].clone());
+        receiver.handle(Instant::ZERO, &mut packets[1].clone());
         assert_eq!(receiver.statistics().packets_lost, 2498);
     }
 
@@ -354,7 +356,7 @@ mod tests {
             let mut packet = datagrams(1).remove(0);
             packet.damaged_at = NonZeroU32::new(at);
             let mut receiver = socket(checksum);
-            receiver.handle(Instant::ZERO, packet);
+            receiver.handle(Instant::ZERO, &mut packet);
             let read = receiver.read(Instant::ZERO);
             assert_eq!(read.map(|p| p.is_damaged()), delivered, "{checksum:?} {at}");
         }

@@ -189,7 +189,7 @@ proptest! {
         if open && !server {
             // A correct Response first, so that the connection is open in most runs.
             let response = victim.packet(PacketType::Response, (0, 0), (&[], 0));
-            victim.end.handle(victim.now, wrapped(response, false));
+            victim.end.handle(victim.now, &mut wrapped(response, false));
             victim.drain();
         }
         let mut offered = 0;
@@ -199,7 +199,7 @@ proptest! {
                 Step::Packet { kind, seq, ack, options, len, marked } => {
                     let packet = victim.packet(KINDS[kind], (seq, ack), (&options, len));
                     offered += u64::from(packet.payload.len());
-                    victim.end.handle(victim.now, wrapped(packet, marked));
+                    victim.end.handle(victim.now, &mut wrapped(packet, marked));
                     victim.drain();
                     if KINDS[kind] == PacketType::Reset {
                         prop_assert!(!victim.sent_since_input.contains(&PacketType::Reset));

@@ -130,10 +130,10 @@ impl Path {
                 if self.ends[end].poll_timeout().is_some_and(|at| at <= next) {
                     self.ends[end].handle_timeout(next);
                 }
-                while let Some((_, packet)) =
+                while let Some((_, mut packet)) =
                     self.lines[1 - end].wire.pop_front_if(|(at, _)| *at <= next)
                 {
-                    self.ends[end].handle(next, packet);
+                    self.ends[end].handle(next, &mut packet);
                 }
             }
             self.settle();

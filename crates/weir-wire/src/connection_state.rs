@@ -125,9 +125,9 @@ impl ConnectionState {
     /// Handles a packet received at `at`. If the state machine has already seen a later time, that
     /// one counts: packets of one read are handled one after the other. Until the peer's address is
     /// proven, `budget` bounds the answer.
-    pub(crate) fn handle(&mut self, at: Instant, packet: Packet, budget: AmplificationBudget) {
+    pub(crate) fn handle(&mut self, at: Instant, mut packet: Packet, budget: AmplificationBudget) {
         self.latest = self.latest.max(at);
-        self.machine.handle(self.latest, packet);
+        self.machine.handle(self.latest, &mut packet);
         // A refused Request leads to TIMEWAIT.
         let unproven = matches!(
             self.machine.state(),

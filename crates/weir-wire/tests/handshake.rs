@@ -214,7 +214,7 @@ impl Server {
             let now = self.now();
             self.machine.handle(
                 now,
-                Packet {
+                &mut Packet {
                     id: 0,
                     flow: FlowId::default(),
                     ip: IpHeader::default(),

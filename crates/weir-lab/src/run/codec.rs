@@ -102,14 +102,14 @@ impl Codec {
 }
 
 impl Shim for Codec {
-    fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, mut packet: Packet) {
+    fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: &mut Packet) {
         let body = std::mem::replace(&mut packet.body, Body::Other(Payload::default()));
         match self.decode(body) {
             Ok(body) => {
                 packet.body = body;
                 inner.handle(now, packet);
             }
-            Err(why) => self.fault.report(now, &packet, &why),
+            Err(why) => self.fault.report(now, packet, &why),
         }
     }
 

@@ -29,8 +29,8 @@ impl SlowHandshake {
 
     fn release(&mut self, inner: &mut dyn Endpoint, now: Instant) {
         while self.waiting.front().is_some_and(|(at, _)| *at <= now) {
-            if let Some((_, packet)) = self.waiting.pop_front() {
-                inner.handle(now, packet);
+            if let Some((_, mut packet)) = self.waiting.pop_front() {
+                inner.handle(now, &mut packet);
             }
         }
     }
@@ -46,9 +46,9 @@ fn is_handshake(packet: &Packet) -> bool {
 }
 
 impl Shim for SlowHandshake {
-    fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: Packet) {
+    fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: &mut Packet) {
         self.release(inner, now);
-        let delay = if is_handshake(&packet) {
+        let delay = if is_handshake(packet) {
             self.delay
         } else {
             Duration::ZERO
@@ -58,7 +58,7 @@ impl Shim for SlowHandshake {
             // Packets keep their order.
             last => {
                 let at = last.map_or(now, |(at, _)| *at).max(now + delay);
-                self.waiting.push_back((at, packet));
+                self.waiting.push_back((at, packet.clone()));
             }
         }
     }

@@ -9,7 +9,7 @@ use weir_proto::time::Instant;
 /// The calls that a shim handles in place of the endpoint.
 pub(super) trait Shim {
     /// A packet arrives for the endpoint.
-    fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: Packet);
+    fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: &mut Packet);
 
     /// The time that [`poll_timeout`](Self::poll_timeout) named has come.
     fn handle_timeout(&mut self, inner: &mut dyn Endpoint, now: Instant) {
@@ -40,7 +40,7 @@ impl<L: Shim> Shimmed<L> {
 }
 
 impl<L: Shim> Endpoint for Shimmed<L> {
-    fn handle(&mut self, now: Instant, packet: Packet) {
+    fn handle(&mut self, now: Instant, packet: &mut Packet) {
         self.shim.handle(&mut *self.inner, now, packet);
     }
 

@@ -276,8 +276,8 @@ impl TapShim {
 }
 
 impl Shim for TapShim {
-    fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: Packet) {
-        self.show(now, Direction::Inbound, &packet);
+    fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: &mut Packet) {
+        self.show(now, Direction::Inbound, packet);
         inner.handle(now, packet);
     }
 

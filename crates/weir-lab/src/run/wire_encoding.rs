@@ -76,11 +76,11 @@ impl WireEncoding {
         Some(Payload::from_bytes(&self.buffer))
     }
 
-    /// The packet in these octets; `None` if they cannot be decoded. Octets from a socket may be
-    /// arbitrary.
-    fn decode(&mut self, mut packet: Packet) -> Option<Packet> {
+    /// Turns octets into the packet that they are; `None` if they cannot be decoded. Octets from a
+    /// socket may be arbitrary.
+    fn decode(&mut self, packet: &mut Packet) -> Option<()> {
         let Body::Other(payload) = &packet.body else {
-            return Some(packet);
+            return Some(());
         };
         let octets = payload.content()?;
         let len = octets.len() as u32;
@@ -106,13 +106,13 @@ impl WireEncoding {
                 Body::Quic(decoder.decode(octets).ok()?)
             }
         };
-        Some(packet)
+        Some(())
     }
 }
 
 impl Shim for WireEncoding {
-    fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: Packet) {
-        if let Some(packet) = self.decode(packet) {
+    fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: &mut Packet) {
+        if self.decode(packet).is_some() {
             inner.handle(now, packet);
         }
     }

@@ -71,7 +71,7 @@ impl PlainEndpoint {
 }
 
 impl Endpoint for PlainEndpoint {
-    fn handle(&mut self, now: Instant, packet: Packet) {
+    fn handle(&mut self, now: Instant, packet: &mut Packet) {
         self.note(EndpointAction::Received {
             at: now.as_nanos(),
             id: packet.id,
@@ -86,8 +86,8 @@ impl Endpoint for PlainEndpoint {
             });
         self.state.statistics.packets_received += 1;
         self.refill();
-        if let Body::Other(payload) = packet.body {
-            self.state.inbox.push_back(payload);
+        if let Body::Other(payload) = &mut packet.body {
+            self.state.inbox.push_back(std::mem::take(payload));
             self.state.news.push_back(EndpointEvent::Readable);
         }
         self.state.outgoing.extend(self.answer);

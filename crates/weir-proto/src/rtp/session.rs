@@ -287,7 +287,7 @@ const fn media_size(payload: u32) -> u32 {
 }
 
 impl Endpoint for Session {
-    fn handle(&mut self, now: Instant, packet: Packet) {
+    fn handle(&mut self, now: Instant, packet: &mut Packet) {
         // Damage fails the checksum of UDP.
         if packet.damaged_at.is_some() {
             return;

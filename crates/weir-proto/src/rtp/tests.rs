@@ -100,8 +100,8 @@ impl Pair {
                 .first()
                 .is_some_and(|(arrives, ..)| *arrives <= next)
             {
-                let (_, end, packet) = self.wire.remove(0);
-                self.ends[end].handle(next, packet);
+                let (_, end, mut packet) = self.wire.remove(0);
+                self.ends[end].handle(next, &mut packet);
             }
             for end in &mut self.ends {
                 end.handle_timeout(next);
@@ -187,16 +187,16 @@ fn a_copy_is_delivered_once_and_its_mark_counts() {
     sender
         .write(Instant::ZERO, Payload::of_len(100))
         .expect("room");
-    let packet = sender.poll_transmit(Instant::ZERO).expect("a packet");
+    let mut packet = sender.poll_transmit(Instant::ZERO).expect("a packet");
     assert_eq!((packet.ip.ecn, packet.size), (Ecn::Ect1, 20 + 8 + 12 + 100));
     let mut marked = packet.clone();
     marked.ip.ecn = Ecn::Ce;
     let mut damaged = packet.clone();
     damaged.damaged_at = NonZeroU32::new(60);
-    receiver.handle(at(1), damaged);
+    receiver.handle(at(1), &mut damaged);
     assert_eq!(receiver.statistics().packets_received, 0);
-    receiver.handle(at(1), packet);
-    receiver.handle(at(2), marked);
+    receiver.handle(at(1), &mut packet);
+    receiver.handle(at(2), &mut marked);
     let read: Vec<u32> = std::iter::from_fn(|| receiver.read(at(2)))
         .map(|p| p.len())
         .collect();

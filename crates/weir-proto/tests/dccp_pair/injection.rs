@@ -89,8 +89,8 @@ fn guessed_numbers_of_48_bits_are_never_valid_and_cause_eight_syncs_a_second() {
             let mut said = 0;
             for _ in 0..PROBES {
                 pair.now += Duration::from_micros(30);
-                let packet = envelope(forged(kind, guess(), guess()));
-                pair.ends[end].handle(pair.now, packet);
+                let mut packet = envelope(forged(kind, guess(), guess()));
+                pair.ends[end].handle(pair.now, &mut packet);
                 said += answers(&mut pair, end);
             }
             let seconds = pair.now.since(start).as_secs_f64();
@@ -122,7 +122,7 @@ fn guessed_numbers_of_24_bits_are_valid_with_the_probability_of_the_rfc_and_only
         let seq = SeqNum::new(rng.next_u64() >> 40);
         let mut data = forged(PacketType::Data, seq, SeqNum::default());
         data.extended = false;
-        pair.ends[0].handle(pair.now, envelope(data));
+        pair.ends[0].handle(pair.now, &mut envelope(data));
         answers(&mut pair, 0);
     }
     let hits = accepted(&pair, 0) - before;
@@ -144,7 +144,7 @@ fn short_numbers_without_an_agreement_are_ignored_without_an_answer() {
             SeqNum::default(),
         );
         data.extended = false;
-        pair.ends[1].handle(pair.now, envelope(data));
+        pair.ends[1].handle(pair.now, &mut envelope(data));
         said += answers(&mut pair, 1);
     }
     assert_eq!((accepted(&pair, 1), said), (before, 0));

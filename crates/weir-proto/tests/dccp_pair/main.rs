@@ -141,8 +141,8 @@ impl Pair {
                 self.ends[end].handle_timeout(next);
             }
             while self.wires[end].front().is_some_and(|(at, _)| *at <= next) {
-                let (_, packet) = self.wires[end].pop_front().unwrap();
-                self.ends[1 - end].handle(next, packet);
+                let (_, mut packet) = self.wires[end].pop_front().unwrap();
+                self.ends[1 - end].handle(next, &mut packet);
             }
         }
         self.flush();

@@ -31,7 +31,7 @@ impl Client {
 
     fn hears(&mut self, packet: Packet) -> Vec<Packet> {
         self.now += Duration::from_millis(1);
-        self.end.handle(self.now, envelope(packet));
+        self.end.handle(self.now, &mut envelope(packet));
         drain(&mut self.end, self.now)
     }
 

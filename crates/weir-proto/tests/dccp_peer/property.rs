@@ -166,7 +166,7 @@ impl World {
             packet.payload = Payload::from_bytes(&number.to_be_bytes());
             self.payloads.push(seq);
         }
-        self.end.handle(self.now, envelope(packet));
+        self.end.handle(self.now, &mut envelope(packet));
         let answers = self.settle();
         if kind == PacketType::Reset {
             assert!(!answers.contains(&PacketType::Reset), "a Reset for a Reset");

@@ -76,7 +76,7 @@ impl Stage {
             }
             ["<", kind, fields @ ..] => {
                 let packet = packet_from(kind, fields)?;
-                self.end.handle(self.now, envelope(packet));
+                self.end.handle(self.now, &mut envelope(packet));
             }
             [">", kind, fields @ ..] => return self.expect(kind, fields),
             _ => return Err("not understood".to_owned()),

@@ -85,7 +85,7 @@ impl Scene {
     /// The end receives a packet; returns its answers.
     fn receive(&mut self, kind: PacketType, seq: SeqNum, ack: SeqNum) -> Vec<String> {
         self.end
-            .handle(self.now, envelope(packet_of(kind, seq, ack)));
+            .handle(self.now, &mut envelope(packet_of(kind, seq, ack)));
         self.answers()
     }
 
@@ -208,7 +208,7 @@ fn a_duplicate_response_delivers_no_data_twice() {
     let mut response = packet_of(PacketType::Response, SeqNum::new(5000), scene.gss);
     response.payload = weir_proto::packet::Payload::of_len(7);
     for _ in 0..3 {
-        scene.end.handle(scene.now, envelope(response.clone()));
+        scene.end.handle(scene.now, &mut envelope(response.clone()));
     }
     let mut pieces = 0;
     while scene.end.read(scene.now).is_some() {
@@ -233,7 +233,7 @@ fn short_numbers_without_agreement_are_ignored() {
     let mut packet = packet_of(PacketType::DataAck, scene.gsr.next(), scene.gss);
     packet.extended = false;
     packet.payload = weir_proto::packet::Payload::of_len(7);
-    scene.end.handle(scene.now, envelope(packet));
+    scene.end.handle(scene.now, &mut envelope(packet));
     assert!(scene.end.read(scene.now).is_none());
     assert!(scene.answers().is_empty());
 }

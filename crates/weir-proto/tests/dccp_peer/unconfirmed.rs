@@ -22,7 +22,7 @@ fn unconfirmed_changes_are_repeated_by_a_timer_with_backoff() {
     let mut seq = weir_proto::dccp::wire::SeqNum::new(500);
     client.handle(
         now,
-        envelope(packet_of(PacketType::Response, seq, request.seq)),
+        &mut envelope(packet_of(PacketType::Response, seq, request.seq)),
     );
     let mut last = drain(&mut client, now).pop().expect("an Ack").seq;
     let mut times = Vec::new();
@@ -32,7 +32,7 @@ fn unconfirmed_changes_are_repeated_by_a_timer_with_backoff() {
         // An Ack every 100 ms, which leaves the end with nothing to acknowledge.
         now += Duration::from_millis(100);
         seq = seq.next();
-        client.handle(now, envelope(packet_of(PacketType::Ack, seq, last)));
+        client.handle(now, &mut envelope(packet_of(PacketType::Ack, seq, last)));
         if client.poll_timeout().is_some_and(|due| due <= now) {
             client.handle_timeout(now);
         }

@@ -111,7 +111,7 @@ impl Acceptor {
         }
         let options = body.options.clone();
         let mut machine = self.machine(request.key, iss);
-        machine.handle(now, request.packet);
+        machine.handle(now, &mut request.packet.clone());
         let Body::Dccp(answer) = machine.poll_transmit(now)?.body else {
             return None;
         };
@@ -328,11 +328,11 @@ impl EndpointDriver {
         }
         self.insert_listening(key, state.iss)?;
         let connection = self.connections.get_mut(&key)?;
-        let request = Packet {
+        let mut request = Packet {
             body: Body::Dccp(state.request(client)),
             ..packet.packet.clone()
         };
-        connection.machine.handle(now, request);
+        connection.machine.handle(now, &mut request);
         while connection.machine.poll_transmit(now).is_some() {}
         self.handle_matched(packet)?;
         if self.connections.get(&key)?.is_half_open() {

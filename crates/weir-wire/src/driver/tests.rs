@@ -155,8 +155,8 @@ impl Client {
     fn handle(&mut self, fixture: &Fixture, packets: Vec<wire::Packet>) {
         for packet in packets {
             self.received = packet.seq;
-            let packet = decode(&octets_of(&packet), None, None).expect("a packet");
-            self.machine.handle(fixture.driver.clock.now(), packet);
+            let mut packet = decode(&octets_of(&packet), None, None).expect("a packet");
+            self.machine.handle(fixture.driver.clock.now(), &mut packet);
         }
     }
 

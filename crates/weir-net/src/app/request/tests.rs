@@ -14,7 +14,7 @@ struct Stream {
 }
 
 impl Endpoint for Stream {
-    fn handle(&mut self, _: Instant, _: Packet) {}
+    fn handle(&mut self, _: Instant, _: &mut Packet) {}
     fn handle_timeout(&mut self, _: Instant) {}
     fn poll_transmit(&mut self, _: Instant) -> Option<Packet> {
         None

@@ -16,7 +16,7 @@ struct Transport {
 }
 
 impl Endpoint for Transport {
-    fn handle(&mut self, _: Instant, _: Packet) {}
+    fn handle(&mut self, _: Instant, _: &mut Packet) {}
     fn handle_timeout(&mut self, _: Instant) {}
     fn poll_transmit(&mut self, _: Instant) -> Option<Packet> {
         None

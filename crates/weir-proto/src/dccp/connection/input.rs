@@ -45,7 +45,7 @@ const NEXT: Step = Step::Continue(());
 const DONE: Step = Step::Break(());
 
 impl Connection {
-    pub(super) fn handle_packet(&mut self, now: Instant, mut packet: Packet) {
+    pub(super) fn handle_packet(&mut self, now: Instant, packet: &mut Packet) {
         let ecn = packet.ip.ecn;
         let damaged_at = packet.damaged_at;
         let Body::Dccp(packet) = &mut packet.body else {

@@ -456,7 +456,7 @@ impl Connection {
 }
 
 impl Endpoint for Connection {
-    fn handle(&mut self, now: Instant, packet: Packet) {
+    fn handle(&mut self, now: Instant, packet: &mut Packet) {
         self.timers.asked_at = None;
         self.handle_packet(now, packet);
     }

@@ -316,7 +316,7 @@ impl Connection {
 
 impl Endpoint for Connection {
     #[inline]
-    fn handle(&mut self, now: Instant, packet: Packet) {
+    fn handle(&mut self, now: Instant, packet: &mut Packet) {
         if packet.damaged_at.is_some() {
             // RFC 9001 §5.5: a damaged packet fails authentication and is discarded.
             return;

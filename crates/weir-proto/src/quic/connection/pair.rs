@@ -195,13 +195,13 @@ impl Pair {
             self.now = self.now.max(next);
             if arrival == Some(next) {
                 let (_, (to, packet)) = self.in_flight.pop_first().unwrap();
-                let packet = if self.codec {
+                let mut packet = if self.codec {
                     self.through_codec(to, packet)
                 } else {
                     packet
                 };
                 let now = self.now;
-                self.end(to).handle(now, packet);
+                self.end(to).handle(now, &mut packet);
             }
             for side in [Side::Client, Side::Server] {
                 let now = self.now;

@@ -313,7 +313,7 @@ impl Connection {
 }
 
 impl Endpoint for Connection {
-    fn handle(&mut self, now: Instant, packet: Packet) {
+    fn handle(&mut self, now: Instant, packet: &mut Packet) {
         if packet.damaged_at.is_some() {
             // RFC 9293 §3.1: the checksum covers header and data.
             return;

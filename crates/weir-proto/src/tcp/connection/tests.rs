@@ -79,7 +79,7 @@ impl Bench {
     }
 
     fn receive(&mut self, now: Instant, body: TcpPacket) {
-        self.sender.handle(now, packet(body));
+        self.sender.handle(now, &mut packet(body));
     }
 
     /// An acknowledgement of `ack` segments and SACKs of segments.

@@ -9,7 +9,7 @@ use weir_proto::packet::{Body, Ecn, Packet, Payload};
 use weir_proto::time::Instant;
 
 impl Endpoint for SimEndpoint {
-    fn handle(&mut self, now: Instant, packet: Packet) {
+    fn handle(&mut self, now: Instant, packet: &mut Packet) {
         if packet.damaged_at.is_some() {
             // The UDP checksum fails.
             return;

@@ -93,8 +93,8 @@ impl Path {
                 .front()
                 .is_some_and(|(arrival, ..)| *arrival <= at)
             {
-                if let Some((_, end, packet)) = self.in_transit.pop_front() {
-                    self.ends[end].handle(at, packet);
+                if let Some((_, end, mut packet)) = self.in_transit.pop_front() {
+                    self.ends[end].handle(at, &mut packet);
                 }
             }
             for end in &mut self.ends {

@@ -178,7 +178,7 @@ impl Traffic for Media {
         let is_media = matches!(packet, rtp::Packet::Media(_));
         self.reception.marked += u64::from(is_media && ecn == Ecn::Ce);
         let size = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS + octets.len() as u32;
-        let packet = Packet {
+        let mut packet = Packet {
             id: 0,
             flow: FlowId::default(),
             ip: IpHeader {
@@ -191,7 +191,7 @@ impl Traffic for Media {
             number: None,
             body: Body::Rtp(packet),
         };
-        self.session.handle(now, packet);
+        self.session.handle(now, &mut packet);
         self.advance(now);
         self.take_all_events();
     }

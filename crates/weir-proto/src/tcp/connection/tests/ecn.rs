@@ -44,15 +44,15 @@ fn handshake(
     client.connect(at(0));
     let mut syn = send(&mut client, 0);
     syn.ip.ecn = codepoints[0];
-    server.handle(at(50), syn.clone());
+    server.handle(at(50), &mut syn.clone());
     let mut syn_ack = send(&mut server, 50);
     syn_ack.ip.ecn = codepoints[1];
-    client.handle(at(100), syn_ack.clone());
+    client.handle(at(100), &mut syn_ack.clone());
     client
         .write(at(100), Payload::of_len(100_000))
         .expect("room");
     let ack = send(&mut client, 100);
-    server.handle(at(150), ack.clone());
+    server.handle(at(150), &mut ack.clone());
     server
         .write(at(150), Payload::of_len(100_000))
         .expect("room");
@@ -121,9 +121,9 @@ fn a_client_that_answers_with_zero_gets_no_ecn_capable_data() {
     let mut server = end("prague", EcnMode::Off, Connection::server);
     let mut client = end("prague", EcnMode::Off, Connection::client);
     client.connect(at(0));
-    server.handle(at(50), send(&mut client, 0));
+    server.handle(at(50), &mut send(&mut client, 0));
     send(&mut server, 50);
-    server.handle(at(100), packet(segment(0, &[])));
+    server.handle(at(100), &mut packet(segment(0, &[])));
     server.write(at(100), Payload::of_len(5000)).expect("room");
     assert_eq!(codepoint(&mut server, 100), Ecn::NotEct);
 }
@@ -134,12 +134,12 @@ fn marks_are_fed_back_at_once_and_with_their_octets() {
     let (_, mut client, mut server) = handshake(ends, [Ecn::NotEct; 2]);
     server.unsent = 0;
     // r.cep begins at 5. The first segment waits for a second one, a mark for nothing.
-    server.handle(at(200), send(&mut client, 101));
+    server.handle(at(200), &mut send(&mut client, 101));
     assert!(server.poll_transmit(at(200)).is_none());
     for (millis, expected, octets) in [(201, 6, MSS), (202, 0, 0), (203, 0, 3 * MSS)] {
         let mut marked = send(&mut client, 102);
         marked.ip.ecn = Ecn::Ce;
-        server.handle(at(millis), marked);
+        server.handle(at(millis), &mut marked);
         let answer = server.poll_transmit(at(millis));
         let Some(answer) = answer else {
             // RFC 9768 §3.2.2.5.1: behind a mark the second one.
@@ -170,18 +170,18 @@ fn a_sender_takes_each_mark_once() {
         ..segment(segments, &[])
     };
     let window = |client: &Connection| client.controller.window() / MSS;
-    client.handle(at(200), packet(ack(2, 5)));
+    client.handle(at(200), &mut packet(ack(2, 5)));
     assert_eq!(window(&client), 12, "slow start");
     // alpha is 1 before the first round with marks (RFC 8257 §4.2): the first mark halves.
-    client.handle(at(201), packet(ack(4, 6)));
+    client.handle(at(201), &mut packet(ack(4, 6)));
     assert_eq!(window(&client), 6);
     assert_eq!(client.statistics().loss_events, 1);
     // The same acknowledgement again, and an older one.
-    client.handle(at(202), packet(ack(4, 6)));
-    client.handle(at(202), packet(ack(2, 5)));
+    client.handle(at(202), &mut packet(ack(4, 6)));
+    client.handle(at(202), &mut packet(ack(2, 5)));
     assert_eq!(client.statistics().loss_events, 1);
     // A mark of the same round does not reduce again (RFC 8257 §3.3).
-    client.handle(at(203), packet(ack(6, 7)));
+    client.handle(at(203), &mut packet(ack(6, 7)));
     assert_eq!(window(&client), 6);
     assert_eq!(client.statistics().loss_events, 1);
 }
@@ -234,7 +234,7 @@ fn a_window_probe_is_not_ecn_capable() {
         window: 0,
         ..segment(0, &[])
     };
-    client.handle(at(100), packet(closed));
+    client.handle(at(100), &mut packet(closed));
     assert_eq!(client.write(at(100), Payload::of_len(5000)), Ok(()));
     while client.poll_transmit(at(100)).is_some() {}
     let probe = at_timeout(&mut client);
@@ -254,11 +254,11 @@ fn the_first_new_data_says_that_the_window_was_reduced() {
         flags: flag::ACK | flag::ECE,
         ..segment(1, &[])
     };
-    client.handle(at(200), packet(echo));
+    client.handle(at(200), &mut packet(echo));
     let again = at_timeout(&mut client);
     assert!(!body(&again).has(flag::CWR), "a retransmission");
     client.unsent = unsent;
-    client.handle(at(2000), packet(segment(2, &[])));
+    client.handle(at(2000), &mut packet(segment(2, &[])));
     let flags = [2000, 2001].map(|millis| body(&send(&mut client, millis)).has(flag::CWR));
     assert_eq!(flags, [true, false]);
 }
@@ -274,10 +274,10 @@ fn a_receiver_ignores_marks_outside_of_its_window() {
         packet.ip.ecn = Ecn::Ce;
         packet
     };
-    server.handle(at(200), first.clone());
+    server.handle(at(200), &mut first.clone());
     send(&mut server, 200);
     for (packet, echo) in [(&first, false), (&send(&mut client, 101), true)] {
-        server.handle(at(201), marked(packet));
+        server.handle(at(201), &mut marked(packet));
         let answer = send(&mut server, 201);
         assert_eq!(body(&answer).has(flag::ECE), echo);
     }

@@ -34,7 +34,7 @@ impl Held {
             window,
             ..segment(0, &[])
         };
-        held.sender.handle(at(100), packet(answer));
+        held.sender.handle(at(100), &mut packet(answer));
         held
     }
 
@@ -50,7 +50,7 @@ impl Held {
             window,
             ..segment(0, &[])
         };
-        self.sender.handle(at(millis), packet(body));
+        self.sender.handle(at(millis), &mut packet(body));
     }
 
     /// Offset and length of the data segments that leave now.
@@ -238,9 +238,9 @@ fn receiver() -> Connection {
         syn: Some(syn),
         ..segment(0, &[])
     };
-    receiver.handle(at(0), packet(syn));
+    receiver.handle(at(0), &mut packet(syn));
     assert!(receiver.poll_transmit(at(0)).is_some(), "a SYN-ACK");
-    receiver.handle(at(0), packet(segment(0, &[])));
+    receiver.handle(at(0), &mut packet(segment(0, &[])));
     receiver
 }
 
@@ -263,16 +263,16 @@ fn data(offset: u64, octets: u32) -> Packet {
 #[test]
 fn a_receiver_closes_its_window_answers_probes_and_says_when_it_opens() {
     let mut receiver = receiver();
-    receiver.handle(at(10), data(0, 1000));
-    receiver.handle(at(10), data(1000, 500));
+    receiver.handle(at(10), &mut data(0, 1000));
+    receiver.handle(at(10), &mut data(1000, 500));
     // Nothing is read: 1500 octets fill the buffer.
     assert_eq!(answer(&mut receiver, 10), Some((1500, 0)));
-    receiver.handle(at(20), data(1500, 1));
+    receiver.handle(at(20), &mut data(1500, 1));
     assert_eq!(answer(&mut receiver, 20), Some((1500, 0)), "a probe");
     assert_eq!(receiver.statistics().payload_received, 1500, "not taken");
     assert_eq!(receiver.read(at(30)).map(|data| data.len()), Some(1500));
     // 1500 are free, at least half of the buffer.
     assert_eq!(answer(&mut receiver, 30), Some((1500, 1500)));
-    receiver.handle(at(40), data(1500, 1));
+    receiver.handle(at(40), &mut data(1500, 1));
     assert_eq!(receiver.statistics().payload_received, 1501);
 }
