@@ -13,7 +13,7 @@ use crate::loss::Loss;
 use std::collections::VecDeque;
 use weir_proto::endpoint::{Endpoint, Statistics};
 use weir_proto::event::{DropReason, Event, EventMask, Events};
-use weir_proto::packet::{FlowId, HostId, IpHeader, Packet};
+use weir_proto::packet::{FlowId, HostId, IpHeader, Packet, TraceNumber};
 use weir_proto::time::{Duration, Instant, earliest};
 
 /// Packets that one endpoint of a flow sent into the network and received from it.
@@ -329,7 +329,7 @@ impl Agent {
         }
         let Some(packet) = slot else { return false };
         packet.flow = self.address.flow;
-        packet.transit.sent_at = Some(now);
+        packet.transit.sent_at = now;
         packet.ip.source = self.address.host;
         packet.ip.destination = self.address.peer;
         if packet.ip.ttl == 0 {
@@ -349,7 +349,7 @@ impl Agent {
             self.counters.packets_lost_at_socket += 1;
             self.events.push(now, EventMask::DROP, || Event::Drop {
                 flow: packet.flow,
-                number: packet.number,
+                number: packet.number.map(TraceNumber::get),
                 size: packet.size,
                 reason: DropReason::LossModel,
             });

@@ -58,9 +58,10 @@ impl DelayMeter {
         let marked = u64::from(packet.ip.ecn == Ecn::Ce);
         self.statistics.marks += marked;
         self.interval.marks += marked;
-        let Some(sent_at) = packet.transit.sent_at else {
+        let sent_at = packet.transit.sent_at;
+        if sent_at == Instant::FAR_FUTURE {
             return;
-        };
+        }
         let (one_way, queueing) = (now.since(sent_at), packet.transit.queued);
         self.statistics.one_way.push(one_way.as_nanos());
         self.statistics.queueing.push(queueing.as_nanos());
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
     use weir_proto::packet::{Body, FlowId, IpHeader, Payload, Transit};
 
-    fn packet(sent_at: Option<Instant>, queued: Duration, ecn: Ecn) -> Packet {
+    fn packet(sent_at: Instant, queued: Duration, ecn: Ecn) -> Packet {
         Packet {
             id: 0,
             flow: FlowId(0),
@@ -121,7 +122,7 @@ mod tests {
         for (number, delay) in [20, 36, 36, 20].into_iter().enumerate() {
             let sent_at = Instant::ZERO + millis(100 * number as u64);
             let queued = millis(delay) - millis(20);
-            let packet = packet(Some(sent_at), queued, Ecn::Ect0);
+            let packet = packet(sent_at, queued, Ecn::Ect0);
             meter.on_packet(sent_at + millis(delay), &packet);
         }
         let statistics = &meter.statistics;
@@ -140,7 +141,10 @@ mod tests {
     #[test]
     fn a_packet_from_outside_has_no_delay_and_may_be_marked() {
         let mut meter = DelayMeter::default();
-        meter.on_packet(Instant::ZERO, &packet(None, Duration::ZERO, Ecn::Ce));
+        meter.on_packet(
+            Instant::ZERO,
+            &packet(Instant::FAR_FUTURE, Duration::ZERO, Ecn::Ce),
+        );
         assert_eq!(meter.statistics.one_way.count(), 0);
         assert_eq!(meter.statistics.marks, 1);
         meter.restart();

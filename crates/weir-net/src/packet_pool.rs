@@ -13,7 +13,7 @@ mod slab;
 use slab::Slab;
 use std::num::NonZeroU32;
 use weir_proto::event::{DropReason, Event};
-use weir_proto::packet::{FlowId, IpHeader, Packet};
+use weir_proto::packet::{FlowId, IpHeader, Packet, TraceNumber};
 use weir_proto::time::{Duration, Instant};
 
 /// The header fields of a packet that the network reads, and its place in the pool.
@@ -156,7 +156,7 @@ impl PacketPool {
 
     /// The number of the packet at this place.
     fn number_of(&self, place: u64) -> Option<u64> {
-        self.slab.get(place as u32)?.number
+        self.slab.get(place as u32)?.number.map(TraceNumber::get)
     }
 
     /// Packets in the pool.
@@ -206,7 +206,7 @@ mod tests {
             size: 100,
             damaged_at: None,
             transit: Transit::default(),
-            number: Some(id),
+            number: Some(TraceNumber::new(id)),
             body: Body::Other(Payload::of_len(60)),
         }
     }

@@ -25,6 +25,7 @@ pub mod ring;
 pub mod rng;
 pub mod rtp;
 pub mod settings;
+mod shared_buffers;
 pub mod tcp;
 pub mod time;
 pub mod udp;

@@ -9,7 +9,7 @@ pub use crate::payload::Payload;
 
 use crate::time::{Duration, Instant};
 use crate::{dccp, quic, rtp, tcp};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 /// A host: an index into the network's table of hosts, in place of an IP address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,18 +55,45 @@ pub struct Packet {
     /// What the network notes about its way, for measurements; endpoints leave it empty.
     pub transit: Transit,
     /// Its number in the trace events of its transport; `None` if it came from outside.
-    pub number: Option<u64>,
+    pub number: Option<TraceNumber>,
     /// The part that the endpoints read.
     pub body: Body,
 }
 
+/// The number of a packet in trace events, in eight octets even if it may be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceNumber(NonZeroU64);
+
+impl TraceNumber {
+    /// This number, less than 2^64 - 1.
+    #[inline]
+    pub const fn new(number: u64) -> Self {
+        Self(NonZeroU64::MIN.saturating_add(number))
+    }
+
+    /// The number.
+    #[inline]
+    pub const fn get(self) -> u64 {
+        self.0.get() - 1
+    }
+}
+
 /// What the network notes about the way of a packet. No endpoint reads it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transit {
-    /// When its endpoint handed it over; `None` if that was outside this simulation.
-    pub sent_at: Option<Instant>,
+    /// When its endpoint handed it over; in the far future if that was outside this simulation.
+    pub sent_at: Instant,
     /// How long it has waited in queues.
     pub queued: Duration,
+}
+
+impl Default for Transit {
+    fn default() -> Self {
+        Self {
+            sent_at: Instant::FAR_FUTURE,
+            queued: Duration::ZERO,
+        }
+    }
 }
 
 /// The transport's part of a packet.
@@ -82,4 +109,31 @@ pub enum Body {
     Rtp(rtp::Packet),
     /// Anything else, such as plain UDP.
     Other(Payload),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_small_because_many_are_under_way() {
+        let sizes = [
+            size_of::<Packet>(),
+            size_of::<Body>(),
+            size_of::<dccp::Packet>(),
+            size_of::<quic::Packet>(),
+            size_of::<rtp::Packet>(),
+            size_of::<tcp::Packet>(),
+        ];
+        assert!(sizes[0] <= 128, "{sizes:?}");
+        assert_eq!(size_of::<Option<Packet>>(), sizes[0]);
+    }
+
+    #[test]
+    fn the_number_of_a_packet_may_be_zero() {
+        for number in [0, 1, u64::MAX - 1] {
+            assert_eq!(TraceNumber::new(number).get(), number);
+        }
+        assert_eq!(size_of::<Option<TraceNumber>>(), 8);
+    }
 }

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+/// The octets, behind a pointer of eight octets: most packets have none.
+#[derive(Debug, PartialEq, Eq)]
+struct Content(Arc<[u8]>);
+
 /// Application data: a length, and the octets where their content matters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Payload {
     len: u32,
     damaged: bool,
-    content: Option<Arc<[u8]>>,
+    content: Option<Arc<Content>>,
 }
 
 impl Payload {
@@ -30,7 +34,7 @@ impl Payload {
         Self {
             len: bytes.len().min(u32::MAX as usize) as u32,
             damaged: false,
-            content: Some(bytes),
+            content: Some(Arc::new(Content(bytes))),
         }
     }
 
@@ -60,12 +64,14 @@ impl Payload {
 
     /// The octets, without a copy; zeros for a payload without content.
     pub fn into_bytes(self) -> Arc<[u8]> {
-        let zeros = || vec![0; self.len as usize].into();
-        self.content.unwrap_or_else(zeros)
+        match &self.content {
+            Some(content) => Arc::clone(&content.0),
+            None => vec![0; self.len as usize].into(),
+        }
     }
 
     /// The octets; `None` for a payload without content.
     pub fn content(&self) -> Option<&[u8]> {
-        self.content.as_deref()
+        self.content.as_deref().map(|content| &*content.0)
     }
 }

@@ -12,7 +12,7 @@
 
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Bound, Event, EventMask, Events, PacketContent};
-use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, Transit};
+use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, TraceNumber, Transit};
 use crate::ranges::RangeSet;
 use crate::time::Instant;
 use crate::{keywords, settings};
@@ -199,7 +199,7 @@ impl Endpoint for Socket {
             size: size + IpHeader::V4_OCTETS,
             damaged_at: None,
             transit: Transit::default(),
-            number: Some(id),
+            number: Some(TraceNumber::new(id)),
             body: Body::Other(payload),
         })
     }

@@ -9,14 +9,12 @@ use super::config::AckPolicy;
 use super::wire::{Ack, AckRange, EcnCounts, OlderRanges};
 use crate::packet::Ecn;
 use crate::ranges::RangeSet;
+use crate::shared_buffers::SharedBuffers;
 use crate::time::Instant;
 use std::sync::Arc;
 
 /// The default ack_delay_exponent: ACK Delay counts in 2^3 microseconds (RFC 9000 §18.2).
 const DELAY_EXPONENT: u32 = 3;
-
-/// Lists of older ranges that are kept to be used again.
-const MAX_FORMER: usize = 32;
 
 /// The packets received in a packet-number space, and the acknowledgement that is due.
 #[derive(Clone, Debug)]
@@ -40,7 +38,7 @@ pub struct ReceivedPackets {
     older: Option<Arc<OlderRanges>>,
     older_is_stale: bool,
     /// Lists of before; used again when no frame in the network shares them any more.
-    former: Vec<Arc<OlderRanges>>,
+    former: SharedBuffers<OlderRanges>,
 }
 
 impl ReceivedPackets {
@@ -60,7 +58,7 @@ impl ReceivedPackets {
             ecn: EcnCounts::default(),
             older: None,
             older_is_stale: false,
-            former: Vec::new(),
+            former: SharedBuffers::default(),
         }
     }
 
@@ -180,15 +178,13 @@ impl ReceivedPackets {
 
     #[cold]
     fn renew_older(&mut self, newest_start: u64) {
-        let former = self.older.take();
-        self.former
-            .extend(former.filter(|_| self.former.len() < MAX_FORMER));
+        if let Some(former) = self.older.take() {
+            self.former.keep(former);
+        }
         if self.numbers.len() < 2 {
             return;
         }
-        let unshared = |list: &mut Arc<OlderRanges>| Arc::get_mut(list).is_some();
-        let found = self.former.iter_mut().position(unshared);
-        let mut list = found.map_or_else(Arc::default, |at| self.former.swap_remove(at));
+        let mut list = self.former.take().unwrap_or_default();
         let ranges = self.numbers.descending().skip(1).map(|range| AckRange {
             smallest: range.start,
             largest: range.end - 1,

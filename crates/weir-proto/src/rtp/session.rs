@@ -8,7 +8,7 @@ use crate::cc::Pacer;
 use crate::cc::nada::{Nada, PacketOutcome, Report};
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError};
 use crate::event::{Bound, Event, EventMask, Events, LossTrigger, PacketContent};
-use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, Transit};
+use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, TraceNumber, Transit};
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::units::Rate;
@@ -212,7 +212,7 @@ impl Session {
             size: size + IpHeader::V4_OCTETS,
             damaged_at: None,
             transit: Transit::default(),
-            number: Some(number),
+            number: Some(TraceNumber::new(number)),
             body: Body::Rtp(body),
         }
     }

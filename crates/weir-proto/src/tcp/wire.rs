@@ -3,7 +3,6 @@
 //! NOPs before); the AccECN option, padded to whole words (RFC 9768 §3.2.3).
 
 use super::ecn::AccEcnOption;
-use crate::payload::Payload;
 
 /// Flag bits of octets 12 and 13 (RFC 9293 §3.1, RFC 3168 §6.1, RFC 9768 §3.1.1).
 pub(super) mod flag {
@@ -45,8 +44,10 @@ pub struct SynOptions {
     pub sack_permitted: bool,
 }
 
-/// A TCP segment.
+/// A TCP segment. In this order, with the option whose free values tell it from the packets of
+/// other transports at the end, where those have nothing.
 #[derive(Clone, Debug, PartialEq)]
+#[repr(C)]
 pub struct Packet {
     /// Source port.
     pub source_port: u16,
@@ -60,14 +61,14 @@ pub struct Packet {
     pub flags: u16,
     /// Window field, not yet scaled.
     pub window: u16,
-    /// Options of a SYN.
-    pub syn: Option<SynOptions>,
+    /// Octets of application data, whose content does not matter: zeros in wire form.
+    pub payload_len: u32,
     /// Selective acknowledgements.
     pub sack: SackBlocks,
+    /// Options of a SYN.
+    pub syn: Option<SynOptions>,
     /// Counts of marked octets.
     pub accecn: Option<AccEcnOption>,
-    /// Application data.
-    pub payload: Payload,
 }
 
 impl SackBlocks {
@@ -120,7 +121,7 @@ impl Packet {
 
     /// Octets of the whole segment.
     pub fn wire_len(&self) -> usize {
-        self.header_len() + self.payload.len() as usize
+        self.header_len() + self.payload_len as usize
     }
 
     /// The segment in wire form. The checksum field is zero, as in captures of a host with checksum
@@ -153,10 +154,7 @@ impl Packet {
         if let Some(option) = self.accecn {
             option.encode(&mut out);
         }
-        match self.payload.content() {
-            Some(content) => out.extend(content),
-            None => out.resize(out.len() + self.payload.len() as usize, 0),
-        }
+        out.resize(out.len() + self.payload_len as usize, 0);
         out
     }
 
@@ -180,7 +178,7 @@ impl Packet {
             syn: None,
             sack: SackBlocks::default(),
             accecn: None,
-            payload: Payload::of_len(payload.len() as u32),
+            payload_len: payload.len() as u32,
         };
         packet.read_options(options);
         // Another encoder may pack options tighter: SACK blocks give way.
@@ -256,7 +254,7 @@ mod tests {
             syn,
             sack,
             accecn: None,
-            payload: Payload::of_len(len),
+            payload_len: len,
         }
     }
 

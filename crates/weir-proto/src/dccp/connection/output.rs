@@ -8,7 +8,7 @@ use crate::dccp::wire::checksum::{covered_len, data_checksum};
 use crate::dccp::wire::{self, DccpOption, PacketType, SeqNum, feature};
 use crate::endpoint::EndpointEvent;
 use crate::event::{Bound, Event, EventMask, PacketContent};
-use crate::packet::{Body, Ecn, IpHeader, Packet, Transit};
+use crate::packet::{Body, Ecn, IpHeader, Packet, TraceNumber, Transit};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -75,7 +75,7 @@ impl Connection {
             size: IpHeader::V4_OCTETS + octets,
             damaged_at: None,
             transit: Transit::default(),
-            number: Some(number),
+            number: Some(TraceNumber::new(number)),
             body: Body::Dccp(body),
         }
     }

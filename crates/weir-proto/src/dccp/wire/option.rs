@@ -8,6 +8,7 @@
 //! of CCID 3 (RFC 4342 §8, RFC 6323 §3.2.1); other CCIDs ignore them.
 
 use super::PacketType;
+use crate::shared_buffers::SharedBuffers;
 use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
@@ -25,10 +26,7 @@ const FIRST_WITH_LENGTH: u8 = 32;
 const MAX_RTT_ESTIMATE: u32 = 0xff_ffff;
 
 /// Octets of options for which a packet has room.
-const INLINE: usize = 46;
-
-/// Buffers that a sender keeps to be used again.
-const MAX_BUFFERS: usize = 32;
+const INLINE: usize = 14;
 
 /// The option area of a packet in wire form, without the final padding to 32 bits.
 #[derive(Clone)]
@@ -48,34 +46,28 @@ enum Octets {
 /// again once no packet in the network shares them any more.
 #[derive(Clone, Debug, Default)]
 pub struct OptionBuffers {
-    sent: Vec<Arc<Vec<u8>>>,
+    sent: SharedBuffers<Vec<u8>>,
 }
 
 impl OptionBuffers {
     /// No options, in a buffer of before if one is free.
     pub fn options(&mut self) -> Options {
-        let unshared = |buffer: &mut Arc<Vec<u8>>| match Arc::get_mut(buffer) {
-            Some(octets) => {
-                octets.clear();
-                true
-            }
-            None => false,
+        let Some(mut buffer) = self.sent.take() else {
+            return Options::new();
         };
-        match self.sent.iter_mut().position(unshared) {
-            Some(at) => Options {
-                octets: Octets::Shared(self.sent.swap_remove(at)),
-            },
-            None => Options::new(),
+        if let Some(octets) = Arc::get_mut(&mut buffer) {
+            octets.clear();
+        }
+        Options {
+            octets: Octets::Shared(buffer),
         }
     }
 
     /// Options leave: keeps their buffer, if they have one.
     #[inline]
     pub fn keep(&mut self, options: &Options) {
-        if let Octets::Shared(buffer) = &options.octets
-            && self.sent.len() < MAX_BUFFERS
-        {
-            self.sent.push(Arc::clone(buffer));
+        if let Octets::Shared(buffer) = &options.octets {
+            self.sent.keep(Arc::clone(buffer));
         }
     }
 }

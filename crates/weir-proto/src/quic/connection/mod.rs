@@ -15,7 +15,7 @@ use super::config::{Config, Handshake};
 use super::error::TransportError;
 use super::loss::{LostPacket, PROBE_TIMEOUT, SentPackets};
 use super::streams::{Role, Streams};
-use super::wire::{PacketNumber, SpaceId};
+use super::wire::{FrameBuffers, PacketNumber, SpaceId};
 use crate::cc::rtt::RttEstimator;
 use crate::cc::window::BoxedController;
 use crate::cc::{DeliveryRateSampler, Pacer};
@@ -139,6 +139,7 @@ pub struct Connection {
     closing: bool,
     write_blocked: bool,
     readable_told: bool,
+    frame_buffers: FrameBuffers,
     endpoint_events: VecDeque<EndpointEvent>,
     next_id: u64,
     events: Events,
@@ -206,6 +207,7 @@ impl Connection {
             closing: false,
             write_blocked: false,
             readable_told: false,
+            frame_buffers: FrameBuffers::default(),
             endpoint_events: VecDeque::new(),
             next_id: 0,
             events: Events::default(),

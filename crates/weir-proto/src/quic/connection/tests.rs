@@ -9,7 +9,6 @@ use crate::quic::wire::{Ack, Frame, PacketNumberLen, StreamFrame};
 use crate::quic::{AckPolicy, wire};
 use crate::rng::Rng;
 use proptest::prelude::*;
-use smallvec::smallvec;
 
 fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -333,7 +332,7 @@ fn data(number: u64, frame: Frame) -> wire::Packet {
         number,
         number_len: 4,
         space: SpaceId::Data,
-        frames: smallvec![frame],
+        frames: wire::Frames::one(frame),
     }
 }
 
@@ -586,7 +585,7 @@ fn headers_have_the_sizes_of_their_presets() {
         }
     );
     assert!(
-        size_of::<wire::Packet>() <= 120,
+        size_of::<wire::Packet>() <= 64,
         "{}",
         size_of::<wire::Packet>()
     );
@@ -609,7 +608,8 @@ proptest! {
         for (frames, number, initial) in packets {
             now += millis(1);
             let space = if initial { SpaceId::Initial } else { SpaceId::Data };
-            let packet = wire::Packet { number, number_len: 4, space, frames: frames.into() };
+            let frames = frames.into_iter().collect();
+            let packet = wire::Packet { number, number_len: 4, space, frames };
             let size = packet.len(&end.config.header);
             end.receive(now, &packet, size, crate::packet::Ecn::NotEct);
             let _ = end.write(now, Payload::of_len(3000));

@@ -7,12 +7,11 @@ use super::{Connection, State};
 use crate::cc::{EcnCapability, Sent};
 use crate::endpoint::EndpointEvent;
 use crate::event::{Bound, Event, EventMask, PacketContent};
-use crate::packet::{Body, Ecn, IpHeader, Packet, Transit};
+use crate::packet::{Body, Ecn, IpHeader, Packet, TraceNumber, Transit};
 use crate::quic::loss::{RetransmitFrame, SentPacket};
 use crate::quic::streams::Role;
-use crate::quic::wire::{self, Ack, Frame, PacketNumber, SpaceId};
+use crate::quic::wire::{self, Ack, Frame, Frames, PacketNumber, SpaceId};
 use crate::time::Instant;
-use smallvec::SmallVec;
 
 /// The least size of a datagram with an Initial packet, in octets (RFC 9000 §14.1).
 const INITIAL_DATAGRAM: u32 = 1200;
@@ -59,7 +58,7 @@ struct PacketBuilder {
     overhead: u32,
     /// Octets left for frames.
     room: u32,
-    frames: SmallVec<[Frame; 2]>,
+    frames: Frames,
     /// Octets of the frames, each with all of its fields.
     frames_len: u32,
     sent: SentPacket,
@@ -196,7 +195,7 @@ impl Connection {
             number_len,
             overhead,
             room: self.datagram_limit().saturating_sub(overhead),
-            frames: SmallVec::new(),
+            frames: Frames::new(),
             frames_len: 0,
             sent: SentPacket::new(now, 0),
             content: PacketContent::Acknowledgement,
@@ -342,6 +341,9 @@ impl Connection {
             || (self.config.bundle_acks && received.has_unacked_others())
         {
             self.push_ack(now, &mut builder);
+            if plan.flow_control || plan.stream_data {
+                self.frame_buffers.make_room(&mut builder.frames);
+            }
         }
         if plan.flow_control {
             self.push_flow_control_frames(&mut builder);
@@ -408,8 +410,7 @@ impl Connection {
         let frame = Frame::Ack(ack);
         let size = self.config.header.overhead(SpaceId::Data, number_len) + frame.len(true);
         self.count_sent(now, number, size, PacketContent::Acknowledgement);
-        let mut frames = SmallVec::new();
-        frames.push(frame);
+        let frames = Frames::one(frame);
         let packet = wire::Packet {
             number,
             number_len,
@@ -447,6 +448,7 @@ impl Connection {
             self.spaces.of(space).sent.skip();
         }
         self.count_sent(now, number, size, builder.content);
+        self.frame_buffers.keep(&builder.frames);
         let packet = wire::Packet {
             number,
             number_len: builder.number_len,
@@ -535,7 +537,7 @@ impl Connection {
             size: size + Self::LOWER_OCTETS,
             damaged_at: None,
             transit: Transit::default(),
-            number: Some(packet.number),
+            number: Some(TraceNumber::new(packet.number)),
             body: Body::Quic(packet),
         }
     }

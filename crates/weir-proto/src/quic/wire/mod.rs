@@ -12,16 +12,17 @@
 //! Not modelled: coalesced packets, Handshake, 0-RTT, Retry and Version Negotiation packets.
 
 mod frame;
+mod frames;
 pub mod varint;
 
 #[cfg(test)]
 pub(super) mod tests;
 
 pub use frame::{Ack, AckRange, EcnCounts, Frame, OlderRanges, StreamFrame};
+pub use frames::{FrameBuffers, Frames};
 
 use crate::settings::count;
 use crate::{keywords, settings};
-use smallvec::SmallVec;
 use std::fmt;
 use varint::Reader;
 
@@ -148,7 +149,7 @@ pub struct Packet {
     /// Its packet-number space, which determines its header.
     pub space: SpaceId,
     /// Its frames in their order.
-    pub frames: SmallVec<[Frame; 2]>,
+    pub frames: Frames,
 }
 
 impl Packet {
@@ -226,7 +227,7 @@ impl Packet {
             .checked_sub(u64::from(number_len) + u64::from(format.tag_len))
             .ok_or(WireError::Truncated)?;
         let mut payload = Reader::new(reader.take(end)?);
-        let mut frames = SmallVec::new();
+        let mut frames = Frames::new();
         while payload.remaining() > 0 {
             frames.push(Frame::read(&mut payload)?);
         }

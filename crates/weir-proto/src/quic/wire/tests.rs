@@ -2,7 +2,6 @@
 
 use super::*;
 use proptest::prelude::*;
-use smallvec::smallvec;
 use std::sync::Arc;
 
 fn hex(text: &str) -> Vec<u8> {
@@ -49,7 +48,7 @@ fn packet_numbers_are_those_of_rfc_9000_appendix_a() {
 }
 
 /// The frames of a packet and their octets.
-fn encoded_frames() -> Vec<(SmallVec<[Frame; 2]>, &'static str)> {
+fn encoded_frames() -> Vec<(Vec<Frame>, &'static str)> {
     let stream = |offset, len, fin| {
         Frame::Stream(StreamFrame {
             id: 4,
@@ -77,39 +76,30 @@ fn encoded_frames() -> Vec<(SmallVec<[Frame; 2]>, &'static str)> {
     });
     vec![
         // Type, id, offset; the last frame of a packet has no length.
-        (smallvec![stream(3000, 3, true)], "0d 04 4bb8 000000"),
-        (
-            smallvec![stream(0, 2, false), Frame::Ping],
-            "0a 04 02 0000 01",
-        ),
+        (vec![stream(3000, 3, true)], "0d 04 4bb8 000000"),
+        (vec![stream(0, 2, false), Frame::Ping], "0a 04 02 0000 01"),
         // Gap 90 - 85 - 2 = 3, length 5.
-        (smallvec![ack], "03 4064 05 01 0a 03 05 4040 00 01"),
-        (smallvec![Frame::MaxData(15_000_000)], "10 80e4e1c0"),
+        (vec![ack], "03 4064 05 01 0a 03 05 4040 00 01"),
+        (vec![Frame::MaxData(15_000_000)], "10 80e4e1c0"),
         (
-            smallvec![Frame::MaxStreamData { id: 0, maximum: 37 }],
+            vec![Frame::MaxStreamData { id: 0, maximum: 37 }],
             "11 00 25",
         ),
-        (smallvec![Frame::DataBlocked(37)], "14 25"),
+        (vec![Frame::DataBlocked(37)], "14 25"),
         (
-            smallvec![Frame::StreamDataBlocked { id: 1, limit: 37 }],
+            vec![Frame::StreamDataBlocked { id: 1, limit: 37 }],
             "15 01 25",
         ),
+        (vec![Frame::Crypto { offset: 0, len: 2 }], "06 00 02 0000"),
         (
-            smallvec![Frame::Crypto { offset: 0, len: 2 }],
-            "06 00 02 0000",
-        ),
-        (
-            smallvec![Frame::ConnectionClose {
+            vec![Frame::ConnectionClose {
                 code: 10,
                 frame_type: Some(2),
-                reason_len: 1
+                reason_len: 1,
             }],
             "1c 0a 02 01 00",
         ),
-        (
-            smallvec![Frame::HandshakeDone, Frame::Padding(3)],
-            "1e 000000",
-        ),
+        (vec![Frame::HandshakeDone, Frame::Padding(3)], "1e 000000"),
     ]
 }
 
@@ -127,7 +117,7 @@ fn packets_have_these_octets() {
         tag_len: 2,
     };
     for (frames, octets) in encoded_frames() {
-        let packet = data(frames);
+        let packet = data(frames.into_iter().collect());
         let mut out = Vec::new();
         packet.encode(&format, &mut out);
         assert_eq!(
@@ -146,7 +136,9 @@ fn an_initial_packet_has_the_long_header() {
         number: 0,
         number_len: 1,
         space: SpaceId::Initial,
-        frames: smallvec![Frame::Crypto { offset: 0, len: 1 }, Frame::Ping],
+        frames: [Frame::Crypto { offset: 0, len: 1 }, Frame::Ping]
+            .into_iter()
+            .collect(),
     };
     let format = HeaderFormat {
         connection_id_len: 2,
@@ -258,7 +250,7 @@ proptest! {
         ahead in 1_u64..1 << 20,
         initial in any::<bool>(),
     ) {
-        let mut frames: SmallVec<[Frame; 2]> = frames.into();
+        let mut frames: Frames = frames.into_iter().collect();
         if padding > 0 {
             frames.push(Frame::Padding(padding));
         }
@@ -298,7 +290,7 @@ proptest! {
             number: 7,
             number_len: 1,
             space: SpaceId::Data,
-            frames: frames.into(),
+            frames: frames.into_iter().collect(),
         };
         let mut out = Vec::new();
         packet.encode(&HeaderFormat::RFC9000, &mut out);

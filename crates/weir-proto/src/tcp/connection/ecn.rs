@@ -95,7 +95,7 @@ impl EcnState {
 
     /// A server receives the acknowledgement of its SYN-ACK (RFC 9768, table 4).
     pub(super) fn on_handshake_ack(&mut self, packet: &TcpPacket) {
-        let pure = packet.payload.is_empty() && packet.sack.as_slice().is_empty();
+        let pure = packet.payload_len == 0 && packet.sack.as_slice().is_empty();
         if self.mode != EcnMode::Accurate || !pure || packet.has(flag::FIN) {
             return;
         }

@@ -121,7 +121,7 @@ impl Connection {
         let Some(start) = start else {
             return self.receiver.ack_now();
         };
-        let len = u64::from(packet.payload.len());
+        let len = u64::from(packet.payload_len);
         if len > 0 {
             self.handle_data(now, start, len, packet, ecn);
         } else {
@@ -185,7 +185,7 @@ impl Connection {
         let kind = if ack > self.scoreboard.high_ack() {
             AckKind::Advance
         } else if ack == self.scoreboard.high_ack()
-            && packet.payload.is_empty()
+            && packet.payload_len == 0
             && window == self.peer_window
             && !self.scoreboard.is_empty()
         {

@@ -3,7 +3,7 @@
 use super::{Connection, Probe, Recovery, State};
 use crate::cc::Sent;
 use crate::endpoint::{CloseReason, EndpointEvent};
-use crate::packet::{Body, IpHeader, Packet, Payload, Transit};
+use crate::packet::{Body, IpHeader, Packet, Transit};
 use crate::tcp::scoreboard::{Lost, SentSegment};
 use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions, flag};
@@ -105,15 +105,15 @@ impl Connection {
             content,
         } = segment;
         let syn = flags & flag::SYN != 0;
-        let payload = Payload::of_len(content.len());
-        let data = !payload.is_empty();
+        let payload_len = content.len();
+        let data = payload_len > 0;
         let mut sack = SackBlocks::default();
         let ack = self.acknowledgement(syn, &mut sack);
         let flags = self.with_ack(flags);
         let ecn = self.ecn_feedback(flags, content, &mut sack);
         let window = self.receive_window.advertise(self.fill(), syn);
         let header = TcpPacket::header_of(syn, &sack, ecn.option);
-        let octets = header as u32 + payload.len();
+        let octets = header as u32 + payload_len;
         self.packets += 1;
         self.statistics.packets_sent += 1;
         self.statistics.bytes_sent += u64::from(octets);
@@ -132,7 +132,7 @@ impl Connection {
             }),
             sack,
             accecn: ecn.option,
-            payload,
+            payload_len,
         };
         Packet {
             id: self.packets,

@@ -94,7 +94,7 @@ impl Bench {
             let Body::Tcp(packet) = packet.body else {
                 panic!("not TCP")
             };
-            if !packet.payload.is_empty() {
+            if packet.payload_len > 0 {
                 sent.push(u64::from(packet.seq.wrapping_sub(1)) / MSS);
             }
         }
@@ -175,7 +175,7 @@ fn segment(ack: u64, sacks: &[(u64, u64)]) -> TcpPacket {
         syn: None,
         sack: blocks,
         accecn: None,
-        payload: Payload::default(),
+        payload_len: 0,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Connection, State};
 use crate::event::{Bound, Event, EventMask, PacketContent, WindowState};
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Packet, TraceNumber};
 use crate::tcp::sequence::unwrap;
 use crate::tcp::wire::{Packet as TcpPacket, flag};
 use crate::time::Instant;
@@ -46,7 +46,7 @@ impl Connection {
         };
         let (initial, high_data) = (self.config.initial_sequence, self.scoreboard.high_data());
         let start = unwrap(initial, body.seq, high_data).unwrap_or_default();
-        let end = start + u64::from(body.payload.len());
+        let end = start + u64::from(body.payload_len);
         let (number, content) = if end > start {
             let before = self.traced_up_to;
             self.traced_up_to = before.max(end);
@@ -62,7 +62,7 @@ impl Connection {
             let ack = unwrap(self.peer_sequence, body.ack, self.receiver.next());
             (ack.unwrap_or_default(), PacketContent::Acknowledgement)
         };
-        packet.number = Some(number);
+        packet.number = Some(TraceNumber::new(number));
         let size = body.wire_len() as u32;
         self.events
             .push(now, EventMask::PACKET, move || Event::Sent {
@@ -76,10 +76,10 @@ impl Connection {
     #[cold]
     pub(super) fn trace_received(&mut self, now: Instant, packet: &TcpPacket) {
         let is_control = packet.flags & (flag::SYN | flag::FIN | flag::RST) != 0;
-        let content = match packet.payload.is_empty() {
-            false => PacketContent::Data,
-            true if is_control => PacketContent::Control,
-            true => PacketContent::Acknowledgement,
+        let content = match packet.payload_len {
+            1.. => PacketContent::Data,
+            0 if is_control => PacketContent::Control,
+            0 => PacketContent::Acknowledgement,
         };
         let number = if packet.has(flag::SYN) {
             Some(0)

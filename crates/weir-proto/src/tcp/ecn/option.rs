@@ -19,11 +19,12 @@ pub enum Order {
 
 /// An AccECN option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct AccEcnOption {
-    order: Order,
     /// The fields in their order; those that are not there are zero.
-    fields: [u32; MAX_FIELDS],
+    fields: [[u8; FIELD_OCTETS]; MAX_FIELDS],
     count: u8,
+    order: Order,
 }
 
 impl AccEcnOption {
@@ -31,12 +32,13 @@ impl AccEcnOption {
     pub fn new(order: Order, fields: [u64; MAX_FIELDS], count: usize) -> Self {
         let mut option = Self {
             order,
-            fields: [0; MAX_FIELDS],
+            fields: [[0; FIELD_OCTETS]; MAX_FIELDS],
             count: count.min(MAX_FIELDS) as u8,
         };
         let kept = option.fields.iter_mut().zip(fields).take(count);
         for (field, value) in kept {
-            *field = (value & 0x00ff_ffff) as u32;
+            let [.., high, middle, low] = value.to_be_bytes();
+            *field = [high, middle, low];
         }
         option
     }
@@ -63,7 +65,8 @@ impl AccEcnOption {
     }
 
     fn field(&self, at: usize) -> Option<u32> {
-        (at < usize::from(self.count)).then(|| self.fields[at])
+        let [high, middle, low] = *self.fields[..usize::from(self.count)].get(at)?;
+        Some(u32::from_be_bytes([0, high, middle, low]))
     }
 
     /// Its octets, without padding: 2, 5, 8 or 11 (RFC 9768, table 5).
@@ -76,7 +79,7 @@ impl AccEcnOption {
         let kind = KINDS[usize::from(self.order == Order::Ect1First)];
         out.extend([kind, self.len() as u8]);
         for field in &self.fields[..usize::from(self.count)] {
-            out.extend(&field.to_be_bytes()[1..]);
+            out.extend(field);
         }
         out.extend(std::iter::repeat_n(1, self.padding()));
     }

@@ -66,7 +66,7 @@ fn the_field_lies_in_octets_12_and_13() {
         syn: None,
         sack: SackBlocks::default(),
         accecn: None,
-        payload: crate::payload::Payload::default(),
+        payload_len: 0,
     };
     assert_eq!(packet.encode()[12..14], [0x51, 0x50]);
     assert_eq!(ace(packet.flags), 0b101);

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::time;
 use weir_proto::endpoint::{CloseReason, EndpointEvent, Statistics};
 use weir_proto::event::{Event, EventMask, Events, PacketContent, WindowState};
-use weir_proto::packet::{Body, Ecn, FlowId, IpHeader, Packet, Payload, Transit};
+use weir_proto::packet::{Body, Ecn, FlowId, IpHeader, Packet, Payload, TraceNumber, Transit};
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
@@ -395,7 +395,7 @@ impl SimEndpoint {
             size: size + LOWER_OCTETS,
             damaged_at: None,
             transit: Transit::default(),
-            number: Some(id),
+            number: Some(TraceNumber::new(id)),
             body: Body::Other(payload),
         }
     }

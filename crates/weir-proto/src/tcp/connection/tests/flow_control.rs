@@ -60,9 +60,9 @@ impl Held {
             let Body::Tcp(packet) = packet.body else {
                 panic!("not TCP")
             };
-            if !packet.payload.is_empty() {
+            if packet.payload_len > 0 {
                 let offset = u64::from(packet.seq.wrapping_sub(1));
-                sent.push((offset, packet.payload.len()));
+                sent.push((offset, packet.payload_len));
             }
         }
         sent
@@ -255,7 +255,7 @@ fn answer(receiver: &mut Connection, millis: u64) -> Option<(u32, u16)> {
 fn data(offset: u64, octets: u32) -> Packet {
     packet(TcpPacket {
         seq: wrap(0, offset),
-        payload: Payload::of_len(octets),
+        payload_len: octets,
         ..segment(0, &[])
     })
 }

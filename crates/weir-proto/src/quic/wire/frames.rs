@@ -1,0 +1,132 @@
+//! The frames of a packet.
+
+use super::Frame;
+use crate::shared_buffers::SharedBuffers;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// Frames for which there is room when there is more than one: mostly an acknowledgement and what
+/// may be sent or is sent.
+const ROOM: usize = 2;
+
+/// The frames of a packet in their order. One is in the packet itself, more are elsewhere in
+/// memory: nearly all packets of a transfer have one, and many packets are under way at once.
+#[derive(Clone, Debug)]
+pub struct Frames(Kept);
+
+#[derive(Clone, Debug)]
+enum Kept {
+    None,
+    One(Frame),
+    /// In a buffer, which the sender's [`FrameBuffers`] may share.
+    Many(Arc<Vec<Frame>>),
+}
+
+/// The buffers of frames that were sent more than one in a packet. They are used again once no
+/// packet in the network shares them any more.
+#[derive(Clone, Debug, Default)]
+pub struct FrameBuffers {
+    sent: SharedBuffers<Vec<Frame>>,
+}
+
+impl Frames {
+    /// No frame.
+    pub const fn new() -> Self {
+        Self(Kept::None)
+    }
+
+    /// This frame alone.
+    pub const fn one(frame: Frame) -> Self {
+        Self(Kept::One(frame))
+    }
+
+    /// Appends a frame.
+    #[inline]
+    pub fn push(&mut self, frame: Frame) {
+        match self.0 {
+            Kept::None => self.0 = Kept::One(frame),
+            _ => self.push_further(frame),
+        }
+    }
+
+    #[inline(never)]
+    fn push_further(&mut self, frame: Frame) {
+        if let Kept::One(_) = self.0 {
+            self.move_into(Arc::new(Vec::with_capacity(ROOM)));
+        }
+        if let Kept::Many(frames) = &mut self.0 {
+            Arc::make_mut(frames).push(frame);
+        }
+    }
+
+    /// Moves the only frame into this buffer, because others follow.
+    fn move_into(&mut self, mut buffer: Arc<Vec<Frame>>) {
+        let frames = Arc::make_mut(&mut buffer);
+        frames.clear();
+        if let Kept::One(first) = std::mem::replace(&mut self.0, Kept::None) {
+            frames.push(first);
+        }
+        self.0 = Kept::Many(buffer);
+    }
+}
+
+impl FrameBuffers {
+    /// Others follow the frame of this packet: in a buffer of before, if one is free.
+    pub fn make_room(&mut self, frames: &mut Frames) {
+        if let Kept::One(_) = frames.0
+            && let Some(buffer) = self.sent.take()
+        {
+            frames.move_into(buffer);
+        }
+    }
+
+    /// Frames leave: keeps their buffer, if they have one.
+    #[inline]
+    pub fn keep(&mut self, frames: &Frames) {
+        if let Kept::Many(buffer) = &frames.0 {
+            self.sent.keep(Arc::clone(buffer));
+        }
+    }
+}
+
+impl Default for Frames {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Deref for Frames {
+    type Target = [Frame];
+
+    #[inline]
+    fn deref(&self) -> &[Frame] {
+        match &self.0 {
+            Kept::None => &[],
+            Kept::One(frame) => std::slice::from_ref(frame),
+            Kept::Many(frames) => frames,
+        }
+    }
+}
+
+impl PartialEq for Frames {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl FromIterator<Frame> for Frames {
+    fn from_iter<I: IntoIterator<Item = Frame>>(frames: I) -> Self {
+        let mut all = Self::new();
+        frames.into_iter().for_each(|frame| all.push(frame));
+        all
+    }
+}
+
+impl<'a> IntoIterator for &'a Frames {
+    type Item = &'a Frame;
+    type IntoIter = std::slice::Iter<'a, Frame>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
