@@ -63,6 +63,11 @@ impl EcnState {
         }
     }
 
+    /// True once the peer has agreed to any feedback of marks.
+    pub(super) fn is_on(&self) -> bool {
+        self.mode != EcnMode::Off
+    }
+
     /// A server receives the first SYN, which decides (RFC 9768 §3.1.5).
     pub(super) fn on_first_syn(&mut self, flags: u16, ecn: Ecn) {
         self.mode = server_mode(self.offered, flags);

@@ -4,6 +4,7 @@ use super::{Connection, Probe, Recovery, State};
 use crate::cc::Sent;
 use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::packet::{Body, IpHeader, Packet, Transit};
+use crate::tcp::ecn::AccEcnOption;
 use crate::tcp::scoreboard::{Lost, SentSegment};
 use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions, flag};
@@ -40,6 +41,13 @@ pub(super) struct Segment {
     pub(super) flags: u16,
     pub(super) seq: u32,
     pub(super) content: Content,
+}
+
+/// The options of a segment.
+struct Options {
+    syn: Option<SynOptions>,
+    sack: SackBlocks,
+    accecn: Option<AccEcnOption>,
 }
 
 impl Connection {
@@ -98,33 +106,34 @@ impl Connection {
     }
 
     /// The packet of a segment; adds the acknowledgement and the ECN feedback.
+    #[inline]
     fn build(&mut self, segment: Segment) -> Packet {
-        let Segment {
-            flags,
-            seq,
-            content,
-        } = segment;
-        let syn = flags & flag::SYN != 0;
-        let payload_len = content.len();
-        let data = payload_len > 0;
-        let mut sack = SackBlocks::default();
-        let ack = self.acknowledgement(syn, &mut sack);
-        let flags = self.with_ack(flags);
-        let ecn = self.ecn_feedback(flags, content, &mut sack);
-        let window = self.receive_window.advertise(self.fill(), syn);
-        let header = TcpPacket::header_of(syn, &sack, ecn.option);
-        let octets = header as u32 + payload_len;
-        self.packets += 1;
-        self.statistics.packets_sent += 1;
-        self.statistics.bytes_sent += u64::from(octets);
-        self.statistics.data_packets_sent += u64::from(data);
-        let body = TcpPacket {
-            source_port: self.config.local.0 as u16,
-            destination_port: self.config.remote.0 as u16,
-            seq,
-            ack,
-            flags: flags | ecn.flags,
-            window,
+        let syn = segment.flags & flag::SYN != 0;
+        let ack = self.acknowledgement(syn);
+        if syn || self.receiver.has_blocks() || self.ecn.is_on() {
+            return self.build_with_options(segment, ack);
+        }
+        // What most packets have: known here, where it is written, it needs no copies.
+        let options = Options {
+            syn: None,
+            sack: SackBlocks::default(),
+            accecn: None,
+        };
+        self.assemble(&segment, self.with_ack(segment.flags), ack, options)
+    }
+
+    /// The packet of a segment that may carry options or ECN's flags.
+    #[inline(never)]
+    fn build_with_options(&mut self, segment: Segment, ack: u32) -> Packet {
+        let syn = segment.flags & flag::SYN != 0;
+        let mut sack = match self.state {
+            State::SynSent => SackBlocks::default(),
+            _ if syn => SackBlocks::default(),
+            _ => self.take_blocks(),
+        };
+        let flags = self.with_ack(segment.flags);
+        let ecn = self.ecn_feedback(flags, segment.content, &mut sack);
+        let options = Options {
             syn: syn.then(|| SynOptions {
                 mss: self.config.segment_size.min(u32::from(u16::MAX)) as u16,
                 window_scale: self.receive_window.scale(),
@@ -132,27 +141,52 @@ impl Connection {
             }),
             sack,
             accecn: ecn.option,
-            payload_len,
         };
+        self.assemble(&segment, flags | ecn.flags, ack, options)
+    }
+
+    /// The packet with these flags, acknowledgement and options; counts it.
+    #[inline(always)]
+    fn assemble(&mut self, segment: &Segment, flags: u16, ack: u32, options: Options) -> Packet {
+        let Options { syn, sack, accecn } = options;
+        let payload_len = segment.content.len();
+        let window = self.receive_window.advertise(self.fill(), syn.is_some());
+        let header = TcpPacket::header_of(syn.is_some(), &sack, accecn);
+        let octets = header as u32 + payload_len;
+        self.packets += 1;
+        self.statistics.packets_sent += 1;
+        self.statistics.bytes_sent += u64::from(octets);
+        self.statistics.data_packets_sent += u64::from(payload_len > 0);
         Packet {
             id: self.packets,
             flow: self.config.flow,
             ip: IpHeader {
                 source: self.config.local,
                 destination: self.config.remote,
-                ecn: self.codepoint(content),
+                ecn: self.codepoint(segment.content),
                 ttl: IpHeader::DEFAULT_TTL,
             },
             size: IpHeader::V4_OCTETS + octets,
             damaged_at: None,
             transit: Transit::default(),
             number: None,
-            body: Body::Tcp(body),
+            body: Body::Tcp(TcpPacket {
+                source_port: self.config.local.0 as u16,
+                destination_port: self.config.remote.0 as u16,
+                seq: segment.seq,
+                ack,
+                flags,
+                window,
+                payload_len,
+                sack,
+                syn,
+                accecn,
+            }),
         }
     }
 
-    /// The acknowledgement number of a segment; adds its SACK blocks.
-    fn acknowledgement(&mut self, syn: bool, sack: &mut SackBlocks) -> u32 {
+    /// The acknowledgement number of a segment that leaves.
+    fn acknowledgement(&mut self, syn: bool) -> u32 {
         let peer_sequence = self.peer_sequence;
         if self.state == State::SynSent {
             return 0;
@@ -161,16 +195,24 @@ impl Connection {
             return wrap(peer_sequence, 0);
         }
         self.receiver.on_ack_sent();
-        if self.receiver.has_blocks() {
-            let blocks = self
-                .receiver
-                .take_blocks(|offset| wrap(peer_sequence, offset));
-            if self.sack {
-                *sack = blocks;
-            }
-        }
         let fin = u64::from(self.fin.received);
         wrap(peer_sequence, self.receiver.next() + fin)
+    }
+
+    /// The SACK blocks of a segment that leaves.
+    fn take_blocks(&mut self) -> SackBlocks {
+        if !self.receiver.has_blocks() {
+            return SackBlocks::default();
+        }
+        let peer_sequence = self.peer_sequence;
+        let blocks = self
+            .receiver
+            .take_blocks(|offset| wrap(peer_sequence, offset));
+        if self.sack {
+            blocks
+        } else {
+            SackBlocks::default()
+        }
     }
 
     /// The flags, with ACK behind the first SYN.
