@@ -3,6 +3,7 @@
 
 mod receive;
 mod recovery;
+mod stream_data;
 mod transmit;
 
 #[cfg(test)]

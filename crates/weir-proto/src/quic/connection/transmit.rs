@@ -5,7 +5,6 @@
 
 use super::{Connection, State};
 use crate::cc::{EcnCapability, Sent};
-use crate::endpoint::EndpointEvent;
 use crate::event::{Bound, Event, EventMask, PacketContent};
 use crate::packet::{Body, Ecn, IpHeader, Packet, TraceNumber, Transit};
 use crate::quic::loss::{RetransmitFrame, SentPacket};
@@ -48,21 +47,29 @@ impl DataPlan {
         stream_data: false,
         ping: false,
     };
+
+    /// Stream data alone.
+    const STREAM_DATA: Self = Self {
+        ack_due: false,
+        flow_control: false,
+        stream_data: true,
+        ping: false,
+    };
 }
 
 /// A packet under construction.
-struct PacketBuilder {
+pub(super) struct PacketBuilder {
     space: SpaceId,
     number_len: u8,
     /// Octets of the header and the tag.
     overhead: u32,
     /// Octets left for frames.
-    room: u32,
+    pub(super) room: u32,
     frames: Frames,
     /// Octets of the frames, each with all of its fields.
     frames_len: u32,
     sent: SentPacket,
-    content: PacketContent,
+    pub(super) content: PacketContent,
     /// It carries PADDING.
     padded: bool,
 }
@@ -95,7 +102,7 @@ impl PacketBuilder {
 
     /// Adds a frame that is sent again if the packet is lost.
     #[inline]
-    fn push_retransmittable(&mut self, frame: Frame, retransmit: RetransmitFrame) {
+    pub(super) fn push_retransmittable(&mut self, frame: Frame, retransmit: RetransmitFrame) {
         self.push(frame);
         self.sent.retransmit.push(retransmit);
     }
@@ -160,6 +167,11 @@ impl Connection {
         {
             return self.build_ack(now, ack);
         }
+        if let Plan::Data(DataPlan::STREAM_DATA) = plan
+            && !self.adds_ack()
+        {
+            return self.build_stream_data(now);
+        }
         let builder = match plan {
             Plan::Close => self.build_close(now),
             Plan::Initial { ack_due } => self.build_initial(now, ack_due),
@@ -171,7 +183,7 @@ impl Connection {
     /// Octets of the largest datagram that may leave. Before the client's address is validated, a
     /// server sends at most three times what it received (RFC 9000 §8.1).
     #[inline]
-    fn datagram_limit(&self) -> u32 {
+    pub(super) fn datagram_limit(&self) -> u32 {
         let largest = self.datagram_size;
         self.amplification.map_or(largest, |budget| {
             largest.min(u32::try_from(budget.left()).unwrap_or(u32::MAX))
@@ -185,7 +197,7 @@ impl Connection {
     }
 
     #[inline]
-    fn builder(&mut self, now: Instant, space: SpaceId) -> PacketBuilder {
+    pub(super) fn builder(&mut self, now: Instant, space: SpaceId) -> PacketBuilder {
         let sent = &self.spaces.of(space).sent;
         let header = self.config.header;
         let number_len = header.number_len(sent.next_number(), sent.largest_acked());
@@ -335,11 +347,7 @@ impl Connection {
     /// A packet of the Data space. An acknowledgement rides along.
     fn build_data(&mut self, now: Instant, plan: DataPlan) -> PacketBuilder {
         let mut builder = self.builder(now, SpaceId::Data);
-        let received = &self.spaces.data.received;
-        if plan.ack_due
-            || received.has_unacked_eliciting()
-            || (self.config.bundle_acks && received.has_unacked_others())
-        {
+        if plan.ack_due || self.adds_ack() {
             self.push_ack(now, &mut builder);
             if plan.flow_control || plan.stream_data {
                 self.frame_buffers.make_room(&mut builder.frames);
@@ -356,6 +364,14 @@ impl Connection {
             builder.sent.ack_eliciting = true;
         }
         builder
+    }
+
+    /// True if an acknowledgement rides along with data though it need not leave now.
+    #[inline]
+    fn adds_ack(&self) -> bool {
+        let received = &self.spaces.data.received;
+        received.has_unacked_eliciting()
+            || (self.config.bundle_acks && received.has_unacked_others())
     }
 
     /// True if flow control frames leave now. They wait for a packet that is sent anyway, unless
@@ -375,28 +391,6 @@ impl Connection {
                 .or_else(|| self.streams.next_blocked_frame())
         {
             builder.push_retransmittable(frame.clone(), RetransmitFrame::FlowControl(frame));
-        }
-    }
-
-    fn push_stream_frames(&mut self, builder: &mut PacketBuilder) {
-        let mut unsent = self.streams.unsent();
-        while builder.room > 0
-            && let Some(frame) = self.streams.next_frame(builder.room)
-        {
-            // Lost data comes first, and only new data lowers what was not sent.
-            let repeats = self.streams.unsent() == unsent && frame.len > 0;
-            unsent = self.streams.unsent();
-            if repeats {
-                builder.content = PacketContent::Retransmission;
-            }
-            builder.push_retransmittable(Frame::Stream(frame), RetransmitFrame::Stream(frame));
-        }
-        if self.write_blocked {
-            let low = self.config.send_queue_limit as f64 * self.config.low_water_ratio;
-            if self.streams.unsent() as f64 <= low {
-                self.write_blocked = false;
-                self.endpoint_events.push_back(EndpointEvent::Writable);
-            }
         }
     }
 
@@ -422,7 +416,7 @@ impl Connection {
 
     /// Completes the packet with its number and size, and records it as sent.
     #[inline]
-    fn finish(&mut self, now: Instant, mut builder: PacketBuilder) -> Packet {
+    pub(super) fn finish(&mut self, now: Instant, mut builder: PacketBuilder) -> Packet {
         let mut frames_len = builder.octets();
         // RFC 9001 §5.4.2: packet number and frames have at least four octets, so that there is a
         // sample for header protection.
@@ -459,7 +453,7 @@ impl Connection {
     }
 
     /// A packet that counts as in flight leaves.
-    fn count_in_flight(&mut self, now: Instant, space: SpaceId, sent: SentPacket) {
+    pub(super) fn count_in_flight(&mut self, now: Instant, space: SpaceId, sent: SentPacket) {
         let bytes = u64::from(sent.size);
         self.bytes_in_flight += bytes;
         let app_limited = self.sampler.is_app_limited();
@@ -485,7 +479,7 @@ impl Connection {
     }
 
     #[inline]
-    fn count_sent(
+    pub(super) fn count_sent(
         &mut self,
         now: Instant,
         number: PacketNumber,
@@ -523,7 +517,7 @@ impl Connection {
     }
 
     #[inline]
-    fn wrap(&mut self, packet: wire::Packet, size: u32) -> Packet {
+    pub(super) fn wrap(&mut self, packet: wire::Packet, size: u32) -> Packet {
         let id = self.next_id;
         self.next_id += 1;
         Packet {
