@@ -496,9 +496,8 @@ impl Agent {
         if self.path.is_some() {
             self.receive_delayed(now);
         }
-        if self.endpoint.poll_timeout().is_some_and(|at| at <= now) {
-            self.endpoint.handle_timeout(now);
-        }
+        // It does nothing before its time.
+        self.endpoint.handle_timeout(now);
         if scheduled {
             self.poll_app(now);
         } else {
