@@ -1,4 +1,5 @@
-//! The packet: one concrete type that links, queues and endpoints move by value.
+//! The packet: one concrete type, which an endpoint makes, the network keeps in one place, and the
+//! other endpoint reads there.
 //!
 //! Stages of the network read [`IpHeader`] and `size`; only endpoints read `body`. A simulated
 //! payload is a length without content, so nothing is allocated per packet.
@@ -115,6 +116,8 @@ pub enum Body {
 mod tests {
     use super::*;
 
+    /// The options of TCP, the frames of QUIC and the options of DCCP that few packets have share
+    /// room or are elsewhere in memory.
     #[test]
     fn a_packet_is_small_because_many_are_under_way() {
         let sizes = [

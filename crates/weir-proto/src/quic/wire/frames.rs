@@ -130,3 +130,41 @@ impl<'a> IntoIterator for &'a Frames {
         self.iter()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As many frames, each with another number.
+    fn numbered(frames: u64) -> impl Iterator<Item = Frame> {
+        (0..frames).map(Frame::MaxData)
+    }
+
+    #[test]
+    fn frames_keep_their_order_in_a_packet_and_beyond() {
+        for len in 0..6 {
+            let frames: Frames = numbered(len).collect();
+            assert!(frames.iter().cloned().eq(numbered(len)), "{frames:?}");
+            assert_eq!(frames.clone(), frames);
+        }
+        assert_ne!(Frames::one(Frame::Ping), Frames::new());
+    }
+
+    #[test]
+    fn a_buffer_is_used_again_for_other_frames_once_its_packet_is_gone() {
+        let mut buffers = FrameBuffers::default();
+        let first: Frames = numbered(3).collect();
+        let octets = first.as_ptr();
+        buffers.keep(&first);
+        let mut second = Frames::one(Frame::Ping);
+        buffers.make_room(&mut second);
+        second.push(Frame::HandshakeDone);
+        assert_ne!(second.as_ptr(), octets, "the first packet is under way");
+        drop(first);
+        let mut third = Frames::one(Frame::Ping);
+        buffers.make_room(&mut third);
+        third.push(Frame::HandshakeDone);
+        assert_eq!(third.as_ptr(), octets);
+        assert_eq!(*third, [Frame::Ping, Frame::HandshakeDone]);
+    }
+}
