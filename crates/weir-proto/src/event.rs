@@ -175,11 +175,12 @@ named! {
 }
 
 named! {
-    /// What made a sender declare a packet lost, as `trigger` in qlog's `packet_lost`.
+    /// What made an endpoint declare a packet lost, as `trigger` in qlog's `packet_lost`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum LossTrigger {
         /// Enough later packets were acknowledged: duplicate acknowledgements (RFC 6675), NUMDUPACK
-        /// (RFC 4341 §5), kPacketThreshold (RFC 9002 §6.1.1).
+        /// (RFC 4341 §5), kPacketThreshold (RFC 9002 §6.1.1); or have arrived, where the receiver
+        /// detects losses: NDUPACK of TFRC (RFC 5348 §5.1), one datagram of UDP.
         PacketThreshold => "packet_threshold",
         /// A later packet was acknowledged long enough ago (RFC 9002 §6.1.2).
         TimeThreshold => "time_threshold",
@@ -254,13 +255,14 @@ pub enum Event {
         /// What it carries; that data was sent before is not known here.
         content: PacketContent,
     },
-    /// A packet was declared lost by its sender.
+    /// A packet was declared lost: by its sender, or by the receiver where that detects losses
+    /// (TFRC, UDP).
     Lost {
-        /// Sequence or packet number.
+        /// Sequence or packet number, as in [`Event::Sent`].
         number: u64,
-        /// Octets.
+        /// Octets; zero where a receiver declares it lost, which never saw it.
         size: u32,
-        /// What made the sender declare it lost.
+        /// What made the sender, or the receiver, declare it lost.
         trigger: LossTrigger,
     },
     /// From now on this holds the sender back.
@@ -353,6 +355,9 @@ impl EventMask {
     }
 }
 
+/// The most events of missing packets from one packet: a peer may leave out any number of numbers.
+pub const MAX_MISSING: usize = 1 << 20;
+
 /// The events that a component has queued for its driver.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
@@ -390,6 +395,22 @@ impl Events {
         let change = self.bounds.settle(at);
         self.queue_change(change);
         self.queue.push((at, event));
+    }
+
+    /// Queues [`Event::Lost`] for packets that a receiver misses, at most for
+    /// [`MAX_MISSING`] of them.
+    #[cold]
+    pub fn push_missing(&mut self, at: Instant, numbers: impl Iterator<Item = u64>) {
+        if !self.wants(EventMask::PACKET) {
+            return;
+        }
+        for number in numbers.take(MAX_MISSING) {
+            self.push(at, EventMask::PACKET, || Event::Lost {
+                number,
+                size: 0,
+                trigger: LossTrigger::PacketThreshold,
+            });
+        }
     }
 
     /// Says what holds the sender back from now on. Becomes an event if it is a change, after the

@@ -142,8 +142,12 @@ impl Endpoint for Socket {
         let new = self.is_new(id..next_id);
         let statistics = &mut self.statistics;
         if id >= self.expected_id {
-            statistics.packets_lost += id - self.expected_id;
+            let missing = self.expected_id..id;
             self.expected_id = next_id;
+            if !missing.is_empty() {
+                statistics.packets_lost += id - missing.start;
+                self.events.push_missing(now, missing);
+            }
         } else if new {
             statistics.packets_lost = statistics.packets_lost.saturating_sub(1);
         }
@@ -256,6 +260,7 @@ impl Endpoint for Socket {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::MAX_MISSING;
     use std::num::NonZeroU32;
 
     fn socket(checksum: Checksum) -> Socket {
@@ -289,6 +294,29 @@ mod tests {
             (4, 1)
         );
         assert_eq!(statistics.payload_received, 1 + 4 + 2 + 5);
+    }
+
+    #[test]
+    fn datagrams_that_are_missing_are_named() {
+        let packets = datagrams(6);
+        let mut receiver = socket(Checksum::Full);
+        receiver.events.set_mask(EventMask::PACKET);
+        for index in [1, 4, 2, 5] {
+            receiver.handle(Instant::ZERO, &mut packets[index].clone());
+        }
+        let lost = receiver
+            .events
+            .drain()
+            .filter_map(|(_, event)| match event {
+                Event::Lost { number, size, .. } => Some((number, size)),
+                _ => None,
+            });
+        assert_eq!(lost.collect::<Vec<_>>(), [(0, 0), (2, 0), (3, 0)]);
+        // A number far ahead is no endless list.
+        let mut far = packets[0].clone();
+        far.id = u64::MAX - 1;
+        receiver.handle(Instant::ZERO, &mut far);
+        assert_eq!(receiver.events.drain().count(), MAX_MISSING + 1);
     }
 
     #[test]

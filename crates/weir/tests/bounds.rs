@@ -247,7 +247,7 @@ fn a_row_for_each_packet_that_the_summary_counts() {
     let lossy = r#"rate = "10Mbit", delay = "20ms", loss = { kind = "random", rate = 0.02 },
         netem = { duplicate = 0.02 }"#;
     let rtp = r#"kind = "rtp", controller = "none""#;
-    for transport in [TCP, QUIC, CCID_2, CCID_3, UDP, rtp] {
+    for transport in [TCP, QUIC, CCID_2, CCID_3, CCID_4, UDP, rtp] {
         let folder = tempfile::tempdir().expect("a folder");
         let plant = Plant::new("application", transport, app, lossy);
         std::fs::write(folder.path().join("plant.toml"), plant.scenario()).expect("written");
@@ -266,5 +266,22 @@ fn a_row_for_each_packet_that_the_summary_counts() {
             let counted = run["summary"]["flows"]["f"][count].as_u64();
             assert_eq!(counted, Some(found.len() as u64), "{transport}: {count}");
         }
+        // Receivers detect the losses of TFRC and UDP. What a timeout of TCP presumes lost is not
+        // counted.
+        let finder = if [CCID_3, CCID_4, UDP].contains(&transport) {
+            "receiver"
+        } else {
+            "sender"
+        };
+        let presumed =
+            |row: &dyn Fn(&str) -> String| transport == TCP && row("reason") == "timeout";
+        let lost = column(&rows, "number", |row| {
+            row("place") == finder && row("event") == "lost" && !presumed(row)
+        });
+        let counted = run["summary"]["flows"]["f"]["packets_lost"].as_u64();
+        assert_eq!(counted, Some(lost.len() as u64), "{transport}: lost");
+        assert!(!lost.is_empty(), "{transport}");
+        let dropped = column(&rows, "number", |row| row("event") == "dropped");
+        assert!(lost.iter().all(|n| dropped.contains(n)), "{transport}");
     }
 }

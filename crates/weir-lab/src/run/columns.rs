@@ -351,9 +351,12 @@ pub const PACKET: &[Packet] = &[
     Packet::word("name", "the flow or the direction of a link", &|row| {
         &row.name
     }),
-    Packet::word("event", "sent, received, lost, dropped or marked", &|row| {
-        row.event
-    }),
+    Packet::word(
+        "event",
+        "sent, received, lost, dropped or marked; lost at the receiver where that detects losses \
+         (TFRC, UDP), never of quinn",
+        &|row| row.event,
+    ),
     Packet::number(
         "number",
         "",
@@ -364,7 +367,8 @@ pub const PACKET: &[Packet] = &[
     Packet::count(
         "size_bytes",
         "bytes",
-        "size without IP and UDP headers",
+        "size without IP and UDP headers; 0 where a receiver declares a packet lost, which it never \
+         saw",
         &|row| u64::from(row.size),
     ),
     Packet::word(

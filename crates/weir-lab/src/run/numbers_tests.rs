@@ -285,3 +285,24 @@ fn what_arrives_at_the_end_has_no_part_in_the_delays() {
     let intervals = output.flows[1].intervals.as_ref().unwrap();
     assert_eq!(sum(intervals, "packets_received"), 0.0);
 }
+
+#[test]
+fn acknowledgements_that_are_lost_are_no_losses_of_the_flow() {
+    for ccid in 2..=4 {
+        let output = run_text(&format!(
+            "[run]\nduration = \"5s\"\n\n[[link]]\nname = \"wire\"\nbetween = [\"a\", \"b\"]\n\
+             rate = \"10Mbit\"\ndelay = \"10ms\"\n\
+             backward = {{ loss = {{ kind = \"random\", rate = 0.05 }} }}\n\n\
+             [[flow]]\nname = \"call\"\nfrom = \"a\"\nto = \"b\"\n\
+             transport = {{ kind = \"dccp\", ccid = {ccid} }}\n\
+             app = {{ kind = \"cbr\", packet = 500, rate = \"1Mbit\" }}\n"
+        ));
+        assert!(output.summary.links["wire.backward"].drops > 5);
+        let call = &output.summary.flows["call"];
+        assert_eq!(
+            (call.packets_lost, call.loss_event_rate),
+            (0, 0.0),
+            "{ccid}"
+        );
+    }
+}

@@ -100,7 +100,7 @@ pub trait CcidSender: Send {
 /// The receiver half of a CCID.
 pub trait CcidReceiver: Send {
     /// A valid packet arrived, with or without data: both count in loss detection.
-    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn);
+    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, events: &mut Events);
 
     /// What the half has decided about feedback after the last packet, if it is another decision
     /// than the last time; TFRC.

@@ -52,6 +52,16 @@ impl Hole {
         };
         Self { before, after }
     }
+
+    /// The sequence numbers in it.
+    pub const fn lost(&self) -> std::ops::Range<i64> {
+        self.before.seq + 1..self.after.seq
+    }
+
+    /// How many packets are in it.
+    pub const fn drops(&self) -> u64 {
+        (self.after.seq - self.before.seq - 1).unsigned_abs()
+    }
 }
 
 /// What an arrival shows, in the order of sequence numbers.

@@ -5,6 +5,7 @@ use crate::dccp::ack_vector::{AckVector, MAX_CELLS};
 use crate::dccp::ccid::CcidReceiver;
 use crate::dccp::nonce::NonceSums;
 use crate::dccp::wire::{DccpOption, Options, Packet, PacketType, SeqNum};
+use crate::event::Events;
 use crate::packet::Ecn;
 use crate::time::Instant;
 
@@ -40,7 +41,7 @@ impl Ccid2Receiver {
 }
 
 impl CcidReceiver for Ccid2Receiver {
-    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn) {
+    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, _events: &mut Events) {
         self.vector.on_packet(packet.seq, ecn);
         self.nonces.record(packet.seq, ecn == Ecn::Ect1);
         let ahead = self.greatest.map_or(1, |last| packet.seq.since(last));

@@ -467,7 +467,7 @@ fn the_receiver_acknowledges_every_other_packet_after_a_delay_and_at_a_gap() {
     let now = Instant::from_nanos(1_000_000_000);
     let arrive = |receiver: &mut Ccid2Receiver, number: u64, ecn| {
         let packet = Packet::data(SeqNum::new(number), Payload::of_len(SIZE));
-        receiver.on_packet(now, &packet, ecn);
+        receiver.on_packet(now, &packet, ecn, &mut Events::default());
         receiver.wants_ack(now)
     };
     let mut acks = 0;

@@ -90,8 +90,12 @@ impl Run {
     /// Delivers a packet to the receiver and its feedback to the sender, without other events in
     /// between.
     fn deliver(&mut self, now: Instant, packet: &Packet) {
-        self.receiver
-            .on_packet(now + self.path.forward, packet, Ecn::NotEct);
+        self.receiver.on_packet(
+            now + self.path.forward,
+            packet,
+            Ecn::NotEct,
+            &mut Events::default(),
+        );
         self.sender
             .on_transmitted(now + self.path.stamp, packet.seq);
         let arrived = now + self.path.forward;

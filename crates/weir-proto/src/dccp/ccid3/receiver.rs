@@ -4,7 +4,7 @@ use crate::cc::tfrc::{ArrivedPacket, FeedbackOptions, FeedbackReport, Profile, R
 use crate::dccp::ccid::{CcidReceiver, LossCounts};
 use crate::dccp::nonce::NonceSums;
 use crate::dccp::wire::{DccpOption, LossInterval, Options, Packet, PacketType, SeqNum};
-use crate::event::FeedbackDecision;
+use crate::event::{Events, FeedbackDecision};
 use crate::packet::Ecn;
 use crate::time::{Duration, Instant};
 
@@ -89,7 +89,7 @@ impl Ccid3Receiver {
 }
 
 impl CcidReceiver for Ccid3Receiver {
-    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn) {
+    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, events: &mut Events) {
         let data = matches!(packet.kind, PacketType::Data | PacketType::DataAck);
         let mut ndp = 0;
         for option in &packet.options {
@@ -110,7 +110,11 @@ impl CcidReceiver for Ccid3Receiver {
             ndp,
             marked: ecn == Ecn::Ce,
         };
-        self.tfrc.on_packet(now, &arrived);
+        let seq = arrived.seq;
+        self.tfrc.on_packet(now, &arrived, |lost| {
+            let numbers = lost.map(|lost| packet.seq.add((lost - seq).cast_unsigned()).get());
+            events.push_missing(now, numbers);
+        });
         // RFC 4342 §8.6.1: only the nonces of data packets count.
         self.nonces.record(packet.seq, data && ecn == Ecn::Ect1);
     }
@@ -156,7 +160,12 @@ impl CcidReceiver for Ccid3Receiver {
 
     fn handle_timeout(&mut self, _now: Instant) {}
 
+    /// None where no data arrives: acknowledgements of the other half-connection that were lost are
+    /// no losses of data.
     fn losses(&self) -> LossCounts {
+        if !self.tfrc.has_data() {
+            return LossCounts::default();
+        }
         LossCounts {
             packets: self.tfrc.packets_lost(),
             events: self.tfrc.loss_events(),

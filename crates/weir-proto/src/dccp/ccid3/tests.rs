@@ -4,7 +4,7 @@ use super::{Ccid3Receiver, Ccid3Sender};
 use crate::cc::tfrc::{FeedbackOptions, Profile, RttOption, response};
 use crate::dccp::ccid::{CcidReceiver, CcidSender, LossCounts, SendTime};
 use crate::dccp::wire::{DccpOption, Options, Packet, PacketType, SeqNum};
-use crate::event::{EventMask, Events};
+use crate::event::{Event, EventMask, Events, LossTrigger};
 use crate::packet::{Ecn, Payload};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
@@ -56,7 +56,8 @@ impl Flow {
     }
 
     fn arrive(&mut self, now: Instant, packet: &Packet) {
-        self.receiver.on_packet(now, packet, Ecn::NotEct);
+        self.receiver
+            .on_packet(now, packet, Ecn::NotEct, &mut Events::default());
         if self.receiver.wants_ack(now) {
             let mut ack = Packet::new_ack(SeqNum::new(1), packet.seq);
             self.receiver
@@ -160,7 +161,7 @@ fn feedback_carries_the_options_of_its_profile() {
     ] {
         let mut receiver = Ccid3Receiver::new(profile);
         let packet = Packet::data(SeqNum::new(1), Payload::of_len(S));
-        receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct);
+        receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct, &mut Events::default());
         let mut options = Options::new();
         receiver.on_ack_sent(
             Instant::ZERO,
@@ -190,7 +191,7 @@ fn the_rtt_estimate_option_reaches_the_receiver() {
     let option = packet.options.iter().next();
     assert_eq!(option, Some(DccpOption::RttEstimate(5001)));
     let mut receiver = Ccid3Receiver::new(profile);
-    receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct);
+    receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct, &mut Events::default());
     assert_eq!(receiver.tfrc().rtt(), Some(Duration::from_micros(5001)));
 }
 
@@ -218,9 +219,39 @@ fn a_sequence_number_that_wraps_is_no_loss() {
     let first = SeqNum::new((1 << 48) - 10);
     for k in 0..20 {
         let packet = Packet::data(first.add(k), Payload::of_len(S));
-        receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct);
+        receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct, &mut Events::default());
     }
     assert_eq!(receiver.losses(), LossCounts::default());
+}
+
+#[test]
+fn packets_that_the_receiver_finds_lost_are_named() {
+    // RFC 5348 §5.1, NDUPACK: three packets behind the hole make its packets lost; RFC 4340 §7.1:
+    // numbers have 48 bits.
+    let first = SeqNum::new((1 << 48) - 2);
+    for (mask, named) in [
+        (EventMask::PACKET, &[(1 << 48) - 1, 0][..]),
+        (EventMask::NONE, &[]),
+    ] {
+        let mut receiver = Ccid3Receiver::new(Profile::rfc5348());
+        let mut events = Events::default();
+        events.set_mask(mask);
+        for k in [0, 3, 5, 4] {
+            assert!(events.is_empty());
+            let packet = Packet::data(first.add(k), Payload::of_len(S));
+            receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct, &mut events);
+        }
+        assert_eq!(receiver.losses().packets, 2);
+        let lost = events.drain().map(|(_, event)| match event {
+            Event::Lost {
+                number,
+                size: 0,
+                trigger: LossTrigger::PacketThreshold,
+            } => number,
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(lost.collect::<Vec<_>>(), named);
+    }
 }
 
 #[test]
@@ -234,7 +265,7 @@ fn feedback_reports_the_newest_nine_loss_intervals() {
         now += Duration::from_millis(1);
         let mut packet = Packet::data(SeqNum::new(seq), Payload::of_len(S));
         packet.ccval = (seq / 4 % 16) as u8;
-        receiver.on_packet(now, &packet, Ecn::NotEct);
+        receiver.on_packet(now, &packet, Ecn::NotEct, &mut Events::default());
         let mut options = Options::default();
         receiver.on_ack_sent(now, SeqNum::new(1), PacketType::Ack, &mut options);
         counts.extend(options.iter().find_map(|option| match option {

@@ -205,7 +205,7 @@ impl Connection {
                 content,
             });
         if let (true, Some(receiver)) = (new, &mut self.receiver) {
-            receiver.on_packet(now, packet, ecn);
+            receiver.on_packet(now, packet, ecn, &mut self.events);
             if self.events.wants(EventMask::FEEDBACK)
                 && let Some(decision) = receiver.feedback_decision()
             {
@@ -350,7 +350,7 @@ impl Connection {
             self.endpoint_events.push_back(EndpointEvent::Connected);
             // The CCID halves did not exist when the packet was accepted.
             if let Some(receiver) = &mut self.receiver {
-                receiver.on_packet(now, packet, ecn);
+                receiver.on_packet(now, packet, ecn, &mut self.events);
             }
         }
         NEXT

@@ -45,8 +45,8 @@ impl Connection {
         }
     }
 
-    /// A packet of the Data space with stream data and nothing else: mostly one frame that fills it,
-    /// the other half of all packets of a download.
+    /// A packet of the Data space with stream data and nothing else: mostly one frame that fills
+    /// it, the other half of all packets of a download.
     pub(super) fn build_stream_data(&mut self, now: Instant) -> Packet {
         let sent = &self.spaces.data.sent;
         let number = sent.next_number();

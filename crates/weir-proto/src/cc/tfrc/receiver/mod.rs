@@ -180,9 +180,15 @@ impl Receiver {
         self.intervals.loss_event_rate()
     }
 
-    /// Packets lost so far.
+    /// Packets lost so far, of a direction with data. Those that arrived marked are not lost,
+    /// though they are losses for the loss event rate (RFC 5348 §5.1).
     pub const fn packets_lost(&self) -> u64 {
         self.packets_lost
+    }
+
+    /// True once a packet with data has arrived.
+    pub const fn has_data(&self) -> bool {
+        self.any_data
     }
 
     /// Loss events so far.
@@ -207,8 +213,13 @@ impl Receiver {
         self.any_data && now.since(self.newest_data_at) >= silence
     }
 
-    /// A packet arrived.
-    pub fn on_packet(&mut self, now: Instant, arrived: &ArrivedPacket) {
+    /// A packet arrived; `on_lost` takes the sequence numbers of packets that it shows to be lost.
+    pub fn on_packet(
+        &mut self,
+        now: Instant,
+        arrived: &ArrivedPacket,
+        on_lost: impl FnMut(std::ops::Range<i64>),
+    ) {
         let packet = HistoryEntry {
             seq: arrived.seq,
             counter: arrived.counter & 15,
@@ -251,7 +262,7 @@ impl Receiver {
         if in_order {
             self.settle(now, &packet);
         } else {
-            self.drain_history(now);
+            self.drain_history(now, on_lost);
         }
         self.update_open_interval(now);
         if newest && packet.data {
@@ -361,11 +372,18 @@ impl Receiver {
         }
     }
 
-    fn drain_history(&mut self, now: Instant) {
+    fn drain_history(&mut self, now: Instant, mut on_lost: impl FnMut(std::ops::Range<i64>)) {
         while let Some(detected) = self.history.as_mut().and_then(LossHistory::next_detected) {
             match detected {
                 Detected::InOrder(packet) => self.settle(now, &packet),
-                Detected::Lost(hole) => self.on_loss(now, &hole),
+                Detected::Lost(hole) => {
+                    // The receiver half of an end that gets acknowledgements alone loses no data.
+                    if self.any_data {
+                        self.packets_lost += hole.drops();
+                        on_lost(hole.lost());
+                    }
+                    self.on_loss(now, &hole);
+                }
             }
         }
     }
@@ -395,8 +413,7 @@ impl Receiver {
     // ---- Losses ----
 
     fn on_loss(&mut self, now: Instant, hole: &Hole) {
-        let drops = (hole.after.seq - hole.before.seq - 1).unsigned_abs();
-        self.packets_lost += drops;
+        let drops = hole.drops();
         if self.is_link_error(hole) {
             return;
         }
@@ -466,7 +483,7 @@ impl Receiver {
         let Some(least) = self.least_gap.filter(|least| !least.is_zero()) else {
             return false;
         };
-        let lost = (hole.after.seq - hole.before.seq - 1).unsigned_abs();
+        let lost = hole.drops();
         let gap = hole.after.at.since(hole.before.at);
         gap >= least * (lost + 1) && gap < least * (lost + 2)
     }

@@ -15,7 +15,7 @@ fn the_reason_of_feedback_is_named() {
         );
         receiver.take_feedback(at(0));
         for &(seq, counter) in packets {
-            receiver.on_packet(at(1), &data(seq, counter));
+            receiver.on_packet(at(1), &data(seq, counter), |_| {});
         }
         receiver.feedback_decision()
     };
@@ -48,7 +48,7 @@ fn counters_of_packets_without_data_do_not_count() {
         payload: None,
         ..data(1, 9)
     };
-    receiver.on_packet(at(1), &acknowledgement);
+    receiver.on_packet(at(1), &acknowledgement, |_| {});
     assert!(!receiver.wants_feedback());
 }
 
@@ -61,15 +61,15 @@ fn the_first_data_packet_sets_the_counter_though_another_packet_is_newer() {
             payload: None,
             ..data(seq, 0)
         };
-        receiver.on_packet(at(0), &no_data);
+        receiver.on_packet(at(0), &no_data, |_| {});
     }
     let first = ArrivedPacket {
         ndp: 2,
         ..data(3, 9)
     };
-    receiver.on_packet(at(1), &first);
+    receiver.on_packet(at(1), &first, |_| {});
     assert!(receiver.take_feedback(at(1)).is_some());
-    receiver.on_packet(at(2), &data(6, 10));
+    receiver.on_packet(at(2), &data(6, 10), |_| {});
     assert!(!receiver.wants_feedback());
 }
 
@@ -83,7 +83,7 @@ fn last_rate(profile: Profile, at_end_only: bool, packets: &[(i64, u64, u8, u32)
             payload: Some(octets),
             ..data(seq, counter)
         };
-        receiver.on_packet(at(millis), &packet);
+        receiver.on_packet(at(millis), &packet, |_| {});
         if n == packets.len() || !at_end_only {
             last = receiver.take_feedback(at(millis));
         }
@@ -148,7 +148,7 @@ fn the_segment_size_is_filtered_with_nine_tenths() {
                     payload: Some(*payload),
                     ..data(seq, 0)
                 };
-                receiver.on_packet(at(0), &packet);
+                receiver.on_packet(at(0), &packet, |_| {});
             }
             let size = receiver.segment_size;
             assert!((size - expected).abs() < 1e-9, "{payloads:?}: {size}");

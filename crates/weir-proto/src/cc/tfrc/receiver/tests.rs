@@ -25,7 +25,7 @@ fn receive(profile: Profile, count: i64, lost: &[i64]) -> (Receiver, Vec<Feedbac
     let mut reports = Vec::new();
     for seq in (0..count).filter(|seq| !lost.contains(seq)) {
         let now = at(seq.unsigned_abs());
-        receiver.on_packet(now, &data(seq, (seq / 25 % 16) as u8));
+        receiver.on_packet(now, &data(seq, (seq / 25 % 16) as u8), |_| {});
         reports.extend(receiver.take_feedback(now));
     }
     (receiver, reports)
@@ -85,7 +85,7 @@ fn a_loss_event_that_does_not_increase_p_waits_for_the_next_feedback() {
         let mut times = Vec::new();
         for seq in (0..2800).filter(|seq| !lost.contains(seq)) {
             let now = at(seq.unsigned_abs());
-            receiver.on_packet(now, &data(seq, (seq / 25 % 16) as u8));
+            receiver.on_packet(now, &data(seq, (seq / 25 % 16) as u8), |_| {});
             if receiver.take_feedback(now).is_some() {
                 times.push(seq);
             }
@@ -139,9 +139,9 @@ fn a_lost_first_packet_is_a_loss_rate_of_one_fifth() {
         payload: None,
         ..data(0, 0)
     };
-    receiver.on_packet(at(0), &request);
+    receiver.on_packet(at(0), &request, |_| {});
     for seq in 2..5 {
-        receiver.on_packet(at(1), &data(seq, 0));
+        receiver.on_packet(at(1), &data(seq, 0), |_| {});
     }
     assert_eq!(receiver.loss_events(), 1);
     let report = receiver.take_feedback(at(1)).expect("feedback");
@@ -149,9 +149,9 @@ fn a_lost_first_packet_is_a_loss_rate_of_one_fifth() {
     assert!((receiver.loss_event_rate() - 0.2064).abs() < 1e-4);
     // Linux ignores losses before the first data packet.
     let mut linux = Receiver::new(Profile::linux_mainline());
-    linux.on_packet(at(0), &request);
+    linux.on_packet(at(0), &request, |_| {});
     for seq in 2..5 {
-        linux.on_packet(at(1), &data(seq, 0));
+        linux.on_packet(at(1), &data(seq, 0), |_| {});
     }
     assert_eq!(linux.loss_events(), 0);
 }
@@ -160,7 +160,7 @@ fn a_lost_first_packet_is_a_loss_rate_of_one_fifth() {
 fn a_mark_is_a_loss_event_at_once() {
     let mut receiver = Receiver::new(Profile::rfc5348());
     for seq in 0..10 {
-        receiver.on_packet(at(1), &data(seq, 0));
+        receiver.on_packet(at(1), &data(seq, 0), |_| {});
         receiver.take_feedback(at(1));
     }
     receiver.on_packet(
@@ -169,6 +169,7 @@ fn a_mark_is_a_loss_event_at_once() {
             marked: true,
             ..data(10, 0)
         },
+        |_| {},
     );
     assert_eq!(receiver.loss_events(), 1);
     assert!(receiver.wants_feedback());
@@ -200,7 +201,7 @@ fn packets_without_data_do_not_lengthen_an_interval() {
             ndp: u64::from(seq % 2 == 0),
             ..data(seq, counter)
         };
-        receiver.on_packet(at(seq.unsigned_abs()), &packet);
+        receiver.on_packet(at(seq.unsigned_abs()), &packet, |_| {});
     }
     let closed = receiver.reported_intervals().nth(1).expect("I_1");
     assert_eq!(closed.data_length, 100);
@@ -237,7 +238,7 @@ proptest! {
             now += Duration::from_micros(wait);
             seq = seq.saturating_add(step).clamp(-(1 << 60), 1 << 60);
             let arrival = ArrivedPacket { seq, counter, payload, ndp, marked };
-            receiver.on_packet(now, &arrival);
+            receiver.on_packet(now, &arrival, |_| {});
             let p = receiver.loss_event_rate();
             prop_assert!((0.0..=1.0).contains(&p));
             if receiver.wants_feedback() {

@@ -23,7 +23,7 @@ pub(super) fn data(seq: i64, counter: u8) -> ArrivedPacket {
 pub(super) fn received(profile: Profile, packets: &[(i64, u8)]) -> Receiver {
     let mut receiver = Receiver::new(profile);
     for (n, &(seq, counter)) in (0..).zip(packets) {
-        receiver.on_packet(at(n), &data(seq, counter));
+        receiver.on_packet(at(n), &data(seq, counter), |_| {});
     }
     receiver
 }
@@ -75,14 +75,14 @@ fn feedback_is_due_when_the_counter_is_four_ahead() {
     for (counter, due) in [(3, false), (4, true), (5, true), (15, true), (16, false)] {
         let mut receiver = received(Profile::rfc5348(), &[(0, 0)]);
         assert!(receiver.take_feedback(at(0)).is_some(), "the first packet");
-        receiver.on_packet(at(1), &data(1, counter));
+        receiver.on_packet(at(1), &data(1, counter), |_| {});
         assert_eq!(receiver.wants_feedback(), due, "{counter}");
     }
     // last_counter is the greatest at the feedback.
     let mut receiver = received(Profile::rfc5348(), &[(0, 0), (1, 2)]);
     receiver.take_feedback(at(1));
     for (counter, due) in [(5, false), (6, true)] {
-        receiver.on_packet(at(2), &data(i64::from(counter), counter));
+        receiver.on_packet(at(2), &data(i64::from(counter), counter), |_| {});
         assert_eq!(receiver.wants_feedback(), due, "{counter}");
     }
 }
@@ -99,7 +99,7 @@ fn loss_events_by_time_are_more_than_a_round_trip_apart() {
         let mut receiver = Receiver::new(profile.clone());
         receiver.on_rtt_estimate(Duration::from_millis(40));
         for seq in (0..12).filter(|seq| ![2, second].contains(seq)) {
-            receiver.on_packet(at(10 * seq.unsigned_abs()), &data(seq, 0));
+            receiver.on_packet(at(10 * seq.unsigned_abs()), &data(seq, 0), |_| {});
         }
         assert_eq!(receiver.loss_events(), events, "{second}");
     }
@@ -157,7 +157,7 @@ fn the_receive_rate_covers_at_least_a_round_trip() {
                 payload: Some(size),
                 ..data(seq, 0)
             };
-            receiver.on_packet(at(10 * seq.unsigned_abs()), &packet);
+            receiver.on_packet(at(10 * seq.unsigned_abs()), &packet, |_| {});
             seq += 1;
         }
         receiver.due = due;
@@ -172,7 +172,7 @@ fn the_receive_rate_covers_at_least_a_round_trip() {
     let mut receiver = received(Profile::rfc5348(), &[(0, 0)]);
     receiver.on_rtt_estimate(Duration::from_millis(100));
     receiver.take_feedback(at(0));
-    receiver.on_packet(at(50), &data(1, 4));
+    receiver.on_packet(at(50), &data(1, 4), |_| {});
     let report = receiver.take_feedback(at(50)).expect("it is due");
     assert_eq!(report.receive_rate, 10_000);
 }
@@ -187,19 +187,19 @@ fn the_first_interval_gives_the_greatest_receive_rate() {
     let mut now = 0;
     for spacing in [5, 10] {
         for _ in 0..100 / spacing {
-            receiver.on_packet(at(now), &data(seq, 0));
+            receiver.on_packet(at(now), &data(seq, 0), |_| {});
             receiver.take_feedback(at(now));
             (seq, now) = (seq + 1, now + spacing);
         }
         receiver.due = FeedbackReason::Periodic;
-        receiver.on_packet(at(now), &data(seq, 0));
+        receiver.on_packet(at(now), &data(seq, 0), |_| {});
         receiver.take_feedback(at(now));
         (seq, now) = (seq + 1, now + spacing);
     }
     assert_eq!(receiver.greatest_receive_rate, 200_000.0);
     for _ in 0..3 {
         seq += 1;
-        receiver.on_packet(at(now), &data(seq + 1, 0));
+        receiver.on_packet(at(now), &data(seq + 1, 0), |_| {});
     }
     assert_eq!(receiver.loss_events(), 1);
     let p = receiver.loss_event_rate();
@@ -213,7 +213,7 @@ fn at_least_half_a_packet_a_round_trip_is_the_target_of_the_first_interval() {
     let mut receiver = Receiver::new(Profile::rfc5348());
     receiver.on_rtt_estimate(Duration::from_millis(100));
     for (seq, millis) in [(0, 0), (1, 5000), (3, 10_000), (4, 15_000), (5, 20_000)] {
-        receiver.on_packet(at(millis), &data(seq, 0));
+        receiver.on_packet(at(millis), &data(seq, 0), |_| {});
         receiver.take_feedback(at(millis));
     }
     assert_eq!(receiver.loss_events(), 1);
