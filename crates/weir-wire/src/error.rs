@@ -41,6 +41,12 @@ pub enum Error {
     /// The server runs as many tests as it allows.
     #[error("{0} is busy: it has as many tests as it takes")]
     Busy(SocketAddr),
+    /// The server's tests carry media over RTP and the client asks for datagrams, or the other way
+    /// round.
+    #[error(
+        "{0} expects the other one of UDP and RTP: give both ends the same transport (--transport)"
+    )]
+    OtherMedia(SocketAddr),
     /// The peer ended the connection with a reset code (RFC 4340 §5.6).
     #[error("the peer reset the connection with code {0}")]
     Reset(u64),

@@ -12,7 +12,7 @@
 use crate::keyed_tag::TAG_OCTETS;
 use std::time::Duration;
 
-const MAGIC: [u8; 4] = *b"weu1";
+const MAGIC: [u8; 4] = *b"weu2";
 /// Octets of the magic number, the kind and the test's number.
 const HEADER: usize = 13;
 /// Octets of a data message without its padding.
@@ -32,6 +32,8 @@ pub struct TestConfig {
     pub reverse: bool,
     /// Datagrams are ECN-capable.
     pub ecn: bool,
+    /// Over UDP: media, such as a video over RTP, in place of [`Message::Data`].
+    pub media: bool,
     /// Octets of a datagram, or of a write to a stream; at most [`TestConfig::MAX_LENGTH`].
     pub length: u16,
     /// Bits per second of payload, without IP and UDP headers; `None` for as much as congestion
@@ -108,6 +110,8 @@ pub enum Message {
     Challenge(Token),
     /// The server runs as many tests as it allows.
     Busy,
+    /// The server's tests carry media and the client asks for data, or the other way round.
+    OtherMedia,
     /// The test has been accepted, or goes on without data at the moment.
     Alive,
     /// The header of a datagram of data.
@@ -154,6 +158,7 @@ impl Message {
             Self::End { .. } => 6,
             Self::Report(_) => 7,
             Self::Stop => 8,
+            Self::OtherMedia => 9,
         }
     }
 
@@ -178,7 +183,7 @@ impl Message {
         let mut put = |number: u64| out.extend_from_slice(&number.to_be_bytes());
         put(id);
         match self {
-            Self::Busy | Self::Alive | Self::Stop => {}
+            Self::Busy | Self::OtherMedia | Self::Alive | Self::Stop => {}
             Self::Data { number, sent_at } => {
                 put(*number);
                 put(*sent_at);
@@ -211,6 +216,7 @@ impl Message {
                 put(u64::from(config.length));
                 put(u64::from(config.reverse));
                 put(u64::from(config.ecn));
+                put(u64::from(config.media));
                 put(u64::from(token.is_some()));
                 out.extend_from_slice(&token.unwrap_or_default());
                 out.resize(start + REQUEST, 0);
@@ -234,6 +240,7 @@ impl Message {
                     length: u16::try_from(next()?).ok()?,
                     reverse: next()? == 1,
                     ecn: next()? == 1,
+                    media: next()? == 1,
                 };
                 let has_token = next()? == 1;
                 let token = *rest.first_chunk::<TAG_OCTETS>()?;
@@ -269,6 +276,7 @@ impl Message {
                 },
             }),
             8 => Self::Stop,
+            9 => Self::OtherMedia,
             _ => return None,
         };
         Some((id, message))
@@ -317,6 +325,7 @@ mod tests {
         let config = TestConfig {
             reverse: true,
             ecn: false,
+            media: true,
             length: 1200,
             rate_bps: Some(1e6),
             duration: Duration::from_millis(1500),
@@ -357,6 +366,7 @@ mod tests {
             Message::Request(config, Some([7; TAG_OCTETS])),
             Message::Challenge([9; TAG_OCTETS]),
             Message::Busy,
+            Message::OtherMedia,
             Message::Alive,
             Message::Data {
                 number: 12,
@@ -378,8 +388,12 @@ mod tests {
                 assert_eq!(Message::read(&octets[..end]), None, "{message:?} {end}");
             }
         }
+    }
+
+    #[test]
+    fn a_challenge_is_shorter_than_a_request() {
         let [mut request, mut challenge] = [Vec::new(), Vec::new()];
-        Message::Request(config, None).write(1, &mut request);
+        Message::Request(TestConfig::default(), None).write(1, &mut request);
         Message::Challenge([0; TAG_OCTETS]).write(1, &mut challenge);
         assert!(challenge.len() < request.len(), "no amplification");
     }
@@ -389,6 +403,7 @@ mod tests {
         let valid = TestConfig {
             reverse: false,
             ecn: false,
+            media: false,
             length: 1200,
             rate_bps: Some(1e6),
             duration: Duration::from_secs(1),

@@ -70,7 +70,8 @@ impl Test {
     /// # Errors
     /// [`Error::Socket`]; [`Error::Randomness`]; [`Error::Refused`] if an ICMP message says that no
     /// process listens there; [`Error::TimedOut`] without an answer; [`Error::Busy`] if the server
-    /// runs too many tests; [`Error::TooLarge`] for a length that does not fit into a datagram.
+    /// runs too many tests; [`Error::OtherMedia`] if its tests carry something else;
+    /// [`Error::TooLarge`] for a length that does not fit into a datagram.
     pub async fn connect(
         to: SocketAddr,
         config: TestConfig,
@@ -104,6 +105,10 @@ impl Test {
                 limit: TestConfig::MAX_LENGTH.into(),
             });
         }
+        let config = TestConfig {
+            media: traffic.is_some(),
+            ..config
+        };
         let mut socket = Socket::bind_udp(unspecified_for(to), endpoint)?;
         socket.connect(to)?;
         let mut driver = TestDriver::new(socket, None, traffic)?;
@@ -173,6 +178,7 @@ impl EndReason {
             Self::Refused => Error::Refused(peer),
             Self::TimedOut => Error::TimedOut(peer),
             Self::Busy => Error::Busy(peer),
+            Self::OtherMedia => Error::OtherMedia(peer),
         }
     }
 }
@@ -392,6 +398,7 @@ impl TestDriver {
             tests,
             acceptor,
             send_queue,
+            traffic,
             ..
         } = &mut *self;
         let mut accepted = Vec::new();
@@ -420,6 +427,7 @@ impl TestDriver {
             }
             let answer = match acceptor.validate(key, token, now) {
                 Err(token) => Message::Challenge(token),
+                Ok(()) if config.media != traffic.is_some() => Message::OtherMedia,
                 Ok(()) if tests.len() + accepted.len() >= MAX_TESTS => Message::Busy,
                 Ok(()) => {
                     accepted.push((Session::server(id, config, now), meta.addr, meta.dst_ip));

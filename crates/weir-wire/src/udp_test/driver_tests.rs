@@ -11,6 +11,7 @@ fn config(reverse: bool) -> TestConfig {
     TestConfig {
         reverse,
         ecn: true,
+        media: false,
         length: 200,
         rate_bps: Some(1.6e6),
         duration: Duration::from_millis(200),
@@ -69,6 +70,32 @@ async fn a_request_without_a_valid_token_gets_a_shorter_challenge_and_no_data() 
     assert!(matches!(read, Some((6, Message::Alive))), "{read:?}");
     let test = timeout(LIMIT, listener.accept()).await.expect("a test");
     assert_eq!(test.map(|test| test.config().reverse).ok(), Some(true));
+}
+
+#[tokio::test]
+async fn a_server_of_datagrams_refuses_a_test_that_carries_media() {
+    let listener = listen().await;
+    let to = listener.local_address();
+    let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
+    socket.connect(to).await.expect("connected");
+    let config = TestConfig {
+        media: true,
+        ..config(false)
+    };
+    let mut token = None;
+    let answer = loop {
+        let mut request = Vec::new();
+        Message::Request(config, token).write(7, &mut request);
+        socket.send(&request).await.expect("sent");
+        let mut octets = [0; 2048];
+        let received = timeout(LIMIT, socket.recv(&mut octets)).await;
+        let count = received.expect("an answer").expect("an answer");
+        match Message::read(&octets[..count]) {
+            Some((7, Message::Challenge(new))) if token.is_none() => token = Some(new),
+            other => break other,
+        }
+    };
+    assert_eq!(answer, Some((7, Message::OtherMedia)));
 }
 
 #[tokio::test]

@@ -71,4 +71,6 @@ enum EndReason {
     TimedOut,
     /// The server runs as many tests as it allows.
     Busy,
+    /// The server's tests carry media and this one does not, or the other way round.
+    OtherMedia,
 }

@@ -181,6 +181,9 @@ impl Session {
                 self.enter(Phase::Requesting { token: Some(token) }, now);
             }
             (Phase::Requesting { .. }, Message::Busy) => self.end(EndReason::Busy, now),
+            (Phase::Requesting { .. }, Message::OtherMedia) => {
+                self.end(EndReason::OtherMedia, now);
+            }
             (
                 Phase::Requesting { .. },
                 Message::Alive | Message::Data { .. } | Message::End { .. },

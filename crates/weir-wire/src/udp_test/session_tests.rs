@@ -19,6 +19,7 @@ fn config(reverse: bool) -> TestConfig {
     TestConfig {
         reverse,
         ecn: false,
+        media: false,
         length: 125,
         // A datagram each millisecond.
         rate_bps: Some(1e6),

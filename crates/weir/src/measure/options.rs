@@ -259,6 +259,7 @@ impl ClientOptions {
         TestConfig {
             reverse: self.reverse,
             ecn: self.test.ecn,
+            media: false,
             length: self.length.unwrap_or(default_length),
             rate_bps: self.bitrate,
             duration: self.time,
