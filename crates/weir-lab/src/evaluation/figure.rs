@@ -6,7 +6,7 @@ use crate::report::{Axis, Colour, NamedPlot, Plot, PlotLayer, Shape};
 /// Height of a case in pixels.
 const ROW: f64 = 46.0;
 /// Characters of a case's name.
-const MOST_CHARACTERS: usize = 42;
+const MOST_CHARACTERS: usize = 52;
 
 /// A case that has the measure of the figure.
 struct Row<'a> {
