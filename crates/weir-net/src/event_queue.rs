@@ -33,7 +33,12 @@ const NEVER: u128 = u128::MAX;
 const ARITY: usize = 4;
 
 const fn target_of(entry: u128) -> u32 {
-    entry as u32 & (MAX_TARGETS as u32 - 1)
+    target_of_order(entry as u64).0
+}
+
+/// The target in the order of an event.
+pub(crate) const fn target_of_order(order: u64) -> TargetId {
+    TargetId(order as u32 & (MAX_TARGETS as u32 - 1))
 }
 
 const fn time_of(entry: u128) -> u64 {
@@ -139,6 +144,12 @@ impl EventQueue {
             }
             self.correct_top();
         }
+    }
+
+    /// The place at its instant of the event that [`peek`](Self::peek) has returned.
+    #[inline]
+    pub(crate) const fn order_of_top(&self) -> u64 {
+        self.top as u64
     }
 
     /// The target has been called: its entry counts no more, and `at` is when it is due next, as of
@@ -298,9 +309,10 @@ impl EventQueue {
     }
 }
 
-/// The lower half of an entry of a target that is due then, as of `since`.
+/// The place of an event at its instant, of a target that is due then, as of `since`: the lower
+/// half of its entry.
 #[inline]
-fn order_of(target: TargetId, at: u64, since: Instant) -> u64 {
+pub(crate) fn order_of(target: TargetId, at: u64, since: Instant) -> u64 {
     let waiting = at.saturating_sub(since.as_nanos()).min(MAX_WAITING);
     (MAX_WAITING - waiting) << TARGET_BITS | u64::from(target.0)
 }

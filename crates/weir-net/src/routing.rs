@@ -24,8 +24,10 @@ pub(crate) struct Routes {
 enum Feeder {
     Nothing,
     Link(u32),
-    /// An endpoint or a port, or several links.
-    Other,
+    /// An endpoint or a port.
+    End,
+    /// Several links, or links and endpoints or ports.
+    Several,
 }
 
 impl Routes {
@@ -65,7 +67,11 @@ impl Routes {
     fn enter(&mut self, target: HostId, links: &[Edge], way: &[u32]) {
         let hosts = self.tables.len();
         if let Some(&first) = way.first() {
-            self.feeders[first as usize] = Feeder::Other;
+            let known = &mut self.feeders[first as usize];
+            *known = match *known {
+                Feeder::Nothing | Feeder::End => Feeder::End,
+                _ => Feeder::Several,
+            };
         }
         for pair in way.windows(2) {
             let (feeder, link) = (Feeder::Link(pair[0]), pair[1]);
@@ -73,7 +79,7 @@ impl Routes {
             *known = match *known {
                 Feeder::Nothing => feeder,
                 same if same == feeder => feeder,
-                _ => Feeder::Other,
+                _ => Feeder::Several,
             };
             let at = links[link as usize].0;
             let table = self.tables[at.0 as usize]
@@ -88,6 +94,11 @@ impl Routes {
             Feeder::Link(feeder) => Some(*feeder),
             _ => None,
         }
+    }
+
+    /// True if several ways lead into this link, at least one of them from a link.
+    pub(crate) fn meet_at(&self, link: u32) -> bool {
+        self.feeders.get(link as usize) == Some(&Feeder::Several)
     }
 
     /// The link by which this host forwards packets for `target`; `None` if there is no way.

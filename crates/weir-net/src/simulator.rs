@@ -13,6 +13,7 @@
 //! path takes time.
 
 use crate::event_queue::TargetId;
+use crate::link::Arrival;
 use crate::network::{EventTarget, Network, Side, SourceKind};
 use crate::packet_pool::PacketRef;
 use std::fmt;
@@ -199,12 +200,15 @@ impl<'a> Run<'a> {
                 break;
             }
             if self.events >= horizon.max_events {
+                self.network.settle_merges();
                 return Ok(false);
             }
             self.events += 1;
+            self.network.event_order = self.network.queue.order_of_top();
             self.advance_to(at, target)?;
             match self.network.targets[target.0 as usize] {
                 EventTarget::Link(link) => self.call_link(link)?,
+                EventTarget::Merge(merge) => self.network.call_merge(merge),
                 EventTarget::TraceTick(link) => self.call_trace_tick(link),
                 EventTarget::Medium(medium) => self.call_medium(medium)?,
                 EventTarget::Station(..) => {}
@@ -219,6 +223,8 @@ impl<'a> Run<'a> {
         } else if horizon.until == network.now {
             network.including_now |= horizon.including;
         }
+        network.event_order = if network.including_now { u64::MAX } else { 0 };
+        network.settle_merges();
         self.report_queues();
         Ok(true)
     }
@@ -268,7 +274,7 @@ impl<'a> Run<'a> {
         }
         while let Some(packet) = place.link.poll_booked(now) {
             // First, so that what the packet sets takes the place of an entry that goes.
-            let (at, since) = place.link.next_call();
+            let Arrival { at, since } = place.link.next_call();
             self.network.queue.reset(place.target, at, since);
             self.deliver(to, packet)?;
             if at > now {
@@ -276,7 +282,7 @@ impl<'a> Run<'a> {
             }
             place = &mut self.network.links[id as usize];
         }
-        let (at, since) = place.link.next_call();
+        let Arrival { at, since } = place.link.next_call();
         self.network.queue.reset(place.target, at, since);
         Ok(())
     }
@@ -294,8 +300,8 @@ impl<'a> Run<'a> {
             self.deliver(to, packet)?;
         }
         let place = &self.network.links[id as usize];
-        let (due, since) = place.link.due(now);
-        self.network.queue.reset(place.target, due, since);
+        let Arrival { at, since } = place.link.due(now);
+        self.network.queue.reset(place.target, at, since);
         self.observe_link(id);
         Ok(())
     }
@@ -435,8 +441,8 @@ impl<'a> Run<'a> {
         place.link.handle(now, packet);
         self.network.make_copies(id);
         let place = &mut self.network.links[id as usize];
-        let (due, since) = place.link.due(now);
-        self.network.queue.set(place.target, due, since);
+        let Arrival { at, since } = place.link.due(now);
+        self.network.queue.set(place.target, at, since);
         self.observe_link(id);
     }
 

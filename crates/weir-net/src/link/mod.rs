@@ -28,7 +28,7 @@ mod transmitter;
 pub use config::{LinkChange, LinkConfig};
 pub use counters::LinkCounters;
 pub(crate) use counters::QueueMeter;
-pub(crate) use plain::Asked;
+pub(crate) use plain::{Arrival, Asked, HELD};
 
 use crate::packet_pool::PacketRef;
 use crate::queue::drop_event;
@@ -47,11 +47,17 @@ struct Wire {
     delay: Duration,
     transmitter: Transmitter,
     counters: LinkCounters,
-    /// Drops of each flow.
-    dropped: BTreeMap<FlowId, u64>,
+    /// `None` before the first drop: most links of a large network never drop.
+    drops: Option<Box<Drops>>,
+    events: Events,
+}
+
+/// What a link has dropped.
+#[derive(Debug, Default)]
+struct Drops {
+    of_flow: BTreeMap<FlowId, u64>,
     /// Dropped packets, which the network removes from the pool.
     discarded: Vec<PacketRef>,
-    events: Events,
 }
 
 impl Wire {
@@ -59,10 +65,11 @@ impl Wire {
     #[cold]
     fn drop(&mut self, at: Instant, packet: PacketRef, reason: DropReason) {
         self.counters.count_drop(packet.size, reason);
-        *self.dropped.entry(packet.flow).or_default() += 1;
         self.events
             .push(at, EventMask::DROP, || drop_event(&packet, reason));
-        self.discarded.push(packet);
+        let drops = self.drops.get_or_insert_default();
+        *drops.of_flow.entry(packet.flow).or_default() += 1;
+        drops.discarded.push(packet);
     }
 }
 
@@ -84,8 +91,7 @@ impl Link {
                 delay: config.delay,
                 transmitter: Transmitter::new(config),
                 counters: LinkCounters::default(),
-                dropped: BTreeMap::new(),
-                discarded: Vec::new(),
+                drops: None,
                 events: Events::default(),
             },
         }
@@ -109,7 +115,9 @@ impl Link {
 
     /// Packets of this flow that the link dropped.
     pub(crate) fn packets_dropped_of(&self, flow: FlowId) -> u64 {
-        self.wire.dropped.get(&flow).copied().unwrap_or(0)
+        let drops = self.wire.drops.as_ref();
+        let dropped = drops.and_then(|drops| drops.of_flow.get(&flow));
+        dropped.copied().unwrap_or(0)
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) must be called for exact trace events: at the
@@ -153,18 +161,20 @@ impl Link {
         if let Service::Queued(queued) = &self.service {
             return queued.poll_timeout(&self.wire);
         }
-        let (at, _) = self.next_call();
+        let at = self.next_call().at;
         (at < Instant::FAR_FUTURE).then_some(at)
     }
 
     /// When the link is to be called next, and since when that is known; the far future if it need
     /// not be.
-    pub(crate) fn due(&self, now: Instant) -> (Instant, Instant) {
+    pub(crate) fn due(&self, now: Instant) -> Arrival {
         if self.books() {
-            self.next_call()
-        } else {
-            let at = self.poll_timeout();
-            (at.unwrap_or(Instant::FAR_FUTURE), now)
+            return self.next_call();
+        }
+        let at = self.poll_timeout();
+        Arrival {
+            at: at.unwrap_or(Instant::FAR_FUTURE),
+            since: now,
         }
     }
 
@@ -203,13 +213,14 @@ impl Link {
 
     /// True if packets were dropped that are still in the pool.
     #[inline]
-    pub(crate) const fn has_discarded(&self) -> bool {
-        !self.wire.discarded.is_empty()
+    pub(crate) fn has_discarded(&self) -> bool {
+        let drops = self.wire.drops.as_ref();
+        drops.is_some_and(|drops| !drops.discarded.is_empty())
     }
 
     /// The next packet that was dropped, which the network removes from the pool.
     pub(crate) fn poll_discarded(&mut self) -> Option<PacketRef> {
-        self.wire.discarded.pop()
+        self.wire.drops.as_mut()?.discarded.pop()
     }
 }
 

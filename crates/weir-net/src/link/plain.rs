@@ -25,24 +25,53 @@ use weir_proto::time::{Duration, Instant};
 
 /// The times of a packet on a plain link.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Times {
+struct Times {
     enters: Instant,
     starts: ExactTime,
-    /// When it arrives at the other end.
-    pub(crate) arrives: Instant,
+    arrives: Instant,
 }
 
 impl Times {
-    /// When the link is called for a packet with these times, and since when it is known that this
-    /// packet arrives next: it has entered, and the one before it has arrived.
+    /// The arrival of a packet with these times, behind that of the one before it. If they arrive
+    /// at the same time, both leave the link in one event.
     #[inline]
-    fn call(&self, before_arrives: Instant) -> (Instant, Instant) {
-        (self.arrives, self.enters.max(before_arrives))
+    fn arrival(&self, before: Arrival) -> Arrival {
+        let together = self.arrives == before.at;
+        let apart = self.enters.max(before.at);
+        Arrival {
+            at: self.arrives,
+            since: if together { before.since } else { apart },
+        }
     }
 }
 
+/// When a packet arrives at the end of a link, and since when it is known that it arrives next: it
+/// has entered, and the one before it has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) at: Instant,
+    pub(crate) since: Instant,
+}
+
+impl Arrival {
+    /// That of a link that holds nothing.
+    const NONE: Self = Self {
+        at: Instant::FAR_FUTURE,
+        since: Instant::ZERO,
+    };
+    /// That before the first packet.
+    const START: Self = Self {
+        at: Instant::ZERO,
+        since: Instant::ZERO,
+    };
+}
+
 /// In place of the next link: this one holds the packet.
-const HELD: u32 = u32::MAX;
+pub(crate) const HELD: u32 = u32::MAX;
+
+/// Packets after which a link forgets those that have arrived and that other links hold: many at a
+/// time cost less.
+const FORGETS_EVERY: u64 = 4;
 
 /// What is booked for a packet: 40 octets, because each link of a chain keeps one a packet.
 #[derive(Debug)]
@@ -59,20 +88,7 @@ impl Booked {
     const fn is_held(&self) -> bool {
         self.next == HELD
     }
-
-    /// When it arrives, if another link holds it; else in the far future.
-    #[inline]
-    const fn passes(&self) -> Instant {
-        if self.is_held() {
-            Instant::FAR_FUTURE
-        } else {
-            self.times.arrives
-        }
-    }
 }
-
-/// The next call of a link that holds nothing.
-const NO_CALL: (Instant, Instant) = (Instant::FAR_FUTURE, Instant::ZERO);
 
 /// How a link serves its packets.
 #[derive(Debug)]
@@ -151,12 +167,12 @@ pub(super) struct Bookings {
     waiting: Backlog,
     /// When the transmission of the first of these starts; in the far future if none waits.
     next_start: Instant,
-    /// No packet that another link holds is the first in `booked` and arrives before.
-    next_passed: Instant,
-    /// When the first packet in `held` arrives, and since when it is the first on the wire.
-    next_call: (Instant, Instant),
-    /// When the packet arrived that was the first in `booked` before.
-    gone_at: Instant,
+    /// That of the first packet in `held`.
+    next_call: Arrival,
+    /// That of the last packet that was booked.
+    last_arrival: Arrival,
+    /// That of the packet that was the first in `booked` before.
+    gone: Arrival,
     /// In order of their arrival; those that wait come last.
     booked: Ring<Booked>,
     /// Packets that this link holds, in the order of `booked`.
@@ -175,9 +191,9 @@ impl Bookings {
             limit,
             waiting: Backlog::default(),
             next_start: Instant::FAR_FUTURE,
-            next_passed: Instant::FAR_FUTURE,
-            next_call: NO_CALL,
-            gone_at: Instant::ZERO,
+            next_call: Arrival::NONE,
+            last_arrival: Arrival::START,
+            gone: Arrival::START,
             booked: Ring::default(),
             held: Ring::default(),
             peak: Backlog::default(),
@@ -235,29 +251,27 @@ impl Bookings {
         }
     }
 
-    /// Removes the first packet, which has arrived by now; returns whether this link holds it.
+    /// Removes the first packet, which has arrived; returns whether this link holds it.
     #[inline(always)]
-    fn pop_first(&mut self, now: Instant) -> Option<bool> {
-        self.settle(now);
+    fn pop_first(&mut self) -> Option<bool> {
+        if self.waiting.packets as usize == self.booked.len() {
+            // It counts as waiting still. Not those behind it: packets that entered before their
+            // transmission started may not be booked yet.
+            self.settle(self.next_start);
+        }
         let first = self.booked.pop_front()?;
-        self.gone_at = first.times.arrives;
+        self.gone = first.times.arrival(self.gone);
         Some(first.is_held())
     }
 
-    /// Forgets packets that arrived before now and that other links hold.
-    #[inline]
+    /// Forgets the first packets, which arrived before now and which other links hold.
     fn forget_passed(&mut self, now: Instant) {
-        if self.next_passed >= now {
-            return;
+        while let Some(first) = self.booked.front()
+            && !first.is_held()
+            && first.times.arrives < now
+        {
+            self.pop_first();
         }
-        while let Some(first) = self.booked.front() {
-            self.next_passed = first.passes();
-            if self.next_passed >= now {
-                return;
-            }
-            self.pop_first(now);
-        }
-        self.next_passed = Instant::FAR_FUTURE;
     }
 
     /// The packet that was last added to `waiting` enters at this time.
@@ -284,14 +298,12 @@ impl Bookings {
     /// Finds the first packet that this link holds.
     #[inline]
     fn find_next_call(&mut self) {
-        self.next_call = NO_CALL;
-        self.next_passed = Instant::FAR_FUTURE;
+        self.next_call = Arrival::NONE;
         let Some(first) = self.booked.front() else {
             return;
         };
-        self.next_passed = first.passes();
         if first.is_held() {
-            self.next_call = first.times.call(self.gone_at);
+            self.next_call = first.times.arrival(self.gone);
         } else if !self.held.is_empty() {
             self.find_held();
         }
@@ -299,20 +311,23 @@ impl Bookings {
 
     /// Finds the first packet that this link holds behind those that it does not hold.
     fn find_held(&mut self) {
-        let mut before = self.gone_at;
+        let mut before = self.gone;
         for booked in self.booked.iter() {
+            before = booked.times.arrival(before);
             if booked.is_held() {
-                self.next_call = booked.times.call(before);
+                self.next_call = before;
                 return;
             }
-            before = booked.times.arrives;
         }
     }
 
     /// Books a packet, which is the last one.
     #[inline]
-    fn push(&mut self, times: Times, size: u32, next: u32) {
-        self.booked.push_back(Booked { times, size, next });
+    fn push(&mut self, booked: Booked) -> Arrival {
+        let arrival = booked.times.arrival(self.last_arrival);
+        self.last_arrival = arrival;
+        self.booked.push_back(booked);
+        arrival
     }
 }
 
@@ -342,82 +357,86 @@ impl Link {
         }
     }
 
-    /// Takes the packet as it enters, now or later, into the queue and the counters of a plain
-    /// link, unless the link drops it. To be followed by [`hold`](Self::hold) or
-    /// [`pass`](Self::pass).
+    /// Takes the packet as it enters, at a time that may have passed or may be to come, into the
+    /// queue and the counters of a plain link, unless the link drops it. `next` is the link that
+    /// books the packet too, as of its arrival there; or [`HELD`], and [`hold`](Self::hold) is to
+    /// follow.
     #[inline(always)]
     pub(crate) fn take(
         &mut self,
         now: Instant,
         enters: Instant,
         packet: &mut PacketRef,
-    ) -> Result<Times, DropReason> {
-        let Some(plain) = self.service.bookings_mut() else {
+        next: u32,
+    ) -> Result<Arrival, DropReason> {
+        let Self { service, wire } = self;
+        let Some(plain) = service.bookings_mut() else {
             return Err(DropReason::Unreachable);
         };
         if let Some(reason) = packet.refused {
             return Err(reason);
         }
         let size = packet.size;
-        if size > self.wire.mtu {
+        if size > wire.mtu {
             return Err(DropReason::TooLarge);
         }
-        plain.forget_passed(now);
         plain.settle(enters);
-        let free = self.wire.transmitter.free;
-        let starts = if free.rounded_up() <= enters {
+        let free = wire.transmitter.free;
+        let earliest = free.rounded_up();
+        let starts = if earliest <= enters {
             ExactTime::at(enters)
         } else {
             if !plain.fits(size) {
                 return Err(DropReason::QueueFull);
             }
-            let start = free.rounded_up();
-            plain.next_start = plain.next_start.min(start);
+            plain.next_start = plain.next_start.min(earliest);
             plain.waiting.packets += 1;
             plain.waiting.bytes += u64::from(size);
-            plain.count_backlog(now, enters, &mut self.wire.counters);
-            let nanos = u128::from(start.since(enters).as_nanos());
-            self.wire.counters.packet_nanos_queued += nanos;
-            self.wire.counters.byte_nanos_queued += nanos * u128::from(size);
+            plain.count_backlog(now, enters, &mut wire.counters);
+            let nanos = u128::from(earliest.since(enters).as_nanos());
+            wire.counters.packet_nanos_queued += nanos;
+            wire.counters.byte_nanos_queued += nanos * u128::from(size);
             packet.enter_queue(enters);
-            packet.leave_queue(start);
+            packet.leave_queue(earliest);
             free
         };
-        self.wire.counters.packets_in += 1;
-        self.wire.counters.bytes_in += u64::from(size);
-        let end = self.wire.transmitter.end_of_transmission(starts, size);
-        self.wire.counters.busy += Duration::from_nanos(end.nanos - starts.nanos);
-        self.wire.transmitter.free = end;
-        Ok(Times {
+        wire.counters.packets_in += 1;
+        wire.counters.bytes_in += u64::from(size);
+        let end = wire.transmitter.end_of_transmission(starts, size);
+        wire.counters.busy += Duration::from_nanos(end.nanos - starts.nanos);
+        wire.transmitter.free = end;
+        let times = Times {
             enters,
             starts,
-            arrives: end.rounded_up() + self.wire.delay,
-        })
+            arrives: end.rounded_up() + wire.delay,
+        };
+        let arrival = plain.push(Booked { times, size, next });
+        if wire.counters.packets_in.is_multiple_of(FORGETS_EVERY) {
+            plain.forget_passed(enters.min(now));
+        }
+        Ok(arrival)
     }
 
-    /// Holds the packet that the link has taken. Returns when the link is to be called for it and
-    /// since when that is known, if it holds no other.
+    /// Holds the packet that the link has taken. Returns its arrival if the link holds no other.
     #[inline(always)]
-    pub(crate) fn hold(&mut self, times: Times, packet: PacketRef) -> Option<(Instant, Instant)> {
+    pub(crate) fn hold(&mut self, arrival: Arrival, packet: PacketRef) -> Option<Arrival> {
         let plain = self.service.bookings_mut()?;
         let first = plain.held.is_empty();
         if first {
-            let last = plain.booked.back();
-            let before_arrives = last.map_or(plain.gone_at, |last| last.times.arrives);
-            plain.next_call = times.call(before_arrives);
+            plain.next_call = arrival;
         }
-        plain.push(times, packet.size, HELD);
         plain.held.push_back(packet);
-        first.then_some(plain.next_call)
+        first.then_some(arrival)
     }
 
-    /// The link `next` books the packet of this size too, which this one has taken.
-    #[inline]
-    pub(crate) fn pass(&mut self, times: Times, size: u32, next: u32) {
-        if let Some(plain) = self.service.bookings_mut() {
-            plain.push(times, size, next);
-            plain.next_passed = plain.next_passed.min(times.arrives);
+    /// Holds the last packet that the link has taken, because the next one refuses it.
+    #[cold]
+    pub(crate) fn hold_refused(&mut self, arrival: Arrival, packet: PacketRef) -> Option<Arrival> {
+        let plain = self.service.bookings_mut()?;
+        if let Some(last) = plain.booked.back_mut() {
+            last.next = HELD;
         }
+        self.hold(arrival, packet)
     }
 
     /// Drops a packet that would enter a plain link now.
@@ -431,12 +450,14 @@ impl Link {
     /// A packet enters a link that books and holds it.
     pub(super) fn book(&mut self, now: Instant, mut packet: PacketRef) {
         self.report_starts(now);
-        match self.take(now, now, &mut packet) {
-            Ok(times) => {
-                if times.starts.rounded_up() > now {
+        match self.take(now, now, &mut packet, HELD) {
+            Ok(arrival) => {
+                let plain = self.service.bookings();
+                let last = plain.and_then(|plain| plain.booked.back());
+                if last.is_some_and(|last| last.times.starts.rounded_up() > now) {
                     self.report_waiting(now);
                 }
-                self.hold(times, packet);
+                self.hold(arrival, packet);
             }
             Err(reason) => {
                 self.refuse(now, packet, reason);
@@ -475,11 +496,11 @@ impl Link {
     #[inline(always)]
     pub(crate) fn poll_booked(&mut self, now: Instant) -> Option<PacketRef> {
         let plain = self.service.bookings_mut()?;
-        if plain.next_call.0 > now {
+        if plain.next_call.at > now {
             return None;
         }
         loop {
-            if !plain.pop_first(now)? {
+            if !plain.pop_first()? {
                 continue;
             }
             let packet = plain.held.pop_front()?;
@@ -491,9 +512,9 @@ impl Link {
     /// When a link that books is to be called next, and since when that is known; the far future if
     /// it holds nothing.
     #[inline]
-    pub(crate) fn next_call(&self) -> (Instant, Instant) {
+    pub(crate) fn next_call(&self) -> Arrival {
         let plain = self.service.bookings();
-        plain.map_or(NO_CALL, |plain| plain.next_call)
+        plain.map_or(Arrival::NONE, |plain| plain.next_call)
     }
 }
 

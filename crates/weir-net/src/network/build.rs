@@ -112,7 +112,9 @@ impl Network {
             target,
             trace_tick: None,
             feeder: ABSENT,
+            merge: ABSENT,
             feeds: false,
+            feeds_merges: false,
             from: config.from,
             to: config.to,
             name: config.name,
@@ -289,8 +291,8 @@ impl Network {
 
     /// True if there is room for so many flows.
     pub(super) fn has_room_for(&self, flows: u64) -> bool {
-        // Each link may need one more target once it is watched.
-        let used = self.targets.len() + self.links.len();
+        // Each link may need two more targets: where ways meet, and once it is watched.
+        let used = self.targets.len() + 2 * self.links.len();
         used as u64 + 2 * flows <= MAX_TARGETS as u64
     }
 

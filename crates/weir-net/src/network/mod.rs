@@ -6,6 +6,7 @@
 mod build;
 mod chains;
 mod counters;
+mod merges;
 mod series;
 mod sources;
 
@@ -21,6 +22,7 @@ use crate::packet_pool::PacketPool;
 use crate::port::Ports;
 use crate::routing::Routes;
 use crate::wifi::{Hop, Medium};
+use merges::Merge;
 use series::Series;
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
@@ -51,6 +53,8 @@ pub(crate) enum EventTarget {
     /// A link starts a transmission, its queue is traced and it books nothing: recorded at the
     /// exact time.
     TraceTick(u32),
+    /// A plain link takes what has arrived at it: the merge at this place.
+    Merge(u32),
     /// A phase of a shared medium ends: backoff, frame, acknowledgement or interference.
     Medium(u32),
     /// A station of a medium, by its index there: never called, only a source of trace events.
@@ -74,8 +78,13 @@ pub(crate) struct LinkSlot {
     pub(crate) to: HostId,
     /// The link that books ahead for this one, because nothing else feeds it; or [`ABSENT`].
     feeder: u32,
+    /// The place of its merge, if several ways lead into it and it takes packets late; or
+    /// [`ABSENT`].
+    merge: u32,
     /// It books ahead for other links.
     feeds: bool,
+    /// Among them may be merges.
+    feeds_merges: bool,
     pub(crate) link: Link,
     pub(crate) trace_tick: Option<TargetId>,
     pub(crate) from: HostId,
@@ -153,6 +162,9 @@ pub struct Network {
     pub(crate) at_this_instant: u32,
     /// What happens at `now` has happened.
     pub(crate) including_now: bool,
+    /// The order at its instant of the event that is being processed, or was last; behind all of
+    /// them once that instant is over.
+    pub(crate) event_order: u64,
     hosts: Vec<Host>,
     pub(crate) links: Vec<LinkSlot>,
     pub(crate) media: Vec<MediumSlot>,
@@ -174,6 +186,8 @@ pub struct Network {
     stale_routes: bool,
     /// Links that are booked ahead; each comes behind its feeder.
     chained: Vec<u32>,
+    /// Plain links that several ways lead into.
+    merges: Vec<Merge>,
     /// Traced links that book their packets.
     pub(crate) watched: Vec<u32>,
 }

@@ -61,7 +61,8 @@ impl Network {
                     place.traced = mask != EventMask::NONE;
                 }
             }
-            Some(EventTarget::TraceTick(_) | EventTarget::Medium(_)) | None => {}
+            Some(EventTarget::TraceTick(_) | EventTarget::Merge(_) | EventTarget::Medium(_))
+            | None => {}
         }
     }
 
@@ -88,6 +89,10 @@ impl Network {
         match *self.targets.get(source.0 as usize)? {
             EventTarget::Link(id) | EventTarget::TraceTick(id) => {
                 Some(SourceKind::Link(LinkId(id)))
+            }
+            EventTarget::Merge(id) => {
+                let merge = self.merges.get(id as usize)?;
+                Some(SourceKind::Link(LinkId(merge.link)))
             }
             EventTarget::Medium(id) => Some(SourceKind::Medium(MediumId(id))),
             EventTarget::Station(id, station) => {

@@ -128,6 +128,7 @@ impl Link {
             packets: self.wire.counters.max_packets_queued,
             bytes: self.wire.counters.max_bytes_queued,
         };
+        plain.find_last_arrival();
         plain.count_waiting(asked.now);
         back
     }
@@ -193,6 +194,14 @@ impl Link {
 }
 
 impl Bookings {
+    /// Finds the arrival of the last packet when others were taken back.
+    fn find_last_arrival(&mut self) {
+        self.last_arrival = self.gone;
+        for booked in self.booked.iter() {
+            self.last_arrival = booked.times.arrival(self.last_arrival);
+        }
+    }
+
     /// Counts what waits now, when nothing is booked ahead.
     fn count_waiting(&mut self, now: Instant) {
         self.waiting = Backlog::default();

@@ -46,7 +46,7 @@ fn run(config: &LinkConfig, packets: &[(u64, u32)], traced: Range<usize>) -> See
             link.handle_timeout(now);
         }
         link.handle(now, fixture::packet_ref(number as u64, 0, size));
-        let dropped = link.wire.discarded.drain(..);
+        let dropped = std::iter::from_fn(|| link.poll_discarded());
         seen.drops
             .extend(dropped.map(|packet| fixture::number_of(&packet)));
         seen.states.push((
