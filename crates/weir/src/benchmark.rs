@@ -5,8 +5,10 @@
 //! delivered data packet holds everything: its acknowledgements, the links and queues of both
 //! directions, both endpoints and applications. Beside it stands the cost of one push and pop of
 //! the event queue with 10,000 entries, measured in the same process just before and just after.
-//! Memory is the growth of the resident set (`/proc/self/statm`) from before the network was built
-//! to the end of the run, packets under way included; other systems than Linux show none.
+//! Instructions are those of this thread in user mode, where the machine counts them
+//! (`perf_event_open` of Linux; many virtual machines have no such counter). Memory is the growth
+//! of the resident set (`/proc/self/statm`) from before the network was built to the end of the
+//! run, packets under way included; other systems than Linux show none.
 
 use crate::limits::resident_bytes;
 use serde_json::{Value, json};
@@ -40,6 +42,7 @@ pub struct Measured {
     case: Case,
     counts: Counts,
     cpu_s: f64,
+    instructions: Option<u64>,
     queue_operation_ns: f64,
     memory_per_flow: Option<u64>,
 }
@@ -47,6 +50,11 @@ pub struct Measured {
 impl Measured {
     fn ns_per_packet(&self) -> f64 {
         self.cpu_s * 1e9 / (self.counts.data_packets as f64).max(1.0)
+    }
+
+    fn instructions_per_packet(&self) -> Option<f64> {
+        let packets = (self.counts.data_packets as f64).max(1.0);
+        self.instructions.map(|counted| counted as f64 / packets)
     }
 
     /// For other programs.
@@ -65,6 +73,7 @@ impl Measured {
             "cpu_s": self.cpu_s,
             "packets_per_cpu_s": self.counts.data_packets as f64 / self.cpu_s.max(1e-9),
             "ns_per_packet": self.ns_per_packet(),
+            "instructions_per_packet": self.instructions_per_packet(),
             "queue_operation_ns": self.queue_operation_ns,
             "operations_per_packet": self.ns_per_packet() / self.queue_operation_ns,
             "memory_per_flow_bytes": self.memory_per_flow,
@@ -86,9 +95,11 @@ pub fn measure(case: Case, packets: u64) -> Result<Measured, String> {
         .run(warm_up(flows))
         .map_err(|stuck| stuck.to_string())?;
     let time = bench.time_for(packets, transport.packet_size());
+    let counter = InstructionCounter::start();
     let start = cpu_seconds();
     let counts = bench.run(time).map_err(|stuck| stuck.to_string())?;
     let cpu_s = cpu_seconds() - start;
+    let instructions = counter.and_then(InstructionCounter::stop);
     let grown = resident_bytes()
         .zip(memory)
         .map(|(after, before)| after.saturating_sub(before) / u64::from(flows));
@@ -97,9 +108,48 @@ pub fn measure(case: Case, packets: u64) -> Result<Measured, String> {
         case,
         counts,
         cpu_s,
+        instructions,
         queue_operation_ns: f64::midpoint(before_ns, queue_operation_ns()),
         memory_per_flow: grown,
     })
+}
+
+/// Counts the instructions of this thread in user mode.
+#[cfg(target_os = "linux")]
+struct InstructionCounter(perf_event::Counter);
+
+#[cfg(target_os = "linux")]
+impl InstructionCounter {
+    /// `None` where nothing counts them.
+    fn start() -> Option<Self> {
+        let event = perf_event::events::Hardware::INSTRUCTIONS;
+        let mut counter = perf_event::Builder::new(event).build().ok()?;
+        counter.enable().ok()?;
+        Some(Self(counter))
+    }
+
+    /// `None` if the counter was shared with others, so that it saw a part only.
+    fn stop(mut self) -> Option<u64> {
+        self.0.disable().ok()?;
+        let counted = self.0.read_full().ok()?;
+        let whole = counted.time_enabled() == counted.time_running();
+        (whole && counted.count() > 0).then(|| counted.count())
+    }
+}
+
+/// Counts nothing on other systems.
+#[cfg(not(target_os = "linux"))]
+struct InstructionCounter;
+
+#[cfg(not(target_os = "linux"))]
+impl InstructionCounter {
+    const fn start() -> Option<Self> {
+        None
+    }
+
+    const fn stop(self) -> Option<u64> {
+        None
+    }
 }
 
 /// CPU time of this process so far.

@@ -119,19 +119,21 @@ fn table(cases: &[Value]) -> String {
     let mut text = format!(
         "Bulk flows over one bottleneck: {} Mbit/s a flow, {} round trip, drop-tail of one \
          bandwidth-delay product.\nA data packet's cost is CPU time and includes its \
-         acknowledgements, all hops and both endpoints;\nops are pushes with a pop of the event \
+         acknowledgements, all hops and both endpoints;\ninstructions are those of its thread, - where the \
+         machine does not count them; ops are pushes with a pop of the event \
          queue with {QUEUE_ENTRIES} entries. Memory is the growth of the resident set.\n\n",
         RATE_PER_FLOW / 1_000_000,
         ROUND_TRIP,
     );
     let _ = writeln!(
         text,
-        "{:<9} {:<9} {:>6} {:>13} {:>10} {:>6} {:>6} {:>11} {:>12}",
+        "{:<9} {:<9} {:>6} {:>13} {:>10} {:>12} {:>6} {:>6} {:>11} {:>12}",
         "topology",
         "transport",
         "flows",
         "packets/CPU s",
         "ns/packet",
+        "instructions",
         "ns/op",
         "ops",
         "bytes/flow",
@@ -140,14 +142,16 @@ fn table(cases: &[Value]) -> String {
     for case in cases {
         let number = |key: &str| case[key].as_f64().unwrap_or(f64::NAN);
         let memory = case["memory_per_flow_bytes"].as_u64();
+        let instructions = case["instructions_per_packet"].as_f64();
         let _ = writeln!(
             text,
-            "{:<9} {:<9} {:>6} {:>13.0} {:>10.0} {:>6.1} {:>6.2} {:>11} {:>11.1}%",
+            "{:<9} {:<9} {:>6} {:>13.0} {:>10.0} {:>12} {:>6.1} {:>6.2} {:>11} {:>11.1}%",
             case["topology"].as_str().unwrap_or_default(),
             case["transport"].as_str().unwrap_or_default(),
             case["flows"].as_u64().unwrap_or_default(),
             number("packets_per_cpu_s"),
             number("ns_per_packet"),
+            instructions.map_or("-".to_owned(), |counted| format!("{counted:.0}")),
             number("queue_operation_ns"),
             number("operations_per_packet"),
             memory.map_or("-".to_owned(), |bytes| bytes.to_string()),
