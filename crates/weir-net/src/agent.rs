@@ -246,7 +246,7 @@ impl Agent {
     }
 
     /// The endpoint handles the packet, then the application is polled.
-    #[inline]
+    #[inline(always)]
     fn receive(&mut self, now: Instant, packet: &mut Packet) {
         self.counters.packets_delivered += 1;
         self.counters.bytes_delivered += u64::from(packet.size);
@@ -391,7 +391,7 @@ impl Agent {
     }
 
     /// Puts the next packet for the wire into `slot`; true if there is one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll_transmit(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
         if self.path.is_none() {
             return self.poll_direct(now, slot);
@@ -425,7 +425,7 @@ impl Agent {
 
     /// Puts the next packet that the endpoint sends, and the socket does not lose, into `slot`;
     /// true if there is one.
-    #[inline]
+    #[inline(always)]
     fn poll_direct(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
         while self.poll_endpoint(now, slot) {
             if let Some(packet) = slot {

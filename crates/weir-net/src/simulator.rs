@@ -352,7 +352,7 @@ impl<'a> Run<'a> {
     }
 
     /// A packet arrives at a host: an agent there receives it, or the host forwards it.
-    #[inline(never)]
+    #[inline(always)]
     fn deliver(&mut self, host: HostId, mut packet: PacketRef) -> Outcome<()> {
         if packet.ip.destination == host {
             let agent = self.network.receiving_agent(packet.flow, packet.ip.source);
@@ -429,14 +429,22 @@ impl<'a> Run<'a> {
         self.network.pool.discard(packet);
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter_link(&mut self, id: u32, packet: PacketRef) {
+        let place = self.network.links.get(id as usize);
+        if place.is_some_and(|place| place.link.is_plain()) {
+            self.network.book(id, packet);
+        } else {
+            self.enter_watched_link(id, packet);
+        }
+    }
+
+    /// A packet enters a link that is not plain, or a medium.
+    #[inline(never)]
+    fn enter_watched_link(&mut self, id: u32, packet: PacketRef) {
         let Some(place) = self.network.links.get_mut(id as usize) else {
             return self.enter_medium(id, packet);
         };
-        if place.link.is_plain() {
-            return self.network.book(id, packet);
-        }
         let now = self.network.now;
         place.link.handle(now, packet);
         self.network.make_copies(id);
