@@ -40,7 +40,7 @@ weir_proto::settings! {
 
 weir_proto::keywords! {
     /// The moment that counts as the time of sending.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Default)]
     pub enum SendTimestamp {
         /// When the endpoint hands the packet over.
         Handover = "handover",

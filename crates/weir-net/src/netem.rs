@@ -25,7 +25,7 @@ use weir_proto::time::{Duration, Instant};
 
 weir_proto::keywords! {
     /// The distribution of delays around the link's.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Default)]
     pub enum Distribution {
         /// Uniformly within jitter: netem's default.
         #[default]

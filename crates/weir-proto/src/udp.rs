@@ -22,7 +22,7 @@ use std::ops::Range;
 
 keywords! {
     /// What damage the checksum finds.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Default)]
     pub enum Checksum {
         /// In headers and payload.
         #[default]

@@ -68,7 +68,7 @@ weir_proto::settings! {
 
 weir_proto::keywords! {
     /// The container of the music, which sets the sizes of units and packets.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Default)]
     pub enum AudioFormat {
         /// Frames of 26 ms at 128 kbit/s, one a packet: 44.1 kHz, MPEG 1 layer 3.
         #[default]

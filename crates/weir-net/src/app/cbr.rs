@@ -31,7 +31,7 @@ weir_proto::settings! {
 
 weir_proto::keywords! {
     /// What a program does when the transport has no room for a write that is due.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Default)]
     pub enum OverflowPolicy {
         /// A non-blocking socket: the write fails and its data are dropped; the next write is
         /// made at its time. Right for media.

@@ -29,7 +29,7 @@ weir_proto::settings! {
 
 weir_proto::keywords! {
     /// The distribution of the lengths of periods around their mean.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Default)]
     pub enum LengthDistribution {
         /// Exponential.
         #[default]

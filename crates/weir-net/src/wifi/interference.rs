@@ -39,7 +39,7 @@ weir_proto::settings! {
 
 weir_proto::keywords! {
     /// Which stations hear bursts of interference, and wait.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Default)]
     pub enum Audibility {
         /// All stations: the medium is busy, and no station sends.
         #[default]

@@ -40,7 +40,7 @@ weir_proto::settings! {
 
 weir_proto::keywords! {
     /// What a station does with a frame that it received damaged until the sender gave up.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Default)]
     pub enum DamagedFrames {
         /// Drops it, as the frame check sequence demands.
         #[default]

@@ -13,7 +13,7 @@ const ACK_OCTETS: u32 = 14;
 
 weir_proto::keywords! {
     /// A physical layer of IEEE 802.11.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Default)]
     pub enum Standard {
         /// 802.11b with the long preamble: 1, 2, 5.5 and 11 Mbit/s.
         B = "b",

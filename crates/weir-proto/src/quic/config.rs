@@ -11,7 +11,6 @@ use crate::{keywords, settings};
 
 keywords! {
     /// How a connection begins.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Handshake {
         /// It is open from the start, as in the model of the published lossy-link experiment.
         Established = "established",

@@ -28,7 +28,7 @@ use crate::{keywords, settings};
 
 keywords! {
     /// The congestion controller of media.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Default)]
     pub enum Controller {
         /// Network-Assisted Dynamic Adaptation (RFC 8698).
         #[default]
@@ -36,11 +36,9 @@ keywords! {
         /// None: packets leave when they are written; the feedback is sent nevertheless.
         Uncontrolled = "none",
     }
-}
 
-keywords! {
     /// The ECN codepoint of packets of media.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Default)]
     pub enum EcnCodepoint {
         /// Not ECN-capable.
         #[default]

@@ -11,12 +11,12 @@ macro_rules! settings_doc {
     (@line $($other:tt)*) => { "" };
 }
 
-/// Declares an enum whose values are words.
+/// Declares enums whose values are words.
 ///
 /// ```
 /// weir_proto::keywords! {
 ///     /// Where a packet is dropped.
-///     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+///     #[derive(Default)]
 ///     pub enum Drop {
 ///         /// At the end of the queue.
 ///         #[default]
@@ -30,10 +30,15 @@ macro_rules! settings_doc {
 /// ```
 ///
 /// A variant with a value is written as that value, in the form behind `=>`; one such variant is
-/// allowed. The enum has `KEYWORDS` and `keyword(self)`.
+/// allowed. The enum has `keywords()`; it is `Clone`, `Copy`, `Debug` and `PartialEq`, and `Eq` if
+/// no variant has a value.
 #[macro_export]
 macro_rules! keywords {
+    ($( $(#[$($outer:tt)*])* $vis:vis enum $name:ident { $($body:tt)* } )+) => {
+        $( $crate::keywords! { @one $(#[$($outer)*])* $vis enum $name { $($body)* } } )+
+    };
     (
+        @one
         $(#[$($outer:tt)*])*
         $vis:vis enum $name:ident {
             $(
@@ -43,9 +48,12 @@ macro_rules! keywords {
         }
     ) => {
         $(#[$($outer)*])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
         $vis enum $name {
             $( $(#[$($inner)*])* $variant $(($ty))?, )+
         }
+
+        $crate::keywords!(@eq $name $($($ty)?)+);
 
         impl $name {
             /// The words with their documentation.
@@ -109,6 +117,10 @@ macro_rules! keywords {
             }
         }
     };
+    (@eq $name:ident) => {
+        impl Eq for $name {}
+    };
+    (@eq $name:ident $($ty:ty)+) => {};
     (@word) => { None };
     (@word $word:literal) => { Some($word) };
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 keywords! {
     /// When it drops.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Default)]
     enum Drop {
         /// At the end.
         #[default]
@@ -14,22 +14,16 @@ keywords! {
         /// which is early.
         Head = "head",
     }
-}
 
-keywords! {
     /// How exact timers are.
-    #[derive(Clone, Copy, Debug, PartialEq)]
     enum Tick {
         /// To the nanosecond.
         Ideal = "ideal",
         /// Ticks a second.
         Hz(u32) => count(1..=1000, "hertz"),
     }
-}
 
-keywords! {
     /// How early a packet leaves.
-    #[derive(Clone, Copy, Debug, PartialEq)]
     enum Ahead {
         /// By half of it.
         Half = "half",

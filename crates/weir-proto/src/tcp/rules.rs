@@ -13,7 +13,6 @@ use crate::{keywords, settings};
 
 keywords! {
     /// What declares a segment lost. Without SACK it is always RFC 6582.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum LossDetection {
         /// SACKed octets above it: DupThresh ranges, or more than DupThresh - 1 segments (RFC 6675
         /// §4, IsLost()).
@@ -21,11 +20,8 @@ keywords! {
         /// A segment that was sent later has been delivered (RFC 8985 §6.2).
         Rack = "rack",
     }
-}
 
-keywords! {
     /// How much fast recovery sends.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum RecoveryWindow {
         /// As much as keeps ssthresh in the network (RFC 6675 §5).
         Ssthresh = "ssthresh",
@@ -37,33 +33,24 @@ keywords! {
         /// loss, the conservative one otherwise, as Linux has it.
         PrrSafeAck = "prr-safe-ack",
     }
-}
 
-keywords! {
     /// Of what a congestion event leaves a part.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum ReductionBase {
         /// FlightSize: what was sent and is not cumulatively acknowledged (RFC 5681 §3.1, eq. 4).
         FlightSize = "flight-size",
         /// The congestion window.
         Cwnd = "cwnd",
     }
-}
 
-keywords! {
     /// To what `rto_min` applies.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum RtoFloor {
         /// To the whole timeout (RFC 6298 §2.4).
         Timeout = "timeout",
         /// To its variance term: RTO = SRTT + max(4·RTTVAR, `rto_min`), as Linux has it.
         Variance = "variance",
     }
-}
 
-keywords! {
     /// What ends the back-off of the RTO.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum BackoffEnd {
         /// A sample of the round-trip time, which no retransmitted segment gives (RFC 6298 §5).
         Sample = "sample",

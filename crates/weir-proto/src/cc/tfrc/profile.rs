@@ -16,7 +16,6 @@ use crate::{keywords, settings};
 
 keywords! {
     /// How numbers are kept.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Arithmetic {
         /// Floating point; times in nanoseconds.
         Float = "float",
@@ -24,99 +23,72 @@ keywords! {
         /// every quotient truncated.
         KernelIntegers = "kernel-integers",
     }
-}
 
-keywords! {
     /// How f(p) of the throughput equation is computed.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum EquationForm {
         /// RFC 5348 §8.1.
         Formula = "formula",
         /// Linux's two tables of 500 entries; p is truncated to their steps.
         KernelTable = "kernel-table",
     }
-}
 
-keywords! {
     /// What the first feedback's sample does to R.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum FirstRtt {
         /// RFC 5348 §4.3 step 2: the sample becomes R.
         Replace = "replace",
         /// Linux since 2.6.25: the sample is filtered into the R of the handshake.
         Filter = "filter",
     }
-}
 
-keywords! {
     /// Whether the handshake's round-trip time starts R.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum HandshakeRtt {
         /// RFC 3448: only feedback gives a sample.
         Ignore = "ignore",
         /// RFC 5348 §4.2: the handshake gives the first sample.
         Use = "use",
     }
-}
 
-keywords! {
     /// What a sample of exactly zero does.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum ZeroRtt {
         /// It is replaced by `unusable_rtt`.
         Replace = "replace",
         /// Linux 2.6.25: the feedback is taken for a bogus one and dropped.
         DropFeedback = "drop-feedback",
     }
-}
 
-keywords! {
     /// W_init.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum InitialWindow {
         /// RFC 3448 §4.3: one segment.
         OneSegment = "one-segment",
         /// RFC 5348 §4.2: min(4b, max(2b, 4380)) octets for base b.
         Rfc3390 = "rfc3390",
     }
-}
 
-keywords! {
     /// The base of W_init.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum WindowBase {
         /// s, as rfc3448bis-02 to -05 and Linux do.
         SegmentSize = "segment-size",
         /// MSS, as RFC 5348 §4.2 does.
         MaximumSegmentSize = "mss",
     }
-}
 
-keywords! {
     /// What the first feedback does to X.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum FirstFeedback {
         /// RFC 3448 §4.3: what every feedback does.
         Ordinary = "ordinary",
         /// RFC 5348 §4.2: X becomes W_init/R, instead of the ordinary rule.
         InitialRate = "initial-rate",
     }
-}
 
-keywords! {
     /// What the first feedback after an expiry of the nofeedback timer does to X while p = 0.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum RateAfterExpiry {
         /// What every feedback does.
         Ordinary = "ordinary",
         /// Linux: nothing.
         Keep = "keep",
     }
-}
 
-keywords! {
     /// When the sender counts as idle or data-limited, and what that changes.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum IdleRule {
         /// RFC 3448: never at feedback.
         Never = "never",
@@ -130,33 +102,24 @@ keywords! {
         /// all the time.
         DataLimitedIntervals = "data-limited",
     }
-}
 
-keywords! {
     /// The least X of slow start.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum SlowStartFloor {
         /// RFC 3448 §4.3: s/R.
         SegmentPerRtt = "segment-per-rtt",
         /// RFC 5348 §4.3: W_init/R.
         InitialRate = "initial-rate",
     }
-}
 
-keywords! {
     /// How X is halved when the nofeedback timer expires while p = 0.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum HalvingWithoutLoss {
         /// rfc3448bis-00 and RFC 5348 §4.4 (erratum 1458 of RFC 3448): X itself.
         Direct = "direct",
         /// RFC 3448 §4.4: X_recv, which then limits X.
         ViaReceiveRate = "via-receive-rate",
     }
-}
 
-keywords! {
     /// When an expiry of the nofeedback timer does not reduce the rate of an idle sender.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum NofeedbackExemption {
         /// Linux: every expiry reduces it.
         None = "none",
@@ -169,44 +132,32 @@ keywords! {
         /// rate, or p = 0 with X below twice the initial rate.
         RecoverRate = "recover-rate",
     }
-}
 
-keywords! {
     /// How long the nofeedback timer runs while no feedback has ever come.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum BeforeFeedback {
         /// Linux: 2 s each time.
         TwoSeconds = "two-seconds",
         /// RFC 5348 §4.4: 2 s at first, then 2s/X.
         TwoIntervals = "two-intervals",
     }
-}
 
-keywords! {
     /// Which X counts in the nofeedback interval max(4R, 2s/X) that a feedback sets.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum RtoRate {
         /// RFC 5348 §4.3 step 3: X before the update.
         Previous = "previous",
         /// RFC 3448 §4.3 step 5 and Linux: X after the update.
         Updated = "updated",
     }
-}
 
-keywords! {
     /// How exact timers are.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum TimerTick {
         /// To the nanosecond.
         Ideal = "ideal",
         /// This many ticks a second.
         Hz(u32) => count(1..=1_000_000_000, "hertz"),
     }
-}
 
-keywords! {
     /// What happens to the window counter when R is very small.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum CounterGuard {
         /// RFC 4342 §8.1: nothing special. Linux since 2.6.26, with its 32-bit product.
         None = "none",
@@ -215,22 +166,16 @@ keywords! {
         /// Linux in 2005: R itself is raised to 4 µs.
         RaiseRtt = "raise-rtt",
     }
-}
 
-keywords! {
     /// Whether an acknowledgement moves the window counter.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum CounterOnAck {
         /// Linux: only time moves it.
         Ignore = "ignore",
         /// RFC 4342 §8.1: it becomes at least four more than that of the acknowledged packet.
         AtLeastFourMore = "at-least-four-more",
     }
-}
 
-keywords! {
     /// Oscillation reduction (RFC 5348 §4.5).
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Oscillation {
         /// t_ipi is s/X.
         Off = "off",
@@ -239,33 +184,24 @@ keywords! {
         /// The same, but only where it makes t_ipi longer: the round-trip time increases.
         IncreaseOnly = "increase-only",
     }
-}
 
-keywords! {
     /// Whether oscillation reduction applies while p = 0.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum OscillationInSlowStart {
         /// RFC 5348 §4.5 makes no exception.
         Applied = "applied",
         /// Linux: only after the first loss event.
         Exempt = "exempt",
     }
-}
 
-keywords! {
     /// How much unused sending time may be used later.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum SendCredit {
         /// RFC 3448 §4.6, Linux: all of it; the nominal time of sending may lag without bound.
         Unlimited = "unlimited",
         /// RFC 5348 §4.6: one round-trip time.
         OneRoundTrip = "one-round-trip",
     }
-}
 
-keywords! {
     /// t_delta: how long before its nominal time a packet may leave.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum SendAhead {
         /// RFC 3448 §4.6: min(t_ipi, t_gran)/2.
         HalfGranularity = "half-granularity",
@@ -274,11 +210,8 @@ keywords! {
         /// Linux since 2.6.25: this long, and a longer wait is cut to whole milliseconds.
         Constant(Duration) => natural(),
     }
-}
 
-keywords! {
     /// What s is.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum SegmentSizeRule {
         /// The average payload, filtered with 9/10.
         Average = "average",
@@ -287,33 +220,24 @@ keywords! {
         /// MSS. RFC 4342 §5.3 allows it.
         MaximumSegmentSize = "mss",
     }
-}
 
-keywords! {
     /// When the receiver takes samples of the round-trip time from window counters.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum ReceiverRttRule {
         /// RFC 4342 §8.1: from every pair of window counters.
         Always = "always",
         /// Linux mainline: until the first loss.
         BeforeFirstLoss = "before-first-loss",
     }
-}
 
-keywords! {
     /// Over which time the receiver measures X_recv.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum ReceiveRateRule {
         /// Linux: since the last feedback; a feedback because of a loss repeats the last value.
         SinceFeedback = "since-feedback",
         /// RFC 4342 §8.3, RFC 5348 §6.2: at least one round-trip time.
         AtLeastRoundTrip = "at-least-round-trip",
     }
-}
 
-keywords! {
     /// Which options a feedback packet carries besides Receive Rate.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum FeedbackOptions {
         /// Linux: Loss Event Rate (192) only.
         LossEventRate = "loss-event-rate",
@@ -322,33 +246,24 @@ keywords! {
         /// Loss Event Rate, Loss Intervals and Elapsed Time.
         Both = "both",
     }
-}
 
-keywords! {
     /// RFC 6323: whether the sender tells its R in an option.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum RttOption {
         /// As RFC 4342 has it: the receiver estimates R from window counters.
         Off = "off",
         /// On every data packet.
         Send = "send",
     }
-}
 
-keywords! {
     /// History discounting (RFC 5348 §5.5).
-    #[derive(Clone, Copy, Debug, PartialEq)]
     pub enum Discounting {
         /// All intervals keep their weights.
         Off = "off",
         /// The discount factor is never below this threshold.
         Threshold(f64) => fraction(),
     }
-}
 
-keywords! {
     /// From which rate the interval before the first loss is made (RFC 5348 §6.3.1).
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum FirstInterval {
         /// Linux: what came since the last feedback.
         SinceFeedback = "since-feedback",
@@ -358,44 +273,32 @@ keywords! {
         /// trip.
         GreatestReceiveRate = "greatest-receive-rate",
     }
-}
 
-keywords! {
     /// What happens when the first data packets are lost.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum FirstPacketLoss {
         /// Loss detection starts with the first data packet that arrives.
         Unseen = "unseen",
         /// RFC 5348 §6.3.1: it starts with the first packet of any kind.
         Counted = "counted",
     }
-}
 
-keywords! {
     /// When two losses belong to different loss events.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum LossEventRule {
         /// RFC 4342 §10.2: their window counters are more than four apart.
         WindowCounter = "window-counter",
         /// RFC 5348 §5.2: their interpolated times of arrival are more than R apart.
         ArrivalTime = "arrival-time",
     }
-}
 
-keywords! {
     /// Which loss events are reported at once.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum LossReport {
         /// Linux: every one.
         EveryEvent = "every-event",
         /// RFC 5348 §6.1 step 4: those that make p greater than it was in the last feedback.
         GreaterRate = "greater-rate",
     }
-}
 
-keywords! {
     /// Which packets count in the length of a loss interval.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum DataLength {
         /// RFC 4342 §6.1.1: all but the non-data packets that have arrived.
         WithoutNonData = "without-non-data",

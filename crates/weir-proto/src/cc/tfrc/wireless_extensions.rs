@@ -28,7 +28,7 @@ use crate::{keywords, settings};
 
 keywords! {
     /// Which equation.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Default)]
     pub enum Veno {
         /// TCP Reno's, as RFC 5348 has it.
         #[default]
@@ -38,11 +38,9 @@ keywords! {
         /// g between 1/2 and 4/5, the mean over the last loss events by their backlog.
         PerEvent = "per-event",
     }
-}
 
-keywords! {
     /// Which losses count.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Default)]
     pub enum RandomLosses {
         /// Every loss counts in p.
         #[default]
@@ -52,11 +50,9 @@ keywords! {
         /// Those in a spike of the round-trip time.
         IgnoreBySpike = "ignore-by-spike",
     }
-}
 
-keywords! {
     /// As how many flows a sender behaves.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Default)]
     pub enum EmulatedFlows {
         /// As one.
         #[default]
@@ -64,11 +60,9 @@ keywords! {
         /// As many as the queueing delay allows.
         ByQueueingDelay = "by-queueing-delay",
     }
-}
 
-keywords! {
     /// Which losses the receiver takes for errors of the link and leaves out of its history.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Default)]
     pub enum LossDiscriminator {
         /// Every loss is taken for congestion.
         #[default]

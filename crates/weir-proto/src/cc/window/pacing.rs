@@ -7,7 +7,6 @@ use crate::units::Rate;
 
 keywords! {
     /// How packets leave that the window lets out.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Pacing {
         /// At once.
         Off = "off",

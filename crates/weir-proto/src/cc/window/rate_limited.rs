@@ -5,7 +5,6 @@ use crate::keywords;
 
 keywords! {
     /// How the window grows while the application or the receiver limits sending.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum RateLimitedGrowth {
         /// Not at all (RFC 9002 §7.8, RFC 9438 §5.8).
         Hold = "hold",

@@ -11,18 +11,14 @@ use crate::{keywords, settings};
 
 keywords! {
     /// Which packets belong to the flight that met a loss.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum RecoveryBoundary {
         /// Those sent at or before the start of recovery (RFC 9002 appendix B.5).
         AtOrBefore = "at-or-before",
         /// Those sent before it: packets of the very instant count as sent after it.
         Before = "before",
     }
-}
 
-keywords! {
     /// How NewReno grows in congestion avoidance.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Increase {
         /// One packet when the count of acknowledged octets comes within a packet of the window;
         /// tested for each acknowledged packet.
@@ -34,11 +30,8 @@ keywords! {
         /// which RFC 9002 appendix B.5 names as the alternative).
         ByteCounting = "byte-counting",
     }
-}
 
-keywords! {
     /// When the window lets a packet out.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum SendGate {
         /// A full-sized packet fits: `bytes_in_flight + max_datagram_size <= cwnd`.
         FullPacket = "full-packet",

@@ -40,7 +40,6 @@ pub enum SpaceId {
 
 keywords! {
     /// How many octets a packet number takes on the wire.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum PacketNumberLen {
         /// As few as the numbers in flight allow (RFC 9000 appendix A.2).
         Minimal = "minimal",
