@@ -1,7 +1,7 @@
 //! Ends of a connection that get a packet which their peer never sent.
 
 use weir_proto::endpoint::Endpoint;
-use weir_proto::packet::{Body, FlowId, IpHeader, Packet, Payload, Transit};
+use weir_proto::packet::{Body, Packet, Payload};
 use weir_proto::time::{Duration, Instant};
 
 /// The most packets that one event may lead to, and the most timers that are waited for.
@@ -39,16 +39,7 @@ impl Victim {
 
     /// Delivers the packet; then what it leads to, and what the next timers do.
     pub fn handle(&mut self, body: Body, size: u32) {
-        let mut packet = Packet {
-            id: 0,
-            flow: FlowId(0),
-            ip: IpHeader::default(),
-            size,
-            damaged_at: None,
-            transit: Transit::default(),
-            number: None,
-            body,
-        };
+        let mut packet = Packet::new(size, body);
         self.end.handle(self.now, &mut packet);
         self.drain();
         // What it says now may change with what the application does.

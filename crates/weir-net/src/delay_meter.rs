@@ -96,21 +96,16 @@ impl DelayMeter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_proto::packet::{Body, FlowId, IpHeader, Payload, Transit};
+    use weir_proto::packet::{Body, IpHeader, Payload, Transit};
 
     fn packet(sent_at: Instant, queued: Duration, ecn: Ecn) -> Packet {
         Packet {
-            id: 0,
-            flow: FlowId(0),
             ip: IpHeader {
                 ecn,
                 ..IpHeader::default()
             },
-            size: 100,
-            damaged_at: None,
-            number: None,
             transit: Transit { sent_at, queued },
-            body: Body::Other(Payload::of_len(80)),
+            ..Packet::new(100, Body::Other(Payload::of_len(80)))
         }
     }
 

@@ -196,18 +196,14 @@ pub(crate) mod fixture {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_proto::packet::{Body, Ecn, Payload, Transit};
+    use weir_proto::packet::{Body, Ecn, Payload};
 
     fn packet(id: u64) -> Packet {
         Packet {
             id,
             flow: FlowId(3),
-            ip: IpHeader::default(),
-            size: 100,
-            damaged_at: None,
-            transit: Transit::default(),
             number: Some(TraceNumber::new(id)),
-            body: Body::Other(Payload::of_len(60)),
+            ..Packet::new(100, Body::Other(Payload::of_len(60)))
         }
     }
 

@@ -9,7 +9,7 @@ use weir_net::{
     DropTailConfig, FlowConfig, FlowCounters, HostTiming, LinkConfig, LossConfig, NetemConfig,
     Network, QueueConfig, QueueLimit, Side, inject, simulate,
 };
-use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload, Transit};
+use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload};
 use weir_proto::time::{Duration, Instant};
 use weir_proto::udp;
 use weir_proto::units::Probability;
@@ -138,18 +138,13 @@ fn a_packet_without_a_route_is_dropped_and_changes_no_counter() {
     network.add_port(a).unwrap();
     network.add_port(b).unwrap();
     let packet = Packet {
-        id: 0,
         flow: FlowId(3),
         ip: IpHeader {
             source: a,
             destination: b,
             ..IpHeader::default()
         },
-        size: 100,
-        damaged_at: None,
-        transit: Transit::default(),
-        number: None,
-        body: Body::Other(Payload::of_len(72)),
+        ..Packet::new(100, Body::Other(Payload::of_len(72)))
     };
     inject(&mut network, packet, &mut ()).unwrap();
     assert_eq!(network.poll_port(), None);

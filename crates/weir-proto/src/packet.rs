@@ -61,6 +61,22 @@ pub struct Packet {
     pub body: Body,
 }
 
+impl Packet {
+    /// A packet of so many octets on the wire that no endpoint has numbered.
+    pub fn new(size: u32, body: Body) -> Self {
+        Self {
+            id: 0,
+            flow: FlowId(0),
+            ip: IpHeader::default(),
+            size,
+            damaged_at: None,
+            transit: Transit::default(),
+            number: None,
+            body,
+        }
+    }
+}
+
 /// The number of a packet in trace events, in eight octets even if it may be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceNumber(NonZeroU64);

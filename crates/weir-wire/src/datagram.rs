@@ -6,7 +6,7 @@ use crate::ecn;
 use quinn_udp::EcnCodepoint;
 use weir_proto::dccp::wire;
 use weir_proto::dccp::wire::checksum::{ChecksumStatus, PseudoHeader};
-use weir_proto::packet::{Body, FlowId, IpHeader, Packet, Transit};
+use weir_proto::packet::{Body, IpHeader, Packet};
 
 /// The packet in a datagram; `None` if there is none, or if its checksum over the pseudoheader is
 /// wrong (RFC 4340 §8.5 step 1: the packet is dropped without an answer).
@@ -22,17 +22,11 @@ pub(crate) fn decode(
     }
     let body = decoded.into_packet();
     Some(Packet {
-        id: 0,
-        flow: FlowId::default(),
         ip: IpHeader {
             ecn: ecn::from_udp(ecn),
             ..IpHeader::default()
         },
-        size: IpHeader::V4_OCTETS + octets.len() as u32,
-        damaged_at: None,
-        transit: Transit::default(),
-        number: None,
-        body: Body::Dccp(body),
+        ..Packet::new(IpHeader::V4_OCTETS + octets.len() as u32, Body::Dccp(body))
     })
 }
 
@@ -62,17 +56,11 @@ mod tests {
     fn packet() -> Packet {
         let body = wire::Packet::data(SeqNum::new(77), Payload::from_bytes(b"payload"));
         Packet {
-            id: 0,
-            flow: FlowId::default(),
             ip: IpHeader {
                 ecn: Ecn::Ect0,
                 ..IpHeader::default()
             },
-            size: IpHeader::V4_OCTETS + body.wire_len(),
-            damaged_at: None,
-            transit: Transit::default(),
-            number: None,
-            body: Body::Dccp(body),
+            ..Packet::new(IpHeader::V4_OCTETS + body.wire_len(), Body::Dccp(body))
         }
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::dccp::{self, wire::decode};
 use weir_proto::endpoint::Endpoint;
-use weir_proto::packet::{Body, FlowId, IpHeader, Packet, Payload, Transit};
+use weir_proto::packet::{Body, Packet, Payload};
 use weir_proto::time::Instant;
 use weir_wire::{Ccid, Connection, EndpointConfig, Error};
 
@@ -214,16 +214,7 @@ impl Server {
             let now = self.now();
             self.machine.handle(
                 now,
-                &mut Packet {
-                    id: 0,
-                    flow: FlowId::default(),
-                    ip: IpHeader::default(),
-                    size: 20 + len as u32,
-                    damaged_at: None,
-                    transit: Transit::default(),
-                    number: None,
-                    body: Body::Dccp(packet.with_ports(5001, 5001)),
-                },
+                &mut Packet::new(20 + len as u32, Body::Dccp(packet.with_ports(5001, 5001))),
             );
             while let Some(packet) = self.machine.poll_transmit(now) {
                 let Body::Dccp(body) = packet.body else {

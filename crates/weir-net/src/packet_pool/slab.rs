@@ -128,18 +128,12 @@ impl Slab {
 mod tests {
     use super::*;
     use std::collections::VecDeque;
-    use weir_proto::packet::{Body, FlowId, IpHeader, Payload, Transit};
+    use weir_proto::packet::{Body, Payload};
 
     fn packet(id: u64) -> Packet {
         Packet {
             id,
-            flow: FlowId(0),
-            ip: IpHeader::default(),
-            size: 100,
-            damaged_at: None,
-            transit: Transit::default(),
-            number: None,
-            body: Body::Other(Payload::of_len(60)),
+            ..Packet::new(100, Body::Other(Payload::of_len(60)))
         }
     }
 

@@ -7,7 +7,7 @@ use weir_net::{App, FlowConfig, LossConfig, Side};
 use weir_net::{DropTailConfig, LinkConfig, QueueConfig, QueueLimit};
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use weir_proto::event::{Event, EventMask, EventSource, Events, PacketContent, Probe};
-use weir_proto::packet::{Body, HostId, IpHeader, Packet, Payload, TraceNumber, Transit};
+use weir_proto::packet::{Body, HostId, Packet, Payload, TraceNumber};
 use weir_proto::time::{Duration, Instant};
 
 /// What happened at an endpoint.
@@ -126,13 +126,8 @@ impl Endpoint for PlainEndpoint {
             });
         Some(Packet {
             id,
-            flow: weir_proto::packet::FlowId(0),
-            ip: IpHeader::default(),
-            size: len,
-            damaged_at: None,
-            transit: Transit::default(),
             number: Some(TraceNumber::new(id)),
-            body: Body::Other(Payload::of_len(len)),
+            ..Packet::new(len, Body::Other(Payload::of_len(len)))
         })
     }
 

@@ -4,7 +4,7 @@ use super::Pair;
 use weir_proto::dccp::State;
 use weir_proto::dccp::wire::{self, DccpOption, PacketType, SeqNum, Subheader};
 use weir_proto::endpoint::Endpoint;
-use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload, Transit};
+use weir_proto::packet::{Body, HostId, IpHeader, Packet, Payload};
 use weir_proto::rng::Rng;
 use weir_proto::time::Duration;
 
@@ -15,16 +15,11 @@ const WINDOW: u64 = 100;
 fn envelope(body: wire::Packet) -> Packet {
     Packet {
         id: body.seq.get(),
-        flow: FlowId::default(),
         ip: IpHeader {
             source: HostId(9),
             ..IpHeader::default()
         },
-        size: IpHeader::V4_OCTETS + body.wire_len(),
-        damaged_at: None,
-        transit: Transit::default(),
-        number: None,
-        body: Body::Dccp(body),
+        ..Packet::new(IpHeader::V4_OCTETS + body.wire_len(), Body::Dccp(body))
     }
 }
 

@@ -1,5 +1,6 @@
-//! Two ends of a DCCP connection with a constant delay between them.
+//! Two ends of a DCCP connection with a link each way between them.
 
+mod bottleneck;
 mod endings;
 mod injection;
 mod send_times;
@@ -17,17 +18,58 @@ const ONE_WAY: Duration = Duration::from_millis(10);
 /// Returns true if a packet of an end is lost; may change the packet.
 type Drops = Box<dyn FnMut(usize, &mut Packet) -> bool>;
 
+/// One direction of the path.
+struct Link {
+    delay: Duration,
+    /// Its rate in bits per second, and the packets that its queue holds; `None` without a queue.
+    queue: Option<(u64, usize)>,
+    free_at: Instant,
+    leaving: VecDeque<Instant>,
+    wire: VecDeque<(Instant, Packet)>,
+}
+
+impl Link {
+    fn new(delay: Duration, queue: Option<(u64, usize)>) -> Self {
+        Self {
+            delay,
+            queue,
+            free_at: Instant::ZERO,
+            leaving: VecDeque::new(),
+            wire: VecDeque::new(),
+        }
+    }
+
+    fn send(&mut self, now: Instant, packet: Packet) {
+        let mut left = now;
+        if let Some((rate_bps, limit)) = self.queue {
+            while self.leaving.pop_front_if(|at| *at <= now).is_some() {}
+            if self.leaving.len() >= limit {
+                return;
+            }
+            let nanos = u64::from(packet.size) * 8 * 1_000_000_000 / rate_bps;
+            self.free_at = self.free_at.max(now) + Duration::from_nanos(nanos);
+            self.leaving.push_back(self.free_at);
+            left = self.free_at;
+        }
+        self.wire.push_back((left + self.delay, packet));
+    }
+}
+
 struct Pair {
     now: Instant,
     ends: [Connection; 2],
-    wires: [VecDeque<(Instant, Packet)>; 2],
+    links: [Link; 2],
     drops: Drops,
     log: Vec<(usize, PacketType)>,
     /// The times of sending of the packets in the log.
     sent_at: Vec<Instant>,
     news: [Vec<EndpointEvent>; 2],
     delivered: Vec<u32>,
+    /// Octets that each end has read.
+    octets: [u64; 2],
     to_write: VecDeque<u32>,
+    /// The ends that write pieces of this size as fast as they can.
+    greedy: [Option<u32>; 2],
 }
 
 fn config(local: u32, remote: u32) -> Config {
@@ -43,17 +85,22 @@ impl Pair {
     fn new(change: impl Fn(&mut Config)) -> Self {
         let mut configs = [config(0, 1), config(1, 0)];
         configs.iter_mut().for_each(&change);
-        let [client, server] = configs;
+        Self::over([(); 2].map(|()| Link::new(ONE_WAY, None)), configs)
+    }
+
+    fn over(links: [Link; 2], [client, server]: [Config; 2]) -> Self {
         Self {
             now: Instant::from_nanos(1_000_000),
             ends: [Connection::client(client), Connection::server(server)],
-            wires: Default::default(),
+            links,
             drops: Box::new(|_, _| false),
             log: Vec::new(),
             sent_at: Vec::new(),
             news: Default::default(),
             delivered: Vec::new(),
+            octets: [0; 2],
             to_write: VecDeque::new(),
+            greedy: [None; 2],
         }
     }
 
@@ -82,6 +129,13 @@ impl Pair {
                 }
             }
             for end in 0..2 {
+                while let Some(len) = self.greedy[end] {
+                    match self.ends[end].write(self.now, Payload::of_len(len)) {
+                        Ok(()) => quiet = false,
+                        Err(WriteError::Blocked | WriteError::Closed) => break,
+                        Err(error) => panic!("{error:?}"),
+                    }
+                }
                 while let Some(mut packet) = self.ends[end].poll_transmit(self.now) {
                     quiet = false;
                     self.ends[end].transmitted(self.now, packet.id);
@@ -91,7 +145,7 @@ impl Pair {
                     self.log.push((end, body.kind));
                     self.sent_at.push(self.now);
                     if !(self.drops)(end, &mut packet) {
-                        self.wires[end].push_back((self.now + ONE_WAY, packet));
+                        self.links[end].send(self.now, packet);
                     }
                 }
                 while let Some(news) = self.ends[end].poll_event() {
@@ -100,6 +154,7 @@ impl Pair {
                 }
                 while let Some(piece) = self.ends[end].read(self.now) {
                     self.delivered.push(piece.len());
+                    self.octets[end] += u64::from(piece.len());
                 }
             }
             if quiet {
@@ -118,10 +173,8 @@ impl Pair {
 
     /// Goes to the time of the next event, if it comes by then; false without an event.
     fn go_to_next_event(&mut self, until: Instant) -> bool {
-        let arrivals = self
-            .wires
-            .iter()
-            .filter_map(|wire| wire.front().map(|(at, _)| *at));
+        let first = |link: &Link| link.wire.front().map(|(at, _)| *at);
+        let arrivals = self.links.iter().filter_map(first);
         let timers = self.ends.iter().filter_map(Endpoint::poll_timeout);
         let next = arrivals.chain(timers).min().unwrap_or(Instant::FAR_FUTURE);
         if next > until {
@@ -140,8 +193,8 @@ impl Pair {
             if self.ends[end].poll_timeout().is_some_and(|at| at <= next) {
                 self.ends[end].handle_timeout(next);
             }
-            while self.wires[end].front().is_some_and(|(at, _)| *at <= next) {
-                let (_, mut packet) = self.wires[end].pop_front().unwrap();
+            let wire = &mut self.links[end].wire;
+            while let Some((_, mut packet)) = wire.pop_front_if(|(at, _)| *at <= next) {
                 self.ends[1 - end].handle(next, &mut packet);
             }
         }

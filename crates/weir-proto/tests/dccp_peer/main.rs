@@ -9,25 +9,20 @@ mod unconfirmed;
 use weir_proto::dccp::wire::{self, PacketType, SeqNum, Subheader};
 use weir_proto::dccp::{Config, Connection};
 use weir_proto::endpoint::Endpoint;
-use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Transit};
+use weir_proto::packet::{Body, HostId, IpHeader, Packet};
 use weir_proto::time::Instant;
 
 /// Adds the IP header to a packet of the peer.
 fn envelope(body: wire::Packet) -> Packet {
     Packet {
         id: body.seq.get(),
-        flow: FlowId::default(),
         ip: IpHeader {
             source: HostId(1),
             destination: HostId(0),
             ecn: weir_proto::packet::Ecn::NotEct,
             ttl: IpHeader::DEFAULT_TTL,
         },
-        size: IpHeader::V4_OCTETS + body.wire_len(),
-        damaged_at: None,
-        transit: Transit::default(),
-        number: None,
-        body: Body::Dccp(body),
+        ..Packet::new(IpHeader::V4_OCTETS + body.wire_len(), Body::Dccp(body))
     }
 }
 

@@ -1,13 +1,14 @@
-//! Arbitrary packets in any order: no panic, no storm, no data delivered twice.
+//! Arbitrary packets in any order: no panic, no storm, no data delivered twice, and nothing from a
+//! closed end.
 
 use super::{config, drain, envelope, packet_of};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use weir_proto::cc::tfrc::Profile;
-use weir_proto::dccp::wire::{Options, PacketType, SeqNum};
-use weir_proto::dccp::{Ccid, Config, Connection};
+use weir_proto::dccp::wire::{Options, PacketType, SeqNum, Subheader};
+use weir_proto::dccp::{Ccid, Config, Connection, State};
 use weir_proto::endpoint::Endpoint;
-use weir_proto::packet::Payload;
+use weir_proto::packet::{Ecn, Payload};
 use weir_proto::time::{Duration, Instant};
 
 #[derive(Clone, Debug)]
@@ -27,7 +28,10 @@ struct Forged {
     short: bool,
     ccval: u8,
     options: Vec<(u8, Vec<u8>)>,
+    /// Octets behind the options, which need not be any.
+    tail: Vec<u8>,
     payload: bool,
+    marked: bool,
 }
 
 fn values() -> impl Strategy<Value = Vec<u8>> {
@@ -70,17 +74,22 @@ fn forged() -> impl Strategy<Value = Forged> {
         prop::bool::weighted(0.1),
         0..16_u8,
         prop::collection::vec(option(), 0..4),
-        any::<bool>(),
+        prop_oneof![3 => Just(Vec::new()), 1 => prop::collection::vec(any::<u8>(), 0..40)],
+        any::<[bool; 2]>(),
     )
         .prop_map(
-            |(kind, seq_ahead, ack_behind, short, ccval, options, payload)| Forged {
-                kind,
-                seq_ahead,
-                ack_behind,
-                short,
-                ccval,
-                options,
-                payload,
+            |(kind, seq_ahead, ack_behind, short, ccval, options, tail, [payload, marked])| {
+                Forged {
+                    kind,
+                    seq_ahead,
+                    ack_behind,
+                    short,
+                    ccval,
+                    options,
+                    tail,
+                    payload,
+                    marked,
+                }
             },
         )
 }
@@ -104,6 +113,7 @@ struct World {
     payloads: Vec<SeqNum>,
     delivered: BTreeSet<u64>,
     syncs: Vec<Instant>,
+    packets_sent: u64,
 }
 
 fn shifted(seq: SeqNum, by: i64) -> SeqNum {
@@ -119,6 +129,7 @@ impl World {
         let ccid = match ccid {
             0 => Ccid::TcpLike,
             1 => Ccid::Tfrc(Box::new(Profile::rfc5348())),
+            2 => Ccid::Tfrc(Box::new(Profile::linux_2008())),
             _ => Ccid::Tfrc(Box::new(Profile::linux_mainline())),
         };
         let config = Config {
@@ -140,6 +151,7 @@ impl World {
             payloads: Vec::new(),
             delivered: BTreeSet::new(),
             syncs: Vec::new(),
+            packets_sent: 0,
         }
     }
 
@@ -151,6 +163,9 @@ impl World {
         }
         let mut packet = packet_of(kind, seq, shifted(self.gss, -forged.ack_behind));
         packet.ccval = forged.ccval;
+        if let Subheader::Reset(_, code, _) = &mut packet.subheader {
+            *code = forged.ccval;
+        }
         packet.extended = !(forged.short && kind.may_be_short());
         let mut octets = Vec::new();
         for (kind, data) in &forged.options {
@@ -160,13 +175,18 @@ impl World {
                 octets.extend(data);
             }
         }
+        octets.extend(&forged.tail);
         packet.options = Options::from_wire(&octets);
         if forged.payload && kind.is_data_packet() {
             let number = self.payloads.len() as u32;
             packet.payload = Payload::from_bytes(&number.to_be_bytes());
             self.payloads.push(seq);
         }
-        self.end.handle(self.now, &mut envelope(packet));
+        let mut packet = envelope(packet);
+        if forged.marked {
+            packet.ip.ecn = Ecn::Ce;
+        }
+        self.end.handle(self.now, &mut packet);
         let answers = self.settle();
         if kind == PacketType::Reset {
             assert!(!answers.contains(&PacketType::Reset), "a Reset for a Reset");
@@ -184,6 +204,7 @@ impl World {
             );
             for packet in drain(&mut self.end, self.now) {
                 kinds.push(packet.kind);
+                self.packets_sent += 1;
                 if packet.seq.since(self.gss) == 1 {
                     self.gss = packet.seq;
                 }
@@ -264,7 +285,9 @@ impl World {
                 short: false,
                 ccval: 0,
                 options: vec![(34, vec![1, 3]), (32, vec![1, 3])],
+                tail: Vec::new(),
                 payload: false,
+                marked: false,
             });
         }
     }
@@ -272,7 +295,7 @@ impl World {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 400,
+        cases: 1000,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -280,7 +303,7 @@ proptest! {
     #[test]
     fn survives_any_peer(
         server: bool,
-        ccid in 0..3_usize,
+        ccid in 0..4_usize,
         honest in prop::bool::weighted(0.8),
         actions in prop::collection::vec(action(), 1..120),
     ) {
@@ -294,6 +317,11 @@ proptest! {
         }
         for action in &actions {
             world.act(action);
+        }
+        if world.end.state() == State::Closed && !server {
+            let sent = world.packets_sent;
+            world.wait(300_000);
+            prop_assert_eq!(world.packets_sent, sent, "a closed end sends");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Packets that enter and leave a simulated network through its ports.
 
 use std::borrow::Cow;
-use weir_proto::packet::{Body, Ecn, FlowId, HostId, IpHeader, Packet, Payload, Transit};
+use weir_proto::packet::{Body, Ecn, FlowId, HostId, IpHeader, Packet, Payload};
 
 /// The flow of entering packets, and the hosts that they go between.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,6 @@ impl Route {
     /// A packet of `size` octets on this route, with these octets as its content.
     pub(super) fn packet(self, ecn: Ecn, size: u32, octets: &[u8]) -> Packet {
         Packet {
-            id: 0,
             flow: self.flow,
             ip: IpHeader {
                 source: self.source,
@@ -23,11 +22,7 @@ impl Route {
                 ecn,
                 ttl: IpHeader::DEFAULT_TTL,
             },
-            size,
-            damaged_at: None,
-            transit: Transit::default(),
-            number: None,
-            body: Body::Other(Payload::from_bytes(octets)),
+            ..Packet::new(size, Body::Other(Payload::from_bytes(octets)))
         }
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 use crate::cc::window::{
     BoxedController, RecoveryBoundary, Rules as WindowRules, WindowConfig, named,
 };
-use crate::packet::{Ecn, IpHeader, Transit};
+use crate::packet::{Ecn, IpHeader};
 use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions};
 
@@ -142,19 +142,13 @@ impl Bench {
 /// The segment as it arrives from the peer.
 fn packet(body: TcpPacket) -> Packet {
     Packet {
-        id: 0,
-        flow: FlowId(0),
         ip: IpHeader {
             source: HostId(1),
             destination: HostId(0),
             ecn: Ecn::NotEct,
             ttl: IpHeader::DEFAULT_TTL,
         },
-        size: 40,
-        damaged_at: None,
-        transit: Transit::default(),
-        number: None,
-        body: Body::Tcp(body),
+        ..Packet::new(40, Body::Tcp(body))
     }
 }
 

@@ -7,7 +7,7 @@ use weir_net::app::{App, VideoConfig, VideoFrame, VideoSink, VideoSource, VideoT
 use weir_proto::cc::nada::NadaConfig;
 use weir_proto::endpoint::Endpoint as _;
 use weir_proto::event::{Event, EventMask, PacketContent, RateState};
-use weir_proto::packet::{Body, Ecn, FlowId, IpHeader, Packet, Transit};
+use weir_proto::packet::{Body, Ecn, IpHeader, Packet};
 use weir_proto::rng::Rng;
 use weir_proto::rtp::{self, EcnCodepoint};
 use weir_proto::time::Instant;
@@ -179,17 +179,11 @@ impl Traffic for Media {
         self.reception.marked += u64::from(is_media && ecn == Ecn::Ce);
         let size = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS + octets.len() as u32;
         let mut packet = Packet {
-            id: 0,
-            flow: FlowId::default(),
             ip: IpHeader {
                 ecn,
                 ..IpHeader::default()
             },
-            size,
-            damaged_at: None,
-            transit: Transit::default(),
-            number: None,
-            body: Body::Rtp(packet),
+            ..Packet::new(size, Body::Rtp(packet))
         };
         self.session.handle(now, &mut packet);
         self.advance(now);
