@@ -9,6 +9,8 @@ pub mod candidate;
 pub mod comparison;
 pub mod evaluation;
 pub mod experiment;
+#[cfg(test)]
+mod fixture;
 pub mod headers;
 mod json;
 pub mod lint;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::fixture::traced;
 use crate::run::{FlowSummary, RunOptions, RunOutput, Summary, TraceLevel, run};
 use crate::scenario::{Scenario, parse};
 
@@ -186,11 +187,7 @@ fn changed_settings_have_the_paths_of_set() {
 
 #[test]
 fn traces_part_at_the_first_value_that_differs() {
-    let options = RunOptions {
-        trace: TraceLevel::Full,
-        ..RunOptions::default()
-    };
-    let traced = |transport: &str| run(&scenario(transport, 1), &options).unwrap();
+    let traced = |transport: &str| run(&scenario(transport, 1), &traced()).unwrap();
     let small = format!("{QUIC}, initial_window = \"2800b\"");
     let (a, b) = (traced(QUIC), traced(&small));
     assert_eq!(first_divergence(&a, &a), None);

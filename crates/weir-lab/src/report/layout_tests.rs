@@ -3,8 +3,7 @@
 
 use super::png::tree_of;
 use super::*;
-use crate::run::{RunOptions, TraceLevel, run};
-use crate::scenario::parse;
+use crate::fixture::{run_text, traced};
 use resvg::usvg::{Group, Node, TextChunk};
 
 const TWO_SENDERS: &str = r#"
@@ -61,11 +60,7 @@ transport = { kind = "tcp", controller = "newreno" }
 "#;
 
 fn data(text: &str) -> PlotData {
-    let options = RunOptions {
-        trace: TraceLevel::Full,
-        ..RunOptions::default()
-    };
-    PlotData::new(run(&parse(text, "t").unwrap(), &options).unwrap())
+    PlotData::new(run_text(text, &traced()))
 }
 
 fn all(data: &PlotData, selection: &PlotSelection) -> RunPictures {

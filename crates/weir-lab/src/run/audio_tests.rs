@@ -1,38 +1,13 @@
 //! Audio from a scenario over each transport.
 
 use super::*;
-use crate::scenario;
+use crate::fixture::{run_text, stream, traced};
 
 fn hears(transport: &str, audio: &str, link: &str) -> AudioSummary {
-    let text = format!(
-        r#"
-[run]
-duration = "60s"
-
-[[link]]
-name = "wire"
-between = ["server", "listener"]
-delay = "20ms"
-forward = {{ {link} }}
-
-[[flow]]
-name = "music"
-from = "server"
-to = "listener"
-transport = {{ {transport} }}
-app = {{ kind = "audio", {audio} }}
-"#
-    );
-    let scenario = scenario::parse(&text, "music.toml").unwrap();
-    let output = run(
-        &scenario,
-        &RunOptions {
-            trace: TraceLevel::Full,
-            ..RunOptions::default()
-        },
-    );
-    let output = output.unwrap();
-    let audio = output.summary.flows["music"].audio.expect("a listener");
+    let link = format!("delay = \"20ms\"\nforward = {{ {link} }}");
+    let flow = format!("transport = {{ {transport} }}\napp = {{ kind = \"audio\", {audio} }}");
+    let output = run_text(&stream("duration = \"60s\"", &link, &flow), &traced());
+    let audio = output.summary.flows["stream"].audio.expect("a listener");
     let gaps = output.flows[0].gaps.as_ref().expect("gaps are kept");
     assert_eq!(gaps.rows() as u64, audio.gaps);
     audio

@@ -1,6 +1,7 @@
 //! What is drawn from the seed, and what a summary counts.
 
 use super::*;
+use crate::fixture::{run_text, stream, traced};
 use crate::scenario::parse;
 
 /// Two TCP flows with drawn starts, access links and delays, and jitter at a host.
@@ -35,9 +36,8 @@ fn drawn_with(text: &str, seed: u64) -> RunOutput {
     let mut scenario = parse(text, "drawn.toml").unwrap_or_else(|error| panic!("{error}"));
     scenario.run.seed = seed;
     let options = RunOptions {
-        trace: TraceLevel::Full,
         packets: true,
-        ..RunOptions::default()
+        ..traced()
     };
     run(&scenario, &options).unwrap()
 }
@@ -114,28 +114,12 @@ fn without_ranges_nothing_is_drawn() {
 
 /// One flow over a wire that takes no time to transmit, so that much happens at time zero.
 fn at_once(transport: &str, app: &str) -> FlowSummary {
-    let text = format!(
-        r#"
-[run]
-duration = "2s"
-
-[[link]]
-name = "wire"
-between = ["a", "b"]
-delay = "1ms"
-loss = {{ kind = "random", rate = 0.02 }}
-
-[[flow]]
-name = "flow"
-from = "a"
-to = "b"
-transport = {{ {transport} }}
-app = {{ {app} }}
-"#
+    let text = stream(
+        "duration = \"2s\"",
+        "delay = \"1ms\"\nloss = { kind = \"random\", rate = 0.02 }",
+        &format!("transport = {{ {transport} }}\napp = {{ {app} }}"),
     );
-    let scenario = parse(&text, "at-once.toml").unwrap_or_else(|error| panic!("{error}"));
-    let output = run(&scenario, &RunOptions::default()).unwrap();
-    output.summary.flows["flow"].clone()
+    run_text(&text, &RunOptions::default()).summary.flows["stream"].clone()
 }
 
 #[test]
@@ -175,29 +159,13 @@ fn what_is_sent_at_time_zero_counts() {
 #[test]
 fn the_utilisation_of_a_link_is_that_of_its_token_bucket() {
     let of = |link: &str, rate: &str| {
-        let text = format!(
-            r#"
-[run]
-duration = "20s"
-warmup = "10s"
-
-[[link]]
-name = "wire"
-between = ["a", "b"]
-delay = "1ms"
-forward = {{ {link} }}
-
-[[flow]]
-name = "flow"
-from = "a"
-to = "b"
-transport = {{ kind = "udp" }}
-app = {{ kind = "cbr", packet = 972, rate = "{rate}" }}
-"#
+        let cbr = format!("{{ kind = \"cbr\", packet = 972, rate = \"{rate}\" }}");
+        let text = stream(
+            "duration = \"20s\"\nwarmup = \"10s\"",
+            &format!("delay = \"1ms\"\nforward = {{ {link} }}"),
+            &format!("transport = {{ kind = \"udp\" }}\napp = {cbr}"),
         );
-        let scenario = parse(&text, "tbf.toml").unwrap_or_else(|error| panic!("{error}"));
-        let output = run(&scenario, &RunOptions::default()).unwrap();
-        output.summary.links["wire"].utilisation
+        run_text(&text, &RunOptions::default()).summary.links["wire"].utilisation
     };
     let shaper =
         "shaper = { kind = \"tbf\", rate = \"1Mbit\", burst = \"5000b\", limit = \"20000b\" }";

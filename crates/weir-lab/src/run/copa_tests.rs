@@ -1,38 +1,19 @@
 //! Copa in a whole network.
 
 use super::*;
-use crate::scenario;
+use crate::fixture::{run_text, stream, traced};
 
 /// The summary of Copa over 20 Mbit/s with a round-trip time of 40 ms and a FIFO of 500 packets,
 /// beside these other flows.
 fn copa(transport: &str, duration: &str, others: &str) -> RunOutput {
-    let text = format!(
-        r#"
-[run]
-duration = "{duration}"
-warmup = "10s"
-
-[[link]]
-name = "bottleneck"
-between = ["server", "client"]
-rate = "20Mbit"
+    let text = stream(
+        &format!("duration = \"{duration}\"\nwarmup = \"10s\""),
+        r#"rate = "20Mbit"
 delay = "20ms"
-queue = {{ kind = "droptail", limit = 500 }}
-
-[[flow]]
-name = "copa"
-from = "server"
-to = "client"
-transport = {{ {transport} }}
-{others}
-"#
+queue = { kind = "droptail", limit = 500 }"#,
+        &format!("transport = {{ {transport} }}\n{others}"),
     );
-    let scenario = scenario::parse(&text, "copa.toml").unwrap_or_else(|error| panic!("{error}"));
-    let options = RunOptions {
-        trace: TraceLevel::Full,
-        ..RunOptions::default()
-    };
-    run(&scenario, &options).unwrap()
+    run_text(&text, &traced())
 }
 
 #[test]
@@ -45,7 +26,7 @@ fn alone_it_fills_the_link_with_a_queue_of_a_few_packets() {
         r#"kind = "dccp", ccid = 2, controller = "copa""#,
     ] {
         let output = copa(transport, "40s", "app = { kind = \"bulk\", packet = 1200 }");
-        let flow = &output.summary.flows["copa"];
+        let flow = &output.summary.flows["stream"];
         assert!(
             flow.throughput_bps > 0.93 * 20e6,
             "{transport}: {}",
@@ -71,7 +52,7 @@ transport = { kind = "tcp", controller = "cubic" }
             r#"kind = "tcp", controller = "copa", copa = {{ mode_switching = {switching} }}"#
         );
         let output = copa(&copa_transport, "60s", cubic);
-        let [copa, cubic] = ["copa", "cubic"].map(|name| output.summary.flows[name].goodput_bps);
+        let [copa, cubic] = ["stream", "cubic"].map(|name| output.summary.flows[name].goodput_bps);
         copa / (copa + cubic)
     };
     let (competing, yielding) = (share(true), share(false));

@@ -1,35 +1,23 @@
 //! TFRC's rate at a fixed loss event rate and round-trip time is that of its equation.
 
 use super::*;
-use crate::scenario;
+use crate::fixture::{run_text, stream};
 use crate::theory::{evaluate, format_value};
 
 /// Octets of payload sent per second times eight, with one loss after every `every` packets.
 fn sent_bps(profile: &str, every: u32) -> f64 {
     let rate = 1.0 / f64::from(every);
-    let text = format!(
-        r#"
-[run]
-duration = "1000s"
-warmup = "200s"
-
-[[link]]
-name = "wire"
-between = ["a", "b"]
-rate = "10Gbit"
-delay = "50ms"
-
-[[flow]]
-name = "stream"
-from = "a"
-to = "b"
-transport = {{ kind = "dccp", ccid = 3, profile = "{profile}" }}
+    let flow = format!(
+        r#"transport = {{ kind = "dccp", ccid = 3, profile = "{profile}" }}
 app = {{ kind = "bulk", packet = 1400 }}
-loss = {{ kind = "periodic", rate = {rate:?} }}
-"#
+loss = {{ kind = "periodic", rate = {rate:?} }}"#
     );
-    let scenario = scenario::parse(&text, "equation.toml").unwrap();
-    let output = run(&scenario, &RunOptions::default()).unwrap();
+    let text = stream(
+        "duration = \"1000s\"\nwarmup = \"200s\"",
+        "rate = \"10Gbit\"\ndelay = \"50ms\"",
+        &flow,
+    );
+    let output = run_text(&text, &RunOptions::default());
     let flow = &output.summary.flows["stream"];
     flow.goodput_bps * f64::from(every + 1) / f64::from(every)
 }

@@ -1,15 +1,11 @@
 //! Entries that stand for several, and transfers over connections of their own.
 
 use super::*;
+use crate::fixture::{run_text, traced};
 use crate::scenario::{self, ScenarioError};
 
 fn full(text: &str) -> RunOutput {
-    let scenario = scenario::parse(text, "test.toml").unwrap();
-    let options = RunOptions {
-        trace: TraceLevel::Full,
-        ..RunOptions::default()
-    };
-    run(&scenario, &options).unwrap()
+    run_text(text, &traced())
 }
 
 const INCAST: &str = r#"
@@ -180,10 +176,7 @@ fn only_one_flow_is_traced_if_only_one_is_asked_for() {
         transport = { kind = "dccp", ccid = 3 }
     "#;
     let scenario = scenario::parse(text, "two.toml").unwrap();
-    let full = RunOptions {
-        trace: TraceLevel::Full,
-        ..RunOptions::default()
-    };
+    let full = traced();
     let all = run(&scenario, &full).unwrap();
     for (place, name) in ["first", "second"].into_iter().enumerate() {
         let options = RunOptions {
@@ -357,13 +350,11 @@ fn drops_behind_arrivals_have_the_name_of_their_flow() {
     };
     let arrivals = "arrivals = { kind = \"list\", transfers = [[0, 9000], [1, 9000]] }\n";
     let text = format!("{text}{}{}", flow("web", arrivals), flow("beside", ""));
-    let scenario = scenario::parse(&text, "test.toml").unwrap();
     let options = RunOptions {
-        trace: TraceLevel::Full,
         packets: true,
-        ..RunOptions::default()
+        ..traced()
     };
-    let output = run(&scenario, &options).unwrap();
+    let output = run_text(&text, &options);
     let packets = output.packets.expect("they were asked for");
     let columns = ["event", "flow"].map(|name| packets.words(name).unwrap());
     let dropped = columns[0].iter().zip(columns[1]);

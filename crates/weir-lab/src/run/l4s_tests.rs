@@ -1,30 +1,12 @@
 //! L4S: scalable controllers over queues that mark.
 
 use super::*;
-use crate::scenario;
+use crate::fixture::{run_text, stream};
 
 /// The summary of two bulk flows over a link, with a third line of settings for each.
 fn beside(link: &str, first: &str, second: &str, duration: &str) -> Summary {
-    let text = format!(
-        r#"
-[run]
-duration = "{duration}"
-warmup = "10s"
-
-[[host]]
-name = "server"
-jitter = "0s..50us"
-
-[[link]]
-name = "bottleneck"
-between = ["server", "client"]
-{link}
-
-[[flow]]
-name = "first"
-from = "server"
-to = "client"
-transport = {{ {first} }}
+    let flow = format!(
+        r#"transport = {{ {first} }}
 start = "1s"
 
 [[flow]]
@@ -32,10 +14,13 @@ name = "second"
 from = "server"
 to = "client"
 transport = {{ {second} }}
-"#
+
+[[host]]
+name = "server"
+jitter = "0s..50us""#
     );
-    let scenario = scenario::parse(&text, "l4s.toml").unwrap_or_else(|error| panic!("{error}"));
-    run(&scenario, &RunOptions::default()).unwrap().summary
+    let run = format!("duration = \"{duration}\"\nwarmup = \"10s\"");
+    run_text(&stream(&run, link, &flow), &RunOptions::default()).summary
 }
 
 #[test]
@@ -52,13 +37,13 @@ backward = {{ queue = {{ kind = "droptail" }} }}"#
         );
         let prague = format!(r#"kind = "{transport}", controller = "prague""#);
         let summary = beside(&link, &prague, cubic, "40s");
-        let (l4s, classic) = (&summary.flows["first"], &summary.flows["second"]);
+        let (l4s, classic) = (&summary.flows["stream"], &summary.flows["second"]);
         let queueing = l4s.queueing_delay_s.expect("packets arrived");
         assert!(queueing.p99 < 0.002, "{transport} {delay}: {queueing:?}");
         let ratio = l4s.goodput_bps / classic.goodput_bps;
         assert!((0.8..1.25).contains(&ratio), "{transport} {delay}: {ratio}");
         assert_eq!(l4s.packets_lost, 0, "Prague is marked and not dropped");
-        assert!(summary.links["bottleneck"].utilisation > 0.93);
+        assert!(summary.links["wire"].utilisation > 0.93);
         // The classic queue is at or below its target of 15 ms.
         let classic = classic.queueing_delay_s.expect("packets arrived");
         assert!((0.005..0.02).contains(&classic.mean), "{classic:?}");
@@ -74,7 +59,7 @@ backward = { queue = { kind = "droptail" } }"#;
     for transport in ["quic", "tcp"] {
         let dctcp = format!(r#"kind = "{transport}", controller = "dctcp""#);
         let summary = beside(link, &dctcp, &dctcp, "15s");
-        let wire = &summary.links["bottleneck"];
+        let wire = &summary.links["wire"];
         assert!(
             wire.utilisation > 0.97 && wire.drops == 0,
             "{transport}: {wire:?}"
@@ -83,7 +68,7 @@ backward = { queue = { kind = "droptail" } }"#;
             wire.queue_bytes.mean < 30.0 * 1500.0,
             "{transport}: {wire:?}"
         );
-        let [first, second] = ["first", "second"].map(|name| summary.flows[name].goodput_bps);
+        let [first, second] = ["stream", "second"].map(|name| summary.flows[name].goodput_bps);
         assert!(
             (0.8..1.25).contains(&(first / second)),
             "{transport}: {first} {second}"

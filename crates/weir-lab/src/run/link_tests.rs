@@ -1,6 +1,7 @@
 //! Links of scenarios: impairments, rate traces, schedules of changes.
 
 use super::*;
+use crate::fixture::{run_text, stream, traced};
 use crate::scenario;
 
 /// A flow at a constant rate over this link.
@@ -9,37 +10,17 @@ fn world(link: &str, transport: &str) -> RunOutput {
         r#"transport = {{ {transport} }}
 app = {{ kind = "cbr", packet = 1000, rate = "800kbit", when_blocked = "skip" }}"#
     );
-    run_over(r#"duration = "20s", warmup = "1s""#, link, &flow)
+    run_over("duration = \"20s\"\nwarmup = \"1s\"", link, &flow)
 }
 
 /// A flow over this link, run as its resolved scenario too.
 fn run_over(run_keys: &str, link: &str, flow: &str) -> RunOutput {
-    let text = format!(
-        r#"
-run = {{ {run_keys} }}
-
-[[link]]
-name = "wire"
-between = ["server", "client"]
-delay = "20ms"
-{link}
-
-[[flow]]
-name = "stream"
-from = "server"
-to = "client"
-{flow}
-"#
-    );
-    let scenario = scenario::parse(&text, "world.toml").unwrap_or_else(|error| panic!("{error}"));
-    let options = RunOptions {
-        trace: TraceLevel::Full,
-        ..RunOptions::default()
-    };
-    let output = run(&scenario, &options).unwrap();
+    let link = format!("delay = \"20ms\"\n{link}");
+    let output = run_text(&stream(run_keys, &link, flow), &traced());
+    let scenario = &output.scenario;
     let resolved = scenario::parse(&scenario.resolved_toml(), "resolved.toml").unwrap();
-    assert_eq!(resolved, scenario);
-    assert_eq!(run(&resolved, &options).unwrap(), output);
+    assert_eq!(resolved, *scenario);
+    assert_eq!(run(&resolved, &traced()).unwrap(), output);
     output
 }
 

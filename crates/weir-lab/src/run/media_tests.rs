@@ -1,6 +1,7 @@
 //! Video over RTP with NADA from a scenario.
 
 use super::*;
+use crate::fixture::{run_text, traced};
 use crate::scenario;
 
 const CALL: &str = r#"
@@ -23,13 +24,11 @@ app = { kind = "video" }
 "#;
 
 fn run_with(text: &str) -> RunOutput {
-    let scenario = scenario::parse(text, "call.toml").expect("it is valid");
     let options = RunOptions {
-        trace: TraceLevel::Full,
         packets: true,
-        ..RunOptions::default()
+        ..traced()
     };
-    run(&scenario, &options).expect("it runs")
+    run_text(text, &options)
 }
 
 #[test]

@@ -1,24 +1,23 @@
 //! The numbers of a summary, against what the path and the timetable make them.
 
 use super::*;
-use crate::scenario;
+use crate::fixture::{run_text, stream, traced};
 use crate::table::Table;
-
-fn run_text(text: &str) -> RunOutput {
-    let scenario = scenario::parse(text, "test.toml").unwrap();
-    let options = RunOptions {
-        trace: TraceLevel::Full,
-        ..RunOptions::default()
-    };
-    run(&scenario, &options).unwrap()
-}
 
 /// A wire of 1 Mbit/s and 10 ms, on which 1000 octets take 8 ms, and its flows.
 fn over_a_wire(duration: &str, flows: &str) -> RunOutput {
-    run_text(&format!(
+    let text = format!(
         "[run]\nduration = \"{duration}\"\ninterval = \"250ms\"\n\n[[link]]\nname = \"wire\"\n\
          between = [\"a\", \"b\"]\nrate = \"1Mbit\"\ndelay = \"10ms\"\n{flows}"
-    ))
+    );
+    run_text(&text, &traced())
+}
+
+/// A flow for 5 s that loses a twentieth of the packets of its way back.
+fn with_losses_backward(flow: &str) -> RunOutput {
+    let link = "rate = \"10Mbit\"\ndelay = \"10ms\"\n\
+                backward = { loss = { kind = \"random\", rate = 0.05 } }";
+    run_text(&stream("duration = \"5s\"", link, flow), &traced())
 }
 
 /// Datagrams of 1000 octets on the wire, one each 100 ms.
@@ -176,7 +175,7 @@ fn marks_are_those_that_arrive() {
                 rate = \"1Mbit\"\ndelay = \"10ms\"\nqueue = { kind = \"codel\", ecn = true }\n\
                 [[flow]]\nname = \"stream\"\nfrom = \"a\"\nto = \"b\"\n\
                 transport = { kind = \"dccp\", ccid = 3, ecn = true }\n";
-    let output = run_text(text);
+    let output = run_text(text, &traced());
     let flow = &output.summary.flows["stream"];
     assert!(flow.marks > 0, "{flow:?}");
     assert!(flow.marks <= output.summary.links["wire"].marks);
@@ -207,17 +206,16 @@ fn flights_of_ten_segments_with_pauses_leave_30_segments_or_20() {
     // shorter than an RTO, after which the window would begin anew.
     for controller in ["newreno", "cubic"] {
         for (growth, segments) in [("unlimited", 30.0), ("flight", 20.0)] {
-            let output = run_text(&format!(
-                "[run]\nduration = \"400ms\"\n\n[[link]]\nname = \"wire\"\n\
-                 between = [\"a\", \"b\"]\nrate = \"1Gbit\"\ndelay = \"10ms\"\n\
-                 \n[[flow]]\nname = \"paused\"\nfrom = \"a\"\nto = \"b\"\n\
-                 transport = {{ kind = \"tcp\", controller = \"{controller}\", \
+            let flow = format!(
+                "transport = {{ kind = \"tcp\", controller = \"{controller}\", \
                  overrides = {{ rate_limited_growth = \"{growth}\", hystart = false }} }}\n\
                  app = {{ kind = \"on_off\", packet = 1460, rate = \"11680kbit\", on = \"9500us\", \
-                 off = \"190500us\", lengths = \"constant\" }}\n"
-            ));
+                 off = \"190500us\", lengths = \"constant\" }}"
+            );
+            let link = "rate = \"1Gbit\"\ndelay = \"10ms\"";
+            let output = run_text(&stream("duration = \"400ms\"", link, &flow), &traced());
             // The SYN and both flights.
-            assert_eq!(output.summary.flows["paused"].packets_sent, 21);
+            assert_eq!(output.summary.flows["stream"].packets_sent, 21);
             let windows = output.flows[0].table.numbers("cwnd_bytes").unwrap();
             let last = windows.last().copied();
             assert_eq!(last, Some(segments * 1460.0), "{controller} {growth}");
@@ -228,17 +226,13 @@ fn flights_of_ten_segments_with_pauses_leave_30_segments_or_20() {
 #[test]
 fn what_a_client_loses_of_its_requests_is_no_loss_of_the_flow() {
     for transport in ["tcp", "quic"] {
-        let output = run_text(&format!(
-            "[run]\nduration = \"5s\"\n\n[[link]]\nname = \"wire\"\nbetween = [\"a\", \"b\"]\n\
-             rate = \"10Mbit\"\ndelay = \"10ms\"\n\
-             backward = {{ loss = {{ kind = \"random\", rate = 0.05 }} }}\n\n\
-             [[flow]]\nname = \"web\"\nfrom = \"a\"\nto = \"b\"\n\
-             transport = {{ kind = \"{transport}\" }}\n\
+        let output = with_losses_backward(&format!(
+            "transport = {{ kind = \"{transport}\" }}\n\
              app = {{ kind = \"request\", request = {{ kind = \"constant\", bytes = 200000 }}, \
-             response = {{ kind = \"constant\", bytes = 1000 }} }}\n"
+             response = {{ kind = \"constant\", bytes = 1000 }} }}"
         ));
         assert!(output.summary.links["wire.backward"].drops > 10);
-        let web = &output.summary.flows["web"];
+        let web = &output.summary.flows["stream"];
         assert_eq!(
             (web.packets_lost, web.loss_event_rate),
             (0, 0.0),
@@ -289,16 +283,12 @@ fn what_arrives_at_the_end_has_no_part_in_the_delays() {
 #[test]
 fn acknowledgements_that_are_lost_are_no_losses_of_the_flow() {
     for ccid in 2..=4 {
-        let output = run_text(&format!(
-            "[run]\nduration = \"5s\"\n\n[[link]]\nname = \"wire\"\nbetween = [\"a\", \"b\"]\n\
-             rate = \"10Mbit\"\ndelay = \"10ms\"\n\
-             backward = {{ loss = {{ kind = \"random\", rate = 0.05 }} }}\n\n\
-             [[flow]]\nname = \"call\"\nfrom = \"a\"\nto = \"b\"\n\
-             transport = {{ kind = \"dccp\", ccid = {ccid} }}\n\
-             app = {{ kind = \"cbr\", packet = 500, rate = \"1Mbit\" }}\n"
+        let output = with_losses_backward(&format!(
+            "transport = {{ kind = \"dccp\", ccid = {ccid} }}\n\
+             app = {{ kind = \"cbr\", packet = 500, rate = \"1Mbit\" }}"
         ));
         assert!(output.summary.links["wire.backward"].drops > 5);
-        let call = &output.summary.flows["call"];
+        let call = &output.summary.flows["stream"];
         assert_eq!(
             (call.packets_lost, call.loss_event_rate),
             (0, 0.0),

@@ -1,39 +1,20 @@
 //! Paths as networks of today have them: policers, thinned and bundled acknowledgements, handovers.
 
 use super::*;
+use crate::fixture::{run_text, stream, traced};
 use crate::scenario;
 
 /// A flow of this transport and application over a link of 10 Mbit/s and 20 ms each way.
 fn over(link: &str, transport: &str, app: &str) -> RunOutput {
-    let text = format!(
-        r#"
-[run]
-duration = "20s"
-warmup = "2s"
-
-[[link]]
-name = "wire"
-between = ["server", "client"]
-rate = "10Mbit"
-delay = "20ms"
-{link}
-
-[[flow]]
-name = "stream"
-from = "server"
-to = "client"
-transport = {{ {transport} }}
-app = {{ {app} }}
-"#
+    let text = stream(
+        "duration = \"20s\"\nwarmup = \"2s\"",
+        &format!("rate = \"10Mbit\"\ndelay = \"20ms\"\n{link}"),
+        &format!("transport = {{ {transport} }}\napp = {{ {app} }}"),
     );
-    let scenario = scenario::parse(&text, "over.toml").unwrap_or_else(|error| panic!("{error}"));
-    let options = RunOptions {
-        trace: TraceLevel::Full,
-        ..RunOptions::default()
-    };
-    let output = run(&scenario, &options).unwrap();
+    let output = run_text(&text, &traced());
+    let scenario = &output.scenario;
     let resolved = scenario::parse(&scenario.resolved_toml(), "resolved.toml").unwrap();
-    assert_eq!(resolved, scenario);
+    assert_eq!(resolved, *scenario);
     output
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::fixture::{run_text, stream, traced};
 use crate::scenario;
 use std::sync::Mutex;
 
@@ -44,16 +45,10 @@ transport = { kind = "quic", ack_every = 1 }
 app = { kind = "cbr", packet = 1000, rate = "100kbit" }
 "#;
 
-fn run_text(text: &str, options: &RunOptions<'_>) -> RunOutput {
-    let scenario = scenario::parse(text, "test.toml").unwrap();
-    run(&scenario, options).unwrap()
-}
-
 fn full() -> RunOptions<'static> {
     RunOptions {
-        trace: TraceLevel::Full,
         packets: true,
-        ..RunOptions::default()
+        ..traced()
     }
 }
 
@@ -239,27 +234,11 @@ fn a_slow_handshake_lengthens_the_first_round_trip_only() {
 
 /// A flow over 1 Mbit/s with this queue or shaper and transport.
 fn narrow(link: &str, transport: &str) -> String {
-    format!(
-        r#"
-[run]
-duration = "60s"
-warmup = "20s"
-
-[[link]]
-name = "wire"
-between = ["server", "client"]
-rate = "100Mbit"
-delay = "10ms"
-backward = {{ queue = {{ kind = "droptail" }} }}
-{link}
-
-[[flow]]
-name = "stream"
-from = "server"
-to = "client"
-transport = {transport}
-app = {{ kind = "bulk", packet = 1400 }}
-"#
+    let backward = "backward = { queue = { kind = \"droptail\" } }";
+    stream(
+        "duration = \"60s\"\nwarmup = \"20s\"",
+        &format!("rate = \"100Mbit\"\ndelay = \"10ms\"\n{backward}\n{link}"),
+        &format!("transport = {transport}\napp = {{ kind = \"bulk\", packet = 1400 }}"),
     )
 }
 
