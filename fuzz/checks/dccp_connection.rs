@@ -10,19 +10,6 @@ use weir_proto::dccp::wire::{Options, Packet, PacketType, SeqNum, Subheader};
 use weir_proto::dccp::{Ccid, Config, Connection};
 use weir_proto::packet::{Body, Payload};
 
-const KINDS: [PacketType; 10] = [
-    PacketType::Request,
-    PacketType::Response,
-    PacketType::Data,
-    PacketType::Ack,
-    PacketType::DataAck,
-    PacketType::CloseReq,
-    PacketType::Close,
-    PacketType::Reset,
-    PacketType::Sync,
-    PacketType::SyncAck,
-];
-
 pub fn check(bytes: &[u8]) {
     let Some((&choice, bytes)) = bytes.split_first() else {
         return;
@@ -62,7 +49,7 @@ fn packet(victim: &Victim, kind: usize, number: u64, options: &[u8]) -> Packet {
         _ => 0,
     };
     let ack = SeqNum::new(seq(&victim.sent));
-    let kind = KINDS[kind % KINDS.len()];
+    let kind = PacketType::ALL[kind % usize::from(PacketType::Listen.number())];
     let subheader = match kind {
         PacketType::Data => Subheader::None,
         PacketType::Request => Subheader::Service(0),

@@ -55,7 +55,7 @@ pub fn supervised<T: Send + 'static>(
     let spawned = thread::Builder::new()
         .name("weirlab".to_owned())
         .spawn(move || {
-            // Nobody waits for a thread that was left behind.
+            // The receiver is gone if the caller has left this thread behind.
             let _ = finished.send(attached_once(|| work(&of_work)));
         });
     let failed = |class: &str, message: &str| Err(exception(py, class, message, None));

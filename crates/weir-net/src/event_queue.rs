@@ -12,8 +12,8 @@
 //! dropped at the top, or when there are more of these than targets. No target knows where its
 //! entry stands, so that a move of an entry writes nothing else.
 //!
-//! An entry is one integer, compared as a whole: 64 bits of time, 40 of waiting (18 minutes; who
-//! waits longer counts as this long), 24 of target. Four entries with one parent share a line of
+//! An entry is one integer, compared as a whole: 64 bits of time, 40 of waiting (18 minutes; a
+//! longer wait counts as this long), 24 of target. Four entries with one parent share a line of
 //! the cache.
 
 use weir_proto::time::Instant;

@@ -29,7 +29,7 @@ keywords! {
         Full = "full",
         /// In the headers only, as UDP-Lite may have it.
         HeadersOnly = "headers",
-        /// None.
+        /// No checksum, which UDP over IPv4 may leave out.
         Absent = "none",
     }
 }

@@ -68,7 +68,7 @@ impl Write for WholeWrites {
 
 impl Drop for WholeWrites {
     fn drop(&mut self) {
-        // Whoever wants to know flushes.
+        // Errors are reported by an explicit flush; there is nowhere to report one here.
         let _ = self.flush();
     }
 }

@@ -4,7 +4,7 @@
 //! an arm for each key, may be longer if a comment on the line above `fn` gives the reason:
 //! `// tidy: table, one arm for each key`. The receiver `self` does not count as a parameter; the
 //! elements of a tuple count one by one. The parameters of a trait's methods count where the trait
-//! is declared: who implements another's has no choice.
+//! is declared, because an implementation cannot change them.
 
 use syn::visit::{self, Visit};
 use syn::{Block, FnArg, Signature, Type};

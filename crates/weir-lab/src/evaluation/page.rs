@@ -154,26 +154,19 @@ impl Evaluation {
         if let Some(figure) = self.figure(chapter) {
             page.figure(&figure);
         }
-        let mut html =
-            String::from("<div class=\"scroll\"><table><thead><tr><th>case</th><th>measure</th>");
-        for name in &self.candidates {
-            let _ = write!(html, "<th class=\"n\">{}</th>", escaped(name));
-        }
-        html.push_str("<th></th></tr></thead><tbody>\n");
-        for (place, case) in chapter.cases.iter().enumerate() {
-            for (row, result) in case.results.iter().enumerate() {
-                let words = format!("{}: {}", place + 1, case.words);
-                let words = if row == 0 {
-                    escaped(&words)
-                } else {
-                    String::new()
-                };
-                html.push_str(&table_row(&words, result));
-            }
-            html.push_str(&failures(case));
-        }
-        html.push_str("</tbody></table></div>\n");
-        page.raw(&html);
+        let mut headings = vec!["case".to_owned(), "measure".to_owned()];
+        headings.extend(self.candidates.iter().map(|name| format!("#{name}")));
+        headings.push(String::new());
+        let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+        let cases = (1..).zip(&chapter.cases).map(|(number, case)| {
+            let words = escaped(&format!("{number}: {}", case.words));
+            let rows = case.results.iter().enumerate().map(|(row, result)| {
+                let words = if row == 0 { words.as_str() } else { "" };
+                table_row(words, result)
+            });
+            rows.chain([failures(case)]).collect()
+        });
+        page.table(&headings, cases);
     }
 
     /// Writes `index.html`, `result.json` and each figure as SVG and PNG; returns the page's path.
@@ -193,17 +186,12 @@ impl Evaluation {
 
 /// The chapters with how many of their measures are good, bad, and alike.
 fn overview(page: &mut Page, evaluation: &Evaluation) {
-    let mut html = String::from(
-        "<div class=\"scroll\"><table><thead><tr><th>chapter</th><th class=\"n\">good</th>\
-         <th class=\"n\">bad</th><th class=\"n\">alike</th><th>untested</th></tr></thead><tbody>\n",
-    );
-    for chapter in &evaluation.chapters {
+    let row = |chapter: &ChapterResult| {
         let about = &chapter.chapter;
         let count = |verdict| chapter.with(verdict).len();
-        let _ = writeln!(
-            html,
+        format!(
             "<tr><td><a href=\"#chapter-{}\">{} {}</a></td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td></tr>",
+             <td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td></tr>\n",
             escaped(&about.id),
             escaped(&about.section),
             escaped(&about.title),
@@ -211,10 +199,10 @@ fn overview(page: &mut Page, evaluation: &Evaluation) {
             count(Verdict::Bad) + count(Verdict::Missing),
             count(Verdict::Alike),
             escaped(&about.untested),
-        );
-    }
-    html.push_str("</tbody></table></div>\n");
-    page.raw(&html);
+        )
+    };
+    let headings = ["chapter", "#good", "#bad", "#alike", "untested"];
+    page.table(&headings, evaluation.chapters.iter().map(row));
 }
 
 fn table_row(words: &str, result: &MeasureResult) -> String {

@@ -43,21 +43,6 @@ impl Reproduction {
     }
 }
 
-/// A table with these headings. Below a heading with `#` stand numbers.
-fn table(page: &mut Page, headings: &[&str], rows: impl Iterator<Item = String>) {
-    let mut html = String::from("<div class=\"scroll\"><table><thead><tr>");
-    for heading in headings {
-        let _ = match heading.strip_prefix('#') {
-            Some(heading) => write!(html, "<th class=\"n\">{heading}</th>"),
-            None => write!(html, "<th>{heading}</th>"),
-        };
-    }
-    html.push_str("</tr></thead><tbody>\n");
-    html.extend(rows);
-    html.push_str("</tbody></table></div>\n");
-    page.raw(&html);
-}
-
 fn contents(page: &mut Page, reproduction: &Reproduction) {
     let row = |experiment: &ExperimentResult| {
         let tally = &experiment.tally;
@@ -81,7 +66,7 @@ fn contents(page: &mut Page, reproduction: &Reproduction) {
         "#parameters : numbers",
         "our own checks",
     ];
-    table(page, &headings, reproduction.experiments.iter().map(row));
+    page.table(&headings, reproduction.experiments.iter().map(row));
 }
 
 fn section(page: &mut Page, experiment: &ExperimentResult) {
@@ -226,7 +211,7 @@ fn result_table(page: &mut Page, kind: RowKind, rows: &[&RowResult]) {
         "#deviation",
         "verdict",
     ];
-    table(page, &headings, rows.iter().map(html));
+    page.table(&headings, rows.iter().map(html));
 }
 
 fn fitted_by(row: &RowResult) -> String {
@@ -300,7 +285,7 @@ fn conditions(page: &mut Page, experiment: &ExperimentResult, heading: &str, kin
     if kind == RowKind::Parameter {
         headings.push("how it was set");
     }
-    table(page, &headings, rows.iter().map(html));
+    page.table(&headings, rows.iter().map(html));
 }
 
 fn runs(page: &mut Page, experiment: &ExperimentResult) {
@@ -323,5 +308,5 @@ fn runs(page: &mut Page, experiment: &ExperimentResult) {
         )
     };
     let headings = ["run", "scenario", "#seeds", "what is special"];
-    table(page, &headings, experiment.runs.iter().map(html));
+    page.table(&headings, experiment.runs.iter().map(html));
 }

@@ -1,4 +1,4 @@
-//! What is valid in a scenario and probably not meant, or misleads whoever reads its results.
+//! What is valid in a scenario and probably not meant, or makes its results misleading.
 //!
 //! Each rule is a file with one function from [`View`] to findings, and a line in [`RULES`]. Rules
 //! read the scenario only; they do not run it. A rule that cannot know something, such as the rate

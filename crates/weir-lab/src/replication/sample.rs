@@ -108,13 +108,6 @@ impl Sample {
         })
     }
 
-    /// The share of runs inside the tolerance, 0 to 1; `None` without a run.
-    pub fn share_inside(&self, tolerance: Interval) -> Option<f64> {
-        let inside = self.values.iter().filter(|v| tolerance.contains(**v));
-        let inside = inside.count() as f64;
-        (self.n() > 0).then(|| inside / self.n() as f64)
-    }
-
     /// The percentile of the distribution of runs at which the value lies, 0 to 100: the share of
     /// smaller runs, and half of those that equal it; `None` without a run.
     pub fn percentile_of(&self, value: f64) -> Option<f64> {

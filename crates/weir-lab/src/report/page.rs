@@ -99,6 +99,23 @@ impl Page {
         self.body.push_str(html);
     }
 
+    /// A table with these headings; below a heading with `#` stand numbers. The caller has escaped
+    /// the rows, each with a line feed at its end.
+    pub fn table(&mut self, headings: &[&str], rows: impl Iterator<Item = String>) {
+        self.body
+            .push_str("<div class=\"scroll\"><table><thead><tr>");
+        for heading in headings {
+            let (class, heading) = match heading.strip_prefix('#') {
+                Some(heading) => (" class=\"n\"", heading),
+                None => ("", *heading),
+            };
+            let _ = write!(self.body, "<th{class}>{}</th>", escape(heading));
+        }
+        self.body.push_str("</tr></thead><tbody>\n");
+        self.body.extend(rows);
+        self.body.push_str("</tbody></table></div>\n");
+    }
+
     /// A picture with its caption.
     pub fn figure(&mut self, named: &NamedPlot) {
         self.plots += 1;

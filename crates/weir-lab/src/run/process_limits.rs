@@ -9,10 +9,10 @@ use weir_proto::time::Instant;
 /// Reads the memory that the process holds in octets; `None` if that is not known.
 type MemoryReading = fn() -> Option<u64>;
 
-/// Who looks at the clock and at the memory of the process.
+/// What looks at the clock and at the memory of the process.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum ProcessWatch {
-    /// No one: a scenario with `max_time` or `max_memory` is refused.
+    /// Nothing does: a scenario with `max_time` or `max_memory` is refused.
     #[default]
     None,
     /// The run, with what its caller provides.

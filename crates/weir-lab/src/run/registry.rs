@@ -24,7 +24,7 @@ pub struct QuinnFlow<'a> {
 /// Makes both ends of a flow, or reports why it cannot.
 pub type QuinnFactory<'a> = dyn Fn(&QuinnFlow<'_>) -> Result<EndpointPair, String> + Sync + 'a;
 
-/// The transports that a caller provides, and who watches what runs take of its process.
+/// The transports that a caller provides, and what watches the time and memory of runs.
 #[derive(Clone, Copy, Default)]
 pub struct TransportRegistry<'a> {
     /// `kind = "quinn"`.

@@ -129,7 +129,7 @@ fn octets_over_links_apart_give_the_run_of_the_whole() {
         // What arrives just when the flows are looked at counts before or after.
         let apart = |output: &RunOutput| FlowSummary {
             goodput_cov: BTreeMap::new(),
-            // Only who has the links knows their delays.
+            // The part without the links does not know their delays.
             latency_under_load: None,
             ..output.summary.flows[&flow.name].clone()
         };

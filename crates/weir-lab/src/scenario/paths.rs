@@ -10,12 +10,12 @@ pub(crate) struct Hop<'a> {
     /// Its place among all hops of the scenario.
     pub(crate) number: usize,
     /// What carries the packets.
-    pub(crate) over: Carrier<'a>,
+    pub(crate) over: HopMedium<'a>,
 }
 
 /// What carries the packets of a hop.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Carrier<'a> {
+pub(crate) enum HopMedium<'a> {
     /// A direction of a link.
     Wire {
         /// The link.
@@ -31,28 +31,28 @@ impl<'a> Hop<'a> {
     /// The direction of a link that it is; `None` on the air.
     pub(crate) fn direction(&self) -> Option<&'a Direction> {
         match self.over {
-            Carrier::Wire { link, forward } if forward => Some(&link.forward),
-            Carrier::Wire { link, .. } => Some(&link.backward),
-            Carrier::Air(_) => None,
+            HopMedium::Wire { link, forward } if forward => Some(&link.forward),
+            HopMedium::Wire { link, .. } => Some(&link.backward),
+            HopMedium::Air(_) => None,
         }
     }
 
     /// The name of its trace if it is a direction of a link.
     pub(crate) fn trace_name(&self) -> Option<String> {
         match self.over {
-            Carrier::Wire { link, forward } => {
+            HopMedium::Wire { link, forward } => {
                 let [there, back] = link.trace_names();
                 Some(if forward { there } else { back })
             }
-            Carrier::Air(_) => None,
+            HopMedium::Air(_) => None,
         }
     }
 
     /// The largest packet that it carries, in octets from the IP header on.
     pub(crate) fn mtu(&self) -> u32 {
         match self.over {
-            Carrier::Wire { .. } => self.direction().map_or(0, |direction| direction.mtu),
-            Carrier::Air(station) => station.config.mtu,
+            HopMedium::Wire { .. } => self.direction().map_or(0, |direction| direction.mtu),
+            HopMedium::Air(station) => station.config.mtu,
         }
     }
 }
@@ -66,11 +66,11 @@ impl<'a> Graph<'a> {
         let wires = scenario.links.iter().flat_map(|link| {
             let [first, second] = link.between.each_ref().map(String::as_str);
             [(first, second, true), (second, first, false)]
-                .map(|(near, far, forward)| (near, far, Carrier::Wire { link, forward }))
+                .map(|(near, far, forward)| (near, far, HopMedium::Wire { link, forward }))
         });
         let air = scenario.wifi.iter().flat_map(|wifi| {
             let pairs = wifi.pairs();
-            pairs.map(|(near, far)| (near.host.as_str(), far.host.as_str(), Carrier::Air(near)))
+            pairs.map(|(near, far)| (near.host.as_str(), far.host.as_str(), HopMedium::Air(near)))
         });
         let mut hops: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (number, (near, far, over)) in wires.chain(air).enumerate() {

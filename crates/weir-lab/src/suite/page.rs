@@ -1,9 +1,8 @@
 //! The page of a suite: a table of verdicts, and each case with its checks and its picture.
 
-use super::check::Verdict;
+use super::check::{CheckResult, Verdict};
 use super::runner::{CaseResult, SuiteResult};
 use crate::report::page::{Page, escaped};
-use std::fmt::Write as _;
 
 impl SuiteResult {
     /// One JSON document with a line feed at its end.
@@ -24,7 +23,7 @@ impl SuiteResult {
         for controller in &self.controllers {
             page.text("p", "", &self.count(controller));
         }
-        page.raw(&self.table());
+        self.table(&mut page);
         for results in self.results.chunk_by(|a, b| a.case == b.case) {
             section(&mut page, results);
         }
@@ -45,34 +44,24 @@ impl SuiteResult {
         format!("{controller} passes {passed} of {all} cases.")
     }
 
-    fn table(&self) -> String {
-        let mut html = String::from("<div class=\"scroll\"><table><thead><tr><th>case</th>");
-        for controller in &self.controllers {
-            let _ = write!(html, "<th>{}</th>", escaped(controller));
-        }
-        html.push_str("</tr></thead><tbody>\n");
-        for results in self.results.chunk_by(|a, b| a.case == b.case) {
-            let Some(first) = results.first() else {
-                continue;
-            };
-            let _ = write!(
-                html,
-                "<tr><td><a href=\"#{}\">{}</a></td>",
-                escaped(&first.case),
-                escaped(&first.title)
-            );
-            for result in results {
-                let _ = write!(
-                    html,
-                    "<td{}>{}</td>",
-                    class(result.verdict),
-                    result.verdict.word()
-                );
-            }
-            html.push_str("</tr>\n");
-        }
-        html.push_str("</tbody></table></div>\n");
-        html
+    fn table(&self, page: &mut Page) {
+        let controllers = self.controllers.iter().map(String::as_str);
+        let headings: Vec<&str> = std::iter::once("case").chain(controllers).collect();
+        let cases = self.results.chunk_by(|a, b| a.case == b.case);
+        let row = |results: &[CaseResult]| {
+            let first = results.first()?;
+            let verdicts = results.iter().map(|result| result.verdict);
+            let cells = verdicts.map(|verdict| {
+                let (class, word) = (class(verdict), verdict.word());
+                format!("<td{class}>{word}</td>")
+            });
+            let (case, title) = (escaped(&first.case), escaped(&first.title));
+            let cells: String = cells.collect();
+            Some(format!(
+                "<tr><td><a href=\"#{case}\">{title}</a></td>{cells}</tr>\n"
+            ))
+        };
+        page.table(&headings, cases.filter_map(row));
     }
 
     /// Writes `index.html`, `result.json` and each plot as SVG and PNG; returns the page's path.
@@ -107,22 +96,18 @@ fn section(page: &mut Page, results: &[CaseResult]) {
     for result in results {
         let heading = format!("{}: {}", result.controller, result.verdict.word());
         page.text("h3", "", &heading);
-        let mut html = String::from(
-            "<div class=\"scroll\"><table><thead><tr><th></th><th>check</th><th>section</th>\
-             <th>measured</th></tr></thead><tbody>\n",
-        );
-        for check in &result.checks {
+        let row = |check: &CheckResult| {
             let (class, mark) = (class(check.verdict), check.verdict.word());
-            let _ = writeln!(
-                html,
-                "<tr><td{class}>{mark}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-                escaped(&check.says),
-                escaped(&check.section),
-                escaped(&check.text())
-            );
-        }
-        html.push_str("</tbody></table></div>\n");
-        page.raw(&html);
+            let (says, section) = (escaped(&check.says), escaped(&check.section));
+            let text = escaped(&check.text());
+            format!(
+                "<tr><td{class}>{mark}</td><td>{says}</td><td>{section}</td><td>{text}</td></tr>\n"
+            )
+        };
+        page.table(
+            &["", "check", "section", "measured"],
+            result.checks.iter().map(row),
+        );
         if let Some(plot) = &result.plot {
             page.figure(plot);
         }

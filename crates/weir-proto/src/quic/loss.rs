@@ -46,7 +46,7 @@ pub enum RetransmitFrame {
 /// which takes 16 octets.
 #[derive(Clone, Debug, Default)]
 pub enum RetransmitFrames {
-    /// None.
+    /// No frame must be sent again.
     #[default]
     None,
     /// A [`StreamFrame`] whose stream has a small number.

@@ -375,17 +375,17 @@ pub fn find_keyword(keywords: &[Keyword], raw: &Raw) -> Result<&'static str, Dia
 
 /// A value, or a word that stands for none.
 #[derive(Clone, Copy, Debug)]
-pub struct OrWord<F> {
+pub struct OrKeyword<F> {
     word: &'static str,
     inner: F,
 }
 
 /// A value, or a word that stands for none.
-pub const fn or_word<F>(word: &'static str, inner: F) -> OrWord<F> {
-    OrWord { word, inner }
+pub const fn or_word<F>(word: &'static str, inner: F) -> OrKeyword<F> {
+    OrKeyword { word, inner }
 }
 
-impl<T: Default, F: Form<T>> Form<Option<T>> for OrWord<F> {
+impl<T: Default, F: Form<T>> Form<Option<T>> for OrKeyword<F> {
     fn read(
         &self,
         slot: &mut Option<T>,

@@ -1,6 +1,6 @@
 //! Values as a file has them: a tree that knows no file format, each value with its place.
 
-/// Where a key or value stands. Whoever parsed the text knows what the numbers mean.
+/// Where a key or value stands. The parser of the text gives the numbers their meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Which of several texts.

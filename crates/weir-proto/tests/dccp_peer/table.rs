@@ -10,20 +10,7 @@ use weir_proto::dccp::{Config, Connection};
 use weir_proto::endpoint::Endpoint;
 use weir_proto::time::{Duration, Instant};
 
-const KINDS: [PacketType; 10] = [
-    PacketType::Request,
-    PacketType::Response,
-    PacketType::Data,
-    PacketType::Ack,
-    PacketType::DataAck,
-    PacketType::CloseReq,
-    PacketType::Close,
-    PacketType::Reset,
-    PacketType::Sync,
-    PacketType::SyncAck,
-];
-
-/// The result of a packet with valid numbers, in the order of `KINDS`.
+/// The result of a packet with valid numbers, in the order of their numbers.
 #[rustfmt::skip]
 const VALID: [(&str, [&str; 10]); 10] = [
     ("CLOSED", ["CLOSED Reset3", "CLOSED Reset3", "CLOSED Reset3", "CLOSED Reset3", "CLOSED Reset3",
@@ -167,7 +154,7 @@ fn expected(state: &str, valid: &str, kind: PacketType, numbers: Numbers) -> Str
 fn every_type_in_every_state_follows_section_8_5() {
     let mut wrong = Vec::new();
     for (state, row) in VALID {
-        for (kind, valid) in KINDS.into_iter().zip(row) {
+        for (kind, valid) in PacketType::ALL.into_iter().zip(row) {
             for numbers in [
                 Numbers::Valid,
                 Numbers::SeqTooLow,

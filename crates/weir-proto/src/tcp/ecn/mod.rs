@@ -29,7 +29,7 @@ use crate::settings::{Diagnostic, Keyword, Kind, Raw, Reader, Spanned, Value};
 /// The ECN feedback that an end offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EcnMode {
-    /// None.
+    /// No ECN feedback.
     #[default]
     Off,
     /// RFC 3168.
