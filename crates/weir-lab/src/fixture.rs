@@ -19,7 +19,7 @@ pub(crate) fn run_text(text: &str, options: &RunOptions<'_>) -> RunOutput {
 
 /// The flow `stream` from `server` to `client` over the link `wire`, with these keys of `[run]`, of
 /// the link and of the flow.
-pub(crate) fn stream(run: &str, link: &str, flow: &str) -> String {
+pub(crate) fn stream_over(run: &str, link: &str, flow: &str) -> String {
     format!(
         r#"
 [run]

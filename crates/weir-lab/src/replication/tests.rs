@@ -1,5 +1,5 @@
 use super::*;
-use crate::fixture::stream;
+use crate::fixture::stream_over;
 use crate::run::{RunOptions, RunOutput, TraceLevel, run};
 use crate::scenario::parse;
 
@@ -112,7 +112,7 @@ fn results_have_the_order_of_the_jobs() {
 }
 
 fn lossy(rate: f64) -> String {
-    stream(
+    stream_over(
         "duration = \"2s\"",
         &format!(
             "rate = \"1Mbit\"\ndelay = \"5ms\"\nloss = {{ kind = \"random\", rate = {rate} }}"

@@ -1,12 +1,12 @@
 //! Audio from a scenario over each transport.
 
 use super::*;
-use crate::fixture::{run_text, stream, traced};
+use crate::fixture::{run_text, stream_over, traced};
 
 fn hears(transport: &str, audio: &str, link: &str) -> AudioSummary {
     let link = format!("delay = \"20ms\"\nforward = {{ {link} }}");
     let flow = format!("transport = {{ {transport} }}\napp = {{ kind = \"audio\", {audio} }}");
-    let output = run_text(&stream("duration = \"60s\"", &link, &flow), &traced());
+    let output = run_text(&stream_over("duration = \"60s\"", &link, &flow), &traced());
     let audio = output.summary.flows["stream"].audio.expect("a listener");
     let gaps = output.flows[0].gaps.as_ref().expect("gaps are kept");
     assert_eq!(gaps.rows() as u64, audio.gaps);

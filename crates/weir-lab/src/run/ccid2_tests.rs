@@ -1,12 +1,12 @@
 //! CCID 2 with each window controller of the registry.
 
 use super::*;
-use crate::fixture::{run_text, stream};
+use crate::fixture::{run_text, stream_over};
 use weir_proto::cc::window;
 
 /// The summary of a bulk flow of CCID 2 over 8 Mbit/s with a round-trip time of 40 ms.
 fn bulk(transport: &str, link: &str) -> FlowSummary {
-    let text = stream(
+    let text = stream_over(
         "duration = \"25s\"\nwarmup = \"5s\"",
         &format!("rate = \"8Mbit\"\ndelay = \"20ms\"\n{link}"),
         &format!(

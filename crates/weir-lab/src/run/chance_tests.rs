@@ -1,7 +1,7 @@
 //! What is drawn from the seed, and what a summary counts.
 
 use super::*;
-use crate::fixture::{run_text, stream, traced};
+use crate::fixture::{run_text, stream_over, traced};
 use crate::scenario::parse;
 
 /// Two TCP flows with drawn starts, access links and delays, and jitter at a host.
@@ -114,7 +114,7 @@ fn without_ranges_nothing_is_drawn() {
 
 /// One flow over a wire that takes no time to transmit, so that much happens at time zero.
 fn at_once(transport: &str, app: &str) -> FlowSummary {
-    let text = stream(
+    let text = stream_over(
         "duration = \"2s\"",
         "delay = \"1ms\"\nloss = { kind = \"random\", rate = 0.02 }",
         &format!("transport = {{ {transport} }}\napp = {{ {app} }}"),
@@ -160,7 +160,7 @@ fn what_is_sent_at_time_zero_counts() {
 fn the_utilisation_of_a_link_is_that_of_its_token_bucket() {
     let of = |link: &str, rate: &str| {
         let cbr = format!("{{ kind = \"cbr\", packet = 972, rate = \"{rate}\" }}");
-        let text = stream(
+        let text = stream_over(
             "duration = \"20s\"\nwarmup = \"10s\"",
             &format!("delay = \"1ms\"\nforward = {{ {link} }}"),
             &format!("transport = {{ kind = \"udp\" }}\napp = {cbr}"),

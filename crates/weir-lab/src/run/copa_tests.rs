@@ -1,12 +1,12 @@
 //! Copa in a whole network.
 
 use super::*;
-use crate::fixture::{run_text, stream, traced};
+use crate::fixture::{run_text, stream_over, traced};
 
 /// The summary of Copa over 20 Mbit/s with a round-trip time of 40 ms and a FIFO of 500 packets,
 /// beside these other flows.
 fn copa(transport: &str, duration: &str, others: &str) -> RunOutput {
-    let text = stream(
+    let text = stream_over(
         &format!("duration = \"{duration}\"\nwarmup = \"10s\""),
         r#"rate = "20Mbit"
 delay = "20ms"

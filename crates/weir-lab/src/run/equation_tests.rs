@@ -1,7 +1,7 @@
 //! TFRC's rate at a fixed loss event rate and round-trip time is that of its equation.
 
 use super::*;
-use crate::fixture::{run_text, stream};
+use crate::fixture::{run_text, stream_over};
 use crate::theory::{evaluate, format_value};
 
 /// Octets of payload sent per second times eight, with one loss after every `every` packets.
@@ -12,7 +12,7 @@ fn sent_bps(profile: &str, every: u32) -> f64 {
 app = {{ kind = "bulk", packet = 1400 }}
 loss = {{ kind = "periodic", rate = {rate:?} }}"#
     );
-    let text = stream(
+    let text = stream_over(
         "duration = \"1000s\"\nwarmup = \"200s\"",
         "rate = \"10Gbit\"\ndelay = \"50ms\"",
         &flow,

@@ -1,7 +1,7 @@
 //! L4S: scalable controllers over queues that mark.
 
 use super::*;
-use crate::fixture::{run_text, stream};
+use crate::fixture::{run_text, stream_over};
 
 /// The summary of two bulk flows over a link, with a third line of settings for each.
 fn beside(link: &str, first: &str, second: &str, duration: &str) -> Summary {
@@ -20,7 +20,7 @@ name = "server"
 jitter = "0s..50us""#
     );
     let run = format!("duration = \"{duration}\"\nwarmup = \"10s\"");
-    run_text(&stream(&run, link, &flow), &RunOptions::default()).summary
+    run_text(&stream_over(&run, link, &flow), &RunOptions::default()).summary
 }
 
 #[test]

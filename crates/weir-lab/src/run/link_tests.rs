@@ -1,7 +1,7 @@
 //! Links of scenarios: impairments, rate traces, schedules of changes.
 
 use super::*;
-use crate::fixture::{run_text, stream, traced};
+use crate::fixture::{run_text, stream_over, traced};
 use crate::scenario;
 
 /// A flow at a constant rate over this link.
@@ -16,7 +16,7 @@ app = {{ kind = "cbr", packet = 1000, rate = "800kbit", when_blocked = "skip" }}
 /// A flow over this link, run as its resolved scenario too.
 fn run_over(run_keys: &str, link: &str, flow: &str) -> RunOutput {
     let link = format!("delay = \"20ms\"\n{link}");
-    let output = run_text(&stream(run_keys, &link, flow), &traced());
+    let output = run_text(&stream_over(run_keys, &link, flow), &traced());
     let scenario = &output.scenario;
     let resolved = scenario::parse(&scenario.resolved_toml(), "resolved.toml").unwrap();
     assert_eq!(resolved, *scenario);

@@ -1,7 +1,7 @@
 //! The numbers of a summary, against what the path and the timetable make them.
 
 use super::*;
-use crate::fixture::{run_text, stream, traced};
+use crate::fixture::{run_text, stream_over, traced};
 use crate::table::Table;
 
 /// A wire of 1 Mbit/s and 10 ms, on which 1000 octets take 8 ms, and its flows.
@@ -17,7 +17,7 @@ fn over_a_wire(duration: &str, flows: &str) -> RunOutput {
 fn with_losses_backward(flow: &str) -> RunOutput {
     let link = "rate = \"10Mbit\"\ndelay = \"10ms\"\n\
                 backward = { loss = { kind = \"random\", rate = 0.05 } }";
-    run_text(&stream("duration = \"5s\"", link, flow), &traced())
+    run_text(&stream_over("duration = \"5s\"", link, flow), &traced())
 }
 
 /// Datagrams of 1000 octets on the wire, one each 100 ms.
@@ -213,7 +213,7 @@ fn flights_of_ten_segments_with_pauses_leave_30_segments_or_20() {
                  off = \"190500us\", lengths = \"constant\" }}"
             );
             let link = "rate = \"1Gbit\"\ndelay = \"10ms\"";
-            let output = run_text(&stream("duration = \"400ms\"", link, &flow), &traced());
+            let output = run_text(&stream_over("duration = \"400ms\"", link, &flow), &traced());
             // The SYN and both flights.
             assert_eq!(output.summary.flows["stream"].packets_sent, 21);
             let windows = output.flows[0].table.numbers("cwnd_bytes").unwrap();

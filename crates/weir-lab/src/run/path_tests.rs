@@ -1,12 +1,12 @@
 //! Paths as networks of today have them: policers, thinned and bundled acknowledgements, handovers.
 
 use super::*;
-use crate::fixture::{run_text, stream, traced};
+use crate::fixture::{run_text, stream_over, traced};
 use crate::scenario;
 
 /// A flow of this transport and application over a link of 10 Mbit/s and 20 ms each way.
 fn over(link: &str, transport: &str, app: &str) -> RunOutput {
-    let text = stream(
+    let text = stream_over(
         "duration = \"20s\"\nwarmup = \"2s\"",
         &format!("rate = \"10Mbit\"\ndelay = \"20ms\"\n{link}"),
         &format!("transport = {{ {transport} }}\napp = {{ {app} }}"),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::fixture::{run_text, stream, traced};
+use crate::fixture::{run_text, stream_over, traced};
 use crate::scenario;
 use std::sync::Mutex;
 
@@ -235,7 +235,7 @@ fn a_slow_handshake_lengthens_the_first_round_trip_only() {
 /// A flow over 1 Mbit/s with this queue or shaper and transport.
 fn narrow(link: &str, transport: &str) -> String {
     let backward = "backward = { queue = { kind = \"droptail\" } }";
-    stream(
+    stream_over(
         "duration = \"60s\"\nwarmup = \"20s\"",
         &format!("rate = \"100Mbit\"\ndelay = \"10ms\"\n{backward}\n{link}"),
         &format!("transport = {transport}\napp = {{ kind = \"bulk\", packet = 1400 }}"),
