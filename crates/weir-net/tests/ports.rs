@@ -3,12 +3,13 @@
 mod common;
 
 use common::{at, millis, wire};
-use weir_net::app::{Cbr, CbrConfig, OverflowPolicy, Sink};
+use weir_net::app::{Cbr, CbrConfig, OverflowPolicy};
 use weir_net::loss::RandomLossConfig;
 use weir_net::{
-    DropTailConfig, FlowConfig, FlowCounters, HostTiming, LinkConfig, LossConfig, NetemConfig,
-    Network, QueueConfig, QueueLimit, Side, inject, simulate,
+    DropTailConfig, FlowCounters, HostTiming, LinkConfig, LossConfig, NetemConfig, Network,
+    QueueConfig, QueueLimit, inject, simulate,
 };
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload};
 use weir_proto::time::{Duration, Instant};
 use weir_proto::udp;
@@ -52,20 +53,12 @@ fn stream(network: &mut Network, [source, target]: [HostId; 2]) -> FlowId {
         when_blocked: OverflowPolicy::Skip,
     });
     network
-        .add_flow(FlowConfig {
-            name: "stream".to_owned(),
-            source,
-            target,
-            sender: Box::new(udp::Socket::new(config)),
-            receiver: Box::new(udp::Socket::new(config)),
-            app: Box::new(source_app),
-            sink: Box::new(Sink::new()),
-            loss: LossConfig::None,
-            connects: Side::Sender,
-            start: Instant::ZERO,
-            access_delay: Duration::ZERO,
-            stop: None,
-        })
+        .add_flow(common::flow(
+            "stream",
+            (source, target),
+            [(); 2].map(|()| Box::new(udp::Socket::new(config)) as Box<dyn Endpoint + Send>),
+            Box::new(source_app),
+        ))
         .unwrap()
 }
 

@@ -3,14 +3,14 @@
 mod common;
 
 use common::{Recorder, at};
-use weir_net::app::{Bulk, BulkConfig, Sink};
+use weir_net::app::{Bulk, BulkConfig};
 use weir_net::bench::{Bench, Counts, FlowEndpoints, ROUND_TRIP, Topology, warm_up};
 use weir_net::loss::PeriodicLossConfig;
 use weir_net::{FlowConfig, HostTiming, LossConfig, Network, Side, simulate};
 use weir_proto::endpoint::CloseReason;
 use weir_proto::event::EventMask;
 use weir_proto::quic;
-use weir_proto::time::{Duration, Instant};
+use weir_proto::time::Duration;
 
 fn ends() -> FlowEndpoints {
     FlowEndpoints {
@@ -51,22 +51,18 @@ fn transfer(mask: EventMask) -> (Network, Recorder) {
         network.add_link(link).unwrap();
     }
     let FlowEndpoints { sender, receiver } = ends();
+    let app = Bulk::new(BulkConfig {
+        packet: 15_000,
+        total: Some(10_000_000),
+    });
     let config = FlowConfig {
-        name: "transfer".to_owned(),
-        source: server,
-        target: client,
-        sender,
-        receiver,
-        app: Box::new(Bulk::new(BulkConfig {
-            packet: 15_000,
-            total: Some(10_000_000),
-        })),
-        sink: Box::new(Sink::new()),
         loss: LossConfig::Periodic(PeriodicLossConfig { every: 50 }),
-        connects: Side::Sender,
-        start: Instant::ZERO,
-        access_delay: Duration::ZERO,
-        stop: None,
+        ..common::flow(
+            "transfer",
+            (server, client),
+            [sender, receiver],
+            Box::new(app),
+        )
     };
     network.add_flow(config).unwrap();
     network.set_mask(mask);

@@ -3,18 +3,18 @@
 mod common;
 
 use common::at;
-use weir_net::app::{Bulk, BulkConfig, Sink};
+use weir_net::app::{Bulk, BulkConfig};
 use weir_net::loss::RandomLossConfig;
 use weir_net::queue::RedConfig;
 use weir_net::{
-    DropTailConfig, FlowConfig, HostTiming, LinkConfig, LossConfig, Network, QueueConfig,
-    QueueLimit, Side, simulate,
+    DropTailConfig, HostTiming, LinkConfig, LossConfig, Network, QueueConfig, QueueLimit, Side,
+    simulate,
 };
 use weir_proto::cc::window::{Rules, WindowConfig, named};
-use weir_proto::endpoint::CloseReason;
+use weir_proto::endpoint::{CloseReason, Endpoint};
 use weir_proto::packet::FlowId;
 use weir_proto::tcp::{Config, Connection, EcnMode};
-use weir_proto::time::{Duration, Instant};
+use weir_proto::time::Duration;
 use weir_proto::units::Probability;
 
 const SECOND: u64 = 1_000_000_000;
@@ -82,23 +82,15 @@ fn bulk_network(
         initial_sequence: 7,
         ..config
     };
-    let flow = FlowConfig {
-        name: "bulk".to_owned(),
-        source: server,
-        target: client,
-        sender: Box::new(Connection::client(near, make())),
-        receiver: Box::new(Connection::server(far, make())),
-        app: Box::new(Bulk::new(BulkConfig {
-            packet: 10 * MSS,
-            total,
-        })),
-        sink: Box::new(Sink::new()),
-        loss: LossConfig::None,
-        connects: Side::Sender,
-        start: Instant::ZERO,
-        access_delay: Duration::ZERO,
-        stop: None,
-    };
+    let app = Bulk::new(BulkConfig {
+        packet: 10 * MSS,
+        total,
+    });
+    let ends: [Box<dyn Endpoint + Send>; 2] = [
+        Box::new(Connection::client(near, make())),
+        Box::new(Connection::server(far, make())),
+    ];
+    let flow = common::flow("bulk", (server, client), ends, Box::new(app));
     let id = network.add_flow(flow).expect("a valid flow");
     (network, id)
 }

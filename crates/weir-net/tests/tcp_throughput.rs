@@ -9,7 +9,7 @@
 mod common;
 
 use common::at;
-use weir_net::app::{Bulk, BulkConfig, Sink};
+use weir_net::app::{Bulk, BulkConfig};
 use weir_net::loss::RandomLossConfig;
 use weir_net::{
     DropTailConfig, FlowConfig, HostTiming, LinkConfig, LossConfig, Network, QueueConfig,
@@ -18,7 +18,7 @@ use weir_net::{
 use weir_proto::cc::window::{
     BoxedController, RecoveryBoundary, Rules as WindowRules, WindowConfig, named,
 };
-use weir_proto::endpoint::Statistics;
+use weir_proto::endpoint::{Endpoint, Statistics};
 use weir_proto::packet::FlowId;
 use weir_proto::tcp::{Config, Connection};
 use weir_proto::time::{Duration, Instant};
@@ -126,22 +126,19 @@ impl World {
             send_buffer: 1 << 30,
             ..sender.config()
         };
-        let flow = |n: u64| FlowConfig {
-            name: format!("bulk{n}"),
-            source: server,
-            target: client,
-            sender: Box::new(Connection::client(end(server, client, 1), sender.window())),
-            receiver: Box::new(Connection::server(end(client, server, 2), sender.window())),
-            app: Box::new(Bulk::new(BulkConfig {
+        let flow = |n: u64| {
+            let app = Bulk::new(BulkConfig {
                 packet: SEGMENT,
                 total: None,
-            })),
-            sink: Box::new(Sink::new()),
-            loss: LossConfig::None,
-            connects: Side::Sender,
-            start: Instant::ZERO + Duration::from_millis(137 * n),
-            access_delay: Duration::ZERO,
-            stop: None,
+            });
+            let ends: [Box<dyn Endpoint + Send>; 2] = [
+                Box::new(Connection::client(end(server, client, 1), sender.window())),
+                Box::new(Connection::server(end(client, server, 2), sender.window())),
+            ];
+            FlowConfig {
+                start: Instant::ZERO + Duration::from_millis(137 * n),
+                ..common::flow(&format!("bulk{n}"), (server, client), ends, Box::new(app))
+            }
         };
         let flows = (0..flows).map(|n| network.add_flow(flow(n)).expect("a valid flow"));
         Self {

@@ -3,16 +3,17 @@
 mod common;
 
 use common::at;
-use weir_net::app::{Bulk, BulkConfig, Sink};
+use weir_net::app::{Bulk, BulkConfig};
 use weir_net::wifi::{ChannelConfig, MediumConfig, Standard, StationConfig};
 use weir_net::{
     DropTailConfig, FlowConfig, HostTiming, LinkConfig, LossConfig, MediumId, Network, QueueConfig,
     QueueLimit, Side, simulate,
 };
 use weir_proto::cc::window::{WindowConfig, named};
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::tcp::{Config, Connection};
-use weir_proto::time::{Duration, Instant};
+use weir_proto::time::Duration;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -35,23 +36,15 @@ fn bulk(n: u32, (source, target): (HostId, HostId)) -> FlowConfig {
         remote,
         ..Config::default()
     };
-    FlowConfig {
-        name: n.to_string(),
-        source,
-        target,
-        sender: Box::new(Connection::client(end(source, target), make())),
-        receiver: Box::new(Connection::server(end(target, source), make())),
-        app: Box::new(Bulk::new(BulkConfig {
-            packet: 14_600,
-            total: None,
-        })),
-        sink: Box::new(Sink::new()),
-        loss: LossConfig::None,
-        connects: Side::Sender,
-        start: Instant::ZERO,
-        access_delay: Duration::ZERO,
-        stop: None,
-    }
+    let app = Bulk::new(BulkConfig {
+        packet: 14_600,
+        total: None,
+    });
+    let ends: [Box<dyn Endpoint + Send>; 2] = [
+        Box::new(Connection::client(end(source, target), make())),
+        Box::new(Connection::server(end(target, source), make())),
+    ];
+    common::flow(&n.to_string(), (source, target), ends, Box::new(app))
 }
 
 /// A server behind an access point, and stations that download from it.

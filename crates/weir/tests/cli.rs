@@ -2,27 +2,8 @@
 
 mod common;
 
-use common::{Running, folder_with, only_run, outcome, parse, run, weir};
+use common::{Running, SCENARIO, folder_with, only_run, outcome, parse, run, weir};
 use std::process::Stdio;
-
-const SCENARIO: &str = r#"
-[run]
-duration = "3s"
-
-[[link]]
-name = "bottleneck"
-between = ["server", "client"]
-rate = "1Mbit"
-delay = "5ms"
-queue = { kind = "droptail", limit = "30000b" }
-
-[[flow]]
-name = "stream"
-from = "server"
-to = "client"
-transport = { kind = "dccp", ccid = 3, profile = "rfc5348" }
-app = { kind = "bulk", packet = 1400 }
-"#;
 
 #[test]
 fn theory_says_what_the_equation_gives() {

@@ -3,27 +3,9 @@
 
 mod common;
 
-use common::{folder_with, only_run, outcome, parse, run, weir};
+use common::{SCENARIO, folder_with, only_run, outcome, parse, run, weir};
 use std::io::Write as _;
 use std::process::Stdio;
-
-const SCENARIO: &str = r#"
-[run]
-duration = "1s"
-
-[[link]]
-name = "bottleneck"
-between = ["server", "client"]
-rate = "1Mbit"
-delay = "5ms"
-
-[[flow]]
-name = "stream"
-from = "server"
-to = "client"
-transport = { kind = "tcp" }
-app = { kind = "bulk" }
-"#;
 
 #[test]
 fn letters_that_changed_places_are_understood() {

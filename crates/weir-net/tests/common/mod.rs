@@ -200,15 +200,26 @@ impl Probe for Recorder {
 pub fn plain_flow(
     name: &str,
     hosts: (HostId, HostId),
-    [sender, receiver]: [PlainEndpoint; 2],
+    ends: [PlainEndpoint; 2],
+    app: Box<dyn App + Send>,
+) -> FlowConfig {
+    let ends = ends.map(|end| Box::new(end) as Box<dyn Endpoint + Send>);
+    flow(name, hosts, ends, app)
+}
+
+/// A flow from the first host to the second whose sender connects at time zero.
+pub fn flow(
+    name: &str,
+    (source, target): (HostId, HostId),
+    [sender, receiver]: [Box<dyn Endpoint + Send>; 2],
     app: Box<dyn App + Send>,
 ) -> FlowConfig {
     FlowConfig {
         name: name.to_owned(),
-        source: hosts.0,
-        target: hosts.1,
-        sender: Box::new(sender),
-        receiver: Box::new(receiver),
+        source,
+        target,
+        sender,
+        receiver,
         app,
         sink: Box::new(weir_net::app::Sink::new()),
         loss: LossConfig::None,

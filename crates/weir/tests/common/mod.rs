@@ -9,6 +9,26 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 /// The status, stdout and stderr of a command.
 pub type Outcome = (Option<i32>, String, String);
 
+/// A flow of CCID 3 over a megabit.
+pub const SCENARIO: &str = r#"
+[run]
+duration = "3s"
+
+[[link]]
+name = "bottleneck"
+between = ["server", "client"]
+rate = "1Mbit"
+delay = "5ms"
+queue = { kind = "droptail", limit = "30000b" }
+
+[[flow]]
+name = "stream"
+from = "server"
+to = "client"
+transport = { kind = "dccp", ccid = 3, profile = "rfc5348" }
+app = { kind = "bulk", packet = 1400 }
+"#;
+
 /// The command `weir` with these arguments.
 pub fn weir(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
