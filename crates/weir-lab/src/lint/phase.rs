@@ -6,7 +6,6 @@
 //! On Traffic Phase Effects in Packet-Switched Gateways, 1992). A jitter of the bottleneck's
 //! service time is enough to end it.
 
-use super::seeds::loss_draws;
 use super::view::{Control, Shared};
 use super::{Finding, View};
 use weir_net::QueueConfig;
@@ -44,8 +43,8 @@ fn varies(view: &View<'_>, shared: &Shared<'_, '_>) -> bool {
         .filter_map(|view| view.path.as_ref())
         .flat_map(|path| &path.hops);
     jittered.any(|host| ends(&host.name))
-        || shared.flows.iter().any(|view| loss_draws(&view.flow.loss))
-        || hops.any(|hop| !hop.direction.netem.jitter.is_zero() || loss_draws(&hop.direction.loss))
+        || shared.flows.iter().any(|view| view.flow.loss.is_random())
+        || hops.any(|hop| !hop.direction.netem.jitter.is_zero() || hop.direction.loss.is_random())
 }
 
 fn finding(shared: &Shared<'_, '_>) -> Finding {

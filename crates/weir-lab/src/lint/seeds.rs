@@ -2,8 +2,7 @@
 
 use super::{Finding, View};
 use crate::scenario::{Direction, Flow, Scenario, Transport};
-use weir_net::app::LengthDistribution;
-use weir_net::{AppConfig, LossConfig, NetemConfig, QueueConfig};
+use weir_net::{LossConfig, NetemConfig};
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     if draws_random_numbers(view.scenario) {
@@ -47,58 +46,23 @@ fn flow_draws(flow: &Flow) -> bool {
     transport
         || flow.start.is_random()
         || flow.access_delay.is_random()
-        || loss_draws(&flow.loss)
-        || app_draws(&flow.app)
-}
-
-fn app_draws(app: &AppConfig) -> bool {
-    match app {
-        AppConfig::Bulk(_) | AppConfig::Cbr(_) | AppConfig::Audio(_) => false,
-        AppConfig::Video(video) => video.size_variation > 0.0,
-        AppConfig::Request(request) => {
-            request.request.is_random()
-                || request.response.is_random()
-                || (!request.think.is_zero() && request.think_times != LengthDistribution::Constant)
-        }
-        AppConfig::OnOff(on_off) => on_off.lengths != LengthDistribution::Constant,
-    }
+        || flow.loss.is_random()
+        || flow.app.is_random()
 }
 
 fn direction_draws(direction: &Direction) -> bool {
     let changes = direction.changes.iter();
     let mut changes = changes.map(|change| {
-        change.loss.as_ref().is_some_and(loss_draws)
+        change.loss.as_ref().is_some_and(LossConfig::is_random)
             || change.netem.as_ref().is_some_and(netem_draws)
     });
     direction.delay.is_random()
-        || loss_draws(&direction.loss)
+        || direction.loss.is_random()
         || netem_draws(&direction.netem)
-        || queue_draws(&direction.queue)
+        || direction.queue.is_random()
         || changes.any(|draws| draws)
 }
 
-/// True if a queue decides by a random number, about drops or, FQ-CoDel, about where a flow goes.
-pub(super) fn queue_draws(queue: &QueueConfig) -> bool {
-    match queue {
-        QueueConfig::DropTail(_)
-        | QueueConfig::Codel(_)
-        | QueueConfig::DualPi2(_)
-        | QueueConfig::Step(_) => false,
-        QueueConfig::Red(_) | QueueConfig::Pie(_) | QueueConfig::FqCodel(_) => true,
-    }
-}
-
-pub(super) fn loss_draws(loss: &LossConfig) -> bool {
-    match loss {
-        LossConfig::None | LossConfig::Periodic(_) | LossConfig::Trace(_) => false,
-        LossConfig::Random(random) => {
-            let p = random.rate.get();
-            p > 0.0 && p < 1.0
-        }
-        LossConfig::Gilbert(_) => true,
-    }
-}
-
-pub(super) fn netem_draws(netem: &NetemConfig) -> bool {
+fn netem_draws(netem: &NetemConfig) -> bool {
     !netem.is_none()
 }

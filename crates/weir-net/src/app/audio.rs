@@ -92,6 +92,10 @@ impl AppSettings for AudioConfig {
         }
     }
 
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             bitrate: 64_000 + rng.below(1_000_000),

@@ -25,6 +25,10 @@ impl AppSettings for BulkConfig {
         AppPair::with_sink(Bulk::new(*self))
     }
 
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             packet: 40 + rng.below(1461) as u32,

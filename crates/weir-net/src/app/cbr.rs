@@ -51,6 +51,10 @@ impl AppSettings for CbrConfig {
         AppPair::with_sink(Cbr::new(*self))
     }
 
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             packet: 40 + rng.below(1461) as u32,

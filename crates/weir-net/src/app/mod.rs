@@ -100,6 +100,11 @@ impl AppConfig {
         self.settings().load()
     }
 
+    /// True if what it writes, or when, is random.
+    pub fn is_random(&self) -> bool {
+        self.settings().is_random()
+    }
+
     /// True if it writes all that the transport takes, without end.
     pub fn is_endless_bulk(&self) -> bool {
         matches!(self, Self::Bulk(bulk) if bulk.total.is_none())
@@ -158,6 +163,9 @@ trait AppSettings {
 
     /// How much it writes by itself; `None` if it writes all that the transport takes.
     fn load(&self) -> Option<WriteLoad>;
+
+    /// True if what it writes, or when, is random.
+    fn is_random(&self) -> bool;
 
     /// A configuration for property tests: small writes, an end if it writes all that it can.
     fn arbitrary(rng: &mut Rng) -> Self

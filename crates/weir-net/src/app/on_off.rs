@@ -69,6 +69,10 @@ impl AppSettings for OnOffConfig {
         AppPair::with_sink(OnOff::new(*self, Rng::stream(environment.seed, &stream)))
     }
 
+    fn is_random(&self) -> bool {
+        self.lengths != LengthDistribution::Constant
+    }
+
     fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             packet: 40 + rng.below(1461) as u32,

@@ -53,6 +53,12 @@ impl AppSettings for RequestConfig {
         }
     }
 
+    fn is_random(&self) -> bool {
+        self.request.is_random()
+            || self.response.is_random()
+            || (!self.think.is_zero() && self.think_times != LengthDistribution::Constant)
+    }
+
     fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             packet: 40 + rng.below(1461) as u32,

@@ -97,6 +97,10 @@ impl AppSettings for VideoConfig {
         }
     }
 
+    fn is_random(&self) -> bool {
+        self.size_variation > 0.0
+    }
+
     fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             rate: 50_000 + rng.below(2_000_000),

@@ -35,6 +35,10 @@ impl LossModelConfig for GilbertLossConfig {
         }
     }
 
+    fn is_random(&self) -> bool {
+        true
+    }
+
     fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             to_bad: Probability::clamped(0.1),

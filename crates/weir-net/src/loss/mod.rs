@@ -32,6 +32,9 @@ trait LossModelConfig {
     /// The model before its first packet.
     fn build(&self) -> Self::Model;
 
+    /// True if which packets are lost is random.
+    fn is_random(&self) -> bool;
+
     /// A configuration for property tests.
     fn arbitrary(rng: &mut Rng) -> Self;
 }
@@ -59,6 +62,14 @@ macro_rules! loss_models {
         })*
 
         impl LossConfig {
+            /// True if which packets are lost is random.
+            pub fn is_random(&self) -> bool {
+                match self {
+                    Self::None => false,
+                    $(Self::$name(config) => config.is_random(),)*
+                }
+            }
+
             /// A configuration of a random model for property tests.
             pub fn arbitrary(rng: &mut Rng) -> Self {
                 let any: &[fn(&mut Rng) -> Self] = &[

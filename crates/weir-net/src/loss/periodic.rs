@@ -65,6 +65,10 @@ impl LossModelConfig for PeriodicLossConfig {
         }
     }
 
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             every: rng.below(40),

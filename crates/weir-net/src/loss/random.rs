@@ -20,6 +20,11 @@ impl LossModelConfig for RandomLossConfig {
         RandomLoss(self.rate.get())
     }
 
+    fn is_random(&self) -> bool {
+        let p = self.rate.get();
+        p > 0.0 && p < 1.0
+    }
+
     fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             rate: Probability::clamped(0.1 * rng.uniform()),

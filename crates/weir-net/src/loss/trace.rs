@@ -26,6 +26,10 @@ impl LossModelConfig for TraceLossConfig {
         }
     }
 
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             drops: (0..rng.below(10)).map(|_| rng.below(300)).collect(),

@@ -43,6 +43,7 @@ weir_proto::settings! {
 impl QueueDiscConfig for CodelConfig {
     type Disc = Box<CodelQueue>;
     const TC_NAMES: &'static [TcName] = &[TcName::packets("codel")];
+    const IS_RANDOM: bool = false;
 
     fn build(&self, _rng: Rng) -> Box<CodelQueue> {
         Box::new(CodelQueue {

@@ -75,6 +75,7 @@ impl Value for QueueLimit {
 impl QueueDiscConfig for DropTailConfig {
     type Disc = DropTail;
     const TC_NAMES: &'static [TcName] = &[TcName::packets("pfifo"), TcName::octets("bfifo")];
+    const IS_RANDOM: bool = false;
 
     fn build(&self, _rng: Rng) -> DropTail {
         DropTail {

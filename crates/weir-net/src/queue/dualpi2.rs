@@ -99,6 +99,7 @@ impl DualPi2Config {
 impl QueueDiscConfig for DualPi2Config {
     type Disc = Box<DualPi2>;
     const TC_NAMES: &'static [TcName] = &[TcName::packets("dualpi2")];
+    const IS_RANDOM: bool = false;
 
     fn build(&self, _rng: Rng) -> Box<DualPi2> {
         Box::new(DualPi2 {

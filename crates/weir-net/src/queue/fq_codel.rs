@@ -44,6 +44,7 @@ weir_proto::settings! {
 impl QueueDiscConfig for FqCodelConfig {
     type Disc = Box<FqCodel>;
     const TC_NAMES: &'static [TcName] = &[TcName::packets("fq_codel")];
+    const IS_RANDOM: bool = true;
 
     fn build(&self, mut rng: Rng) -> Box<FqCodel> {
         let count = self.flows.clamp(1, 65_536);

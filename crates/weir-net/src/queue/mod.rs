@@ -165,6 +165,9 @@ pub(crate) trait QueueDiscConfig {
     /// What tc calls the discipline.
     const TC_NAMES: &'static [TcName];
 
+    /// It decides by random numbers, about drops or about where a flow goes.
+    const IS_RANDOM: bool;
+
     /// The discipline; boxed if it is large, so that a link with a drop-tail queue stays small.
     type Disc: QueueDisc;
 

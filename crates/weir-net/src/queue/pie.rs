@@ -88,6 +88,7 @@ impl PieConfig {
 impl QueueDiscConfig for PieConfig {
     type Disc = Box<Pie>;
     const TC_NAMES: &'static [TcName] = &[TcName::packets("pie")];
+    const IS_RANDOM: bool = true;
 
     fn build(&self, rng: Rng) -> Box<Pie> {
         Box::new(Pie {

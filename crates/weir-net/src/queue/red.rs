@@ -44,6 +44,7 @@ const MAX_OCTETS: u64 = 1 << 50;
 impl QueueDiscConfig for RedConfig {
     type Disc = Box<Red>;
     const TC_NAMES: &'static [TcName] = &[TcName::octets("red")];
+    const IS_RANDOM: bool = true;
 
     fn build(&self, rng: Rng) -> Box<Red> {
         Box::new(Red {

@@ -28,6 +28,13 @@ macro_rules! queue_disciplines {
                 }
             }
 
+            /// True if it decides by random numbers.
+            pub const fn is_random(&self) -> bool {
+                match self {
+                    $(Self::$name(_) => <$config as QueueDiscConfig>::IS_RANDOM,)*
+                }
+            }
+
             /// The names of all disciplines in tc.
             pub fn tc_names() -> impl Iterator<Item = TcQueue> {
                 let all = [$(($word, <$config as QueueDiscConfig>::TC_NAMES),)*];

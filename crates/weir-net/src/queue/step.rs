@@ -92,6 +92,7 @@ impl QueueDiscConfig for StepConfig {
     type Disc = Box<Step>;
     /// tc has no such discipline: people write `red` with two equal thresholds.
     const TC_NAMES: &'static [TcName] = &[];
+    const IS_RANDOM: bool = false;
 
     fn build(&self, _rng: Rng) -> Box<Step> {
         Box::new(Step {
