@@ -3,7 +3,8 @@
 use crate::scenario::overrides::{Override, parse_set, parse_with};
 use crate::scenario::{Tcp, Transport};
 use thiserror::Error;
-use weir_proto::cc::window::{ControllerEntry, WindowConfig};
+use weir_proto::cc::EcnCapability;
+use weir_proto::cc::window::{self, ControllerEntry, WindowConfig};
 use weir_proto::rtp::EcnCodepoint;
 use weir_proto::tcp::EcnMode;
 
@@ -110,22 +111,36 @@ impl Candidate {
             Transport::Quinn(_) => "quinn",
             Transport::Tcp(_) | Transport::Dccp(_) | Transport::Rtp(_) | Transport::Udp(_) => "tcp",
         };
-        let ecn = if self.uses_ecn() { ",ecn=true" } else { "" };
+        // quinn has ECN unless a setting says otherwise.
+        let ecn = match (kind, self.uses_ecn()) {
+            ("quinn", true) => "",
+            ("quinn", false) => ",ecn=false",
+            (_, true) => ",ecn=true",
+            (_, false) => "",
+        };
         Self::parse(&format!("{kind}:{controller}{ecn}"))
     }
 
     /// True if its packets are ECN-capable, by a setting or because the controller needs it.
-    fn uses_ecn(&self) -> bool {
-        let needs = |controller: &ControllerEntry| {
+    pub(crate) fn uses_ecn(&self) -> bool {
+        let uses = |controller: &ControllerEntry, by_settings| {
             let made = (controller.make)(&WindowConfig::default());
-            made.ecn().is_some()
+            EcnCapability::is_used(made.ecn(), by_settings)
         };
         match &self.transport {
-            Transport::Quic(quic) => quic.config.ecn || needs(quic.config.controller),
-            Transport::Tcp(tcp) => tcp.config.ecn != EcnMode::Off || needs(tcp.controller),
+            Transport::Quic(quic) => uses(quic.config.controller, quic.config.ecn),
+            Transport::Tcp(tcp) => uses(tcp.controller, tcp.config.ecn != EcnMode::Off),
             Transport::Rtp(rtp) => rtp.ecn != EcnCodepoint::Off,
-            Transport::Dccp(dccp) => dccp.config.ecn || dccp.controller().is_some_and(needs),
-            Transport::Quinn(_) | Transport::Udp(_) => false,
+            Transport::Dccp(dccp) => {
+                let by_settings = dccp.config.ecn;
+                let controller = dccp.controller();
+                controller.map_or(by_settings, |controller| uses(controller, by_settings))
+            }
+            Transport::Quinn(quinn) => {
+                let controller = window::find(quinn.controller);
+                controller.map_or(quinn.ecn, |controller| uses(controller, quinn.ecn))
+            }
+            Transport::Udp(_) => false,
         }
     }
 
@@ -193,6 +208,22 @@ mod tests {
             (
                 "tcp:cubic,ecn=true",
                 &["tcp:cubic,ecn=true", "tcp:newreno,ecn=true"],
+            ),
+            (
+                "quic:bbr,ecn=true",
+                &["quic:bbr,ecn=true", "quic:cubic", "quic:newreno"],
+            ),
+            (
+                "quinn:tfrc",
+                &["quinn:tfrc", "quinn:cubic", "quinn:newreno"],
+            ),
+            (
+                "quinn:bbr",
+                &[
+                    "quinn:bbr",
+                    "quinn:cubic,ecn=false",
+                    "quinn:newreno,ecn=false",
+                ],
             ),
         ] {
             let candidate = Candidate::parse(text).unwrap_or_else(|error| panic!("{error}"));

@@ -142,13 +142,24 @@ pub struct RetransmissionTimeout {
     pub repeated: bool,
 }
 
-/// The codepoint by which packets say that a controller answers to marks.
+/// The codepoint by which packets say how a controller answers to marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnCapability {
+    /// Not-ECT: it does not answer, so that a queue drops its packets in place of
+    /// marking them (RFC 3168 §5).
+    NotEct,
     /// ECT(0): a mark is as a loss (RFC 3168), or DCTCP's.
     Ect0,
     /// ECT(1): a mark is one of many (RFC 9331).
     Ect1,
+}
+
+impl EcnCapability {
+    /// Whether packets of a controller of this capability are ECN-capable, where the settings of
+    /// the transport say `by_settings`.
+    pub fn is_used(capability: Option<Self>, by_settings: bool) -> bool {
+        capability.map_or(by_settings, |capability| capability != Self::NotEct)
+    }
 }
 
 /// A window-based congestion controller. All sizes are octets.
@@ -224,8 +235,8 @@ pub trait WindowController {
     fn send_quantum(&self) -> Option<u64> {
         None
     }
-    /// The codepoint of its packets, for a controller that needs ECN; `None` leaves it to the
-    /// transport's settings.
+    /// The codepoint of its packets, for a controller that needs ECN or has no answer to marks;
+    /// `None` leaves it to the transport's settings.
     fn ecn(&self) -> Option<EcnCapability> {
         None
     }

@@ -45,6 +45,14 @@ impl CongestionControlAlgorithm {
         }
     }
 
+    /// False for a controller of Weir without an answer to marks.
+    pub fn answers_marks(&self) -> bool {
+        match self {
+            Self::Weir(controller) => controller.answers_marks(),
+            Self::QuinnNewReno | Self::QuinnCubic => true,
+        }
+    }
+
     /// The names of all algorithms: Weir's window controllers and quinn's own. quinn's BBR is
     /// missing, because it draws from the system's random numbers instead of the seed.
     pub fn names() -> impl Iterator<Item = &'static str> {

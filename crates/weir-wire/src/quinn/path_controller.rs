@@ -30,8 +30,8 @@ use std::sync::Arc;
 use std::time;
 use weir_proto::cc::window::{self, BoxedController, ControllerEntry, WindowConfig};
 use weir_proto::cc::{
-    Acked, CongestionEvent, DeliveryRateSampler, DeliverySnapshot, EndAcks, Lost, Rtt, Sent,
-    WindowController,
+    Acked, CongestionEvent, DeliveryRateSampler, DeliverySnapshot, EcnCapability, EndAcks, Lost,
+    Rtt, Sent, WindowController,
 };
 use weir_proto::time::{Duration, Instant};
 use weir_proto::units::Rate;
@@ -59,6 +59,12 @@ impl ControllerConfig {
     /// The name in scenarios.
     pub const fn name(&self) -> &'static str {
         self.entry.name
+    }
+
+    /// False for a controller without an answer to marks, whose packets must not say that they are
+    /// ECN-capable.
+    pub fn answers_marks(&self) -> bool {
+        EcnCapability::is_used((self.entry.make)(&self.config).ecn(), true)
     }
 
     /// The controller with these rules, constants and initial window. The datagram size in `config`

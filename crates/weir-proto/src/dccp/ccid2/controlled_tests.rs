@@ -82,6 +82,8 @@ fn marks_are_counted_for_controllers_that_answer_to_their_share() {
     assert_eq!(prague.sender.ecn(), Some(EcnCapability::Ect1));
     let newreno = self::bench("newreno", 0);
     assert_eq!(newreno.sender.ecn(), None);
+    let bbr = self::bench("bbr", 0);
+    assert_eq!(bbr.sender.ecn(), Some(EcnCapability::NotEct));
 }
 
 #[test]

@@ -87,6 +87,7 @@ impl Connection {
         match needed.filter(|_| data) {
             Some(EcnCapability::Ect0) => return Ecn::Ect0,
             Some(EcnCapability::Ect1) => return Ecn::Ect1,
+            Some(EcnCapability::NotEct) => return Ecn::NotEct,
             None => {}
         }
         let drawn = self.nonces.as_mut();

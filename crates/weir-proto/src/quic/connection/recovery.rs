@@ -1,7 +1,7 @@
 //! Processes acknowledgements and the loss timer (RFC 9002 §5, §6 and appendix A).
 
 use super::{Connection, PacketSpace, Spaces, State};
-use crate::cc::{Acked, CongestionEvent, EndAcks, Lost};
+use crate::cc::{Acked, CongestionEvent, EcnCapability, EndAcks, Lost};
 use crate::event::{Event, EventMask};
 use crate::quic::ack::reported_delay;
 use crate::quic::error::TransportError;
@@ -116,7 +116,7 @@ impl Connection {
         ack: &Ack,
         newly_acked: NewlyAcked,
     ) -> u64 {
-        let uses_ecn = self.config.ecn || self.controller.ecn().is_some();
+        let uses_ecn = EcnCapability::is_used(self.controller.ecn(), self.config.ecn);
         if !uses_ecn || space == SpaceId::Initial || newly_acked.largest_sent_at.is_none() {
             return 0;
         }

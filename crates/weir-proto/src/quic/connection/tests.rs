@@ -5,6 +5,7 @@ use super::*;
 use crate::cc::window::{self, RateLimitedGrowth, Rules};
 use crate::endpoint::EndpointEvent;
 use crate::event::Bound;
+use crate::packet::Ecn;
 use crate::quic::wire::{Ack, Frame, PacketNumberLen, StreamFrame};
 use crate::quic::{AckPolicy, wire};
 use crate::rng::Rng;
@@ -320,7 +321,7 @@ fn bundled_acknowledgements_cover_packets_that_need_none() {
 fn deliver(to: &mut Connection, frames: wire::Packet) -> Option<wire::Packet> {
     let size = frames.len(&to.config.header);
     let now = Instant::ZERO + millis(5);
-    to.receive(now, &frames, size, crate::packet::Ecn::NotEct);
+    to.receive(now, &frames, size, Ecn::NotEct);
     match to.poll_transmit(now)?.body {
         Body::Quic(packet) => Some(packet),
         _ => None,
@@ -398,7 +399,7 @@ fn ten_packets_and_four_after_a_pause_leave_24_packets_or_20() {
             let acknowledgement = data(number, ack(sent, last));
             let size = acknowledgement.len(&client.config.header);
             now += millis(5);
-            client.receive(now, &acknowledgement, size, crate::packet::Ecn::NotEct);
+            client.receive(now, &acknowledgement, size, Ecn::NotEct);
             assert_eq!(client.controller.window(), window * 1252, "{growth:?}");
             now += millis(20);
             sent = last + 1;
@@ -570,6 +571,22 @@ fn ecn_marks_halve_the_window_without_a_loss() {
 }
 
 #[test]
+fn a_controller_without_an_answer_to_marks_sends_packets_without_ect() {
+    // draft-bbr §3.7.
+    for (controller, ecn) in [("bbr", Ecn::NotEct), ("newreno", Ecn::Ect0)] {
+        let mut config = Config {
+            ecn: true,
+            ..Config::default()
+        };
+        config.controller = window::find(controller).unwrap();
+        let mut pair = Pair::started(config);
+        pair.bulk = Some(Side::Client);
+        pair.run_for(millis(200));
+        assert_eq!(pair.client.ecn_field(), ecn, "{controller}");
+    }
+}
+
+#[test]
 fn headers_have_the_sizes_of_their_presets() {
     let rfc = Config::default();
     assert_eq!(rfc.header.number_len, PacketNumberLen::Minimal);
@@ -611,7 +628,7 @@ proptest! {
             let frames = frames.into_iter().collect();
             let packet = wire::Packet { number, number_len: 4, space, frames };
             let size = packet.len(&end.config.header);
-            end.receive(now, &packet, size, crate::packet::Ecn::NotEct);
+            end.receive(now, &packet, size, Ecn::NotEct);
             let _ = end.write(now, Payload::of_len(3000));
             let _ = end.read(now);
             let mut sent = 0;

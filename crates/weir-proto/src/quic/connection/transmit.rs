@@ -504,7 +504,7 @@ impl Connection {
     }
 
     /// The ECN field of packets, until the peer's counts have shown that the path spoils it.
-    fn ecn_field(&self) -> Ecn {
+    pub(super) fn ecn_field(&self) -> Ecn {
         if self.peer_ce.is_none() {
             return Ecn::NotEct;
         }
@@ -512,7 +512,7 @@ impl Connection {
             Some(EcnCapability::Ect1) => Ecn::Ect1,
             Some(EcnCapability::Ect0) => Ecn::Ect0,
             None if self.config.ecn => Ecn::Ect0,
-            None => Ecn::NotEct,
+            Some(EcnCapability::NotEct) | None => Ecn::NotEct,
         }
     }
 

@@ -17,7 +17,7 @@ use super::retransmission_timer::{Expired, RetransmissionTimer};
 use super::rules::{RtoTimes, Rules};
 use super::scoreboard::{Scoreboard, SentSegment};
 use super::wire::flag;
-use crate::cc::{DeliveryRateSampler, DeliverySnapshot, Pacer, WindowController};
+use crate::cc::{DeliveryRateSampler, DeliverySnapshot, EcnCapability, Pacer, WindowController};
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
 use crate::packet::{Body, FlowId, HostId, Packet, Payload};
@@ -235,7 +235,8 @@ impl Connection {
     fn new(config: Config, controller: Box<dyn WindowController + Send>, state: State) -> Self {
         // A controller that answers to the share of marks needs their count.
         let offered = match controller.ecn() {
-            Some(_) => EcnMode::Accurate,
+            Some(EcnCapability::NotEct) => EcnMode::Off,
+            Some(EcnCapability::Ect0 | EcnCapability::Ect1) => EcnMode::Accurate,
             None => config.ecn,
         };
         let wants_delivery_rate = controller.wants_delivery_rate();

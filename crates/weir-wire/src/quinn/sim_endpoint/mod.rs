@@ -126,7 +126,7 @@ impl SimEndpoint {
             inner: None,
             base: time::Instant::now(),
             state: State::Idle,
-            ecn: config.ecn,
+            ecn: config.ecn && config.algorithm.answers_marks(),
             send_stream: None,
             receive_stream: None,
             pending: Bytes::new(),

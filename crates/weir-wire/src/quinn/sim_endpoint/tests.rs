@@ -328,11 +328,11 @@ fn a_damaged_datagram_is_dropped() {
 
 #[test]
 fn congestion_marks_reach_the_controller_unless_ecn_is_off() {
-    let run = |ecn: bool| {
+    let run = |controller, ecn: bool| {
         let mut path = Path::new(
             &SimConfig {
                 ecn,
-                ..config("newreno")
+                ..config(controller)
             },
             1,
             |_| false,
@@ -350,6 +350,8 @@ fn congestion_marks_reach_the_controller_unless_ecn_is_off() {
         path.run(seconds(5));
         (marked > 0, path.ends[0].statistics().loss_events)
     };
-    assert_eq!(run(true), (true, 1));
-    assert_eq!(run(false), (false, 0));
+    assert_eq!(run("newreno", true), (true, 1));
+    assert_eq!(run("newreno", false), (false, 0));
+    // draft-bbr §3.7: without an answer to marks there is no claim of ECN.
+    assert_eq!(run("bbr", true), (false, 0));
 }

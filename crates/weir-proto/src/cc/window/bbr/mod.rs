@@ -20,10 +20,13 @@
 //!   a packet below `inflight_longterm` (§5.3.3.6): the window holds at most that much, so behind
 //!   an acknowledgement there is always less;
 //! - the pacing rate is set anew with the first sample of the round-trip time (§5.6.2);
-//! - a sample without a rate does not count as a round without growth (§5.3.1.2).
+//! - a sample without a rate does not count as a round without growth (§5.3.1.2), and a bandwidth of
+//!   zero sets no pacing rate (§5.6.2);
+//! - Drain is not bounded by `inflight_longterm`, as in BoundCwndForModel() and not as in the table
+//!   of §5.6.1.
 //!
-//! Not modelled: ECN (the draft defines no response), connections without selective
-//! acknowledgements, offload budgets above one quantum.
+//! Not modelled: ECN (the draft leaves the response open, so that packets are Not-ECT), connections
+//! without selective acknowledgements, offload budgets above one quantum.
 
 mod config;
 mod control;
@@ -42,7 +45,8 @@ pub use config::BbrConfig;
 
 use super::{BoxedController, ControllerEntry, WindowConfig};
 use crate::cc::{
-    Acked, CongestionEvent, EndAcks, Lost, RetransmissionTimeout, Sent, WindowController,
+    Acked, CongestionEvent, EcnCapability, EndAcks, Lost, RetransmissionTimeout, Sent,
+    WindowController,
 };
 use crate::event::Limit;
 use crate::rng::Rng;
@@ -295,7 +299,8 @@ impl WindowController for Bbr {
 
     /// HandleSpuriousLossDetection (draft-bbr §5.5.11.2).
     fn on_spurious_congestion_event(&mut self, _now: Instant) {
-        let undo = std::mem::take(&mut self.undo);
+        let undo = self.undo;
+        self.undo.state = UndoState::None;
         self.restore_cwnd();
         self.recovery_start = None;
         let model = &mut self.model;
@@ -315,6 +320,12 @@ impl WindowController for Bbr {
             UndoState::ProbeUp if self.state != State::Up && !in_probe_rtt => self.start_refill(),
             _ => {}
         }
+    }
+
+    /// A sender that claims ECN must treat marks as congestion (draft-bbr §3.7), for which there is
+    /// no rule.
+    fn ecn(&self) -> Option<EcnCapability> {
+        Some(EcnCapability::NotEct)
     }
 
     fn leave_slow_start(&mut self) {

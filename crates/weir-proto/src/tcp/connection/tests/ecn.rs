@@ -68,6 +68,16 @@ fn codepoint(from: &mut Connection, millis: u64) -> Ecn {
 }
 
 #[test]
+fn a_controller_without_an_answer_to_marks_claims_no_ecn() {
+    // draft-bbr §3.7.
+    for mode in [EcnMode::Classic, EcnMode::Accurate] {
+        let (flags, mut client, _) = handshake([("bbr", mode); 2], [Ecn::NotEct; 2]);
+        assert_eq!(flags, [0; 3]);
+        assert_eq!(codepoint(&mut client, 100), Ecn::NotEct);
+    }
+}
+
+#[test]
 fn a_controller_that_counts_marks_negotiates_accurate_feedback() {
     // RFC 9768, tables 2 and 3, both packets without ECT: 111, 010, 010 on an acknowledgement
     // without data, which leaves before the data.
