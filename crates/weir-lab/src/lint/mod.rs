@@ -6,6 +6,7 @@
 
 mod assumptions;
 mod duration;
+mod marks;
 mod path;
 mod phase;
 mod queue;
@@ -99,6 +100,11 @@ pub const RULES: &[Rule] = &[
         name: "rate-control",
         doc: "The rate control of an 802.11 station takes collisions for a poor signal.",
         check: rate_control::check,
+    },
+    Rule {
+        name: "marks",
+        doc: "A controller does not get the marks that it answers to, or has no answer to them.",
+        check: marks::check,
     },
 ];
 

@@ -64,6 +64,10 @@ const CASES: &[Case] = &[
     (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"random\", rate = 0.05 }")], "assumptions", "timeouts rule"),
     (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"random\", rate = 0.0001 }")], "assumptions", "would allow"),
     (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"random\", rate = 0.01 }"), (NEWRENO, "kind = \"tcp\", receive_buffer = \"8000b\"")], "assumptions", "receive buffer of 8000 bytes"),
+    (&[(NEWRENO, "kind = \"quinn\", controller = \"prague\"")], "marks", "prague takes marks for losses"),
+    (&[(NEWRENO, "kind = \"quic\", controller = \"bbr\", ecn = true")], "marks", "bbr has no answer to marks"),
+    (&[(NEWRENO, "kind = \"tcp\", controller = \"bbr\", ecn = true")], "marks", "its packets are Not-ECT"),
+    (&[(NEWRENO, "kind = \"dccp\", controller = \"bbr\", ecn = true")], "marks", "a queue drops them"),
 ];
 
 #[test]
@@ -89,6 +93,13 @@ fn a_sound_scenario_has_no_findings() {
         "delay = \"10ms\"\nnetem = { jitter = \"2ms\", keep_order = true }",
     );
     assert_eq!(found(&kept), []);
+    for sound in [
+        r#"kind = "quinn", controller = "bbr""#,
+        r#"kind = "quic", controller = "prague""#,
+        r#"kind = "quic", controller = "newreno", ecn = true"#,
+    ] {
+        assert_eq!(found(&CLEAN.replace(NEWRENO, sound)), [], "{sound}");
+    }
 }
 
 #[test]
