@@ -67,7 +67,7 @@ const CASES: &[Case] = &[
     (&[(NEWRENO, "kind = \"quinn\", controller = \"prague\"")], "marks", "prague takes marks for losses"),
     (&[(NEWRENO, "kind = \"quic\", controller = \"bbr\", ecn = true")], "marks", "bbr has no answer to marks"),
     (&[(NEWRENO, "kind = \"tcp\", controller = \"bbr\", ecn = true")], "marks", "its packets are Not-ECT"),
-    (&[(NEWRENO, "kind = \"dccp\", controller = \"bbr\", ecn = true")], "marks", "a queue drops them"),
+    (&[(NEWRENO, "kind = \"dccp\", ccid = 2, controller = \"bbr\", ecn = true")], "marks", "a queue drops them"),
 ];
 
 #[test]

@@ -75,6 +75,12 @@ const BBR: &[(&str, &str)] = cases!(
         "48-startup-through-losses",
         "49-timeout-in-startup",
         "50-spurious-in-up",
+        "51-filter-cycles",
+        "52-pauses-in-startup",
+        "53-least-rtt-stamp",
+        "54-up-baseline",
+        "55-longterm-falls",
+        "56-refill-losses",
     ]
 );
 
