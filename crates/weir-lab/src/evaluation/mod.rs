@@ -123,6 +123,8 @@ pub fn evaluate(
     subject: &Candidate,
     options: &Options<'_>,
 ) -> Result<Evaluation, EvaluationError> {
+    let reduced = (!subject.uses_ecn()).then(|| suite.clone().without_ecn());
+    let suite = reduced.as_ref().unwrap_or(suite);
     let candidates = subject.with_standards()?;
     let seeds = if options.seeds == 0 {
         SEEDS

@@ -6,6 +6,7 @@ use crate::scenario::Scenario;
 use crate::scenario::overrides::{parse_set, parse_with};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::mem::take;
 
 /// Chapters, their cases, and the measures that these name.
 #[derive(Clone, Debug, Deserialize)]
@@ -58,6 +59,9 @@ pub struct Case {
     /// The controller of the others.
     #[serde(default = "cubic")]
     pub rival: String,
+    /// Only marks make it what it is: a flow without ECN would not notice.
+    #[serde(default)]
+    pub needs_ecn: bool,
     /// The names of its measures.
     pub measures: Vec<String>,
     /// The measures themselves, in that order.
@@ -144,6 +148,28 @@ impl Suite {
             self.chapters.retain(|chapter| ids.contains(&chapter.id));
         }
         Ok(self)
+    }
+
+    /// The same suite for a controller whose packets are not ECN-capable: what it cannot notice
+    /// counts as untested.
+    #[must_use]
+    pub(super) fn without_ecn(mut self) -> Self {
+        for chapter in &mut self.chapters {
+            let (needing, others) = take(&mut chapter.cases)
+                .into_iter()
+                .partition::<Vec<_>, _>(|case| case.needs_ecn);
+            chapter.cases = others;
+            let sentences = needing
+                .iter()
+                .map(|case| format!("{}, for want of ECN", case.words));
+            let known = (!chapter.untested.is_empty()).then(|| take(&mut chapter.untested));
+            chapter.untested = known
+                .into_iter()
+                .chain(sentences)
+                .collect::<Vec<_>>()
+                .join("; ");
+        }
+        self
     }
 
     /// The scenario of a case, whose flows still have the transports of its file.

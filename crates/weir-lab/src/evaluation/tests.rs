@@ -35,6 +35,51 @@ fn the_suite_is_whole() {
 }
 
 #[test]
+fn what_only_marks_change_is_untested_without_ecn() {
+    let whole = Suite::rfc9743().unwrap();
+    let cases = |suite: &Suite| {
+        suite
+            .chapters
+            .iter()
+            .map(|one| one.cases.len())
+            .sum::<usize>()
+    };
+    let reduced = whole.clone().without_ecn();
+    assert_eq!(cases(&reduced), cases(&whole) - 2);
+    let untested: Vec<_> = reduced
+        .chapters
+        .iter()
+        .filter(|chapter| chapter.untested.contains("for want of ECN"))
+        .map(|chapter| (chapter.id.as_str(), chapter.untested.as_str()))
+        .collect();
+    assert_eq!(
+        untested,
+        [
+            (
+                "misbehaving",
+                "acknowledgements of data that has not arrived, and of parts of packets; a router \
+                 marks every packet, for want of ECN"
+            ),
+            (
+                "data-centre",
+                "thirty answers, with marks above 65 packets, for want of ECN"
+            ),
+        ]
+    );
+    for (candidate, has_ecn) in [
+        ("quic:cubic", false),
+        ("quic:cubic,ecn=true", true),
+        ("quic:bbr,ecn=true", false),
+        ("quic:prague", true),
+        ("quinn:cubic", true),
+        ("quinn:bbr", false),
+    ] {
+        let candidate = Candidate::parse(candidate).unwrap();
+        assert_eq!(candidate.uses_ecn(), has_ecn, "{}", candidate.name);
+    }
+}
+
+#[test]
 fn values_are_taken_from_summaries() {
     let summary = serde_json::json!({ "a": { "x": 6.0, "y": 4 }, "b": 0.0 });
     for (text, expected) in [
