@@ -294,8 +294,10 @@ impl<'a> Run<'a> {
         let place = &mut self.network.links[id as usize];
         let to = place.to;
         place.link.handle_timeout(now);
-        self.network.make_copies(id);
-        self.record_link(id);
+        if !place.link.books() {
+            self.network.make_copies(id);
+            self.record_link(id);
+        }
         while let Some(packet) = self.network.links[id as usize].link.poll_transmit(now) {
             self.deliver(to, packet)?;
         }
@@ -493,15 +495,27 @@ impl<'a> Run<'a> {
                 continue;
             }
             let (source, probe) = (EventSource(target.0), &mut *self.probe);
-            events.take_each(|at, event| {
-                pool.number_event(event);
-                probe.record(at, source, event);
+            events.take_all(|events| {
+                for (_, event) in &mut *events {
+                    pool.number_event(event);
+                }
+                probe.record_all(source, events);
             });
         }
     }
 
+    /// Records the events of a link, and removes what it has dropped. The events of one that books
+    /// are late anyway, and wait until there are many.
     #[inline]
     fn observe_link(&mut self, id: u32) {
+        let place = &self.network.links[id as usize];
+        if !place.link.is_settled() {
+            self.settle_link(id);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_link(&mut self, id: u32) {
         self.record_link(id);
         let mut place = &mut self.network.links[id as usize];
         if place.link.has_discarded() {
@@ -523,9 +537,11 @@ impl<'a> Run<'a> {
             return;
         }
         let (source, probe) = (EventSource(place.target.0), &mut *self.probe);
-        place.link.events().take_each(|at, event| {
-            pool.number_event(event);
-            probe.record(at, source, event);
+        place.link.events().take_all(|events| {
+            for (_, event) in &mut *events {
+                pool.number_event(event);
+            }
+            probe.record_all(source, events);
         });
     }
 
@@ -535,7 +551,7 @@ impl<'a> Run<'a> {
         let probe = &mut *self.probe;
         let mut record = |events: &mut Events| {
             if !events.is_empty() {
-                events.take_each(|at, event| probe.record(at, source, event));
+                events.take_all(|events| probe.record_all(source, events));
             }
         };
         if let Some(events) = place.agent.endpoint_events() {

@@ -3,13 +3,13 @@
 
 mod common;
 
-use common::{EndpointAction, Log, PlainEndpoint, millis, plain_flow, wire};
+use common::{EndpointAction, Log, PlainEndpoint, Recorder, millis, plain_flow, wire};
 use weir_net::app::{Cbr, CbrConfig, OverflowPolicy};
 use weir_net::{
     DropTailConfig, FlowCounters, Horizon, HostTiming, LinkConfig, LinkCounters, Network,
     QueueConfig, QueueLimit, simulate_to,
 };
-use weir_proto::event::EventMask;
+use weir_proto::event::{Event, EventMask};
 use weir_proto::packet::HostId;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
@@ -256,4 +256,65 @@ fn a_run_that_pauses_where_ways_meet_has_the_same_events() {
     let paused = dumbbell(false, &steps);
     assert_eq!(whole.1, paused.1);
     assert!(whole.0 == paused.0, "other packets at other times");
+}
+
+/// What a queue of two packets reports of a second in steps of this length, and how many packets it
+/// dropped. Packets come somewhat faster than they leave.
+fn reports(step: Duration) -> (Recorder, u64) {
+    let mut network = Network::new(1);
+    let hosts = ["a", "b"].map(|name| network.add_host(name, HostTiming::default()));
+    let link = LinkConfig {
+        queue: QueueConfig::DropTail(DropTailConfig {
+            limit: QueueLimit::Packets(2),
+        }),
+        ..wire("there", hosts[0], hosts[1], Some(8_000_000), millis(1))
+    };
+    let link = network.add_link(link).expect("a valid link");
+    let back = wire("back", hosts[1], hosts[0], None, millis(1));
+    network.add_link(back).expect("a valid link");
+    let mask = EventMask::QUEUE.union(EventMask::DROP);
+    network.set_mask_of(network.source_of_link(link), mask);
+    let app = Cbr::new(CbrConfig {
+        packet: 1000,
+        rate: 9_000_000,
+        offset: Duration::ZERO,
+        count: None,
+        when_blocked: OverflowPolicy::Skip,
+    });
+    let ends = [PlainEndpoint::default(), PlainEndpoint::default()];
+    let flow = plain_flow("flow", (hosts[0], hosts[1]), ends, Box::new(app));
+    network.add_flow(flow).expect("a valid flow");
+    let mut recorder = Recorder::default();
+    let mut until = Instant::ZERO;
+    while until < Instant::ZERO + millis(1000) {
+        until = until + step;
+        simulate_to(&mut network, Horizon::including(until), &mut recorder).expect("progress");
+    }
+    let drops = network.link_counters(link).packets_dropped();
+    (recorder, drops)
+}
+
+#[test]
+fn a_traced_queue_reports_each_change_and_drop_however_the_run_is_divided() {
+    let (whole, drops) = reports(millis(1000));
+    let (divided, _) = reports(millis(8));
+    assert!(whole == divided);
+    assert!(drops > 50, "{drops}");
+    let (mut before, mut changes) = (0, 0);
+    let mut dropped = Vec::new();
+    for (_, _, event) in &whole.0 {
+        match *event {
+            Event::Queue { packets, .. } => {
+                assert!(packets.abs_diff(before) <= 1, "{before}, then {packets}");
+                changes += 1;
+                before = packets;
+            }
+            Event::Drop { number, .. } => dropped.push(number.expect("its sender gave it one")),
+            _ => panic!("{event:?}"),
+        }
+    }
+    assert!(changes > 1000, "{changes}");
+    // The packets that were dropped, and not those that came into their places in the pool.
+    assert_eq!(dropped.len() as u64, drops);
+    assert!(dropped.is_sorted_by(|a, b| a < b), "{dropped:?}");
 }

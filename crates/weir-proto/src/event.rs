@@ -364,7 +364,12 @@ pub struct Events {
     mask: EventMask,
     queue: Vec<(Instant, Event)>,
     bounds: BoundChanges,
+    /// An event in the queue names a packet, which may be gone later.
+    names_packet: bool,
 }
+
+/// Events that may wait for others before a driver takes them.
+const MAX_WAITING: usize = 64;
 
 impl Events {
     /// Selects the kinds of events to queue.
@@ -392,8 +397,11 @@ impl Events {
     #[inline(never)]
     fn queue_event(&mut self, at: Instant, make: impl FnOnce() -> Event) {
         let event = make();
-        let change = self.bounds.settle(at);
-        self.queue_change(change);
+        self.names_packet |= matches!(event, Event::Drop { .. } | Event::EcnMark { .. });
+        if self.bounds.is_pending() {
+            let change = self.bounds.settle(at);
+            self.queue_change(change);
+        }
         self.queue.push((at, event));
     }
 
@@ -434,21 +442,27 @@ impl Events {
         self.queue.is_empty() && !self.bounds.is_pending()
     }
 
-    /// Removes all events, oldest first, after `take` has seen each where it lies; keeps the
+    /// True if a driver may take what is queued later, with what comes until then.
+    #[inline]
+    pub const fn may_wait(&self) -> bool {
+        !self.names_packet && self.queue.len() < MAX_WAITING
+    }
+
+    /// Removes all events, oldest first, after `take` has seen them where they lie; keeps the
     /// capacity.
-    pub fn take_each(&mut self, mut take: impl FnMut(Instant, &mut Event)) {
+    pub fn take_all(&mut self, take: impl FnOnce(&mut [(Instant, Event)])) {
         let change = self.bounds.take();
         self.queue_change(change);
-        self.queue
-            .iter_mut()
-            .for_each(|(at, event)| take(*at, event));
+        take(&mut self.queue);
         self.queue.clear();
+        self.names_packet = false;
     }
 
     /// Removes all events, oldest first; keeps the capacity.
     pub fn drain(&mut self) -> impl Iterator<Item = (Instant, Event)> + '_ {
         let change = self.bounds.take();
         self.queue_change(change);
+        self.names_packet = false;
         self.queue.drain(..)
     }
 }
@@ -459,11 +473,76 @@ pub struct EventSource(pub u32);
 
 /// A receiver of trace events.
 pub trait Probe {
-    /// Takes the next event; times of one source never decrease. Those of another may be later: a
-    /// plain link reports the changes of its queue when it is called next.
+    /// Takes the next event; times of one source never decrease. Those of another may be later: the
+    /// changes of a plain link's queue come many at once.
     fn record(&mut self, at: Instant, source: EventSource, event: &Event);
+
+    /// Takes the next events of one source, with their times.
+    fn record_all(&mut self, source: EventSource, events: &[(Instant, Event)]) {
+        for (at, event) in events {
+            self.record(*at, source, event);
+        }
+    }
 }
 
 impl Probe for () {
     fn record(&mut self, _: Instant, _: EventSource, _: &Event) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTH: Event = Event::Queue {
+        packets: 1,
+        bytes: 1500,
+    };
+
+    #[test]
+    fn changes_of_a_queue_wait_for_each_other_and_not_for_ever() {
+        let mut events = Events::default();
+        events.set_mask(EventMask::ALL);
+        assert!(events.may_wait());
+        let mut waiting = 0;
+        while events.may_wait() {
+            let at = Instant::from_nanos(waiting);
+            events.push(at, EventMask::QUEUE, || LENGTH);
+            waiting += 1;
+        }
+        assert!((2..1000).contains(&waiting), "{waiting}");
+        let mut seen = 0;
+        events.take_all(|events| {
+            for (at, event) in events {
+                assert_eq!((at.as_nanos(), *event), (seen, LENGTH));
+                seen += 1;
+            }
+        });
+        assert_eq!(seen, waiting);
+        assert!(events.is_empty() && events.may_wait());
+    }
+
+    #[test]
+    fn an_event_that_names_a_packet_does_not_wait() {
+        let (flow, number, size) = (FlowId(0), Some(7), 1500);
+        let reason = DropReason::QueueFull;
+        let named = [
+            Event::Drop {
+                flow,
+                number,
+                size,
+                reason,
+            },
+            Event::EcnMark { flow, number, size },
+        ];
+        for event in named {
+            let mut events = Events::default();
+            events.set_mask(EventMask::ALL);
+            events.push(Instant::ZERO, EventMask::QUEUE, || LENGTH);
+            assert!(events.may_wait());
+            events.push(Instant::ZERO, EventMask::DROP, || event);
+            assert!(!events.may_wait());
+            events.take_all(|events| assert_eq!(events.len(), 2));
+            assert!(events.may_wait());
+        }
+    }
 }

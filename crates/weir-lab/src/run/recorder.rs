@@ -302,7 +302,7 @@ impl Recorder {
                 let rate = state.allowed_rate.as_bps();
                 record.rate.set(at, self.warmup, rate);
                 if let Some(tables) = record.kept() {
-                    tables.on_rate(at, *event);
+                    tables.on_rate(at, event);
                 }
             }
             Event::Window(state) => {
@@ -317,7 +317,7 @@ impl Recorder {
                     record.rate.set(at, self.warmup, rate);
                 }
                 if let Some(tables) = record.kept() {
-                    tables.on_window(at, *event, state);
+                    tables.on_window(at, event, state);
                 }
             }
             Event::Rtt(sample) => {
@@ -362,33 +362,45 @@ impl Recorder {
         }
     }
 
-    #[inline]
-    fn record_link(&mut self, at: Instant, link: usize, event: &Event) {
+    fn record_link(&mut self, link: usize, events: &[(Instant, Event)]) {
         let Some(record) = self.links.get_mut(link) else {
             return;
         };
         let (row, Some(rows)) = (&mut record.now, &mut record.rows) else {
             return;
         };
-        match *event {
-            Event::Queue { packets, bytes } => {
-                (row.queue_packets, row.queue_bytes) = (packets, bytes);
+        let mut appended = 0;
+        let mut next = events.iter().map(|(at, _)| *at);
+        next.next();
+        for (at, event) in events {
+            match *event {
+                Event::Queue { packets, bytes } => {
+                    (row.queue_packets, row.queue_bytes) = (packets, bytes);
+                }
+                Event::Drop { .. } => row.drops += 1,
+                Event::EcnMark { .. } => row.marks += 1,
+                _ => {}
             }
-            Event::Drop { .. } => row.drops += 1,
-            Event::EcnMark { .. } => row.marks += 1,
-            _ => return,
+            row.at = *at;
+            // A row is what a time leaves behind: a burst that arrives at once is one change.
+            if next.next() != Some(*at) && rows.push_or_replace(row, |last| last.at == *at) {
+                appended += 1;
+            }
         }
-        row.at = at;
-        // A row is what a time leaves behind: a burst that arrives at once is one change.
-        if rows.push_or_replace(row, |last| last.at == at) {
-            self.count_row(at);
+        if let Some((at, _)) = events.last() {
+            self.count_rows_of_table(*at, appended);
         }
     }
 
     /// Looks at the number of rows from time to time.
     #[inline]
     fn count_row(&mut self, at: Instant) {
-        self.thinning.unseen += 1;
+        self.count_rows_of_table(at, 1);
+    }
+
+    #[inline]
+    fn count_rows_of_table(&mut self, at: Instant, rows: u64) {
+        self.thinning.unseen += rows;
         if self.thinning.unseen >= self.thinning.look_every {
             self.thinning.unseen = 0;
             self.thin_if_needed(at);
@@ -427,20 +439,42 @@ impl Recorder {
     }
 }
 
+/// True if the event is a row of the table of events.
+const fn is_of_end(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::State(_)
+            | Event::Timeout { .. }
+            | Event::WindowProbe { .. }
+            | Event::Spurious
+            | Event::Feedback(_)
+    )
+}
+
 impl Probe for Recorder {
     fn record(&mut self, at: Instant, source: EventSource, event: &Event) {
+        self.record_all(source, &[(at, *event)]);
+    }
+
+    fn record_all(&mut self, source: EventSource, events: &[(Instant, Event)]) {
         let role = self.roles.get(source.0 as usize).copied();
         let role = role.unwrap_or_default();
         if let Role::Link(link) = role {
-            self.record_link(at, link, event);
+            self.record_link(link, events);
         } else {
-            self.record_end(at, role, event);
-        }
-        if let Role::Sender(flow) = role {
-            self.record_sender(at, flow, event);
+            for (at, event) in events {
+                if is_of_end(event) {
+                    self.record_end(*at, role, event);
+                }
+                if let Role::Sender(flow) = role {
+                    self.record_sender(*at, flow, event);
+                }
+            }
         }
         if self.packets.is_some() {
-            self.record_packet(at, role, event);
+            for (at, event) in events {
+                self.record_packet(*at, role, event);
+            }
         }
     }
 }

@@ -211,6 +211,13 @@ impl Link {
         }
     }
 
+    /// True if nothing needs to be done after a call of a link that books: no packet was dropped,
+    /// and the events wait for more.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        self.books() && !self.has_discarded() && self.wire.events.may_wait()
+    }
+
     /// True if packets were dropped that are still in the pool.
     #[inline]
     pub(crate) fn has_discarded(&self) -> bool {
