@@ -7,26 +7,34 @@ use weir_proto::time::{Duration, Instant};
 /// How much had arrived, and when that was reported.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeliveryRate {
-    /// Times and octets since the start, oldest first: one at least a span ago, if there is one,
-    /// and all after it.
-    reports: VecDeque<(Instant, u64)>,
+    /// Time and octets since the start of the last report at least a span ago; of the first one
+    /// before there is such a report.
+    before: Option<(Instant, u64)>,
+    /// The reports after it, oldest first.
+    after: VecDeque<(Instant, u64)>,
+    /// The octets of the last report.
+    last: u64,
 }
 
 impl DeliveryRate {
     /// So many octets had arrived at this time. Returns the rate over the last `span` in bits per
     /// second; `None` before the second report.
     pub(super) fn on_report(&mut self, at: Instant, octets: u64, span: Duration) -> Option<f64> {
-        if self.reports.back().is_none_or(|(_, last)| *last != octets) {
-            self.reports.push_back((at, octets));
+        if self.before.is_none() {
+            self.before = Some((at, octets));
+            self.last = octets;
+        } else if self.last != octets {
+            self.after.push_back((at, octets));
+            self.last = octets;
         }
-        while self
-            .reports
-            .get(1)
-            .is_some_and(|(then, _)| *then + span <= at)
-        {
-            self.reports.pop_front();
+        if let Some(begin) = at.as_nanos().checked_sub(span.as_nanos()) {
+            while let Some(report) = self.after.front()
+                && report.0.as_nanos() <= begin
+            {
+                self.before = self.after.pop_front();
+            }
         }
-        let (then, before) = *self.reports.front()?;
+        let (then, before) = self.before?;
         let secs = span.min(at.since(then)).as_secs_f64();
         (secs > 0.0).then(|| octets.saturating_sub(before) as f64 * 8.0 / secs)
     }
@@ -61,7 +69,7 @@ mod tests {
                 "{millis}"
             );
         }
-        assert!(rate.reports.len() <= 2);
+        assert!(rate.after.len() <= 1);
         let no_span = rate.on_report(at(1001), 6000, Duration::ZERO);
         assert_eq!(no_span, None);
     }

@@ -64,14 +64,16 @@ impl FlowTables {
     }
 
     /// The sender has reported a rate.
-    pub(super) fn on_rate(&mut self, at: Instant, state: Event) {
-        self.last = Some(state);
-        self.push_early_writes(Some(state));
+    pub(super) fn on_rate(&mut self, at: Instant, state: &Event) {
+        self.last = Some(*state);
+        if !self.early_writes.is_empty() {
+            self.push_early_writes(Some(*state));
+        }
         self.push_state(at, state);
     }
 
     /// The sender has reported a window.
-    pub(super) fn on_window(&mut self, at: Instant, event: Event, window: &WindowState) {
+    pub(super) fn on_window(&mut self, at: Instant, event: &Event, window: &WindowState) {
         if let Some(octets) = window.delivered {
             let span = window.smoothed_rtt;
             self.now.delivery_rate_bps = self.delivery_rate.on_report(at, octets, span);
@@ -85,8 +87,8 @@ impl FlowTables {
         self.now.min_rtt = Some(least);
     }
 
-    fn push_state(&mut self, at: Instant, state: Event) {
-        self.now.state = Some(state);
+    fn push_state(&mut self, at: Instant, state: &Event) {
+        self.now.state = Some(*state);
         self.push_row(at, columns::CONTROLLER_ROW);
     }
 
