@@ -4,12 +4,14 @@
 //! value is taken from a row. A [`TableRecorder`] appends rows to the declared columns, in memory
 //! or on the way to a [`TableSink`].
 
+mod columns;
 mod extract;
 mod recorder;
 mod thinning;
 
+pub use columns::{ColumnTarget, Dictionary, RowBatch};
 use extract::{Extract, ExtractWords};
-pub use recorder::{RowBatch, SharedSink, TableRecorder, TableSink};
+pub use recorder::{SharedSink, TableRecorder, TableSink};
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -61,6 +63,15 @@ impl Values {
             Self::F64(values) => values.len(),
             Self::U64(values) => values.len(),
             Self::Text(values) => values.len(),
+        }
+    }
+
+    /// What the values are.
+    pub const fn kind(&self) -> ValueKind {
+        match self {
+            Self::F64(_) => ValueKind::Number,
+            Self::U64(_) => ValueKind::Count,
+            Self::Text(_) => ValueKind::Word,
         }
     }
 
@@ -258,17 +269,34 @@ impl<Row> ColumnSpec<Row> {
         }
     }
 
+    /// Appends the values of rows; none if the target takes others.
+    fn append_to(&self, rows: &[Row], target: ColumnTarget<'_>) {
+        match (&self.value, target) {
+            (ValueOf::Number(value), ColumnTarget::Numbers(numbers)) => value.all(rows, numbers),
+            (ValueOf::Count(value), ColumnTarget::Counts(counts)) => value.all(rows, counts),
+            (ValueOf::Word(value), ColumnTarget::Words(dictionary, numbers)) => {
+                value.all(rows, dictionary, numbers);
+            }
+            _ => {}
+        }
+    }
+
+    /// What the values are.
+    const fn kind(&self) -> ValueKind {
+        match self.value {
+            ValueOf::Number(_) => ValueKind::Number,
+            ValueOf::Count(_) => ValueKind::Count,
+            ValueOf::Word(_) => ValueKind::Word,
+        }
+    }
+
     /// The column without the way to its value.
     pub const fn info(&self) -> ColumnInfo {
         ColumnInfo {
             name: self.name,
             unit: self.unit,
             doc: self.doc,
-            kind: match self.value {
-                ValueOf::Number(_) => ValueKind::Number,
-                ValueOf::Count(_) => ValueKind::Count,
-                ValueOf::Word(_) => ValueKind::Word,
-            },
+            kind: self.kind(),
         }
     }
 

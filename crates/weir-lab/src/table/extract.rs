@@ -1,13 +1,7 @@
 //! Takes the values of a column from rows: one, or those of many rows in one loop, into which the
 //! compiler puts what the column's declaration says.
 
-use super::interned;
-use std::collections::BTreeSet;
-use std::ptr;
-use std::sync::Arc;
-
-/// Words of a column that are recognised by their address at most.
-const RECENT: usize = 8;
+use super::columns::Dictionary;
 
 /// The numbers or counts of a column.
 pub(super) trait Extract<Row, T>: Sync {
@@ -37,8 +31,8 @@ pub(super) trait ExtractWords<Row>: Sync {
     /// The word of a row.
     fn one<'a>(&self, row: &'a Row) -> &'a str;
 
-    /// Appends the words of rows, each shared with every earlier use of it.
-    fn all(&self, rows: &[Row], words: &mut Vec<Arc<str>>, known: &mut BTreeSet<Arc<str>>);
+    /// Appends the numbers that the words of rows have in a dictionary.
+    fn all(&self, rows: &[Row], dictionary: &mut Dictionary, numbers: &mut Vec<u32>);
 }
 
 impl<Row, F: Fn(&Row) -> &str + Sync> ExtractWords<Row> for F {
@@ -46,19 +40,11 @@ impl<Row, F: Fn(&Row) -> &str + Sync> ExtractWords<Row> for F {
         self(row)
     }
 
-    /// Most words are constants of the program, a few for each column: their addresses say which.
-    fn all(&self, rows: &[Row], words: &mut Vec<Arc<str>>, known: &mut BTreeSet<Arc<str>>) {
-        let mut recent: Vec<(&str, Arc<str>)> = Vec::new();
-        words.extend(rows.iter().map(|row| {
-            let word = self(row);
-            if let Some((_, shared)) = recent.iter().find(|(same, _)| ptr::eq(*same, word)) {
-                return Arc::clone(shared);
-            }
-            let shared = interned(known, word);
-            if recent.len() < RECENT {
-                recent.push((word, Arc::clone(&shared)));
-            }
-            shared
-        }));
+    #[expect(
+        clippy::redundant_closure,
+        reason = "`self` by reference would be called for each row, not inlined"
+    )]
+    fn all(&self, rows: &[Row], dictionary: &mut Dictionary, numbers: &mut Vec<u32>) {
+        dictionary.append(rows.iter().map(|row| self(row)), numbers);
     }
 }

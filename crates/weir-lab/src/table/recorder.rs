@@ -3,9 +3,10 @@
 //! On the way to a file only rows are copied here; their columns are made by the thread that
 //! writes them.
 
+use super::columns::{ColumnTarget, GrowingColumn, RowBatch};
 use super::thinning::Thinning;
-use super::{Column, ColumnSpec, Table, ValueOf, Values};
-use std::collections::BTreeSet;
+use super::{Column, ColumnSpec, Table, ValueKind};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows of a batch: few enough that a batch stays in a processor's cache.
@@ -24,72 +25,52 @@ pub trait TableSink: Send + Sync {
 /// A sink that several tables share.
 pub type SharedSink = Arc<dyn TableSink>;
 
-/// Rows whose columns are not made yet.
-pub trait RowBatch: Send {
-    /// The rows as a table.
-    fn into_table(self: Box<Self>) -> Table;
-}
-
 struct Batch<Row: 'static> {
     columns: Vec<&'static ColumnSpec<Row>>,
     rows: Vec<Row>,
 }
 
 impl<Row: Send> RowBatch for Batch<Row> {
-    fn into_table(self: Box<Self>) -> Table {
-        let mut table = Columns::new(&self.columns);
-        table.extend(&self.columns, &self.rows);
-        table.finish(&self.columns)
+    fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn columns(&self) -> Vec<(&str, ValueKind)> {
+        let columns = self.columns.iter();
+        columns.map(|spec| (spec.name, spec.kind())).collect()
+    }
+
+    fn append_to(&self, place: usize, rows: Range<usize>, target: ColumnTarget<'_>) {
+        if let (Some(spec), Some(rows)) = (self.columns.get(place), self.rows.get(rows)) {
+            spec.append_to(rows, target);
+        }
     }
 }
 
-/// The values of columns while they grow.
+/// The columns of a table in memory while they grow.
 #[derive(Debug)]
-struct Columns {
-    values: Vec<Values>,
-    /// The words that occur, each kept once.
-    words: BTreeSet<Arc<str>>,
-}
+struct Columns(Vec<GrowingColumn>);
 
 impl Columns {
     fn new<Row>(columns: &[&'static ColumnSpec<Row>]) -> Self {
-        let empty = |spec: &&ColumnSpec<Row>| match spec.value {
-            ValueOf::Number(_) => Values::F64(Vec::new()),
-            ValueOf::Count(_) => Values::U64(Vec::new()),
-            ValueOf::Word(_) => Values::Text(Vec::new()),
-        };
-        Self {
-            values: columns.iter().map(empty).collect(),
-            words: BTreeSet::new(),
-        }
+        let kinds = columns.iter().map(|spec| spec.kind());
+        Self(kinds.map(GrowingColumn::new).collect())
     }
 
     /// Appends rows, column after column.
     fn extend<Row>(&mut self, columns: &[&'static ColumnSpec<Row>], rows: &[Row]) {
-        for (spec, values) in columns.iter().zip(&mut self.values) {
-            match (&spec.value, values) {
-                (ValueOf::Number(value), Values::F64(numbers)) => {
-                    value.all(rows, numbers);
-                }
-                (ValueOf::Count(value), Values::U64(counts)) => {
-                    value.all(rows, counts);
-                }
-                (ValueOf::Word(value), Values::Text(words)) => {
-                    value.all(rows, words, &mut self.words);
-                }
-                // `new` gives every column the values of its kind.
-                _ => {}
-            }
+        for (spec, column) in columns.iter().zip(&mut self.0) {
+            spec.append_to(rows, column.target());
         }
     }
 
     fn finish<Row>(self, columns: &[&'static ColumnSpec<Row>]) -> Table {
-        let column = |(spec, values): (&&ColumnSpec<Row>, Values)| Column {
+        let column = |(spec, values): (&&ColumnSpec<Row>, GrowingColumn)| Column {
             name: spec.name.to_owned(),
-            values,
+            values: values.finish(),
         };
         Table {
-            columns: columns.iter().zip(self.values).map(column).collect(),
+            columns: columns.iter().zip(self.0).map(column).collect(),
         }
     }
 }

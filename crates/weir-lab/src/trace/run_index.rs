@@ -8,7 +8,7 @@
 //! too.
 
 use super::folder_error::{FolderError, io_error};
-use super::parquet::{self, Description, TableWriter};
+use super::parquet::{self, Description, PageCoder, TableWriter};
 use super::partial::FileSet;
 use crate::run::Summary;
 use crate::table::{Column, Table, Values};
@@ -63,8 +63,9 @@ fn write(results: &Path, table: &Table) -> io::Result<()> {
     let mut files = FileSet::create(results)?;
     let file = files.begin(Path::new(INDEX))?;
     let mut writer = TableWriter::new(table, &Description::default(), file)?;
-    writer.append(table)?;
-    writer.close(|_| ())?;
+    let mut coder = PageCoder::new()?;
+    writer.append(table, &mut coder)?;
+    writer.close(&mut coder, |_| ())?;
     files.commit()?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! A table as the octets of one Parquet file, and back.
 
-use super::parquet::{self, Description, TableWriter};
+use super::parquet::{self, Description, PageCoder, TableWriter};
 use crate::table::Table;
 use std::io;
 
@@ -10,8 +10,9 @@ use std::io;
 /// If a column has another length than the others.
 pub fn table_octets(table: &Table) -> io::Result<Vec<u8>> {
     let mut writer = TableWriter::new(table, &Description::default(), Vec::new())?;
-    writer.append(table)?;
-    Ok(writer.close(|_| ())?.1)
+    let mut coder = PageCoder::new()?;
+    writer.append(table, &mut coder)?;
+    Ok(writer.close(&mut coder, |_| ())?.1)
 }
 
 /// The table of a Parquet file.

@@ -101,7 +101,7 @@ fn write_all(
     batches: Receiver<Batch>,
 ) -> Result<Vec<WrittenTable>, FolderError> {
     for (path, rows) in batches {
-        files.append(&path, &rows.into_table())?;
+        files.append(&path, &*rows)?;
     }
     files.finish()
 }

@@ -1,10 +1,10 @@
 //! The Parquet files of a run while they are written.
 
 use super::folder_error::{FolderError, io_error};
-use super::parquet::{Description, TableWriter};
+use super::parquet::{Description, PageCoder, TableWriter};
 use crate::run::{RUN_FORMAT, table_kind};
 use crate::scenario::Scenario;
-use crate::table::Table;
+use crate::table::RowBatch;
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -31,6 +31,8 @@ pub(super) struct TableFiles {
     target: PathBuf,
     properties: Vec<(&'static str, String)>,
     open: BTreeMap<String, TableWriter<TableFile>>,
+    /// Made when it is needed.
+    coder: Option<PageCoder>,
 }
 
 impl TableFiles {
@@ -45,6 +47,7 @@ impl TableFiles {
                 ("weir.seed", scenario.run.seed.to_string()),
             ],
             open: BTreeMap::new(),
+            coder: None,
         }
     }
 
@@ -55,6 +58,7 @@ impl TableFiles {
             target: self.target.clone(),
             properties: self.properties.clone(),
             open: BTreeMap::new(),
+            coder: None,
         }
     }
 
@@ -62,20 +66,23 @@ impl TableFiles {
     ///
     /// # Errors
     /// If they cannot be written.
-    pub(super) fn append(&mut self, path: &str, rows: &Table) -> Result<(), FolderError> {
+    pub(super) fn append(&mut self, path: &str, rows: &dyn RowBatch) -> Result<(), FolderError> {
+        self.try_append(path, rows)
+            .map_err(|error| self.write_error(path)(error))
+    }
+
+    fn try_append(&mut self, path: &str, rows: &dyn RowBatch) -> io::Result<()> {
+        let coder = match &mut self.coder {
+            Some(coder) => coder,
+            none => none.insert(PageCoder::new()?),
+        };
         if let Some(writer) = self.open.get_mut(path) {
-            return writer
-                .append(rows)
-                .map_err(|error| self.write_error(path)(error));
+            return writer.append(rows, coder);
         }
-        let file = TableFile::create(self.folder.join(file_name(path)));
-        let description = self.describe(path);
-        let begun = file.and_then(|file| {
-            let mut writer = TableWriter::new(rows, &description, file)?;
-            writer.append(rows)?;
-            Ok(writer)
-        });
-        let writer = begun.map_err(|error| self.write_error(path)(error))?;
+        let file = TableFile::create(self.folder.join(file_name(path)))?;
+        let description = describe(path, &self.properties);
+        let mut writer = TableWriter::new(rows, &description, file)?;
+        writer.append(rows, coder)?;
         self.open.insert(path.to_owned(), writer);
         Ok(())
     }
@@ -86,10 +93,17 @@ impl TableFiles {
     /// If one cannot be written.
     pub(super) fn finish(&mut self) -> Result<Vec<WrittenTable>, FolderError> {
         let mut tables = Vec::new();
-        for (path, writer) in std::mem::take(&mut self.open) {
-            let closed = writer.close(TableFile::digest);
+        let open = std::mem::take(&mut self.open);
+        let Some(coder) = &mut self.coder else {
+            return Ok(tables);
+        };
+        for (path, writer) in open {
+            let closed = writer.close(coder, TableFile::digest);
             let closed = closed.and_then(|(rows, file)| Ok((rows, file.finish()?)));
-            let (rows, file) = closed.map_err(|error| self.write_error(&path)(error))?;
+            let (rows, file) = match closed {
+                Ok(sums) => sums,
+                Err(error) => return Err(self.write_error(&path)(error)),
+            };
             tables.push(WrittenTable { path, rows, file });
         }
         Ok(tables)
@@ -98,17 +112,17 @@ impl TableFiles {
     fn write_error(&self, path: &str) -> impl FnOnce(io::Error) -> FolderError + use<> {
         io_error("write", &self.target.join(file_name(path)))
     }
+}
 
-    /// The description of the table with this path.
-    fn describe(&self, path: &str) -> Description {
-        let (table, name) = path.split_once('/').unwrap_or((path, ""));
-        let named = [("weir.table", table), ("weir.name", name)];
-        let named = named.into_iter().filter(|(_, value)| !value.is_empty());
-        let named = named.map(|(key, value)| (key, value.to_owned()));
-        Description {
-            columns: table_kind(path).map_or_else(Vec::new, |kind| kind.columns),
-            properties: self.properties.iter().cloned().chain(named).collect(),
-        }
+/// The description of the table with this path, of a run with these properties.
+fn describe(path: &str, properties: &[(&'static str, String)]) -> Description {
+    let (table, name) = path.split_once('/').unwrap_or((path, ""));
+    let named = [("weir.table", table), ("weir.name", name)];
+    let named = named.into_iter().filter(|(_, value)| !value.is_empty());
+    let named = named.map(|(key, value)| (key, value.to_owned()));
+    Description {
+        columns: table_kind(path).map_or_else(Vec::new, |kind| kind.columns),
+        properties: properties.iter().cloned().chain(named).collect(),
     }
 }
 
@@ -139,10 +153,12 @@ impl TableFile {
 
     /// The checksum of what is written so far.
     fn digest(&self) -> blake3::Hash {
-        self.hasher.finalize()
+        self.hasher.clone().update(&self.buffer).finalize()
     }
 
+    /// Octets are hashed many at a time, which is several times as fast as page by page.
     fn spill(&mut self) -> io::Result<()> {
+        self.hasher.update(&self.buffer);
         let mut options = OpenOptions::new();
         let mut file = options.append(true).create(true).open(&self.path)?;
         file.write_all(&self.buffer)?;
@@ -158,7 +174,6 @@ impl TableFile {
 
 impl Write for TableFile {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        self.hasher.update(octets);
         self.buffer.extend_from_slice(octets);
         if self.buffer.len() >= BUFFER {
             self.spill()?;

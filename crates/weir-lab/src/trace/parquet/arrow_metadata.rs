@@ -5,7 +5,7 @@
 //! Message.fbs and Schema.fbs) in base64, under the key by which Parquet readers look for one.
 
 use super::Description;
-use crate::table::{Column, ColumnInfo, Table, Values};
+use crate::table::{ColumnInfo, ValueKind};
 use base64::Engine;
 use flatbuffers::{
     FlatBufferBuilder, ForwardsUOffset, TableFinishedWIPOffset, TableUnfinishedWIPOffset, Vector,
@@ -38,11 +38,11 @@ type Builder = FlatBufferBuilder<'static>;
 type Tables<'a> = WIPOffset<Vector<'a, ForwardsUOffset<TableFinishedWIPOffset>>>;
 
 /// The schema of a table as the value of [`KEY`].
-pub(super) fn encoded(table: &Table, description: &Description) -> String {
+pub(super) fn encoded(columns: &[(&str, ValueKind)], description: &Description) -> String {
     let mut builder = Builder::new();
-    let columns = table.columns.iter();
     let fields: Vec<Any> = columns
-        .map(|column| field(&mut builder, column, description.of(&column.name)))
+        .iter()
+        .map(|column| field(&mut builder, *column, description.of(column.0)))
         .collect();
     let fields: Tables<'_> = builder.create_vector(&fields);
     let start = builder.start_table();
@@ -65,8 +65,8 @@ fn end(builder: &mut Builder, start: WIPOffset<TableUnfinishedWIPOffset>) -> Any
 }
 
 /// `Field`: a column with its type, and its unit and description as metadata.
-fn field(builder: &mut Builder, column: &Column, info: Option<&ColumnInfo>) -> Any {
-    let name = builder.create_string(&column.name);
+fn field(builder: &mut Builder, (name, kind): (&str, ValueKind), info: Option<&ColumnInfo>) -> Any {
+    let name = builder.create_string(name);
     let metadata: Vec<Any> = info
         .map(|info| [("unit", info.unit), ("description", info.doc)])
         .into_iter()
@@ -75,19 +75,19 @@ fn field(builder: &mut Builder, column: &Column, info: Option<&ColumnInfo>) -> A
         .collect();
     let metadata: Tables<'_> = builder.create_vector(&metadata);
     let no_children: Tables<'_> = builder.create_vector::<Any>(&[]);
-    let (kind, of_kind) = match column.values {
-        Values::F64(_) => {
+    let (type_of, of_type) = match kind {
+        ValueKind::Number => {
             let start = builder.start_table();
             builder.push_slot_always(slot(0), PRECISION_DOUBLE);
             (TYPE_FLOATING_POINT, end(builder, start))
         }
-        Values::U64(_) => (TYPE_INT, integer(builder, 64, false)),
-        Values::Text(_) => {
+        ValueKind::Count => (TYPE_INT, integer(builder, 64, false)),
+        ValueKind::Word => {
             let start = builder.start_table();
             (TYPE_UTF8, end(builder, start))
         }
     };
-    let words = matches!(column.values, Values::Text(_)).then(|| {
+    let words = (kind == ValueKind::Word).then(|| {
         let index = integer(builder, 32, true);
         let start = builder.start_table();
         builder.push_slot_always(slot(1), index);
@@ -95,9 +95,9 @@ fn field(builder: &mut Builder, column: &Column, info: Option<&ColumnInfo>) -> A
     });
     let start = builder.start_table();
     builder.push_slot_always(slot(0), name);
-    builder.push_slot_always(slot(1), matches!(column.values, Values::F64(_)));
-    builder.push_slot_always(slot(2), kind);
-    builder.push_slot_always(slot(3), of_kind);
+    builder.push_slot_always(slot(1), kind == ValueKind::Number);
+    builder.push_slot_always(slot(2), type_of);
+    builder.push_slot_always(slot(3), of_type);
     if let Some(words) = words {
         builder.push_slot_always(slot(4), words);
     }
