@@ -19,9 +19,9 @@ use zstd::zstd_safe::CParameter;
 
 /// The level of zstd.
 const LEVEL: i32 = 1;
-/// Octets between places of streams at which zstd looks for what it has seen before: a fifth less work
-/// than with its default, for 3 % more octets.
-const STRIDE: u32 = 2;
+/// How far zstd's search skips in streams of octets (`targetLength`): a fifth less work than with its
+/// default, for 3 % more octets.
+const SKIP: u32 = 2;
 
 /// What all columns of all files use one after another.
 pub(in crate::trace) struct PageCoder {
@@ -42,7 +42,7 @@ impl PageCoder {
     /// If the library cannot be set up.
     pub(in crate::trace) fn new() -> io::Result<Self> {
         let mut of_streams = Compressor::new(LEVEL)?;
-        of_streams.set_parameter(CParameter::TargetLength(STRIDE))?;
+        of_streams.set_parameter(CParameter::TargetLength(SKIP))?;
         Ok(Self {
             compressor: Compressor::new(LEVEL)?,
             of_streams,
