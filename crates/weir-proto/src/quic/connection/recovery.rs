@@ -327,7 +327,9 @@ impl Connection {
     }
 
     fn initial_waits(&self, sent: &SentPackets) -> bool {
-        sent.is_waiting() || self.state == State::Handshaking
+        // Before its first packet a client has nothing to repeat.
+        let probes = self.state == State::Handshaking && sent.next_number() > 0;
+        sent.is_waiting() || probes
     }
 
     /// The loss timer has expired (RFC 9002 appendix A.9).

@@ -422,8 +422,10 @@ impl Connection {
         // sample for header protection.
         let shortest = 4 - u32::from(builder.number_len.min(4));
         if frames_len < shortest && self.config.header.tag_len > 0 {
-            builder.push(Frame::Padding(shortest - frames_len));
-            frames_len = shortest;
+            // A STREAM frame before PADDING has its length.
+            let missing = shortest.saturating_sub(builder.frames_len).max(1);
+            builder.push(Frame::Padding(missing));
+            frames_len = builder.octets();
         }
         let size = builder.overhead + frames_len;
         let ack_eliciting = builder.sent.ack_eliciting || !builder.sent.retransmit.is_empty();
