@@ -250,28 +250,18 @@ impl Agent {
     fn receive(&mut self, now: Instant, packet: &mut Packet) {
         self.counters.packets_delivered += 1;
         self.counters.bytes_delivered += u64::from(packet.size);
-        if packet.damaged_at.is_some() {
-            self.receive_damaged(now, packet);
-        } else {
-            if let Some(delays) = &mut self.delays {
+        if let Some(delays) = &mut self.delays {
+            // A packet has only arrived if the transport takes it: not a damaged one, a copy that
+            // it refuses, nor one for a connection that is over.
+            let before = self.endpoint.packets_received();
+            self.endpoint.handle(now, packet);
+            if self.endpoint.packets_received() > before {
                 delays.on_packet(now, packet);
             }
+        } else {
             self.endpoint.handle(now, packet);
         }
         self.notify_app(now);
-    }
-
-    /// A damaged packet has only arrived if the transport takes it.
-    #[inline(never)]
-    fn receive_damaged(&mut self, now: Instant, packet: &mut Packet) {
-        let received = |endpoint: &dyn Endpoint| endpoint.statistics().packets_received;
-        let before = received(&*self.endpoint);
-        self.endpoint.handle(now, packet);
-        if let Some(delays) = &mut self.delays
-            && received(&*self.endpoint) > before
-        {
-            delays.on_packet(now, packet);
-        }
     }
 
     /// Polls the application if the endpoint has an event for it or its own time has come; true if

@@ -84,6 +84,11 @@ pub trait Endpoint {
 
     /// Counters since the start.
     fn statistics(&self) -> Statistics;
+
+    /// [`Statistics::packets_received`], which is asked for each packet.
+    fn packets_received(&self) -> u64 {
+        self.statistics().packets_received
+    }
 }
 
 /// What a transport asks of a source of media.

@@ -72,4 +72,8 @@ impl Shim for SlowHandshake {
         let waiting = self.waiting.front().map(|(at, _)| *at);
         waiting.into_iter().chain(inner.poll_timeout()).min()
     }
+
+    fn packets_held(&self) -> usize {
+        self.waiting.len()
+    }
 }

@@ -110,7 +110,7 @@ impl SenderRecorder {
             trace: TraceLevel::Full,
             ..RunOptions::default()
         };
-        let mut recorder = Recorder::new(&options, Instant::ZERO);
+        let mut recorder = Recorder::new(&options, [Instant::ZERO, Instant::FAR_FUTURE]);
         recorder.add_flow((FlowId(0), name), [SENDER, RECEIVER], WriteTrace::On);
         Self {
             recorder,

@@ -296,3 +296,85 @@ fn acknowledgements_that_are_lost_are_no_losses_of_the_flow() {
         );
     }
 }
+
+#[test]
+fn a_copy_that_the_transport_refuses_has_no_part_in_the_delays() {
+    for transport in [
+        "kind = \"quic\", handshake = \"established\"",
+        "kind = \"dccp\", ccid = 2",
+        "kind = \"dccp\", ccid = 3",
+    ] {
+        // A copy comes up to 18 ms before or after its original.
+        let text = format!(
+            "[run]\nduration = \"5s\"\n\n[[link]]\nname = \"wire\"\nbetween = [\"a\", \"b\"]\n\
+             delay = \"10ms\"\nnetem = {{ duplicate = 0.5, jitter = \"9ms\" }}\n\n\
+             [[flow]]\nname = \"copied\"\nfrom = \"a\"\nto = \"b\"\ntransport = {{ {transport} }}\n\
+             app = {{ kind = \"cbr\", packet = 500, rate = \"500kbit\" }}\n"
+        );
+        let scenario = scenario::parse(&text, "test.toml").unwrap();
+        let options = RunOptions {
+            trace: TraceLevel::Full,
+            packets: true,
+            ..RunOptions::default()
+        };
+        let output = run(&scenario, &options).unwrap();
+        let packets = output.packets.expect("they were asked for");
+        let [places, events] = ["place", "event"].map(|name| packets.words(name).unwrap());
+        let [times, numbers] = ["time_s", "number"].map(|name| packets.numbers(name).unwrap());
+        let mut sent = std::collections::BTreeMap::new();
+        let mut delays = Vec::new();
+        for row in 0..packets.rows() {
+            let number = numbers[row] as u64;
+            match (&*places[row], &*events[row]) {
+                ("sender", "sent") => assert_eq!(sent.insert(number, times[row]), None),
+                ("receiver", "received") => delays.push(times[row] - sent[&number]),
+                _ => {}
+            }
+        }
+        let flow = &output.summary.flows["copied"];
+        assert!(delays.len() > 500, "{transport}");
+        assert_eq!(flow.packets_received, delays.len() as u64, "{transport}");
+        let mean = delays.iter().sum::<f64>() / delays.len() as f64;
+        near(flow.one_way_delay_s.unwrap().mean, mean, 1e-6);
+    }
+}
+
+#[test]
+fn a_round_trip_that_ends_with_the_run_has_no_part_in_the_summary() {
+    for (transport, duration, samples) in [
+        // The first sample is that of the first data, and that of the handshake.
+        ("tcp", "40ms", false),
+        ("tcp", "40001us", true),
+        ("quic", "20ms", false),
+        ("quic", "20001us", true),
+    ] {
+        let output = run_text(&format!(
+            "[run]\nduration = \"{duration}\"\n\n[[link]]\nname = \"wire\"\n\
+             between = [\"a\", \"b\"]\ndelay = \"10ms\"\n\n\
+             [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
+             transport = {{ kind = \"{transport}\" }}\n"
+        ));
+        let rtt = output.summary.flows["f"].rtt_s;
+        assert_eq!(rtt.is_some(), samples, "{transport} for {duration}");
+    }
+}
+
+#[test]
+fn a_flow_that_starts_late_has_no_timeout_for_it() {
+    for transport in [
+        "kind = \"tcp\"",
+        "kind = \"quic\"",
+        "kind = \"dccp\", ccid = 2",
+        "kind = \"dccp\", ccid = 3",
+    ] {
+        let late = format!(
+            "\n[[flow]]\nname = \"late\"\nfrom = \"a\"\nto = \"b\"\nstart = \"10s\"\n\
+             transport = {{ {transport} }}\napp = {{ kind = \"bulk\", total = 9000 }}\n"
+        );
+        let output = over_a_wire("11s", &late);
+        let flow = &output.summary.flows["late"];
+        assert!(flow.completion_time_s.is_some(), "{transport}");
+        let again = flow.retransmissions.unwrap_or_default();
+        assert_eq!(again.timeouts, 0, "{transport}");
+    }
+}

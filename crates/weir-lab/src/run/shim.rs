@@ -25,6 +25,11 @@ pub(super) trait Shim {
     fn poll_timeout(&self, inner: &dyn Endpoint) -> Option<Instant> {
         inner.poll_timeout()
     }
+
+    /// Packets that have arrived and that the shim keeps from the endpoint for now.
+    fn packets_held(&self) -> usize {
+        0
+    }
 }
 
 /// An endpoint with a shim around it.
@@ -90,5 +95,9 @@ impl<L: Shim> Endpoint for Shimmed<L> {
 
     fn statistics(&self) -> Statistics {
         self.inner.statistics()
+    }
+
+    fn packets_received(&self) -> u64 {
+        self.inner.packets_received() + self.shim.packets_held() as u64
     }
 }

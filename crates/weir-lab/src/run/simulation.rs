@@ -59,7 +59,8 @@ impl Simulation {
     ) -> Result<Self, RunError> {
         let limits = ProcessLimits::new(&scenario.run, options.registry.process)?;
         let mut sim = SimNetwork::build(scenario, scope, options)?;
-        let mut recorder = Recorder::new(options, Instant::ZERO + scenario.run.warmup);
+        let counted = [scenario.run.warmup, scenario.run.duration];
+        let mut recorder = Recorder::new(options, counted.map(|time| Instant::ZERO + time));
         sim.listen(&mut recorder);
         let window = scenario.run.duration.saturating_sub(scenario.run.warmup);
         let smoothness = Smoothness::new(sim.flows.len(), window);
@@ -186,14 +187,15 @@ impl Simulation {
             if let Some(rows) = self.recorder.too_many_rows() {
                 return Err(RunError::TooMuchTrace(rows));
             }
-            if options.sink.is_some_and(|sink| sink.is_broken()) {
-                return Err(RunError::TraceNotWritten);
-            }
+            // Before the sink, which takes no more rows then either.
             if options
                 .cancel
                 .is_some_and(|flag| flag.load(Ordering::Relaxed))
             {
                 return Err(RunError::Cancelled(at));
+            }
+            if options.sink.is_some_and(|sink| sink.is_broken()) {
+                return Err(RunError::TraceNotWritten);
             }
             self.limits.check(at)?;
             if let Some(progress) = options.progress

@@ -569,4 +569,8 @@ impl Endpoint for Connection {
         }
         statistics
     }
+
+    fn packets_received(&self) -> u64 {
+        self.statistics.packets_received
+    }
 }

@@ -200,4 +200,8 @@ impl Endpoint for SimEndpoint {
             ..self.statistics
         }
     }
+
+    fn packets_received(&self) -> u64 {
+        self.statistics.packets_received
+    }
 }
