@@ -6,7 +6,7 @@ use std::path::Path;
 use weir_lab::run::{RunOptions, RunOutput, TraceLevel, run};
 use weir_lab::scenario::{Scenario, parse};
 use weir_lab::table::Table;
-use weir_lab::trace::{FolderWriter, RunFolder};
+use weir_lab::trace::{FolderError, FolderWriter, RunFolder};
 
 const SCENARIO: &str = r#"
 [run]
@@ -115,6 +115,34 @@ fn the_same_run_is_streamed_to_the_same_bytes_and_fingerprint() {
     };
     let first = write("first", true);
     assert_eq!(write("second", true), first);
+}
+
+#[test]
+fn a_run_that_is_no_longer_wanted_is_not_written() {
+    let place = tempfile::tempdir().unwrap();
+    let scenario = scenario();
+    for stream in [true, false] {
+        let path = place.path().join("run");
+        let writer = FolderWriter::create(&scenario, &path, place.path()).unwrap();
+        let mut writer = writer.cancelled_by(|| true);
+        let sink = stream.then(|| writer.sink());
+        let options = RunOptions {
+            sink: sink.as_ref(),
+            ..FULL
+        };
+        match run(&scenario, &options) {
+            Ok(output) => {
+                let error = writer.finish(&output, "").unwrap_err();
+                assert!(matches!(error, FolderError::Cancelled), "{error}");
+            }
+            Err(error) => {
+                assert!(stream, "{error}");
+                let error = writer.abandon().unwrap();
+                assert!(matches!(error, FolderError::Cancelled), "{error}");
+            }
+        }
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+    }
 }
 
 #[test]

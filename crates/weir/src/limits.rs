@@ -107,6 +107,12 @@ impl Watchdog {
         &self.0.cancel
     }
 
+    /// Says whether they must, for as long as it is asked.
+    pub fn cancelled(&self) -> impl Fn() -> bool + Send + Sync + use<> {
+        let state = Arc::clone(&self.0);
+        move || state.cancel.load(Ordering::Relaxed)
+    }
+
     /// Why runs had to end, of which this is there.
     pub fn ended(&self, there: &str) -> Failure {
         match self.0.reason.get() {

@@ -18,6 +18,9 @@ pub trait TableSink: Send + Sync {
     /// a table without rows.
     fn append(&self, path: &Arc<str>, rows: Box<dyn RowBatch>);
 
+    /// No more rows of the table with this path will come.
+    fn complete(&self, path: &Arc<str>);
+
     /// True once a batch could not be taken: the run need not go on.
     fn is_broken(&self) -> bool;
 }
@@ -205,10 +208,61 @@ impl<Row: Clone + Send> TableRecorder<Row> {
                 .iter()
                 .for_each(|row| self.keep(row));
         }
-        self.send();
         match self.target {
-            Target::Memory(table) => table.finish(&self.columns),
-            Target::Stream { .. } => Table::default(),
+            Target::Memory(mut table) => {
+                table.extend(&self.columns, &self.batch);
+                table.finish(&self.columns)
+            }
+            Target::Stream { sink, path } => {
+                let (columns, rows) = (self.columns, self.batch);
+                sink.append(&path, Box::new(Batch { columns, rows }));
+                sink.complete(&path);
+                Table::default()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    const ROW: &[ColumnSpec<u64>] = &[ColumnSpec::count("n", "", "a number", &|row| *row)];
+
+    /// The rows of each batch, none where the table was said to be complete.
+    #[derive(Default)]
+    struct Calls(Mutex<Vec<Option<usize>>>);
+
+    impl TableSink for Calls {
+        fn append(&self, _path: &Arc<str>, rows: Box<dyn RowBatch>) {
+            let rows = rows.into_table().rows();
+            self.0.lock().unwrap().push(Some(rows));
+        }
+
+        fn complete(&self, _path: &Arc<str>) {
+            self.0.lock().unwrap().push(None);
+        }
+
+        fn is_broken(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn a_sink_is_told_when_a_table_is_complete() {
+        for rows in [0, 3, BATCH, BATCH + 1] {
+            let calls = Arc::new(Calls::default());
+            let sink: SharedSink = Arc::clone(&calls) as SharedSink;
+            let mut table = TableRecorder::streaming(ROW, Some(&sink), "flows/f");
+            (0..rows).for_each(|row| table.push(&(row as u64)));
+            table.finish();
+            let calls = calls.0.lock().unwrap();
+            assert_eq!(calls.iter().flatten().sum::<usize>(), rows);
+            assert_eq!(
+                calls.iter().position(Option::is_none),
+                Some(calls.len() - 1)
+            );
         }
     }
 }

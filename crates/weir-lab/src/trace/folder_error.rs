@@ -22,6 +22,9 @@ pub enum FolderError {
         .0.display()
     )]
     Occupied(PathBuf),
+    /// The caller no longer wants the run.
+    #[error("the run is not written: it was ended")]
+    Cancelled,
     /// The folder has no file that each run has.
     #[error(
         "\"{path}\" is not the folder of a run: it has no {missing}",

@@ -10,7 +10,7 @@ use super::folder::{RunFolder, SCENARIO, SUMMARY, summary_json};
 use super::folder_error::{FolderError, io_error};
 use super::partial::{PartialFolder, lock_folder, remove_leftovers};
 use super::same_result::is_same_result;
-use super::stream::TableStream;
+use super::stream::{Cancelled, TableStream};
 use super::table_files::{TableFiles, WrittenTable, file_name, is_table};
 use crate::replication::{Fingerprint, FingerprintParts};
 use crate::run::{RunOutput, Summary};
@@ -20,6 +20,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What became of a run that was to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,7 @@ pub struct FolderWriter {
     checksums: Checksums,
     parts: FingerprintParts,
     files: TableFiles,
+    cancelled: Option<Cancelled>,
 }
 
 impl FolderWriter {
@@ -61,12 +63,21 @@ impl FolderWriter {
             checksums: Checksums::default(),
             parts: FingerprintParts::default(),
             files,
+            cancelled: None,
         })
+    }
+
+    /// Writing ends with [`FolderError::Cancelled`] once this says so: the tables of many flows
+    /// take a while.
+    #[must_use]
+    pub fn cancelled_by(mut self, cancelled: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.cancelled = Some(Arc::new(cancelled));
+        self
     }
 
     /// Takes rows from a run while it goes on: [`RunOptions::sink`](crate::run::RunOptions::sink).
     pub fn sink(&mut self) -> SharedSink {
-        let stream = || TableStream::start(self.files.others());
+        let stream = || TableStream::start(self.files.others(), self.cancelled.clone());
         self.stream.get_or_insert_with(stream).sink()
     }
 
@@ -105,7 +116,11 @@ impl FolderWriter {
             self.note(streamed);
         }
         for (path, table) in output.tables() {
+            if self.cancelled.as_ref().is_some_and(|cancelled| cancelled()) {
+                return Err(FolderError::Cancelled);
+            }
             self.files.append(&path, table)?;
+            self.files.complete(&path)?;
         }
         let written = self.files.finish()?;
         self.note(written);

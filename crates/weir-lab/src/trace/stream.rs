@@ -14,7 +14,11 @@ use std::thread::JoinHandle;
 /// Batches that may wait for the thread.
 const MAX_WAITING: usize = 16;
 
-type Batch = (Arc<str>, Box<dyn RowBatch>);
+/// Rows of the table with this path; none once it is complete.
+type Batch = (Arc<str>, Option<Box<dyn RowBatch>>);
+
+/// Says whether the run is no longer wanted.
+pub(super) type Cancelled = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// The run's end of the way to the thread.
 pub(super) struct StreamSink {
@@ -29,15 +33,17 @@ pub(super) struct TableStream {
 }
 
 impl TableStream {
-    /// Starts the thread.
-    pub(super) fn start(files: TableFiles) -> Self {
+    /// Starts the thread, which ends with an error once the run is cancelled.
+    pub(super) fn start(files: TableFiles, cancelled: Option<Cancelled>) -> Self {
         let (sender, receiver) = sync_channel(MAX_WAITING);
         Self {
             sink: Arc::new(StreamSink {
                 batches: Mutex::new(Some(sender)),
                 broken: AtomicBool::new(false),
             }),
-            thread: Some(std::thread::spawn(move || write_all(files, receiver))),
+            thread: Some(std::thread::spawn(move || {
+                write_all(files, receiver, cancelled)
+            })),
         }
     }
 
@@ -78,17 +84,23 @@ impl StreamSink {
     fn sender(&self) -> std::sync::MutexGuard<'_, Option<SyncSender<Batch>>> {
         self.batches.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn send(&self, batch: Batch) {
+        let sender = self.sender();
+        let sent = sender.as_ref().map(|sender| sender.send(batch));
+        if !matches!(sent, Some(Ok(()))) {
+            self.broken.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 impl TableSink for StreamSink {
     fn append(&self, path: &Arc<str>, rows: Box<dyn RowBatch>) {
-        let sent = match &*self.sender() {
-            Some(sender) => sender.send((Arc::clone(path), rows)).is_ok(),
-            None => false,
-        };
-        if !sent {
-            self.broken.store(true, Ordering::Relaxed);
-        }
+        self.send((Arc::clone(path), Some(rows)));
+    }
+
+    fn complete(&self, path: &Arc<str>) {
+        self.send((Arc::clone(path), None));
     }
 
     fn is_broken(&self) -> bool {
@@ -99,9 +111,16 @@ impl TableSink for StreamSink {
 fn write_all(
     mut files: TableFiles,
     batches: Receiver<Batch>,
+    cancelled: Option<Cancelled>,
 ) -> Result<Vec<WrittenTable>, FolderError> {
     for (path, rows) in batches {
-        files.append(&path, &*rows)?;
+        if cancelled.as_ref().is_some_and(|cancelled| cancelled()) {
+            return Err(FolderError::Cancelled);
+        }
+        match rows {
+            Some(rows) => files.append(&path, &*rows)?,
+            None => files.complete(&path)?,
+        }
     }
     files.finish()
 }

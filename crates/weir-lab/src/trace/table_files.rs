@@ -33,6 +33,7 @@ pub(super) struct TableFiles {
     open: BTreeMap<String, TableWriter<TableFile>>,
     /// Made when it is needed.
     coder: Option<PageCoder>,
+    complete: Vec<WrittenTable>,
 }
 
 impl TableFiles {
@@ -48,6 +49,7 @@ impl TableFiles {
             ],
             open: BTreeMap::new(),
             coder: None,
+            complete: Vec::new(),
         }
     }
 
@@ -59,6 +61,7 @@ impl TableFiles {
             properties: self.properties.clone(),
             open: BTreeMap::new(),
             coder: None,
+            complete: Vec::new(),
         }
     }
 
@@ -72,10 +75,7 @@ impl TableFiles {
     }
 
     fn try_append(&mut self, path: &str, rows: &dyn RowBatch) -> io::Result<()> {
-        let coder = match &mut self.coder {
-            Some(coder) => coder,
-            none => none.insert(PageCoder::new()?),
-        };
+        let coder = coder_in(&mut self.coder)?;
         if let Some(writer) = self.open.get_mut(path) {
             return writer.append(rows, coder);
         }
@@ -87,30 +87,53 @@ impl TableFiles {
         Ok(())
     }
 
+    fn close(
+        &mut self,
+        path: String,
+        writer: TableWriter<TableFile>,
+    ) -> Result<WrittenTable, FolderError> {
+        let coder = coder_in(&mut self.coder);
+        let closed = coder.and_then(|coder| writer.close(coder, TableFile::digest));
+        let closed = closed.and_then(|(rows, file)| Ok((rows, file.finish()?)));
+        let (rows, file) = closed.map_err(|error| self.write_error(&path)(error))?;
+        Ok(WrittenTable { path, rows, file })
+    }
+
+    /// Completes the file of the table with this path before the others: what a file needs while it
+    /// is written would be much for the tables of a hundred thousand flows.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(super) fn complete(&mut self, path: &str) -> Result<(), FolderError> {
+        if let Some((path, writer)) = self.open.remove_entry(path) {
+            let written = self.close(path, writer)?;
+            self.complete.push(written);
+        }
+        Ok(())
+    }
+
     /// Completes all files.
     ///
     /// # Errors
     /// If one cannot be written.
     pub(super) fn finish(&mut self) -> Result<Vec<WrittenTable>, FolderError> {
-        let mut tables = Vec::new();
-        let open = std::mem::take(&mut self.open);
-        let Some(coder) = &mut self.coder else {
-            return Ok(tables);
-        };
-        for (path, writer) in open {
-            let closed = writer.close(coder, TableFile::digest);
-            let closed = closed.and_then(|(rows, file)| Ok((rows, file.finish()?)));
-            let (rows, file) = match closed {
-                Ok(sums) => sums,
-                Err(error) => return Err(self.write_error(&path)(error)),
-            };
-            tables.push(WrittenTable { path, rows, file });
+        let mut tables = std::mem::take(&mut self.complete);
+        for (path, writer) in std::mem::take(&mut self.open) {
+            tables.push(self.close(path, writer)?);
         }
         Ok(tables)
     }
 
     fn write_error(&self, path: &str) -> impl FnOnce(io::Error) -> FolderError + use<> {
         io_error("write", &self.target.join(file_name(path)))
+    }
+}
+
+/// The coder, which is made when it is needed.
+fn coder_in(place: &mut Option<PageCoder>) -> io::Result<&mut PageCoder> {
+    match place {
+        Some(coder) => Ok(coder),
+        none => Ok(none.insert(PageCoder::new()?)),
     }
 }
 
@@ -190,4 +213,37 @@ impl Write for TableFile {
 pub(super) fn is_table(path: &Path) -> bool {
     let path = path.to_str().and_then(|path| path.strip_suffix(".parquet"));
     path.is_some_and(|path| table_kind(path).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::parse;
+    use crate::table::{Column, Table, Values};
+
+    #[test]
+    fn the_file_of_a_complete_table_is_there_before_the_others() {
+        let place = tempfile::tempdir().unwrap();
+        let text = "[run]\nduration = \"1s\"\n\n[[link]]\nname = \"wire\"\nbetween = [\"a\", \"b\"]\n\
+                    rate = \"1Mbit\"\n\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
+                    transport = { kind = \"tcp\" }\n";
+        let scenario = parse(text, "test.toml").unwrap();
+        let folder = place.path().to_owned();
+        let mut files = TableFiles::new(folder.clone(), folder.clone(), &scenario);
+        let rows = Table {
+            columns: vec![Column {
+                name: "drops".to_owned(),
+                values: Values::U64(vec![1, 2, 3]),
+            }],
+        };
+        files.append("links/one", &rows).unwrap();
+        files.append("links/two", &rows).unwrap();
+        files.complete("links/one").unwrap();
+        assert_eq!(files.open.len(), 1);
+        assert!(folder.join("links/one.parquet").is_file());
+        assert!(!folder.join("links/two.parquet").is_file());
+        let written = files.finish().unwrap();
+        let paths: Vec<_> = written.iter().map(|table| table.path.as_str()).collect();
+        assert_eq!(paths, ["links/one", "links/two"]);
+    }
 }

@@ -5,6 +5,7 @@ use super::summary_table::{listed_flows, natural};
 use crate::build;
 use crate::exit::Failure;
 use crate::files::write_file;
+use crate::limits::Watchdog;
 use crate::terminal;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use weir_lab::scenario::{Override, Scenario};
 use weir_lab::table::SharedSink;
 use weir_lab::theory::{format_value, significant};
 use weir_lab::trace::{FolderError, FolderWriter, IndexEntry, Written};
+use weir_proto::time::Instant;
 
 const INDEX: &str = "index.json";
 
@@ -52,6 +54,13 @@ impl RunInProgress {
         })
     }
 
+    /// Writing ends at the bounds of the command.
+    #[must_use]
+    pub fn within(mut self, watchdog: &Watchdog) -> Self {
+        self.writer = self.writer.cancelled_by(watchdog.cancelled());
+        self
+    }
+
     /// Takes the rows of the run.
     pub fn sink(&mut self) -> SharedSink {
         self.writer.sink()
@@ -77,15 +86,22 @@ impl FinishedRun {
         }
     }
 
-    /// Completes the folder of a run.
+    /// Completes the folder of a run, within the bounds of the command.
     pub fn write(
         folder: RunInProgress,
         overrides: &[Override],
         mut output: RunOutput,
+        watchdog: Option<&Watchdog>,
     ) -> Result<Self, Failure> {
         output.summary.run.commit = build::commit();
         let RunInProgress { name, path, writer } = folder;
-        let (written, fingerprint) = writer.finish(&output, "")?;
+        let written = writer.finish(&output, "");
+        let (written, fingerprint) = match (written, watchdog) {
+            (Err(FolderError::Cancelled), Some(watchdog)) => {
+                return Err(watchdog.failure(Instant::ZERO + output.scenario.run.duration));
+            }
+            (written, _) => written?,
+        };
         let folder = path.display().to_string();
         if let Some(note) = note_of(written) {
             terminal::status(&format!("{folder}: {note}"));

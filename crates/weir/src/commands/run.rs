@@ -103,7 +103,8 @@ fn one(
         advance((share * STEPS as f64) as u64);
     };
     let name = run_name(&arguments.runs.scenario, &run.overrides, &run.scenario);
-    let mut folder = RunInProgress::begin(&arguments.runs.out, &run.scenario, &name)?;
+    let folder = RunInProgress::begin(&arguments.runs.out, &run.scenario, &name)?;
+    let mut folder = folder.within(watchdog);
     let sink = folder.sink();
     let options = RunOptions {
         trace: if arguments.summary_only {
@@ -139,5 +140,5 @@ fn one(
         let per_second = events as f64 / wall_s.max(1e-9);
         format!("{name}: {events} events in {wall_s:.3} s, {per_second:.0} a second")
     });
-    FinishedRun::write(folder, &run.overrides, output)
+    FinishedRun::write(folder, &run.overrides, output, Some(watchdog))
 }

@@ -55,6 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                 RunInProgress::begin(out, &run.scenario, &name)?,
                 &run.overrides,
                 output,
+                None,
             )?,
         )?;
         if interrupted {
