@@ -1,10 +1,19 @@
 //! The folder of a report: `index.html`, `result.json`, and each plot as SVG and PNG.
+//!
+//! Files are completed in a temporary folder beside them, so that each is whole or not there,
+//! however the program ends. The page of an earlier report goes when the first plot comes: it does
+//! not belong to the new plots.
 
 use super::{NamedPlot, PngError, png};
+use crate::trace::{PartialFolder, remove_leftovers};
 use rayon::prelude::*;
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+
+const PAGE: &str = "index.html";
+const RESULT: &str = "result.json";
 
 /// Why a report is not written. For people: lower case, no full stop.
 #[derive(Debug, Error)]
@@ -15,7 +24,7 @@ pub enum ReportError {
         /// The path.
         path: String,
         /// The system's message.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// A plot cannot be rasterised.
     #[error("plot {name}: {source}")]
@@ -28,20 +37,24 @@ pub enum ReportError {
 }
 
 /// The folder of a report. Plots can be written before the page is.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ReportFolder {
     path: PathBuf,
+    partial: PartialFolder,
 }
 
 impl ReportFolder {
-    /// Makes the folder if it does not exist.
+    /// Makes the folder if it does not exist. What a killed program left in it is removed.
     ///
     /// # Errors
     /// If it cannot be made.
     pub fn create(path: &Path) -> Result<Self, ReportError> {
-        fs::create_dir_all(path).map_err(|source| failed(path, source))?;
-        let path = path.to_owned();
-        Ok(Self { path })
+        remove_leftovers(path);
+        let partial = PartialFolder::create(path).map_err(|source| failed(path, source))?;
+        Ok(Self {
+            path: path.to_owned(),
+            partial,
+        })
     }
 
     /// Writes each plot as SVG and PNG; returns the paths of the PNG files in the same order.
@@ -49,6 +62,10 @@ impl ReportFolder {
     /// # Errors
     /// A file that cannot be written.
     pub fn plots(&self, plots: &[NamedPlot]) -> Result<Vec<PathBuf>, ReportError> {
+        if !plots.is_empty() {
+            self.remove(PAGE)?;
+            self.remove(RESULT)?;
+        }
         let plots = plots.par_iter().map(|named| {
             let svg = named.drawing.svg();
             let png = png(&svg, 2.0).map_err(|source| ReportError::Plot {
@@ -66,26 +83,72 @@ impl ReportFolder {
     /// # Errors
     /// A file that cannot be written.
     pub fn page(&self, json: &str, html: &str) -> Result<PathBuf, ReportError> {
-        self.write("result.json", json.as_bytes())?;
-        self.write("index.html", html.as_bytes())
+        self.write(RESULT, json.as_bytes())?;
+        self.write(PAGE, html.as_bytes())
     }
 
-    /// Writes a file under a temporary name first: it is whole or not there.
     fn write(&self, name: &str, octets: &[u8]) -> Result<PathBuf, ReportError> {
-        let path = self.path.join(name);
-        let written = tempfile::NamedTempFile::new_in(&self.path).and_then(|mut file| {
-            std::io::Write::write_all(&mut file, octets)?;
-            file.persist(&path).map_err(|error| error.error)?;
-            Ok(())
-        });
+        let (path, partial) = (self.path.join(name), self.partial.new_files().join(name));
+        let written = fs::write(&partial, octets).and_then(|()| fs::rename(&partial, &path));
         written.map_err(|source| failed(&path, source))?;
         Ok(path)
     }
+
+    fn remove(&self, name: &str) -> Result<(), ReportError> {
+        let path = self.path.join(name);
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != ErrorKind::NotFound => Err(failed(&path, source)),
+            _ => Ok(()),
+        }
+    }
 }
 
-fn failed(path: &Path, source: std::io::Error) -> ReportError {
+fn failed(path: &Path, source: io::Error) -> ReportError {
     ReportError::File {
         path: path.display().to_string(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Axis, Drawing, Plot};
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn leftovers_go_and_an_earlier_page_does_not_stand_beside_new_plots() {
+        let place = tempfile::tempdir().unwrap();
+        // What a killed program leaves: a temporary folder whose lock nobody holds.
+        let leftover = place.path().join(".weir-partial-dead");
+        fs::create_dir_all(leftover.join("new")).unwrap();
+        fs::write(leftover.join("lock"), "").unwrap();
+        for name in [PAGE, RESULT, "notes.txt"] {
+            fs::write(place.path().join(name), "earlier").unwrap();
+        }
+        let folder = ReportFolder::create(place.path()).unwrap();
+        let plot = Plot::new("Rate", Axis::time(), Axis::linear("rate", "bit/s"));
+        let named = NamedPlot {
+            name: "rate".to_owned(),
+            caption: String::new(),
+            drawing: Drawing::Plot(plot),
+        };
+        folder.plots(&[]).unwrap();
+        assert!(names(place.path()).contains(&PAGE.to_owned()));
+        folder.plots(&[named]).unwrap();
+        drop(folder);
+        assert_eq!(names(place.path()), ["notes.txt", "rate.png", "rate.svg"]);
+        let folder = ReportFolder::create(place.path()).unwrap();
+        folder.page("{}", "<html>").unwrap();
+        drop(folder);
+        let all = [PAGE, "notes.txt", "rate.png", "rate.svg", RESULT];
+        assert_eq!(names(place.path()), all);
     }
 }
