@@ -33,6 +33,7 @@ impl GroupSummary {
             retransmissions: sum(&|flow| again(flow).packets),
             timeouts: sum(&|flow| again(flow).timeouts),
             marks: sum(&|flow| flow.marks),
+            requests: None,
         }
     }
 }

@@ -116,6 +116,10 @@ mod tests {
     #[test]
     fn the_measures_are_those_of_a_summary() {
         let some = Some(Distribution::default());
+        let requests = Some(RequestSummary {
+            completion_time_s: some,
+            ..RequestSummary::default()
+        });
         let flow = FlowSummary {
             completion_time_s: Some(0.0),
             startup_s: Some(0.0),
@@ -127,10 +131,7 @@ mod tests {
             latency_under_load: Some(LatencyUnderLoad::default()),
             rate_bps: Some(MeanCov::default()),
             audio: Some(AudioSummary::default()),
-            requests: Some(RequestSummary {
-                completion_time_s: some,
-                ..RequestSummary::default()
-            }),
+            requests,
             video: Some(VideoSummary {
                 frame_delay_s: some,
                 ..VideoSummary::default()
@@ -144,6 +145,7 @@ mod tests {
             queueing_delay_s: some,
             jitter_s: some,
             rtt_s: some,
+            requests,
             ..GroupSummary::default()
         };
         let totals = Totals {

@@ -322,6 +322,26 @@ fn requests_take_their_round_trips_and_what_the_path_takes() {
 }
 
 #[test]
+fn requests_of_a_group_are_those_of_all_its_flows() {
+    let output = full(
+        "[run]\nduration = \"5s\"\nwarmup = \"1s\"\n\n[[link]]\nname = \"wire\"\n\
+         between = [\"server\", \"client\"]\nrate = \"10Mbit\"\ndelay = \"20ms\"\n\n\
+         [[flow]]\nname = \"page\"\ncount = 12\nfrom = \"server\"\nto = \"client\"\n\
+         transport = { kind = \"tcp\" }\napp = { kind = \"request\", think = \"200ms\" }\n",
+    );
+    let summary = &output.summary;
+    let of_flows = || summary.flows.values().filter_map(|flow| flow.requests);
+    let group = summary.groups["page"].requests.expect("all have requests");
+    let sum = |of: fn(&RequestSummary) -> u64| of_flows().map(|one| of(&one)).sum::<u64>();
+    assert!(group.completed > 50, "{group:?}");
+    assert_eq!(group.requests, sum(|one| one.requests));
+    assert_eq!(group.completed, sum(|one| one.completed));
+    let times = group.completion_time_s.expect("some are complete");
+    let longest = of_flows().filter_map(|one| Some(one.completion_time_s?.max));
+    assert_eq!(times.max, longest.fold(0.0, f64::max));
+}
+
+#[test]
 fn requests_need_a_stream_and_distributions_that_are_some() {
     let error = |transport: &str, app: &str| -> ScenarioError {
         let text = format!(

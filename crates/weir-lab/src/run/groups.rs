@@ -1,5 +1,6 @@
 //! Flows together: those that one entry of the scenario stands for, and all of a run.
 
+use super::requests::RequestSummary;
 use super::statistics::Distribution;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,9 @@ pub struct GroupSummary {
     pub timeouts: u64,
     /// Packets that all together received with Congestion Experienced.
     pub marks: u64,
+    /// The requests of all together, if their applications have such.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestSummary>,
 }
 
 /// All flows of a run together. Rates are over the whole time from the warm-up to the end.

@@ -8,6 +8,7 @@ use super::{
     RequestSummary, RunSummary, Summary, Totals, TransferSummary, VideoSummary,
 };
 use crate::scenario::Flow;
+use std::collections::BTreeSet;
 use weir_net::{AppStatistics, Side};
 use weir_proto::endpoint::CloseReason;
 use weir_proto::time::{Duration, Instant};
@@ -68,9 +69,10 @@ impl Simulation {
                 .filter_map(|n| summary.flows.get(n))
                 .collect();
             let group = GroupSummary {
-                members: members.clone(),
+                requests: self.requests_of(&members),
                 ..GroupSummary::of(&flows)
             };
+            let group = GroupSummary { members, ..group };
             summary.groups.insert(name, group);
         }
         let window = reached.saturating_sub(warmup);
@@ -82,6 +84,17 @@ impl Simulation {
             summary.transfers.insert(set.name.clone(), transfers);
         }
         summary
+    }
+
+    /// The requests of these flows together.
+    fn requests_of(&self, flows: &[String]) -> Option<RequestSummary> {
+        let names: BTreeSet<&str> = flows.iter().map(String::as_str).collect();
+        let members = self.sim.flows.iter();
+        let members = members.filter(|flow| names.contains(flow.name.as_str()));
+        let requests = members.flat_map(|flow| self.sim.network.requests(flow.id));
+        let requests: Vec<_> = requests.copied().collect();
+        let from = Instant::ZERO + self.scenario.run.warmup;
+        (!requests.is_empty()).then(|| RequestSummary::of(&requests, from))
     }
 
     /// Adds what was measured packet by packet.

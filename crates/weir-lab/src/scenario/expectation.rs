@@ -146,6 +146,11 @@ const GROUP_MEASURES: &[&str] = measures! {
     distribution "queueing_delay_s",
     distribution "jitter_s",
     distribution "rtt_s",
+    "requests.requests",
+    "requests.completed",
+    distribution "requests.completion_time_s",
+    "requests.request_bytes_mean",
+    "requests.response_bytes_mean",
 };
 const TOTAL_MEASURES: &[&str] = measures! {
     "flows",

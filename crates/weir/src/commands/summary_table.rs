@@ -135,12 +135,18 @@ pub fn summary_tables(summary: &Summary) -> String {
         let time = of.completion_time_s?;
         Some((*name, (of.completed, of.transfers, time)))
     });
+    let of_group_requests = groups.iter().filter_map(|(name, group)| {
+        let requests = group.requests?;
+        let time = requests.completion_time_s?;
+        Some((*name, (requests.completed, requests.requests, time)))
+    });
     let of_requests = flows.iter().filter_map(|(name, flow)| {
         let requests = flow.requests?;
         let time = requests.completion_time_s?;
         Some((*name, (requests.completed, requests.requests, time)))
     });
-    let completion = of_groups.chain(of_transfers).chain(of_requests);
+    let completion = of_groups.chain(of_transfers);
+    let completion = completion.chain(of_group_requests).chain(of_requests);
     let completion: Vec<_> = completion.collect();
     let completion: Vec<_> = completion.iter().map(|(name, of)| (*name, of)).collect();
     let mut links: Vec<_> = summary.links.iter().collect();
@@ -280,6 +286,7 @@ fn some_count(count: u64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weir_lab::run::RequestSummary;
 
     fn flow(goodput_bps: f64) -> FlowSummary {
         FlowSummary {
@@ -319,6 +326,12 @@ mod tests {
                 p99: 0.25,
                 ..Distribution::default()
             }),
+            requests: Some(RequestSummary {
+                requests: 800,
+                completed: 777,
+                completion_time_s: Some(Distribution::default()),
+                ..RequestSummary::default()
+            }),
             ..GroupSummary::default()
         };
         summary.groups.insert("burst".to_owned(), group);
@@ -331,6 +344,7 @@ mod tests {
             text.contains("99 of 100") && text.contains("250 ms"),
             "{text}"
         );
+        assert!(text.contains("777 of 800"), "{text}");
         assert!(text.contains("100 flows are shown as their groups only"));
     }
 }
