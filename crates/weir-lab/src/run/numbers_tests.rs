@@ -311,7 +311,7 @@ fn a_copy_that_the_transport_refuses_has_no_part_in_the_delays() {
              [[flow]]\nname = \"copied\"\nfrom = \"a\"\nto = \"b\"\ntransport = {{ {transport} }}\n\
              app = {{ kind = \"cbr\", packet = 500, rate = \"500kbit\" }}\n"
         );
-        let scenario = scenario::parse(&text, "test.toml").unwrap();
+        let scenario = crate::scenario::parse(&text, "test.toml").unwrap();
         let options = RunOptions {
             trace: TraceLevel::Full,
             packets: true,
