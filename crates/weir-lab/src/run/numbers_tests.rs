@@ -311,13 +311,11 @@ fn a_copy_that_the_transport_refuses_has_no_part_in_the_delays() {
              [[flow]]\nname = \"copied\"\nfrom = \"a\"\nto = \"b\"\ntransport = {{ {transport} }}\n\
              app = {{ kind = \"cbr\", packet = 500, rate = \"500kbit\" }}\n"
         );
-        let scenario = crate::scenario::parse(&text, "test.toml").unwrap();
         let options = RunOptions {
-            trace: TraceLevel::Full,
             packets: true,
-            ..RunOptions::default()
+            ..traced()
         };
-        let output = run(&scenario, &options).unwrap();
+        let output = run_text(&text, &options);
         let packets = output.packets.expect("they were asked for");
         let [places, events] = ["place", "event"].map(|name| packets.words(name).unwrap());
         let [times, numbers] = ["time_s", "number"].map(|name| packets.numbers(name).unwrap());
@@ -348,12 +346,13 @@ fn a_round_trip_that_ends_with_the_run_has_no_part_in_the_summary() {
         ("quic", "20ms", false),
         ("quic", "20001us", true),
     ] {
-        let output = run_text(&format!(
+        let text = format!(
             "[run]\nduration = \"{duration}\"\n\n[[link]]\nname = \"wire\"\n\
              between = [\"a\", \"b\"]\ndelay = \"10ms\"\n\n\
              [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
              transport = {{ kind = \"{transport}\" }}\n"
-        ));
+        );
+        let output = run_text(&text, &RunOptions::default());
         let rtt = output.summary.flows["f"].rtt_s;
         assert_eq!(rtt.is_some(), samples, "{transport} for {duration}");
     }

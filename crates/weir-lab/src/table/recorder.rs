@@ -236,7 +236,7 @@ mod tests {
 
     impl TableSink for Calls {
         fn append(&self, _path: &Arc<str>, rows: Box<dyn RowBatch>) {
-            let rows = rows.into_table().rows();
+            let rows = rows.rows();
             self.0.lock().unwrap().push(Some(rows));
         }
 
