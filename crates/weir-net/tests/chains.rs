@@ -287,7 +287,7 @@ fn reports(step: Duration) -> (Recorder, u64) {
     let mut recorder = Recorder::default();
     let mut until = Instant::ZERO;
     while until < Instant::ZERO + millis(1000) {
-        until = until + step;
+        until += step;
         simulate_to(&mut network, Horizon::including(until), &mut recorder).expect("progress");
     }
     let drops = network.link_counters(link).packets_dropped();

@@ -161,10 +161,13 @@ pub(super) fn put_streams(out: &mut Vec<u8>, numbers: &[u64]) {
     let (squares, rest) = numbers.as_chunks();
     for (place, square) in squares.iter().enumerate() {
         let columns = transposed(*square);
-        for number in 0..STREAMS {
+        // By their numbers, which the compiler counts off; not so with an iterator of both.
+        let mut number = 0;
+        while number < STREAMS {
             if let Some(part) = streams[number].0.get_mut(place) {
                 *part = columns[number].to_le_bytes();
             }
+            number += 1;
         }
     }
     for (place, number) in rest.iter().enumerate() {
