@@ -42,9 +42,15 @@ fn table(rows: Range<u64>) -> Table {
         numbers(|_| f64::NAN),
         numbers(|_| -0.0),
         numbers(|row| if row < 900 { f64::NAN } else { row as f64 }),
-        numbers(|row| if random(row) % 3 == 0 { f64::NAN } else { 1.5 }),
+        numbers(|row| {
+            if random(row).is_multiple_of(3) {
+                f64::NAN
+            } else {
+                1.5
+            }
+        }),
         numbers(|row| (row / 700) as f64),
-        numbers(|row| if row % 9 == 0 { -0.0 } else { 0.0 }),
+        numbers(|row| if row.is_multiple_of(9) { -0.0 } else { 0.0 }),
         numbers(|row| f64::from_bits(random(row) & 0xffef_ffff_ffff_ffff)),
         numbers(|row| {
             [f64::INFINITY, f64::MIN_POSITIVE, f64::NEG_INFINITY, 5e-324][row as usize % 4]
@@ -53,7 +59,7 @@ fn table(rows: Range<u64>) -> Table {
         counts(|row| row / 1000),
         counts(|row| row * 1500 + random(row) % 1500),
         counts(random),
-        counts(|row| if row % 2 == 0 { 0 } else { u64::MAX }),
+        counts(|row| if row.is_multiple_of(2) { 0 } else { u64::MAX }),
         words(|_| 0),
         words(|row| row / 100 % 5),
         words(|row| random(row) % 300),
