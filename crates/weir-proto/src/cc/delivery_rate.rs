@@ -339,6 +339,29 @@ mod tests {
     }
 
     #[test]
+    fn slow_sending_bounds_the_rate_and_losses_count_from_the_packet_on() {
+        // draft-bbr §4.1.1.2.3 and §4.1.2.3: the newest packet left 100 ms after that of the last
+        // delivery, and was delivered 80 ms after it. One of the two losses came before it.
+        let mut sampler = DeliveryRateSampler::default();
+        let sent = [(0, 1000), (50, 2000), (60, 3000)]
+            .map(|(ms, flight)| (ms, sampler.on_sent(at(ms), 1000, flight)));
+        for (ms, snapshot) in &sent[..2] {
+            sampler.on_acked(at(100), 1000, (at(*ms), *ms), Some(snapshot));
+        }
+        sampler.on_end_acks(MS(50)).unwrap();
+        sampler.on_lost(1000, None);
+        let last = (150, sampler.on_sent(at(150), 1000, 2000));
+        sampler.on_lost(1000, None);
+        for (ms, snapshot) in [&sent[2], &last] {
+            sampler.on_acked(at(180), 1000, (at(*ms), *ms), Some(snapshot));
+        }
+        let rate = sampler.on_end_acks(MS(30)).unwrap().rate;
+        let found = (rate.delivered, rate.interval, rate.lost);
+        assert_eq!(found, (2000, MS(100), 1000));
+        assert_eq!(rate.delivery_rate, Some(Rate::from_bytes_per_sec(20_000.0)));
+    }
+
+    #[test]
     fn a_sampler_without_samples_knows_the_same_about_the_application() {
         let mut samplers = [(); 2].map(|()| DeliveryRateSampler::default());
         let mut rng = crate::rng::Rng::stream(7, "sampler");

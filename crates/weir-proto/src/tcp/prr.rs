@@ -159,6 +159,32 @@ mod tests {
     }
 
     #[test]
+    fn what_was_delivered_and_not_sent_for_is_kept() {
+        // RFC 6937 §3: MAX(prr_delivered - prr_out, DeliveredData) + MSS = MAX(5 - 0, 1) + 1.
+        let mut prr = Prr::new(RecoveryWindow::PrrSsrb, 1, 20, 10);
+        for (delivered, pipe, send_count) in [(4, 4, 5), (1, 3, 6)] {
+            prr.on_ack(&Delivery {
+                delivered,
+                pipe,
+                safe: true,
+            });
+            assert_eq!(prr.send_count(), send_count);
+        }
+    }
+
+    #[test]
+    fn nothing_leaves_while_ssthresh_is_in_the_network() {
+        // RFC 6937 §3: the proportion is for pipe > ssthresh only.
+        let mut prr = Prr::new(RecoveryWindow::PrrSsrb, 1, 20, 10);
+        prr.on_ack(&Delivery {
+            delivered: 3,
+            pipe: 10,
+            safe: true,
+        });
+        assert_eq!(prr.send_count(), 0);
+    }
+
+    #[test]
     fn never_sends_more_than_fills_ssthresh() {
         let mut prr = Prr::new(RecoveryWindow::PrrSsrb, 1, 20, 10);
         prr.on_ack(&Delivery {

@@ -211,6 +211,31 @@ mod tests {
     }
 
     #[test]
+    fn a_retransmission_that_fills_a_gap_is_no_reordering() {
+        // RFC 8985 §6.2 step 3: only a segment that was never retransmitted shows it.
+        let mut rack = Rack::new();
+        delivered(&mut rack, 100, 0, 300, false);
+        delivered(&mut rack, 200, 100, 100, true);
+        let recovering = Situation {
+            recovering: true,
+            ..OPEN
+        };
+        assert_eq!(rack.deadline(rtt(), recovering).unwrap().age, MS(100));
+    }
+
+    #[test]
+    fn a_further_dsack_keeps_the_window_for_sixteen_recoveries_more() {
+        // RFC 8985 §6.2 step 4: RACK.reo_wnd_persist = 16 with each DSACK.
+        let mut rack = Rack::new();
+        delivered(&mut rack, 100, 0, 0, false);
+        for (high_ack, recoveries) in [(100, 10), (1000, 15)] {
+            rack.on_dsack(high_ack, high_ack + 900);
+            (0..recoveries).for_each(|_| rack.on_recovery_end());
+        }
+        assert_eq!(rack.reordering_window(rtt(), OPEN), MS(60));
+    }
+
+    #[test]
     fn an_impossibly_fast_retransmission_is_the_original_arriving() {
         let mut rack = Rack::new();
         delivered(&mut rack, 100, 0, 0, false);

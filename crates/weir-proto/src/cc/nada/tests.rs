@@ -116,6 +116,68 @@ fn the_signal_adds_penalties_for_losses_and_marks() {
 }
 
 #[test]
+fn delay_is_warped_only_behind_losses() {
+    // RFC 8698 §4.2 and (1): 150 ms without a loss; 50 ms · exp(-1) within MULTILOSS = 7 average
+    // loss intervals of 50 packets behind one.
+    let waiting = Measured {
+        queue_delay: Duration::from_millis(150),
+        ..Measured::default()
+    };
+    let mut nada = nada();
+    nada.measured = waiting;
+    assert!(close(nada.congestion_signal(), 0.150));
+    let packet = |n| match n {
+        50 => lost(n, 20 * n),
+        _ => received(n, 20 * n, 10, 1000),
+    };
+    let packets: Vec<_> = (0..100).map(packet).collect();
+    report(&mut nada, 2100, &packets);
+    nada.measured = waiting;
+    assert!(close(nada.congestion_signal(), 0.050 * 0.367_879_441_2));
+}
+
+#[test]
+fn the_last_signal_is_that_of_the_last_report_also_while_the_rate_ramps_up() {
+    // RFC 8698 §4.3: x_prev = x_curr at the end of each calculation.
+    let mut nada = nada();
+    nada.signal = 0.030;
+    report(&mut nada, 120, &[received(0, 100, 10, 1000)]);
+    assert_eq!(nada.limit, Limit::MinimumMediaRate);
+    assert_eq!(nada.mode, Mode::AcceleratedRampUp);
+    assert!(close(nada.signal, 0.0));
+}
+
+#[test]
+fn target_and_sending_rate_have_factors_of_their_own() {
+    // (11) to (14): 1000 octets · 8 · FPS 30 are 240 kbit/s, of which BETA_V takes 5 % and BETA_S
+    // adds 10 %.
+    let config = NadaConfig {
+        beta_v: 0.05,
+        ..NadaConfig::default()
+    };
+    let mut nada = Nada::new(config, DELTA);
+    nada.reference_rate = 1_000_000.0;
+    assert!(close(nada.target_rate(1000).as_bps(), 988_000.0));
+    assert!(close(nada.send_rate(1000).as_bps(), 1_024_000.0));
+}
+
+#[test]
+fn the_baseline_of_the_delay_holds_for_ten_minutes() {
+    // RFC 8698 §5.1.1: "tens of minutes"; 30 ms are 20 ms more than the least of before.
+    for (seconds, queue_delay) in [(300, 20), (700, 0)] {
+        let mut nada = nada();
+        let first: Vec<_> = (0..20).map(|n| received(n, 20 * n, 10, 1000)).collect();
+        report(&mut nada, 420, &first);
+        let start = 1000 * seconds;
+        let sent = |n| received(n, start + 20 * n, 30, 1000);
+        let later: Vec<_> = (20..40).map(sent).collect();
+        report(&mut nada, start + 900, &later);
+        let expected = Duration::from_millis(queue_delay);
+        assert_eq!(nada.measured.queue_delay, expected, "{seconds} s");
+    }
+}
+
+#[test]
 fn without_congestion_the_rate_ramps_up_from_what_arrives() {
     let mut nada = nada();
     assert!(close(nada.target_rate(0).as_bps(), 150e3));

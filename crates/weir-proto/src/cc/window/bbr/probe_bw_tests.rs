@@ -60,6 +60,16 @@ fn headroom_is_a_packet_at_least() {
 }
 
 #[test]
+fn a_new_bound_is_what_lost_too_much_also_above_the_one_before() {
+    // draft-bbr §5.5.10.2, HandleInflightTooHigh: max(tx_in_flight, 0.7 · 100,000).
+    let mut bbr = cycling(State::Refill);
+    for (volume, bound) in [(90_000, 90_000), (120_000, 120_000), (60_000, 70_000)] {
+        bbr.handle_inflight_too_high(at(700), volume, false);
+        assert_eq!(bbr.model.inflight_longterm, bound);
+    }
+}
+
+#[test]
 fn a_refill_begins_without_what_the_last_probe_has_counted() {
     // draft-bbr §5.3.3.9, StartProbeBW_REFILL.
     let mut bbr = cycling(State::Cruise);

@@ -99,6 +99,15 @@ mod tests {
     }
 
     #[test]
+    fn the_window_of_a_visit_is_half_of_what_losses_leave() {
+        // draft-bbr §5.6.4.5: 0.5 · BBR.bw · 100 ms, and not of BBR.max_bw.
+        let mut bbr = on_path();
+        bbr.model.max_bw = 1e6;
+        bbr.model.bw = 6e5;
+        assert_eq!(bbr.probe_rtt_cwnd(), 30_000);
+    }
+
+    #[test]
     fn a_round_begins_with_the_visit_and_another_when_little_is_in_flight() {
         // draft-bbr §5.3.4.3: CheckProbeRTT sets ACKS_PROBE_STOPPING; StartRound in it and in
         // HandleProbeRTT, so that a packet that left before does not end the round.
