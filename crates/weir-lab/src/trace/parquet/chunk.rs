@@ -19,8 +19,8 @@ use zstd::zstd_safe::CParameter;
 
 /// The level of zstd.
 const LEVEL: i32 = 1;
-/// How far zstd's search skips in streams of octets (`targetLength`): a fifth less work than with its
-/// default, for 3 % more octets.
+/// How far zstd's search skips in streams of octets (`targetLength`): a fifth less work than with
+/// its default, for 3 % more octets.
 const SKIP: u32 = 2;
 
 /// What all columns of all files use one after another.

@@ -1,8 +1,8 @@
 //! The values of a column that wait for the end of their page, and how they become one.
 //!
 //! Words are numbers of a dictionary. Numbers and counts are too if a page mostly repeats the value
-//! before, such as a threshold or a counter of drops; else numbers are split into streams of octets,
-//! and counts become differences.
+//! before, such as a threshold or a counter of drops; else numbers are split into streams of
+//! octets, and counts become differences.
 
 use super::encoding::{put_deltas, put_hybrid, put_run, put_streams};
 use crate::table::{Dictionary, ValueKind};
@@ -19,8 +19,8 @@ const FEW: usize = 4096;
 const PER_CHANGE: usize = 16;
 /// Numbers that a dictionary has at most when a page adds several.
 const MAX_DICTIONARY: usize = 4096;
-/// Changes in a page of counts that refers to a dictionary: more are those of a counter, whose values
-/// are all different and whose differences are small.
+/// Changes in a page of counts that refers to a dictionary: more are those of a counter, whose
+/// values are all different and whose differences are small.
 const MAX_STEPS: usize = 32;
 /// Values among which changes are counted at once.
 const STRIDE: usize = 256;

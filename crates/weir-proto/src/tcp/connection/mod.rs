@@ -126,6 +126,16 @@ struct Probe {
     is_retransmission: bool,
 }
 
+/// The ECN that a connection with this controller offers: one that answers to the share of marks
+/// needs their count.
+fn offered_ecn(controller: &dyn WindowController, configured: EcnMode) -> EcnMode {
+    match controller.ecn() {
+        Some(EcnCapability::NotEct) => EcnMode::Off,
+        Some(EcnCapability::Ect0 | EcnCapability::Ect1) => EcnMode::Accurate,
+        None => configured,
+    }
+}
+
 /// What a recovery needs to be found spurious.
 #[derive(Clone, Copy, Debug, Default)]
 struct Undo {
@@ -233,12 +243,7 @@ impl Connection {
     }
 
     fn new(config: Config, controller: Box<dyn WindowController + Send>, state: State) -> Self {
-        // A controller that answers to the share of marks needs their count.
-        let offered = match controller.ecn() {
-            Some(EcnCapability::NotEct) => EcnMode::Off,
-            Some(EcnCapability::Ect0 | EcnCapability::Ect1) => EcnMode::Accurate,
-            None => config.ecn,
-        };
+        let offered = offered_ecn(&*controller, config.ecn);
         let wants_delivery_rate = controller.wants_delivery_rate();
         let wants_end_acks = controller.wants_end_acks();
         // RFC 9768 §3.1.1: SACK beside AccECN has to report duplicates.

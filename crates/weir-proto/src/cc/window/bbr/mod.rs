@@ -20,8 +20,8 @@
 //!   a packet below `inflight_longterm` (§5.3.3.6): the window holds at most that much, so behind
 //!   an acknowledgement there is always less;
 //! - the pacing rate is set anew with the first sample of the round-trip time (§5.6.2);
-//! - a sample without a rate does not count as a round without growth (§5.3.1.2), and a bandwidth of
-//!   zero sets no pacing rate (§5.6.2);
+//! - a sample without a rate does not count as a round without growth (§5.3.1.2), and a bandwidth
+//!   of zero sets no pacing rate (§5.6.2);
 //! - Drain is not bounded by `inflight_longterm`, as in BoundCwndForModel() and not as in the table
 //!   of §5.6.1.
 //!
