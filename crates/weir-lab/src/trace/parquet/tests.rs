@@ -7,6 +7,7 @@ use arrow_schema::DataType;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Encoding;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use proptest::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 use weir_proto::rng::mix64;
@@ -84,6 +85,43 @@ fn what_is_read_is_what_was_written() {
             assert!(found == expected, "{} of {len} rows", expected.name);
         }
         assert_eq!(found.columns.len(), table.columns.len());
+    }
+}
+
+/// Values in runs of any length, from few and from many.
+fn runs() -> impl Strategy<Value = Vec<(u64, usize)>> {
+    let value = prop_oneof![0_u64..4, any::<u64>(), (0_u32..64).prop_map(|bit| 1 << bit)];
+    let length = prop_oneof![4 => 1_usize..4, 2 => 1_usize..40, 1 => 1_usize..5000];
+    prop::collection::vec((value, length), 1..200)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn any_runs_of_values_are_read_as_they_were_written(runs in runs()) {
+        let values = || {
+            let each = runs.iter().map(|&(value, length)| std::iter::repeat_n(value, length));
+            each.flatten()
+        };
+        let number = |value: u64| match f64::from_bits(value) {
+            finite if finite.is_finite() => finite,
+            _ => f64::NAN,
+        };
+        let columns = [
+            Values::U64(values().collect()),
+            Values::F64(values().map(number).collect()),
+            Values::Text(values().map(|value| value.to_string().into()).collect()),
+        ];
+        let columns = columns.into_iter().enumerate().map(|(place, values)| Column {
+            name: format!("column {place}"),
+            values,
+        });
+        let table = Table {
+            columns: columns.collect(),
+        };
+        let found = read(octets_of(std::slice::from_ref(&table))).unwrap();
+        prop_assert!(found.columns == table.columns);
     }
 }
 
