@@ -113,6 +113,7 @@ fn the_end_of_an_empty_stream_has_the_size_that_it_claims() {
     // STREAM frame has a length. The codec compares sizes.
     let mut pair = Pair::started(Config::named("rfc9002").unwrap());
     pair.codec = true;
+    pair.run_for(millis(100));
     let now = pair.now;
     pair.client.write(now, Payload::of_len(1000)).unwrap();
     pair.run_for(millis(100));
