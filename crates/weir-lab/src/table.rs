@@ -14,7 +14,6 @@ use extract::{Extract, ExtractWords};
 pub use recorder::{SharedSink, TableRecorder, TableSink};
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The values of one column. Two are equal if their bits are: no value equals no value.
@@ -324,7 +323,8 @@ impl<Row> ColumnSpec<Row> {
 }
 
 /// The word, shared with every earlier use of it.
-pub(crate) fn interned(words: &mut BTreeSet<Arc<str>>, word: &str) -> Arc<str> {
+#[cfg(feature = "files")]
+pub(crate) fn interned(words: &mut std::collections::BTreeSet<Arc<str>>, word: &str) -> Arc<str> {
     if let Some(known) = words.get(word) {
         return known.clone();
     }
