@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn leftovers_go_and_an_earlier_page_does_not_stand_beside_new_plots() {
         let place = tempfile::tempdir().unwrap();
-        // What a killed program leaves: a temporary folder whose lock nobody holds.
+        // What a killed program leaves: a temporary folder that no process has locked.
         let leftover = place.path().join(".weir-partial-dead");
         fs::create_dir_all(leftover.join("new")).unwrap();
         fs::write(leftover.join("lock"), "").unwrap();
