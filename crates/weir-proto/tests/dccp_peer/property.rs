@@ -30,7 +30,9 @@ struct Forged {
     options: Vec<(u8, Vec<u8>)>,
     /// Octets behind the options, which need not be any.
     tail: Vec<u8>,
-    payload: bool,
+    reset_code: u8,
+    /// Octets of a payload, which begin with its number.
+    payload: Option<usize>,
     marked: bool,
 }
 
@@ -75,10 +77,11 @@ fn forged() -> impl Strategy<Value = Forged> {
         0..16_u8,
         prop::collection::vec(option(), 0..4),
         prop_oneof![3 => Just(Vec::new()), 1 => prop::collection::vec(any::<u8>(), 0..40)],
-        any::<[bool; 2]>(),
+        (any::<u8>(), prop::option::of(4..1500_usize), any::<bool>()),
     )
         .prop_map(
-            |(kind, seq_ahead, ack_behind, short, ccval, options, tail, [payload, marked])| {
+            |(kind, seq_ahead, ack_behind, short, ccval, options, tail, rest)| {
+                let (reset_code, payload, marked) = rest;
                 Forged {
                     kind,
                     seq_ahead,
@@ -87,6 +90,7 @@ fn forged() -> impl Strategy<Value = Forged> {
                     ccval,
                     options,
                     tail,
+                    reset_code,
                     payload,
                     marked,
                 }
@@ -125,7 +129,7 @@ fn shifted(seq: SeqNum, by: i64) -> SeqNum {
 }
 
 impl World {
-    fn new(server: bool, ccid: usize) -> Self {
+    fn new(server: bool, ccid: usize, short_sequence_numbers: bool) -> Self {
         let ccid = match ccid {
             0 => Ccid::TcpLike,
             1 => Ccid::Tfrc(Box::new(Profile::rfc5348())),
@@ -136,7 +140,7 @@ impl World {
             initial_sequence: (1 << 48) - 5,
             send_ccid: ccid.clone(),
             receive_ccid: ccid,
-            short_sequence_numbers: true,
+            short_sequence_numbers,
             ..config()
         };
         Self {
@@ -164,7 +168,7 @@ impl World {
         let mut packet = packet_of(kind, seq, shifted(self.gss, -forged.ack_behind));
         packet.ccval = forged.ccval;
         if let Subheader::Reset(_, code, _) = &mut packet.subheader {
-            *code = forged.ccval;
+            *code = forged.reset_code;
         }
         packet.extended = !(forged.short && kind.may_be_short());
         let mut octets = Vec::new();
@@ -177,9 +181,11 @@ impl World {
         }
         octets.extend(&forged.tail);
         packet.options = Options::from_wire(&octets);
-        if forged.payload && kind.is_data_packet() {
+        if let Some(len) = forged.payload.filter(|_| kind.is_data_packet()) {
             let number = self.payloads.len() as u32;
-            packet.payload = Payload::from_bytes(&number.to_be_bytes());
+            let mut octets = number.to_be_bytes().to_vec();
+            octets.resize(len, 0);
+            packet.payload = Payload::from_bytes(&octets);
             self.payloads.push(seq);
         }
         let mut packet = envelope(packet);
@@ -223,7 +229,8 @@ impl World {
                 continue;
             }
             let number = piece.content().expect("our payloads have content");
-            let number = u32::from_be_bytes(number.try_into().expect("as it was sent"));
+            let number = number.first_chunk().expect("as it was sent");
+            let number = u32::from_be_bytes(*number);
             let seq = self.payloads[number as usize];
             assert!(
                 self.delivered.insert(seq.get()),
@@ -286,7 +293,8 @@ impl World {
                 ccval: 0,
                 options: vec![(34, vec![1, 3]), (32, vec![1, 3])],
                 tail: Vec::new(),
-                payload: false,
+                reset_code: 0,
+                payload: None,
                 marked: false,
             });
         }
@@ -304,10 +312,11 @@ proptest! {
     fn survives_any_peer(
         server: bool,
         ccid in 0..4_usize,
+        short in prop::bool::weighted(0.8),
         honest in prop::bool::weighted(0.8),
         actions in prop::collection::vec(action(), 1..120),
     ) {
-        let mut world = World::new(server, ccid);
+        let mut world = World::new(server, ccid, short);
         if !server {
             world.end.connect(world.now);
             world.settle();
