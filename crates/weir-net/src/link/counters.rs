@@ -34,22 +34,22 @@ impl QueueMeter {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct LinkCounters {
-    /// Integral of the waiting packets over time, in packet nanoseconds.
-    pub packet_nanos_queued: u128,
-    /// Integral of the waiting octets over time, in octet nanoseconds.
-    pub byte_nanos_queued: u128,
     /// Packets that entered the link.
     pub packets_in: u64,
     /// Octets of these.
     pub bytes_in: u64,
     /// Time spent transmitting.
     pub busy: Duration,
+    /// The time of asking.
+    pub at: Instant,
+    /// Integral of the waiting packets over time, in packet nanoseconds.
+    pub packet_nanos_queued: u128,
+    /// Integral of the waiting octets over time, in octet nanoseconds.
+    pub byte_nanos_queued: u128,
     /// The most packets that waited at a time.
     pub max_packets_queued: u64,
     /// The most octets that waited at a time.
     pub max_bytes_queued: u64,
-    /// The time of asking.
-    pub at: Instant,
     /// Packets that arrived at the other end.
     pub packets_delivered: u64,
     /// Octets of these.

@@ -9,6 +9,7 @@
 //! started when it is called next, each with its own time.
 
 mod asked;
+mod room;
 
 pub(crate) use asked::Asked;
 
@@ -19,8 +20,9 @@ use super::{Link, LinkCounters, QueueMeter};
 use crate::loss::LossConfig;
 use crate::packet_pool::PacketRef;
 use crate::queue::{Backlog, QueueConfig, QueueLimit};
+use std::collections::VecDeque;
 use weir_proto::event::{DropReason, EventMask};
-use weir_proto::ring::Ring;
+use weir_proto::ring::{Ring, RoomMeter};
 use weir_proto::time::{Duration, Instant};
 
 /// The times of a packet on a plain link.
@@ -68,10 +70,6 @@ impl Arrival {
 
 /// In place of the next link: this one holds the packet.
 pub(crate) const HELD: u32 = u32::MAX;
-
-/// Packets after which a link forgets those that have arrived and that other links hold: many at a
-/// time cost less.
-const FORGETS_EVERY: u64 = 4;
 
 /// What is booked for a packet: 40 octets, because each link of a chain keeps one a packet.
 #[derive(Debug)]
@@ -162,25 +160,29 @@ fn limit_of_plain(config: &LinkConfig) -> Option<QueueLimit> {
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Bookings {
+    /// When the transmission of the first of those that wait starts; in the far future if none
+    /// waits.
+    next_start: Instant,
+    /// The arrival of the last packet that was booked.
+    last_arrival: Arrival,
+    /// In order of their arrival; those that wait come last. What has arrived, and other links
+    /// hold, stays until its place is needed.
+    booked: VecDeque<Booked>,
     limit: QueueLimit,
     /// What waits when the last one enters, as far as it has been looked at.
     waiting: Backlog,
-    /// When the transmission of the first of these starts; in the far future if none waits.
-    next_start: Instant,
+    /// The arrival of the packet that was the first in `booked` before.
+    gone: Arrival,
     /// That of the first packet in `held`.
     next_call: Arrival,
-    /// That of the last packet that was booked.
-    last_arrival: Arrival,
-    /// That of the packet that was the first in `booked` before.
-    gone: Arrival,
-    /// In order of their arrival; those that wait come last.
-    booked: Ring<Booked>,
     /// Packets that this link holds, in the order of `booked`.
     held: Ring<PacketRef>,
     /// The most that waits, up to the last packet that is booked.
     peak: Backlog,
     /// Peaks to come, and when.
     peaks: Vec<(Instant, Backlog)>,
+    /// Measures the room that `booked` needs.
+    meter: RoomMeter,
     /// Only the link before it feeds this one, and books ahead.
     chained: bool,
 }
@@ -188,16 +190,17 @@ pub(super) struct Bookings {
 impl Bookings {
     fn new(limit: QueueLimit) -> Self {
         Self {
+            next_start: Instant::FAR_FUTURE,
+            last_arrival: Arrival::START,
+            booked: VecDeque::new(),
             limit,
             waiting: Backlog::default(),
-            next_start: Instant::FAR_FUTURE,
-            next_call: Arrival::NONE,
-            last_arrival: Arrival::START,
             gone: Arrival::START,
-            booked: Ring::default(),
+            next_call: Arrival::NONE,
             held: Ring::default(),
             peak: Backlog::default(),
             peaks: Vec::new(),
+            meter: RoomMeter::default(),
             chained: false,
         }
     }
@@ -264,16 +267,6 @@ impl Bookings {
         Some(first.is_held())
     }
 
-    /// Forgets the first packets, which arrived before now and which other links hold.
-    fn forget_passed(&mut self, now: Instant) {
-        while let Some(first) = self.booked.front()
-            && !first.is_held()
-            && first.times.arrives < now
-        {
-            self.pop_first();
-        }
-    }
-
     /// The packet that was last added to `waiting` enters at this time.
     #[inline]
     fn count_backlog(&mut self, now: Instant, enters: Instant, counters: &mut LinkCounters) {
@@ -321,11 +314,14 @@ impl Bookings {
         }
     }
 
-    /// Books a packet, which is the last one.
+    /// Books a packet, which is the last one. What arrived before this time may be forgotten.
     #[inline]
-    fn push(&mut self, booked: Booked) -> Arrival {
+    fn push(&mut self, booked: Booked, passed: Instant) -> Arrival {
         let arrival = booked.times.arrival(self.last_arrival);
         self.last_arrival = arrival;
+        if self.booked.len() == self.booked.capacity() {
+            self.make_room(passed);
+        }
         self.booked.push_back(booked);
         arrival
     }
@@ -410,11 +406,7 @@ impl Link {
             starts,
             arrives: end.rounded_up() + wire.delay,
         };
-        let arrival = plain.push(Booked { times, size, next });
-        if wire.counters.packets_in.is_multiple_of(FORGETS_EVERY) {
-            plain.forget_passed(enters.min(now));
-        }
-        Ok(arrival)
+        Ok(plain.push(Booked { times, size, next }, enters.min(now)))
     }
 
     /// Holds the packet that the link has taken. Returns its arrival if the link holds no other.

@@ -18,7 +18,7 @@ use crate::link::Arrival;
 use crate::packet_pool::PacketRef;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
-use weir_proto::ring::Ring;
+use weir_proto::ring::{Ring, RoomMeter};
 use weir_proto::time::{Duration, Instant};
 
 /// The time of an event and its place among those of the same instant.
@@ -64,6 +64,7 @@ pub(super) struct Merge {
     /// Packets that were booked behind others that arrive later, numbered: those of one link that
     /// arrive at the same time stay in order.
     others: BinaryHeap<Reverse<(Expected, u64)>>,
+    others_meter: RoomMeter,
     numbered: u64,
 }
 
@@ -76,6 +77,7 @@ impl Merge {
             call: Instant::FAR_FUTURE,
             in_order: Ring::default(),
             others: BinaryHeap::new(),
+            others_meter: RoomMeter::default(),
             numbered: 0,
         }
     }
@@ -88,6 +90,17 @@ impl Merge {
         } else {
             self.numbered += 1;
             self.others.push(Reverse((expected, self.numbered)));
+            if self.others_meter.on_push(self.others.len()) {
+                self.fit_others();
+            }
+        }
+    }
+
+    /// Gives back the room that slow starts needed.
+    #[cold]
+    fn fit_others(&mut self) {
+        if let Some(enough) = self.others_meter.end_period(self.others.capacity()) {
+            self.others.shrink_to(enough);
         }
     }
 
