@@ -239,7 +239,7 @@ impl<'a> Run<'a> {
             let id = self.network.watched[place];
             self.network.links[id as usize]
                 .link
-                .report_starts(Instant::from_nanos(up_to));
+                .note_starts(Instant::from_nanos(up_to));
             self.record_link(id);
         }
     }
@@ -269,8 +269,8 @@ impl<'a> Run<'a> {
         let now = self.network.now;
         let mut place = &mut self.network.links[id as usize];
         let to = place.to;
-        if !place.link.is_plain() {
-            return self.call_watched_link(id);
+        if !place.link.books() {
+            return self.call_queued_link(id);
         }
         while let Some(packet) = place.link.poll_booked(now) {
             // First, so that what the packet sets takes the place of an entry that goes.
@@ -287,24 +287,22 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Moves the packets that arrive at the end of a link that is not plain.
+    /// Moves the packets that arrive at the end of a link that does not book.
     #[inline(never)]
-    fn call_watched_link(&mut self, id: u32) -> Outcome<()> {
+    fn call_queued_link(&mut self, id: u32) -> Outcome<()> {
         let now = self.network.now;
         let place = &mut self.network.links[id as usize];
         let to = place.to;
         place.link.handle_timeout(now);
-        if !place.link.books() {
-            self.network.make_copies(id);
-            self.record_link(id);
-        }
+        self.network.make_copies(id);
+        self.record_link(id);
         while let Some(packet) = self.network.links[id as usize].link.poll_transmit(now) {
             self.deliver(to, packet)?;
         }
         let place = &self.network.links[id as usize];
         let Arrival { at, since } = place.link.due(now);
         self.network.queue.reset(place.target, at, since);
-        self.observe_link(id);
+        self.settle_link(id);
         Ok(())
     }
 
@@ -314,7 +312,7 @@ impl<'a> Run<'a> {
         let now = self.network.now;
         self.network.links[id as usize].link.handle_timeout(now);
         self.network.make_copies(id);
-        self.observe_link(id);
+        self.settle_link(id);
     }
 
     /// Advances a shared medium, and moves the packets that arrive.
@@ -436,14 +434,19 @@ impl<'a> Run<'a> {
         let place = self.network.links.get(id as usize);
         if place.is_some_and(|place| place.link.is_plain()) {
             self.network.book(id, packet);
+        } else if place.is_some_and(|place| place.link.books()) {
+            self.network.book(id, packet);
+            if self.network.links[id as usize].link.has_news() {
+                self.settle_link(id);
+            }
         } else {
-            self.enter_watched_link(id, packet);
+            self.enter_queued_link(id, packet);
         }
     }
 
-    /// A packet enters a link that is not plain, or a medium.
+    /// A packet enters a link that does not book, or a medium.
     #[inline(never)]
-    fn enter_watched_link(&mut self, id: u32, packet: PacketRef) {
+    fn enter_queued_link(&mut self, id: u32, packet: PacketRef) {
         let Some(place) = self.network.links.get_mut(id as usize) else {
             return self.enter_medium(id, packet);
         };
@@ -453,7 +456,7 @@ impl<'a> Run<'a> {
         let place = &mut self.network.links[id as usize];
         let Arrival { at, since } = place.link.due(now);
         self.network.queue.set(place.target, at, since);
-        self.observe_link(id);
+        self.settle_link(id);
     }
 
     /// Hands a packet to the medium of this hop; hops are numbered behind the links.
@@ -504,16 +507,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Records the events of a link, and removes what it has dropped. The events of one that books
-    /// are late anyway, and wait until there are many.
-    #[inline]
-    fn observe_link(&mut self, id: u32) {
-        let place = &self.network.links[id as usize];
-        if !place.link.is_settled() {
-            self.settle_link(id);
-        }
-    }
-
+    /// Records the events of a link, and removes what it has dropped.
     #[inline(never)]
     fn settle_link(&mut self, id: u32) {
         self.record_link(id);
@@ -533,10 +527,14 @@ impl<'a> Run<'a> {
     fn record_link(&mut self, id: u32) {
         let Network { links, pool, .. } = &mut *self.network;
         let place = &mut links[id as usize];
+        let (source, probe) = (EventSource(place.target.0), &mut *self.probe);
+        let queue = &mut *probe;
+        place
+            .link
+            .take_changes(|changes| queue.record_queue(source, changes));
         if place.link.events().is_empty() {
             return;
         }
-        let (source, probe) = (EventSource(place.target.0), &mut *self.probe);
         place.link.events().take_all(|events| {
             for (_, event) in &mut *events {
                 pool.number_event(event);

@@ -4,12 +4,14 @@
 mod common;
 
 use common::{EndpointAction, Log, PlainEndpoint, Recorder, millis, plain_flow, wire};
+use std::collections::BTreeMap;
 use weir_net::app::{Cbr, CbrConfig, OverflowPolicy};
 use weir_net::{
-    DropTailConfig, FlowCounters, Horizon, HostTiming, LinkConfig, LinkCounters, Network,
-    QueueConfig, QueueLimit, simulate_to,
+    DropTailConfig, FlowCounters, Horizon, HostTiming, LinkChange, LinkConfig, LinkCounters,
+    Network, QueueConfig, QueueLimit, simulate_to,
 };
-use weir_proto::event::{Event, EventMask};
+
+use weir_proto::event::{Event, EventMask, EventSource};
 use weir_proto::packet::HostId;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
@@ -26,6 +28,14 @@ enum Watched {
     OneFrom(u64),
 }
 
+/// What the links are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Links {
+    Plain,
+    /// With a change to come, which keeps them from being plain.
+    Queued,
+}
+
 /// What is seen from outside.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
@@ -34,13 +44,16 @@ struct Seen {
     logs: Vec<Vec<EndpointAction>>,
 }
 
+/// The changes of each link's queue in one step, and its drops.
+type Reports = BTreeMap<EventSource, [Vec<(Instant, Event)>; 2]>;
+
 /// One of few values, so that much happens at the same instants.
 fn one_of<T: Copy>(rng: &mut Rng, values: &[T]) -> T {
     values[rng.below(values.len() as u64) as usize]
 }
 
 /// A wire each way, with drops for want of room and for size.
-fn connect(network: &mut Network, rng: &mut Rng, [a, b]: [HostId; 2]) {
+fn connect(network: &mut Network, rng: &mut Rng, links: Links, [a, b]: [HostId; 2]) {
     for [from, to] in [[a, b], [b, a]] {
         let name = format!("{}-{}", from.0, to.0);
         let rate = one_of(
@@ -57,6 +70,13 @@ fn connect(network: &mut Network, rng: &mut Rng, [a, b]: [HostId; 2]) {
         let link = LinkConfig {
             mtu: rng.chance(0.2).then_some(900),
             queue: QueueConfig::DropTail(DropTailConfig { limit }),
+            changes: match links {
+                Links::Plain => Vec::new(),
+                Links::Queued => vec![LinkChange {
+                    at: Duration::from_nanos(u64::MAX),
+                    ..LinkChange::default()
+                }],
+            },
             ..wire(&name, from, to, rate, delay)
         };
         network.add_link(link).expect("a valid link");
@@ -89,6 +109,17 @@ fn add_flow(network: &mut Network, rng: &mut Rng, ends: (HostId, HostId)) -> [Lo
 /// Hosts of flows at a row of routers: sources with wires of their own, shared ones, and wires that
 /// several flows cross. One more flow comes in the middle of the run. Returns the events too.
 fn run(seed: u64, watched: Watched) -> (Seen, u64) {
+    run_links(seed, watched, Links::Plain, (EventMask::STATE, &mut |_| {}))
+}
+
+/// The same, of links of a kind that report events under a mask, which are looked at after each
+/// step.
+fn run_links(
+    seed: u64,
+    watched: Watched,
+    kind: Links,
+    (mask, look): (EventMask, &mut dyn FnMut(&Recorder)),
+) -> (Seen, u64) {
     let mut rng = Rng::stream(seed, "chains");
     let mut network = Network::new(seed);
     let host = |network: &mut Network| {
@@ -97,14 +128,14 @@ fn run(seed: u64, watched: Watched) -> (Seen, u64) {
     };
     let routers: Vec<_> = (0..2 + rng.below(3)).map(|_| host(&mut network)).collect();
     for pair in routers.windows(2) {
-        connect(&mut network, &mut rng, [pair[0], pair[1]]);
+        connect(&mut network, &mut rng, kind, [pair[0], pair[1]]);
     }
     let mut ends = Vec::new();
     for _ in 0..2 + rng.below(4) {
         let [source, target] = [(); 2].map(|()| {
             let end = host(&mut network);
             let router = one_of(&mut rng, &routers);
-            connect(&mut network, &mut rng, [end, router]);
+            connect(&mut network, &mut rng, kind, [end, router]);
             end
         });
         ends.push((source, target));
@@ -118,13 +149,14 @@ fn run(seed: u64, watched: Watched) -> (Seen, u64) {
     let late = (rng.below(STEPS), (ends[0].0, ends[1].1));
     if watched == Watched::All {
         for &link in &links {
-            network.set_mask_of(network.source_of_link(link), EventMask::STATE);
+            network.set_mask_of(network.source_of_link(link), mask);
         }
     }
     let (mut seen, mut events) = (Seen::default(), 0);
+    let mut reported = Recorder::default();
     for step in 0..STEPS {
         if watched == Watched::OneFrom(step) {
-            network.set_mask_of(one, EventMask::STATE);
+            network.set_mask_of(one, mask);
         }
         if late.0 == step {
             logs.extend(add_flow(&mut network, &mut rng, late.1));
@@ -133,9 +165,11 @@ fn run(seed: u64, watched: Watched) -> (Seen, u64) {
             including: step % 3 > 0,
             ..Horizon::including(Instant::ZERO + millis(step))
         };
-        events += simulate_to(&mut network, horizon, &mut ())
+        events += simulate_to(&mut network, horizon, &mut reported)
             .unwrap_or_else(|stuck| panic!("seed {seed}: {stuck}"))
             .events;
+        look(&reported);
+        reported.0.clear();
         let counters = links.iter().map(|&link| network.link_counters(link));
         let counters = counters.collect();
         let flows = network.flow_ids().map(|flow| network.flow_counters(flow));
@@ -184,6 +218,53 @@ fn booking_ahead_changes_nothing_but_the_number_of_events() {
     }
     assert!(drops > 10_000, "{drops} drops");
     assert!(10 * chained < 9 * calls, "{chained} of {calls} events");
+}
+
+/// What each link reports in each step, with packets by the numbers of their senders.
+fn reports_of_links(seed: u64, watched: Watched, links: Links) -> (Seen, Vec<Reports>) {
+    let mut steps = Vec::new();
+    let mut look = |reported: &Recorder| {
+        let mut step = Reports::new();
+        for (at, source, event) in &reported.0 {
+            let of_source = step.entry(*source).or_default();
+            let is_drop = matches!(event, Event::Drop { .. });
+            of_source[usize::from(is_drop)].push((*at, *event));
+        }
+        steps.push(step);
+    };
+    let mask = EventMask::QUEUE.union(EventMask::DROP);
+    let (seen, _) = run_links(seed, watched, links, (mask, &mut look));
+    (seen, steps)
+}
+
+#[test]
+fn traced_plain_links_report_what_links_with_queues_do() {
+    let (mut changes, mut drops) = (0, 0);
+    for seed in 1..=150 {
+        for watched in [Watched::All, Watched::OneFrom(seed % STEPS)] {
+            let (found, found_reports) = reports_of_links(seed, watched, Links::Plain);
+            let (expected, expected_reports) = reports_of_links(seed, watched, Links::Queued);
+            assert_same(seed, watched, &found, &expected);
+            for (step, (found, expected)) in found_reports.iter().zip(&expected_reports).enumerate()
+            {
+                assert_eq!(found, expected, "seed {seed} {watched:?} step {step}");
+            }
+            let events = found_reports.iter().flat_map(BTreeMap::values);
+            let events = events.flatten().flatten();
+            for (_, event) in events {
+                match event {
+                    Event::Queue { .. } => changes += 1,
+                    Event::Drop { number, .. } => {
+                        assert!(number.is_some(), "a packet of the network");
+                        drops += 1;
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    assert!(changes > 100_000, "{changes} changes");
+    assert!(drops > 5_000, "{drops} drops");
 }
 
 /// Ten sources send over links of their own, and one that all share, to ten hosts. Takes the steps

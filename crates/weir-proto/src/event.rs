@@ -364,12 +364,7 @@ pub struct Events {
     mask: EventMask,
     queue: Vec<(Instant, Event)>,
     bounds: BoundChanges,
-    /// An event in the queue names a packet, which may be gone later.
-    names_packet: bool,
 }
-
-/// Events that may wait for others before a driver takes them.
-const MAX_WAITING: usize = 64;
 
 impl Events {
     /// Selects the kinds of events to queue.
@@ -397,7 +392,6 @@ impl Events {
     #[inline(never)]
     fn queue_event(&mut self, at: Instant, make: impl FnOnce() -> Event) {
         let event = make();
-        self.names_packet |= matches!(event, Event::Drop { .. } | Event::EcnMark { .. });
         if self.bounds.is_pending() {
             let change = self.bounds.settle(at);
             self.queue_change(change);
@@ -442,12 +436,6 @@ impl Events {
         self.queue.is_empty() && !self.bounds.is_pending()
     }
 
-    /// True if a driver may take what is queued later, with what comes until then.
-    #[inline]
-    pub const fn may_wait(&self) -> bool {
-        !self.names_packet && self.queue.len() < MAX_WAITING
-    }
-
     /// Removes all events, oldest first, after `take` has seen them where they lie; keeps the
     /// capacity.
     pub fn take_all(&mut self, take: impl FnOnce(&mut [(Instant, Event)])) {
@@ -455,14 +443,12 @@ impl Events {
         self.queue_change(change);
         take(&mut self.queue);
         self.queue.clear();
-        self.names_packet = false;
     }
 
     /// Removes all events, oldest first; keeps the capacity.
     pub fn drain(&mut self) -> impl Iterator<Item = (Instant, Event)> + '_ {
         let change = self.bounds.take();
         self.queue_change(change);
-        self.names_packet = false;
         self.queue.drain(..)
     }
 }
@@ -470,6 +456,27 @@ impl Events {
 /// Which component an event comes from: the number that the driver gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventSource(pub u32);
+
+/// A change of a queue's length, as a driver keeps many: an [`Event::Queue`] with its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueChange {
+    /// When it changed.
+    pub at: Instant,
+    /// Packets from then on.
+    pub packets: u32,
+    /// Octets from then on.
+    pub bytes: u64,
+}
+
+impl QueueChange {
+    /// The event.
+    pub const fn event(self) -> Event {
+        Event::Queue {
+            packets: self.packets,
+            bytes: self.bytes,
+        }
+    }
+}
 
 /// A receiver of trace events.
 pub trait Probe {
@@ -483,6 +490,13 @@ pub trait Probe {
             self.record(*at, source, event);
         }
     }
+
+    /// Takes the next changes of one queue.
+    fn record_queue(&mut self, source: EventSource, changes: &[QueueChange]) {
+        for change in changes {
+            self.record(change.at, source, &change.event());
+        }
+    }
 }
 
 impl Probe for () {
@@ -493,56 +507,29 @@ impl Probe for () {
 mod tests {
     use super::*;
 
-    const LENGTH: Event = Event::Queue {
-        packets: 1,
-        bytes: 1500,
-    };
+    #[derive(Default)]
+    struct Seen(Vec<(u64, EventSource, Event)>);
 
-    #[test]
-    fn changes_of_a_queue_wait_for_each_other_and_not_for_ever() {
-        let mut events = Events::default();
-        events.set_mask(EventMask::ALL);
-        assert!(events.may_wait());
-        let mut waiting = 0;
-        while events.may_wait() {
-            let at = Instant::from_nanos(waiting);
-            events.push(at, EventMask::QUEUE, || LENGTH);
-            waiting += 1;
+    impl Probe for Seen {
+        fn record(&mut self, at: Instant, source: EventSource, event: &Event) {
+            self.0.push((at.as_nanos(), source, *event));
         }
-        assert!((2..1000).contains(&waiting), "{waiting}");
-        let mut seen = 0;
-        events.take_all(|events| {
-            for (at, event) in events {
-                assert_eq!((at.as_nanos(), *event), (seen, LENGTH));
-                seen += 1;
-            }
-        });
-        assert_eq!(seen, waiting);
-        assert!(events.is_empty() && events.may_wait());
     }
 
     #[test]
-    fn an_event_that_names_a_packet_does_not_wait() {
-        let (flow, number, size) = (FlowId(0), Some(7), 1500);
-        let reason = DropReason::QueueFull;
-        let named = [
-            Event::Drop {
-                flow,
-                number,
-                size,
-                reason,
-            },
-            Event::EcnMark { flow, number, size },
+    fn changes_of_a_queue_are_events_to_a_probe_that_takes_no_changes() {
+        let changes = [(5, 2, 3000), (9, 1, 1500)].map(|(nanos, packets, bytes)| QueueChange {
+            at: Instant::from_nanos(nanos),
+            packets,
+            bytes,
+        });
+        let mut seen = Seen::default();
+        seen.record_queue(EventSource(3), &changes);
+        let length = |packets, bytes| Event::Queue { packets, bytes };
+        let expected = [
+            (5, EventSource(3), length(2, 3000)),
+            (9, EventSource(3), length(1, 1500)),
         ];
-        for event in named {
-            let mut events = Events::default();
-            events.set_mask(EventMask::ALL);
-            events.push(Instant::ZERO, EventMask::QUEUE, || LENGTH);
-            assert!(events.may_wait());
-            events.push(Instant::ZERO, EventMask::DROP, || event);
-            assert!(!events.may_wait());
-            events.take_all(|events| assert_eq!(events.len(), 2));
-            assert!(events.may_wait());
-        }
+        assert_eq!(seen.0, expected);
     }
 }

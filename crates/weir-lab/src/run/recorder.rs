@@ -10,7 +10,7 @@ use super::{FlowTrace, LinkTrace, RunOptions, TraceLevel};
 use crate::table::{SharedSink, Table, TableRecorder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use weir_proto::event::{Event, EventMask, EventSource, Probe};
+use weir_proto::event::{Event, EventMask, EventSource, Probe, QueueChange};
 use weir_proto::packet::FlowId;
 use weir_proto::time::{Duration, Instant};
 
@@ -396,6 +396,35 @@ impl Recorder {
         }
     }
 
+    fn record_changes(&mut self, link: usize, changes: &[QueueChange]) {
+        let Some(record) = self.links.get_mut(link) else {
+            return;
+        };
+        let (row, Some(rows)) = (&mut record.now, &mut record.rows) else {
+            return;
+        };
+        let (drops, marks) = (row.drops, row.marks);
+        let mut appended = 0;
+        for &QueueChange { at, packets, bytes } in changes {
+            let row = LinkRow {
+                at,
+                queue_packets: packets,
+                queue_bytes: bytes,
+                drops,
+                marks,
+            };
+            // A row is what a time leaves behind.
+            if rows.push_or_replace(&row, |last| last.at == at) {
+                appended += 1;
+            }
+        }
+        if let Some(&QueueChange { at, packets, bytes }) = changes.last() {
+            row.at = at;
+            (row.queue_packets, row.queue_bytes) = (packets, bytes);
+            self.count_rows_of_table(at, appended);
+        }
+    }
+
     /// Looks at the number of rows from time to time.
     #[inline]
     fn count_row(&mut self, at: Instant) {
@@ -479,6 +508,12 @@ impl Probe for Recorder {
             for (at, event) in events {
                 self.record_packet(*at, role, event);
             }
+        }
+    }
+
+    fn record_queue(&mut self, source: EventSource, changes: &[QueueChange]) {
+        if let Some(Role::Link(link)) = self.roles.get(source.0 as usize).copied() {
+            self.record_changes(link, changes);
         }
     }
 }

@@ -144,7 +144,7 @@ impl Link {
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         match &mut self.service {
             Service::Queued(queued) => queued.start_transmissions(&mut self.wire, now),
-            _ => self.report_starts(now),
+            _ => self.note_starts(now),
         }
     }
 
@@ -178,10 +178,10 @@ impl Link {
         }
     }
 
-    /// Selects the trace events from now on. No other link may hold packets of this one.
+    /// Selects the trace events from now on. No other link may hold packets of this one. Changes of
+    /// the queue that were not taken are lost.
     pub(crate) fn set_mask(&mut self, now: Instant, mask: EventMask) {
-        self.report_starts(now);
-        self.service.watch(now, mask != EventMask::NONE);
+        self.service.watch(now, mask);
         self.wire.events.set_mask(mask);
     }
 
@@ -209,13 +209,6 @@ impl Link {
         if let Service::Queued(queued) = &mut self.service {
             queued.put_copy_in_flight(&mut self.wire, arrives, copy);
         }
-    }
-
-    /// True if nothing needs to be done after a call of a link that books: no packet was dropped,
-    /// and the events wait for more.
-    #[inline]
-    pub(crate) fn is_settled(&self) -> bool {
-        self.books() && !self.has_discarded() && self.wire.events.may_wait()
     }
 
     /// True if packets were dropped that are still in the pool.

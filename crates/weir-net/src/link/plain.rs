@@ -5,8 +5,8 @@
 //! and the wire. If nothing else feeds the link behind it, that one books the packet at once too,
 //! as of its arrival there (`network/chains.rs`), and this link is not called when it arrives.
 //! The transmissions, drops, arrivals and counters are those of any other link. One that is traced
-//! books too, but not ahead, and is not called when transmissions start: it reports those that have
-//! started when it is called next, each with its own time.
+//! books too, but not ahead, and is not called when transmissions start: it notes each change of
+//! its queue with its own time when it counts it, and many are reported at once.
 
 mod asked;
 mod room;
@@ -21,7 +21,7 @@ use crate::loss::LossConfig;
 use crate::packet_pool::PacketRef;
 use crate::queue::{Backlog, QueueConfig, QueueLimit};
 use std::collections::VecDeque;
-use weir_proto::event::{DropReason, EventMask};
+use weir_proto::event::{DropReason, EventMask, QueueChange};
 use weir_proto::ring::{Ring, RoomMeter};
 use weir_proto::time::{Duration, Instant};
 
@@ -70,6 +70,9 @@ impl Arrival {
 
 /// In place of the next link: this one holds the packet.
 pub(crate) const HELD: u32 = u32::MAX;
+
+/// Changes of a traced queue that wait for others before they are reported.
+const MAX_CHANGES: usize = 256;
 
 /// What is booked for a packet: 40 octets, because each link of a chain keeps one a packet.
 #[derive(Debug)]
@@ -125,17 +128,18 @@ impl Service {
     }
 
     /// Traced or not from now on; starts of transmissions up to now are counted.
-    pub(super) fn watch(&mut self, now: Instant, watched: bool) {
+    pub(super) fn watch(&mut self, now: Instant, mask: EventMask) {
         let Some(bookings) = self.bookings_mut() else {
             return;
         };
         bookings.settle(now);
         let empty = Bookings::new(bookings.limit);
-        let bookings = std::mem::replace(bookings, empty);
-        *self = if watched {
-            Self::Watched(bookings)
-        } else {
+        let mut bookings = std::mem::replace(bookings, empty);
+        bookings.changes = mask.intersects(EventMask::QUEUE).then(Box::default);
+        *self = if mask == EventMask::NONE {
             Self::Unwatched(bookings)
+        } else {
+            Self::Watched(bookings)
         };
     }
 }
@@ -185,6 +189,22 @@ pub(super) struct Bookings {
     meter: RoomMeter,
     /// Only the link before it feeds this one, and books ahead.
     chained: bool,
+    /// `None` if the queue is not traced: most links of a large network are not.
+    changes: Option<Box<Changes>>,
+}
+
+/// How a queue has changed, as far as that is not reported.
+#[derive(Debug, Default)]
+struct Changes {
+    noted: Vec<QueueChange>,
+}
+
+impl Changes {
+    /// In a call of its own, because most queues are not traced.
+    #[inline(never)]
+    fn note(&mut self, change: QueueChange) {
+        self.noted.push(change);
+    }
 }
 
 impl Bookings {
@@ -202,6 +222,7 @@ impl Bookings {
             peaks: Vec::new(),
             meter: RoomMeter::default(),
             chained: false,
+            changes: None,
         }
     }
 
@@ -215,7 +236,18 @@ impl Bookings {
 
     #[inline(never)]
     fn settle_all(&mut self, now: Instant) {
+        if self.changes.is_some() {
+            return self.settle_traced(now);
+        }
         while self.settle_next(now).is_some() {}
+    }
+
+    /// Counts the transmissions that have started by now, and notes them.
+    #[inline(never)]
+    fn settle_traced(&mut self, now: Instant) {
+        while let Some(start) = self.settle_next(now) {
+            self.note_change(start);
+        }
     }
 
     /// Counts the next transmission that has started by now; returns its start.
@@ -230,6 +262,14 @@ impl Bookings {
         self.waiting.bytes -= u64::from(size);
         self.find_next_start();
         Some(start)
+    }
+
+    /// Notes what waits from this time on, if the queue is traced.
+    #[inline(always)]
+    fn note_change(&mut self, at: Instant) {
+        if let Some(changes) = &mut self.changes {
+            changes.note(self.waiting.change_at(at));
+        }
     }
 
     /// The first packet that waits.
@@ -388,6 +428,7 @@ impl Link {
             plain.next_start = plain.next_start.min(earliest);
             plain.waiting.packets += 1;
             plain.waiting.bytes += u64::from(size);
+            plain.note_change(enters);
             plain.count_backlog(now, enters, &mut wire.counters);
             let nanos = u128::from(earliest.since(enters).as_nanos());
             wire.counters.packet_nanos_queued += nanos;
@@ -431,56 +472,57 @@ impl Link {
         self.hold(arrival, packet)
     }
 
-    /// Drops a packet that would enter a plain link now.
+    /// Drops a packet that would enter a plain link now. If the link is traced, the changes of its
+    /// queue up to now come before the drop.
     #[cold]
     pub(crate) fn refuse(&mut self, now: Instant, packet: PacketRef, reason: DropReason) {
-        self.wire.counters.packets_in += 1;
-        self.wire.counters.bytes_in += u64::from(packet.size);
-        self.wire.drop(now, packet, reason);
+        self.note_starts(now);
+        let Self { service, wire } = self;
+        wire.counters.packets_in += 1;
+        wire.counters.bytes_in += u64::from(packet.size);
+        wire.drop(now, packet, reason);
+        if reason == DropReason::QueueFull
+            && let Some(plain) = service.bookings()
+        {
+            let waiting = plain.waiting;
+            wire.events.push(now, EventMask::QUEUE, || waiting.event());
+        }
     }
 
     /// A packet enters a link that books and holds it.
     pub(super) fn book(&mut self, now: Instant, mut packet: PacketRef) {
-        self.report_starts(now);
         match self.take(now, now, &mut packet, HELD) {
             Ok(arrival) => {
-                let plain = self.service.bookings();
-                let last = plain.and_then(|plain| plain.booked.back());
-                if last.is_some_and(|last| last.times.starts.rounded_up() > now) {
-                    self.report_waiting(now);
-                }
                 self.hold(arrival, packet);
             }
-            Err(reason) => {
-                self.refuse(now, packet, reason);
-                if reason == DropReason::QueueFull {
-                    self.report_waiting(now);
-                }
-            }
+            Err(reason) => self.refuse(now, packet, reason),
         }
     }
 
-    /// Reports the transmissions of a traced link that have started by now.
+    /// Notes the transmissions of a traced link that have started by now.
+    pub(crate) fn note_starts(&mut self, now: Instant) {
+        if let Service::Watched(plain) = &mut self.service {
+            plain.settle(now);
+        }
+    }
+
+    /// True if a link that books has dropped a packet or noted many changes of its queue.
     #[inline]
-    pub(crate) fn report_starts(&mut self, now: Instant) {
-        let Service::Watched(plain) = &mut self.service else {
-            return;
-        };
-        while let Some(at) = plain.settle_next(now) {
-            let waiting = plain.waiting;
-            self.wire
-                .events
-                .push(at, EventMask::QUEUE, move || waiting.event());
-        }
+    pub(crate) fn has_news(&self) -> bool {
+        let changes = self.service.bookings();
+        let changes = changes.and_then(|plain| plain.changes.as_ref());
+        changes.is_some_and(|changes| changes.noted.len() >= MAX_CHANGES) || self.has_discarded()
     }
 
-    /// Reports what waits in a link that books.
-    fn report_waiting(&mut self, now: Instant) {
-        if let Some(plain) = self.service.bookings() {
-            let waiting = plain.waiting;
-            self.wire
-                .events
-                .push(now, EventMask::QUEUE, move || waiting.event());
+    /// Removes the changes of the queue, after `take` has seen them where they lie.
+    #[inline]
+    pub(crate) fn take_changes(&mut self, take: impl FnOnce(&[QueueChange])) {
+        if let Some(plain) = self.service.bookings_mut()
+            && let Some(changes) = &mut plain.changes
+            && !changes.noted.is_empty()
+        {
+            take(&changes.noted);
+            changes.noted.clear();
         }
     }
 

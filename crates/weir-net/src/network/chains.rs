@@ -74,8 +74,8 @@ impl Network {
         books.then_some((next, onward.merge))
     }
 
-    /// A link refuses a packet when it enters. The link before it in its chain, if there is one,
-    /// holds the packet until then.
+    /// A link refuses a packet when it enters, which stays in the pool if the link is traced. The
+    /// link before it in its chain, if there is one, holds the packet until then.
     #[cold]
     fn refuse(
         &mut self,
@@ -86,8 +86,12 @@ impl Network {
         before: Option<(u32, Arrival)>,
     ) {
         let Some((before, arrival)) = before else {
-            self.links[id as usize].link.refuse(enters, packet, reason);
-            return self.discard_dropped(id);
+            let link = &mut self.links[id as usize].link;
+            link.refuse(enters, packet, reason);
+            if link.is_plain() {
+                self.discard_dropped(id);
+            }
+            return;
         };
         packet.ip.ttl += 1;
         packet.refused = Some(reason);

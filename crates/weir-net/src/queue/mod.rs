@@ -29,7 +29,7 @@ pub use step::{StepConfig, StepThreshold};
 use crate::packet_pool::PacketRef;
 use registry::queue_disciplines;
 use std::fmt;
-use weir_proto::event::{DropReason, Event};
+use weir_proto::event::{DropReason, Event, QueueChange};
 use weir_proto::packet::{Ecn, FlowId};
 use weir_proto::rng::Rng;
 use weir_proto::settings::{Form, count};
@@ -110,6 +110,16 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
+    /// That a queue holds this from now on.
+    #[inline(always)]
+    pub(crate) const fn change_at(self, at: Instant) -> QueueChange {
+        QueueChange {
+            at,
+            packets: self.packets as u32,
+            bytes: self.bytes,
+        }
+    }
+
     /// The trace event of a queue that holds this now.
     pub(crate) const fn event(self) -> Event {
         Event::Queue {

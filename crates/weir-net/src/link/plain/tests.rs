@@ -39,6 +39,7 @@ fn run(config: &LinkConfig, packets: &[(u64, u32)], traced: Range<usize>) -> See
         ];
         for (_, mask) in turned.iter().filter(|(at, _)| *at == number) {
             link.handle_timeout(now);
+            take_events(&mut link, &mut seen.events);
             link.set_mask(now, *mask);
         }
         if traced.contains(&number) {
@@ -46,6 +47,7 @@ fn run(config: &LinkConfig, packets: &[(u64, u32)], traced: Range<usize>) -> See
             link.handle_timeout(now);
         }
         link.handle(now, fixture::packet_ref(number as u64, 0, size));
+        take_events(&mut link, &mut seen.events);
         let dropped = std::iter::from_fn(|| link.poll_discarded());
         seen.drops
             .extend(dropped.map(|packet| fixture::number_of(&packet)));
@@ -58,8 +60,16 @@ fn run(config: &LinkConfig, packets: &[(u64, u32)], traced: Range<usize>) -> See
         ));
     }
     deliver(&mut link, Instant::FAR_FUTURE, &mut seen.arrivals);
-    seen.events.extend(link.events().drain());
+    take_events(&mut link, &mut seen.events);
     seen
+}
+
+/// Takes what the link reports, as the event loop does.
+fn take_events(link: &mut Link, events: &mut Vec<(Instant, Event)>) {
+    link.take_changes(|changes| {
+        events.extend(changes.iter().map(|change| (change.at, change.event())));
+    });
+    events.extend(link.events().drain());
 }
 
 proptest! {
