@@ -156,7 +156,24 @@ pub struct ColumnSpec<Row: 'static> {
     pub doc: &'static str,
     /// How plots label the column; `None` if it is not plotted as a series.
     pub plot: Option<PlotLabel>,
+    /// The rows that alone have a value; `None` if all may have one.
+    only_in: Option<&'static RowKind<Row>>,
     value: ValueOf<Row>,
+}
+
+/// A kind of rows that alone have values in some columns of numbers: where there are none, these
+/// columns are not looked at.
+pub struct RowKind<Row: 'static>(fn(&[Row]) -> bool);
+
+impl<Row> RowKind<Row> {
+    /// The kind of which this says whether any is among rows.
+    pub const fn new(is_among: fn(&[Row]) -> bool) -> Self {
+        Self(is_among)
+    }
+
+    fn is_among(&self, rows: &[Row]) -> bool {
+        (self.0)(rows)
+    }
 }
 
 /// How plots label a column.
@@ -216,6 +233,7 @@ impl<Row> ColumnSpec<Row> {
             unit,
             doc,
             plot: None,
+            only_in: None,
             value: ValueOf::Number(value),
         }
     }
@@ -232,6 +250,7 @@ impl<Row> ColumnSpec<Row> {
             unit,
             doc,
             plot: None,
+            only_in: None,
             value: ValueOf::Count(value),
         }
     }
@@ -247,6 +266,7 @@ impl<Row> ColumnSpec<Row> {
             unit: "",
             doc,
             plot: None,
+            only_in: None,
             value: ValueOf::Word(value),
         }
     }
@@ -297,6 +317,12 @@ impl<Row> ColumnSpec<Row> {
             doc: self.doc,
             kind: self.kind(),
         }
+    }
+
+    /// The same column, in which rows of this kind alone have values.
+    pub const fn only_in(mut self, rows: &'static RowKind<Row>) -> Self {
+        self.only_in = Some(rows);
+        self
     }
 
     /// The same column, plotted in its own unit.

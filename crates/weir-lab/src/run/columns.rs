@@ -1,7 +1,7 @@
 //! The columns of a run's tables. Each is declared here once; recorder, files, exports and plots
 //! take it from its declaration.
 
-use crate::table::{ColumnSpec, PlotLabel};
+use crate::table::{ColumnSpec, PlotLabel, RowKind};
 use std::sync::Arc;
 use weir_proto::event::{Bound, Event, Limit, MediaState, RateState, WindowState};
 use weir_proto::time::{Duration, Instant};
@@ -79,6 +79,10 @@ pub const BOUND_ROW: &str = "bound";
 /// The `event` of rows that a timeout made.
 pub const TIMEOUT_ROW: &str = "timeout";
 
+static RATE_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_rate));
+static MEDIA_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_media));
+static WINDOW_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_window));
+
 /// `flows/NAME`: a row for each change of the sender's controller and of what holds it back. What
 /// an acknowledgement does, and what it lets out, is one change; a loss found by it another.
 pub const FLOW: &[Flow] = &[
@@ -94,28 +98,32 @@ pub const FLOW: &[Flow] = &[
         "X: the rate that TFRC allows; r_ref of NADA",
         &|row| row.rate(|state| state.allowed_rate.as_bps()),
     )
-    .plotted("allowed rate X, bit/s", "X"),
+    .plotted("allowed rate X, bit/s", "X")
+    .only_in(&RATE_ROWS),
     Flow::number(
         "equation_rate_bps",
         "bit/s",
         "X_calc: the rate of the throughput equation; none before the first loss",
         &|row| row.rate(|state| state.equation_rate.map_or(f64::NAN, Rate::as_bps)),
     )
-    .plotted("rate of the equation X_calc, bit/s", "X_calc"),
+    .plotted("rate of the equation X_calc, bit/s", "X_calc")
+    .only_in(&RATE_ROWS),
     Flow::number(
         "receive_rate_bps",
         "bit/s",
         "X_recv: the rate that the receiver last reported",
         &|row| row.rate(|state| state.receive_rate.as_bps()),
     )
-    .plotted("receive rate X_recv, bit/s", "X_recv"),
+    .plotted("receive rate X_recv, bit/s", "X_recv")
+    .only_in(&RATE_ROWS),
     Flow::number(
         "loss_event_rate",
         "",
         "p: the loss event rate, from 0 to 1; of NADA p_loss, the smoothed share of lost packets",
         &|row| row.rate(|state| state.loss_event_rate),
     )
-    .plotted_in("%", 100.0, ["loss event rate p, %", "p"]),
+    .plotted_in("%", 100.0, ["loss event rate p, %", "p"])
+    .only_in(&RATE_ROWS),
     Flow::number(
         "rtt_s",
         "s",
@@ -142,29 +150,34 @@ pub const FLOW: &[Flow] = &[
         "t_ipi: the time between two packets",
         &|row| row.rate(|state| state.inter_packet_interval.as_secs_f64()),
     )
-    .plotted("time between two packets t_ipi, s", "ipi_s"),
+    .plotted("time between two packets t_ipi, s", "ipi_s")
+    .only_in(&RATE_ROWS),
     Flow::number("cwnd_bytes", "bytes", "the congestion window", &|row| {
         row.window(|state| state.cwnd as f64)
     })
-    .plotted("congestion window, bytes", "cwnd_bytes"),
+    .plotted("congestion window, bytes", "cwnd_bytes")
+    .only_in(&WINDOW_ROWS),
     Flow::number(
         "bytes_in_flight",
         "bytes",
         "octets sent and neither acknowledged nor declared lost",
         &|row| row.window(|state| state.bytes_in_flight as f64),
-    ),
+    )
+    .only_in(&WINDOW_ROWS),
     Flow::number(
         "partial_bytes_acked",
         "bytes",
         "octets acknowledged towards the next increase of the window",
         &|row| row.window(|state| state.partial_bytes_acked as f64),
-    ),
+    )
+    .only_in(&WINDOW_ROWS),
     Flow::number(
         "ssthresh_bytes",
         "bytes",
         "the slow-start threshold; none before the first reduction",
         &|row| row.window(|state| state.ssthresh.map_or(f64::NAN, |bytes| bytes as f64)),
-    ),
+    )
+    .only_in(&WINDOW_ROWS),
     Flow::number(
         "pacing_rate_bps",
         "bit/s",
@@ -185,7 +198,8 @@ pub const FLOW: &[Flow] = &[
         "bytes",
         "s: the segment size of TFRC",
         &|row| row.rate(|state| f64::from(state.segment_size)),
-    ),
+    )
+    .only_in(&RATE_ROWS),
     Flow::word(
         "state",
         "the controller's state, in the words of its RFC",
@@ -216,7 +230,8 @@ pub const FLOW: &[Flow] = &[
         "bytes",
         "octets beyond those acknowledged in order that the receiver lets the sender send",
         &|row| row.window(|state| octets(state.receive_window)),
-    ),
+    )
+    .only_in(&WINDOW_ROWS),
     Flow::number(
         "min_rtt_s",
         "s",
@@ -228,7 +243,8 @@ pub const FLOW: &[Flow] = &[
         "bytes",
         "octets that acknowledgements have reported as arrived; TFRC does not count them",
         &|row| row.window(|state| octets(state.delivered)),
-    ),
+    )
+    .only_in(&WINDOW_ROWS),
     Flow::number(
         "delivery_rate_bps",
         "bit/s",
@@ -252,33 +268,38 @@ pub const FLOW: &[Flow] = &[
         "r_vin: the rate that a controller for media asks of the encoder",
         &|row| row.media(|media| media.target_rate.as_bps()),
     )
-    .plotted("target rate of the encoder, bit/s", "target"),
+    .plotted("target rate of the encoder, bit/s", "target")
+    .only_in(&MEDIA_ROWS),
     Flow::number(
         "queue_delay_s",
         "s",
         "d_queue: the queueing delay that a controller for media measures",
         &|row| row.media(|media| media.queue_delay.as_secs_f64()),
     )
-    .plotted("queueing delay as measured, s", "queueing delay"),
+    .plotted("queueing delay as measured, s", "queueing delay")
+    .only_in(&MEDIA_ROWS),
     Flow::number(
         "congestion_signal_s",
         "s",
         "x_curr: queueing delay, losses and marks as one delay (NADA)",
         &|row| row.media(|media| media.congestion_signal.as_secs_f64()),
     )
-    .plotted("congestion signal x_curr, s", "x_curr"),
+    .plotted("congestion signal x_curr, s", "x_curr")
+    .only_in(&MEDIA_ROWS),
     Flow::number(
         "marking_ratio",
         "",
         "p_mark: the smoothed share of marked packets, from 0 to 1 (NADA)",
         &|row| row.media(|media| media.marking_ratio),
-    ),
+    )
+    .only_in(&MEDIA_ROWS),
     Flow::number(
         "buffered_bytes",
         "bytes",
         "octets of media that wait in the sender",
         &|row| row.media(|media| media.buffered_bytes as f64),
-    ),
+    )
+    .only_in(&MEDIA_ROWS),
 ];
 
 /// The columns of [`FLOW`] that `writes/NAME` has too: what a line of dccp_probe needs.
@@ -436,6 +457,18 @@ fn octets(count: Option<u64>) -> f64 {
 }
 
 impl FlowRow {
+    const fn has_rate(&self) -> bool {
+        matches!(self.state, Some(Event::Rate(_)))
+    }
+
+    const fn has_media(&self) -> bool {
+        matches!(&self.state, Some(Event::Rate(state)) if state.media.is_some())
+    }
+
+    const fn has_window(&self) -> bool {
+        matches!(self.state, Some(Event::Window(_)))
+    }
+
     #[inline]
     fn either(
         &self,

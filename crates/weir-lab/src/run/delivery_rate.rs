@@ -1,8 +1,10 @@
 //! The rate at which data arrives, as acknowledgements show it to the sender: octets that were
 //! reported as arrived in the last round-trip time, over that time.
 
-use std::collections::VecDeque;
 use weir_proto::time::{Duration, Instant};
+
+/// Reports that are forgotten at once, at least: one at a time costs more.
+const FORGETS_EVERY: usize = 64;
 
 /// How much had arrived, and when that was reported.
 #[derive(Clone, Debug, Default)]
@@ -10,8 +12,10 @@ pub(super) struct DeliveryRate {
     /// Time and octets since the start of the last report at least a span ago; of the first one
     /// before there is such a report.
     before: Option<(Instant, u64)>,
-    /// The reports after it, oldest first.
-    after: VecDeque<(Instant, u64)>,
+    /// Reports, oldest first; those before `first` are no longer wanted.
+    reports: Vec<(Instant, u64)>,
+    /// The place of the first one after `before`.
+    first: usize,
     /// The octets of the last report.
     last: u64,
 }
@@ -24,19 +28,30 @@ impl DeliveryRate {
             self.before = Some((at, octets));
             self.last = octets;
         } else if self.last != octets {
-            self.after.push_back((at, octets));
+            self.reports.push((at, octets));
             self.last = octets;
         }
         if let Some(begin) = at.as_nanos().checked_sub(span.as_nanos()) {
-            while let Some(report) = self.after.front()
+            while let Some(report) = self.reports.get(self.first)
                 && report.0.as_nanos() <= begin
             {
-                self.before = self.after.pop_front();
+                self.before = Some(*report);
+                self.first += 1;
+            }
+            if self.first >= FORGETS_EVERY.max(self.reports.len() / 2) {
+                self.forget();
             }
         }
         let (then, before) = self.before?;
         let secs = span.min(at.since(then)).as_secs_f64();
         (secs > 0.0).then(|| octets.saturating_sub(before) as f64 * 8.0 / secs)
+    }
+
+    /// Forgets the reports that are no longer wanted.
+    #[cold]
+    fn forget(&mut self) {
+        self.reports.drain(..self.first);
+        self.first = 0;
     }
 }
 
@@ -69,8 +84,22 @@ mod tests {
                 "{millis}"
             );
         }
-        assert!(rate.after.len() <= 1);
+        assert!(rate.reports.len() - rate.first <= 1);
         let no_span = rate.on_report(at(1001), 6000, Duration::ZERO);
         assert_eq!(no_span, None);
+    }
+
+    #[test]
+    fn reports_that_are_no_longer_wanted_are_forgotten() {
+        let mut rate = DeliveryRate::default();
+        let span = Duration::from_millis(100);
+        for millis in 0..10_000 {
+            // 1000 octets each millisecond: 8 Mbit/s, from the second report on.
+            let at = Instant::from_nanos(millis * 1_000_000);
+            let found = rate.on_report(at, millis * 1000, span);
+            let found = found.map(f64::round);
+            assert_eq!(found, (millis > 0).then_some(8e6), "{millis}");
+            assert!(rate.reports.len() <= 200, "{}", rate.reports.len());
+        }
     }
 }

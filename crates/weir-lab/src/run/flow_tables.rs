@@ -64,6 +64,7 @@ impl FlowTables {
     }
 
     /// The sender has reported a rate.
+    #[inline(never)]
     pub(super) fn on_rate(&mut self, at: Instant, state: &Event) {
         self.last = Some(*state);
         if !self.early_writes.is_empty() {
@@ -73,6 +74,7 @@ impl FlowTables {
     }
 
     /// The sender has reported a window.
+    #[inline(never)]
     pub(super) fn on_window(&mut self, at: Instant, event: &Event, window: &WindowState) {
         if let Some(octets) = window.delivered {
             let span = window.smoothed_rtt;
@@ -82,6 +84,7 @@ impl FlowTables {
     }
 
     /// The sender has measured a round-trip time.
+    #[inline(never)]
     pub(super) fn on_rtt(&mut self, sample: Duration) {
         let least = self.now.min_rtt.map_or(sample, |least| least.min(sample));
         self.now.min_rtt = Some(least);
@@ -139,6 +142,89 @@ impl FlowTables {
             frames: None,
             requests: None,
             intervals: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::columns::{FLOW, FlowRow};
+    use crate::table::{ColumnTarget, RowBatch, TableRecorder, TableSink};
+    use std::sync::{Arc, Mutex};
+    use weir_proto::event::{Event, Limit, MediaState, RateState, WindowState};
+    use weir_proto::time::Duration;
+    use weir_proto::units::Rate;
+
+    /// The numbers of all columns, as the thread that writes takes them.
+    #[derive(Default)]
+    struct Written(Mutex<Vec<Vec<f64>>>);
+
+    impl TableSink for Written {
+        fn append(&self, _path: &Arc<str>, rows: Box<dyn RowBatch>) {
+            for place in 0..rows.columns().len() {
+                let mut numbers = Vec::new();
+                rows.append_to(place, 0..rows.rows(), ColumnTarget::Numbers(&mut numbers));
+                self.0.lock().unwrap().push(numbers);
+            }
+        }
+
+        fn complete(&self, _path: &Arc<str>) {}
+
+        fn is_broken(&self) -> bool {
+            false
+        }
+    }
+
+    /// Columns of which a batch has no rows are not looked at: they must be those that have no
+    /// value.
+    #[test]
+    fn a_file_has_each_value_that_a_table_in_memory_has() {
+        let some = Rate::from_bps(1e6);
+        let rate = RateState {
+            allowed_rate: some,
+            equation_rate: Some(some),
+            receive_rate: some,
+            loss_event_rate: 0.01,
+            rtt: Duration::from_millis(20),
+            smoothed_rtt: Duration::from_millis(30),
+            inter_packet_interval: Duration::from_millis(1),
+            segment_size: 1400,
+            state: "slow_start",
+            limit: Limit::None,
+            media: None,
+        };
+        let media = RateState {
+            media: Some(MediaState::default()),
+            ..rate
+        };
+        let states = [
+            None,
+            Some(Event::Rate(rate)),
+            Some(Event::Rate(media)),
+            Some(Event::Window(WindowState::default())),
+        ];
+        for state in states {
+            let row = FlowRow {
+                state,
+                ..FlowRow::default()
+            };
+            let mut memory = TableRecorder::new(FLOW);
+            memory.push(&row);
+            let memory = memory.finish();
+            let written = Arc::new(Written::default());
+            let sink = Arc::clone(&written) as _;
+            let mut file = TableRecorder::streaming(FLOW, Some(&sink), "flows/f");
+            file.push(&row);
+            file.finish();
+            let written = written.0.lock().unwrap();
+            for (column, written) in memory.columns.iter().zip(&*written) {
+                let Some(numbers) = memory.numbers(&column.name) else {
+                    continue;
+                };
+                let bits = |numbers: &[f64]| numbers.iter().map(|x| x.to_bits()).collect();
+                let (found, expected): (Vec<u64>, Vec<u64>) = (bits(written), bits(numbers));
+                assert_eq!(found, expected, "{} of {state:?}", column.name);
+            }
         }
     }
 }

@@ -5,12 +5,17 @@
 
 use super::columns::{ColumnTarget, GrowingColumn, RowBatch};
 use super::thinning::Thinning;
-use super::{Column, ColumnSpec, Table, ValueKind};
+use super::{Column, ColumnSpec, RowKind, Table, ValueKind};
 use std::ops::Range;
+use std::ptr;
 use std::sync::Arc;
 
 /// Rows of a batch: few enough that a batch stays in a processor's cache.
 const BATCH: usize = 1024;
+/// Rows for which a table has room at first, and so many times as many when it has no more: rows
+/// are large, and doubling would move as many as there are in the end.
+const FIRST_ROOM: usize = 16;
+const GROWTH: usize = 8;
 
 /// Takes the rows of tables while a run goes on.
 pub trait TableSink: Send + Sync {
@@ -31,6 +36,31 @@ pub type SharedSink = Arc<dyn TableSink>;
 struct Batch<Row: 'static> {
     columns: Vec<&'static ColumnSpec<Row>>,
     rows: Vec<Row>,
+    /// The kinds of rows that some columns want and that are not among the rows.
+    absent: Vec<&'static RowKind<Row>>,
+}
+
+impl<Row> Batch<Row> {
+    fn new(columns: Vec<&'static ColumnSpec<Row>>, rows: Vec<Row>) -> Self {
+        let mut kinds: Vec<&'static RowKind<Row>> = Vec::new();
+        for kind in columns.iter().filter_map(|spec| spec.only_in) {
+            if !kinds.iter().any(|known| ptr::eq(*known, kind)) {
+                kinds.push(kind);
+            }
+        }
+        kinds.retain(|kind| !kind.is_among(&rows));
+        Self {
+            columns,
+            rows,
+            absent: kinds,
+        }
+    }
+
+    /// True if no row has a value in this column.
+    fn is_empty(&self, spec: &ColumnSpec<Row>) -> bool {
+        let wants = |kind: &&RowKind<Row>| spec.only_in.is_some_and(|only| ptr::eq(only, *kind));
+        self.absent.iter().any(wants)
+    }
 }
 
 impl<Row: Send> RowBatch for Batch<Row> {
@@ -44,8 +74,14 @@ impl<Row: Send> RowBatch for Batch<Row> {
     }
 
     fn append_to(&self, place: usize, rows: Range<usize>, target: ColumnTarget<'_>) {
-        if let (Some(spec), Some(rows)) = (self.columns.get(place), self.rows.get(rows)) {
-            spec.append_to(rows, target);
+        let (Some(spec), Some(rows)) = (self.columns.get(place), self.rows.get(rows)) else {
+            return;
+        };
+        match target {
+            ColumnTarget::Numbers(numbers) if self.is_empty(spec) => {
+                numbers.resize(numbers.len() + rows.len(), f64::NAN);
+            }
+            target => spec.append_to(rows, target),
         }
     }
 }
@@ -128,13 +164,20 @@ impl<Row: Clone + Send> TableRecorder<Row> {
     /// Appends a row.
     #[inline]
     pub fn push(&mut self, row: &Row) {
-        match &mut self.thinning {
-            None => self.keep(row),
-            Some(thinning) => {
-                for row in thinning.push(&self.columns, row) {
-                    self.keep(&row);
-                }
-            }
+        if self.thinning.is_none() {
+            self.keep(row);
+        } else {
+            self.push_thinned(row);
+        }
+    }
+
+    #[cold]
+    fn push_thinned(&mut self, row: &Row) {
+        let Some(thinning) = &mut self.thinning else {
+            return;
+        };
+        for row in thinning.push(&self.columns, row) {
+            self.keep(&row);
         }
     }
 
@@ -157,11 +200,23 @@ impl<Row: Clone + Send> TableRecorder<Row> {
     /// A full batch is sent when the next row comes, which may replace its last one.
     #[inline]
     fn keep(&mut self, row: &Row) {
-        if self.batch.len() >= BATCH {
-            self.send();
+        if self.batch.len() == self.batch.capacity() {
+            self.make_room();
         }
         self.rows += 1;
         self.batch.push(row.clone());
+    }
+
+    /// Makes room for the next row.
+    #[cold]
+    fn make_room(&mut self) {
+        let held = self.batch.len();
+        if held >= BATCH {
+            self.send();
+        } else {
+            let room = (held * GROWTH).clamp(FIRST_ROOM, BATCH);
+            self.batch.reserve_exact(room - held);
+        }
     }
 
     /// Hands the waiting rows to the table in memory or to the sink.
@@ -175,7 +230,7 @@ impl<Row: Clone + Send> TableRecorder<Row> {
             Target::Stream { sink, path } => {
                 let rows = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
                 let columns = self.columns.clone();
-                sink.append(path, Box::new(Batch { columns, rows }));
+                sink.append(path, Box::new(Batch::new(columns, rows)));
             }
         }
     }
@@ -215,7 +270,7 @@ impl<Row: Clone + Send> TableRecorder<Row> {
             }
             Target::Stream { sink, path } => {
                 let (columns, rows) = (self.columns, self.batch);
-                sink.append(&path, Box::new(Batch { columns, rows }));
+                sink.append(&path, Box::new(Batch::new(columns, rows)));
                 sink.complete(&path);
                 Table::default()
             }
@@ -251,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_sink_is_told_when_a_table_is_complete() {
-        for rows in [0, 3, BATCH, BATCH + 1] {
+        for rows in [0, 3, BATCH, BATCH + 1, 4 * BATCH] {
             let calls = Arc::new(Calls::default());
             let sink: SharedSink = Arc::clone(&calls) as SharedSink;
             let mut table = TableRecorder::streaming(ROW, Some(&sink), "flows/f");
@@ -259,10 +314,68 @@ mod tests {
             table.finish();
             let calls = calls.0.lock().unwrap();
             assert_eq!(calls.iter().flatten().sum::<usize>(), rows);
+            assert!(calls.iter().flatten().all(|rows| *rows <= BATCH));
+            assert_eq!(calls.len(), 1 + rows.div_ceil(BATCH).max(1));
             assert_eq!(
                 calls.iter().position(Option::is_none),
                 Some(calls.len() - 1)
             );
         }
+    }
+
+    /// Even numbers only.
+    static EVEN: RowKind<u64> = RowKind::new(|rows| rows.iter().any(|row| row % 2 == 0));
+
+    fn half(row: u64) -> f64 {
+        if row.is_multiple_of(2) {
+            row as f64 / 2.0
+        } else {
+            f64::NAN
+        }
+    }
+
+    const HALVES: &[ColumnSpec<u64>] = &[
+        ColumnSpec::number("half", "", "half of an even number", &|row| half(*row)).only_in(&EVEN),
+        ColumnSpec::number("same", "", "the same", &|row| half(*row)),
+    ];
+
+    /// The numbers of each column of each batch.
+    #[derive(Default)]
+    struct Numbers(Mutex<[Vec<f64>; 2]>);
+
+    impl TableSink for Numbers {
+        fn append(&self, _path: &Arc<str>, rows: Box<dyn RowBatch>) {
+            for (place, numbers) in self.0.lock().unwrap().iter_mut().enumerate() {
+                rows.append_to(place, 0..rows.rows(), ColumnTarget::Numbers(numbers));
+            }
+        }
+
+        fn complete(&self, _path: &Arc<str>) {}
+
+        fn is_broken(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn a_column_is_empty_only_where_none_of_its_rows_are() {
+        let numbers = Arc::new(Numbers::default());
+        let sink: SharedSink = Arc::clone(&numbers) as SharedSink;
+        let mut table = TableRecorder::streaming(HALVES, Some(&sink), "flows/f");
+        // Two batches of odd numbers, one even number among them, and odd ones again.
+        let rows = (0..3000).map(|row| if row == 700 { 700 } else { 2 * row + 1 });
+        rows.for_each(|row| table.push(&row));
+        table.finish();
+        let [found, expected] = &*numbers.0.lock().unwrap();
+        assert_eq!(found.len(), 3000);
+        let there = |numbers: &[f64]| {
+            numbers
+                .iter()
+                .map(|x| (!x.is_nan()).then_some(*x))
+                .collect()
+        };
+        let (found, expected): (Vec<_>, Vec<_>) = (there(found), there(expected));
+        assert_eq!(found, expected);
+        assert_eq!(found[700], Some(350.0));
     }
 }
