@@ -1,14 +1,15 @@
 //! The Parquet files of a run while they are written.
 
 use super::folder_error::{FolderError, io_error};
-use super::parquet::{Description, PageCoder, TableWriter};
+use super::parquet::{Description, PageCoder, TableWriter, schema_of};
 use crate::run::{RUN_FORMAT, table_kind};
 use crate::scenario::Scenario;
-use crate::table::RowBatch;
+use crate::table::{RowBatch, ValueKind};
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Octets that wait for the disk at most, for each file.
 const BUFFER: usize = 1 << 18;
@@ -23,6 +24,14 @@ pub(super) struct WrittenTable {
     pub file: blake3::Hash,
 }
 
+/// What the files of some tables say about their columns.
+struct TableSchema {
+    /// The tables: `flows`.
+    table: String,
+    columns: Vec<(String, ValueKind)>,
+    schema: Arc<str>,
+}
+
 /// The files of a run's tables.
 pub(super) struct TableFiles {
     /// Where they are written.
@@ -31,6 +40,8 @@ pub(super) struct TableFiles {
     target: PathBuf,
     properties: Vec<(&'static str, String)>,
     open: BTreeMap<String, TableWriter<TableFile>>,
+    /// Of the tables so far: those of a thousand flows have the same columns.
+    schemas: Vec<TableSchema>,
     /// Made when it is needed.
     coder: Option<PageCoder>,
     complete: Vec<WrittenTable>,
@@ -48,6 +59,7 @@ impl TableFiles {
                 ("weir.seed", scenario.run.seed.to_string()),
             ],
             open: BTreeMap::new(),
+            schemas: Vec::new(),
             coder: None,
             complete: Vec::new(),
         }
@@ -60,6 +72,7 @@ impl TableFiles {
             target: self.target.clone(),
             properties: self.properties.clone(),
             open: BTreeMap::new(),
+            schemas: Vec::new(),
             coder: None,
             complete: Vec::new(),
         }
@@ -80,7 +93,11 @@ impl TableFiles {
             return writer.append(rows, coder);
         }
         let file = TableFile::create(self.folder.join(file_name(path)))?;
-        let description = describe(path, &self.properties);
+        let description = describe(
+            path,
+            &self.properties,
+            schema_in(&mut self.schemas, path, rows),
+        );
         let mut writer = TableWriter::new(rows, &description, file)?;
         writer.append(rows, coder)?;
         self.open.insert(path.to_owned(), writer);
@@ -137,15 +154,46 @@ fn coder_in(place: &mut Option<PageCoder>) -> io::Result<&mut PageCoder> {
     }
 }
 
+/// The schema of the table with this path and these rows, which is made if there is none yet.
+fn schema_in(schemas: &mut Vec<TableSchema>, path: &str, rows: &dyn RowBatch) -> Arc<str> {
+    let table = path.split('/').next().unwrap_or(path);
+    let columns = rows.columns();
+    let is_same = |known: &&TableSchema| {
+        let others = known.columns.iter();
+        known.table == table
+            && others
+                .map(|(name, kind)| (name.as_str(), *kind))
+                .eq(columns.iter().copied())
+    };
+    if let Some(known) = schemas.iter().find(is_same) {
+        return Arc::clone(&known.schema);
+    }
+    let description = Description {
+        columns: table_kind(path).map_or_else(Vec::new, |kind| kind.columns),
+        ..Description::default()
+    };
+    let schema: Arc<str> = schema_of(rows, &description).into();
+    let columns = columns.into_iter();
+    schemas.push(TableSchema {
+        table: table.to_owned(),
+        columns: columns
+            .map(|(name, kind)| (name.to_owned(), kind))
+            .collect(),
+        schema: Arc::clone(&schema),
+    });
+    schema
+}
+
 /// The description of the table with this path, of a run with these properties.
-fn describe(path: &str, properties: &[(&'static str, String)]) -> Description {
+fn describe(path: &str, properties: &[(&'static str, String)], schema: Arc<str>) -> Description {
     let (table, name) = path.split_once('/').unwrap_or((path, ""));
     let named = [("weir.table", table), ("weir.name", name)];
     let named = named.into_iter().filter(|(_, value)| !value.is_empty());
     let named = named.map(|(key, value)| (key, value.to_owned()));
     Description {
-        columns: table_kind(path).map_or_else(Vec::new, |kind| kind.columns),
         properties: properties.iter().cloned().chain(named).collect(),
+        schema: Some(schema),
+        ..Description::default()
     }
 }
 
@@ -159,6 +207,8 @@ pub(super) fn file_name(path: &str) -> String {
 struct TableFile {
     path: PathBuf,
     buffer: Vec<u8>,
+    /// Octets of the buffer that are hashed.
+    hashed: usize,
     hasher: blake3::Hasher,
 }
 
@@ -170,22 +220,32 @@ impl TableFile {
         Ok(Self {
             path,
             buffer: Vec::new(),
+            hashed: 0,
             hasher: blake3::Hasher::new(),
         })
     }
 
     /// The checksum of what is written so far.
-    fn digest(&self) -> blake3::Hash {
-        self.hasher.clone().update(&self.buffer).finalize()
+    fn digest(&mut self) -> blake3::Hash {
+        self.hash();
+        self.hasher.finalize()
+    }
+
+    /// Hashes what is not hashed yet.
+    fn hash(&mut self) {
+        let new = self.buffer.get(self.hashed..).unwrap_or_default();
+        self.hasher.update(new);
+        self.hashed = self.buffer.len();
     }
 
     /// Octets are hashed many at a time, which is several times as fast as page by page.
     fn spill(&mut self) -> io::Result<()> {
-        self.hasher.update(&self.buffer);
+        self.hash();
         let mut options = OpenOptions::new();
         let mut file = options.append(true).create(true).open(&self.path)?;
         file.write_all(&self.buffer)?;
         self.buffer.clear();
+        self.hashed = 0;
         Ok(())
     }
 
@@ -240,10 +300,34 @@ mod tests {
         files.append("links/two", &rows).unwrap();
         files.complete("links/one").unwrap();
         assert_eq!(files.open.len(), 1);
+        assert_eq!(files.schemas.len(), 1);
         assert!(folder.join("links/one.parquet").is_file());
         assert!(!folder.join("links/two.parquet").is_file());
         let written = files.finish().unwrap();
         let paths: Vec<_> = written.iter().map(|table| table.path.as_str()).collect();
         assert_eq!(paths, ["links/one", "links/two"]);
+    }
+
+    #[test]
+    fn tables_with_other_columns_have_another_schema() {
+        let table = |name: &str| Table {
+            columns: vec![Column {
+                name: name.to_owned(),
+                values: Values::U64(vec![1]),
+            }],
+        };
+        let (drops, marks) = (table("drops"), table("marks"));
+        let mut schemas = Vec::new();
+        let first = schema_in(&mut schemas, "links/one", &drops);
+        assert_eq!(first, schema_in(&mut schemas, "links/two", &drops));
+        assert_eq!(schemas.len(), 1);
+        assert_ne!(first, schema_in(&mut schemas, "links/two", &marks));
+        // The same columns in a table that does not describe them.
+        assert_ne!(first, schema_in(&mut schemas, "flows/two", &drops));
+        let alone = Description {
+            columns: table_kind("links/one").unwrap().columns,
+            ..Description::default()
+        };
+        assert_eq!(*first, schema_of(&drops, &alone));
     }
 }

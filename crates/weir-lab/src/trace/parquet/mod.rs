@@ -17,7 +17,8 @@ pub(super) use chunk::PageCoder;
 pub(super) use read::read;
 pub(super) use write::TableWriter;
 
-use crate::table::ColumnInfo;
+use crate::table::{ColumnInfo, RowBatch};
+use std::sync::Arc;
 
 /// What a file says about its table.
 #[derive(Clone, Debug, Default)]
@@ -27,10 +28,17 @@ pub(super) struct Description {
     /// Metadata of the file.
     pub properties: Vec<(&'static str, String)>,
 }
+    /// What [`schema_of`] makes of this and the columns, if that is known.
+    pub schema: Option<Arc<str>>,
 
 impl Description {
     /// The unit and the description of a column.
     fn of(&self, column: &str) -> Option<&ColumnInfo> {
         self.columns.iter().find(|info| info.name == column)
     }
+}
+
+/// What the file of a table says about its columns to readers that hold tables as Arrow does.
+pub(super) fn schema_of(table: &dyn RowBatch, description: &Description) -> String {
+    arrow_metadata::encoded(&table.columns(), description)
 }

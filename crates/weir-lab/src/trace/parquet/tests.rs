@@ -302,7 +302,7 @@ fn a_file_says_what_its_columns_and_its_table_are() {
     let mut coder = PageCoder::new().unwrap();
     writer.append(&table, &mut coder).unwrap();
     writer.append(&table, &mut coder).unwrap();
-    let (rows, octets) = writer.close(&mut coder, Vec::len).unwrap();
+    let (rows, octets) = writer.close(&mut coder, |octets| octets.len()).unwrap();
     assert!(rows > 4 && rows < octets.len());
     let file = bytes::Bytes::from(octets.clone());
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
@@ -313,6 +313,7 @@ fn a_file_says_what_its_columns_and_its_table_are() {
     assert!(
         matches!(state.data_type(), DataType::Dictionary(..)),
         "{state}"
+        schema: None,
     );
     let properties = reader.metadata().file_metadata().key_value_metadata();
     let seed = properties

@@ -96,13 +96,13 @@ impl<W: Write + Send> TableWriter<W> {
     pub(in crate::trace) fn close<T>(
         mut self,
         coder: &mut PageCoder,
-        look: impl FnOnce(&W) -> T,
+        look: impl FnOnce(&mut W) -> T,
     ) -> io::Result<(T, W)> {
         if !self.chunks.is_empty() {
             self.end_row_group(coder).map_err(io_error)?;
         }
         self.file.flush()?;
-        let seen = look(self.file.inner());
+        let seen = look(self.file.inner_mut());
         let out = self.file.into_inner().map_err(io_error)?;
         Ok((seen, out))
     }
@@ -133,10 +133,9 @@ fn field_of(name: &str, kind: ValueKind) -> Result<TypePtr, ParquetError> {
 }
 
 fn properties_of(columns: &[(&str, ValueKind)], description: &Description) -> WriterProperties {
-    let arrow = (
-        arrow_metadata::KEY,
-        arrow_metadata::encoded(columns, description),
-    );
+    let schema = description.schema.as_deref().map(str::to_owned);
+    let schema = schema.unwrap_or_else(|| arrow_metadata::encoded(columns, description));
+    let arrow = (arrow_metadata::KEY, schema);
     let properties = description.properties.iter().cloned();
     let properties = properties.chain([arrow]);
     let properties = properties.map(|(key, value)| KeyValue::new(key.to_owned(), value));
