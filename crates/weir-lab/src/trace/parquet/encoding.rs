@@ -4,17 +4,24 @@
 //!
 //! The library has them too, value by value for every type; here they are loops over a page.
 
+use super::page_buffer::PageBuffer;
+
 /// Values of a group of packed bits, and the fewest of a run.
 const GROUP: usize = 8;
 /// Values of a block of delta encoding, and of each of its parts with a width of its own.
 const BLOCK: usize = 128;
 const PART: usize = 32;
 
+/// The differences of a block, part by part.
+type Block = [[u64; PART]; BLOCK / PART];
+
 /// Octets of a number that is split into streams.
 const STREAMS: usize = 8;
+/// Numbers that are split at once: what is made of them stays in the first cache.
+const SPLIT: usize = 256;
 
 /// Appends numbers as runs and packed bits of this width ("RLE / bit-packing hybrid").
-pub(super) fn put_hybrid(out: &mut Vec<u8>, width: u32, numbers: &[u32]) {
+pub(super) fn put_hybrid(out: &mut PageBuffer, width: u32, numbers: &[u32]) {
     // What waits to be packed begins at `packed`.
     let (mut packed, mut at) = (0, 0);
     while let Some(rest) = numbers.get(at..)
@@ -50,53 +57,98 @@ fn run_at(numbers: &[u32], number: u32) -> usize {
 }
 
 /// Appends a run of one number.
-pub(super) fn put_run(out: &mut Vec<u8>, width: u32, number: u32, len: usize) {
+pub(super) fn put_run(out: &mut PageBuffer, width: u32, number: u32, len: usize) {
     put_varint(out, (len as u64) << 1);
-    let octets = width.div_ceil(8) as usize;
-    out.extend(number.to_le_bytes().iter().take(octets));
+    for octet in number.to_le_bytes().iter().take(width.div_ceil(8) as usize) {
+        out.push(*octet);
+    }
 }
 
 /// Appends groups of packed bits; the last one is filled up with zeros.
-fn put_groups(out: &mut Vec<u8>, width: u32, numbers: &[u32]) {
+fn put_groups(out: &mut PageBuffer, width: u32, numbers: &[u32]) {
     if numbers.is_empty() {
         return;
     }
     let groups = numbers.len().div_ceil(GROUP);
     put_varint(out, (groups as u64) << 1 | 1);
-    put_packed(out, width, numbers, groups * width as usize);
+    put_packed(out.room(groups * width as usize), width, numbers);
 }
 
-/// Appends numbers of this many bits, from 0 to 64, the lowest bits first, in so many octets.
-fn put_packed<T: Copy + Into<u64>>(out: &mut Vec<u8>, width: u32, numbers: &[T], len: usize) {
-    let start = out.len();
-    out.resize(start + len, 0);
-    let (words, tail) = out[start..].as_chunks_mut();
-    let mut words = words.iter_mut();
-    let (mut word, mut filled) = (0_u64, 0_u32);
-    for number in numbers {
-        let number: u64 = (*number).into();
-        word |= number.wrapping_shl(filled);
-        filled += width;
-        if filled >= u64::BITS {
-            if let Some(octets) = words.next() {
-                *octets = word.to_le_bytes();
+/// Numbers of some bits, the lowest bits first, on their way into words.
+struct PackedBits<'a> {
+    words: std::slice::IterMut<'a, [u8; 8]>,
+    word: u64,
+    filled: u32,
+}
+
+impl PackedBits<'_> {
+    /// Adds a number of this many bits, from 0 to 64.
+    #[inline(always)]
+    fn put(&mut self, number: u64, width: u32) {
+        self.word |= number.wrapping_shl(self.filled);
+        // Less than two words.
+        self.filled = self.filled.wrapping_add(width);
+        if self.filled >= u64::BITS {
+            if let Some(octets) = self.words.next() {
+                *octets = self.word.to_le_bytes();
             }
-            filled -= u64::BITS;
-            word = number.checked_shr(width - filled).unwrap_or(0);
+            self.filled = self.filled.wrapping_sub(u64::BITS);
+            let left = width.wrapping_sub(self.filled);
+            self.word = number.checked_shr(left).unwrap_or(0);
         }
     }
-    let rest = word.to_le_bytes();
-    match words.next() {
-        Some(octets) => *octets = rest,
-        None => tail
-            .iter_mut()
-            .zip(rest)
-            .for_each(|(octet, bits)| *octet = bits),
+}
+
+/// Fills octets with numbers of this many bits, from 0 to 64, the lowest bits first, and zeros
+/// behind them.
+fn put_packed<T: Copy + Into<u64>>(out: &mut [u8], width: u32, numbers: &[T]) {
+    let (words, tail) = out.as_chunks_mut();
+    let mut bits = PackedBits {
+        words: words.iter_mut(),
+        word: 0,
+        filled: 0,
+    };
+    // Several that have room in a word go into it together.
+    let rest = match width {
+        ..=8 => put_together::<8, T>(&mut bits, width, numbers),
+        9..=16 => put_together::<4, T>(&mut bits, width, numbers),
+        _ => numbers,
+    };
+    for number in rest {
+        bits.put((*number).into(), width);
     }
+    let PackedBits {
+        words, mut word, ..
+    } = bits;
+    for octets in words {
+        *octets = word.to_le_bytes();
+        word = 0;
+    }
+    for (octet, bits) in tail.iter_mut().zip(word.to_le_bytes()) {
+        *octet = bits;
+    }
+}
+
+/// Packs numbers `N` at a time, which have 64 bits at most; returns the rest.
+#[inline(always)]
+fn put_together<'a, const N: usize, T: Copy + Into<u64>>(
+    bits: &mut PackedBits<'_>,
+    width: u32,
+    numbers: &'a [T],
+) -> &'a [T] {
+    let (groups, rest) = numbers.as_chunks::<N>();
+    for group in groups {
+        let mut together = 0;
+        for number in group.iter().rev() {
+            together = together << width | (*number).into();
+        }
+        bits.put(together, N as u32 * width);
+    }
+    rest
 }
 
 /// Appends an unsigned number (ULEB128).
-fn put_varint(out: &mut Vec<u8>, mut number: u64) {
+fn put_varint(out: &mut PageBuffer, mut number: u64) {
     while number > 0x7f {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -105,104 +157,113 @@ fn put_varint(out: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Appends a signed number (zigzag, ULEB128).
-fn put_signed(out: &mut Vec<u8>, number: i64) {
+fn put_signed(out: &mut PageBuffer, number: i64) {
     put_varint(out, (number << 1 ^ number >> 63).cast_unsigned());
 }
 
 /// Appends numbers as differences (DELTA_BINARY_PACKED).
-pub(super) fn put_deltas(out: &mut Vec<u8>, numbers: &[u64]) {
+pub(super) fn put_deltas(out: &mut PageBuffer, numbers: &[u64]) {
     put_varint(out, BLOCK as u64);
     put_varint(out, (BLOCK / PART) as u64);
     put_varint(out, numbers.len() as u64);
-    let mut last = numbers.first().copied().unwrap_or_default();
-    put_signed(out, last.cast_signed());
-    let mut deltas = [0; BLOCK];
-    for block in numbers.get(1..).unwrap_or_default().chunks(BLOCK) {
-        let deltas = &mut deltas[..block.len()];
-        for (delta, number) in deltas.iter_mut().zip(block) {
-            *delta = number.wrapping_sub(last);
-            last = *number;
+    let first = numbers.first().copied().unwrap_or_default();
+    put_signed(out, first.cast_signed());
+    let mut deltas = Block::default();
+    let after = numbers.get(1..).unwrap_or_default();
+    for (before, after) in numbers.chunks(BLOCK).zip(after.chunks(BLOCK)) {
+        let places = deltas.as_flattened_mut();
+        for ((delta, before), after) in places.iter_mut().zip(before).zip(after) {
+            *delta = after.wrapping_sub(*before);
         }
-        put_block(out, deltas);
+        // What is behind the last one must not widen its part.
+        let one = places[0];
+        places[after.len()..].fill(one);
+        let least = least_of(&deltas);
+        deltas.as_flattened_mut()[after.len()..].fill(least.cast_unsigned());
+        put_block(out, least, &mut deltas, after.len().div_ceil(PART));
     }
 }
 
-/// Appends a block of differences, as what each is above the least one.
-fn put_block(out: &mut Vec<u8>, deltas: &mut [u64]) {
+/// In a loop of its own, which costs less than the least one sought while differences are taken.
+#[inline(never)]
+fn least_of(deltas: &Block) -> i64 {
     let mut least = i64::MAX;
-    for delta in &*deltas {
+    for delta in deltas.as_flattened() {
         least = least.min(delta.cast_signed());
     }
+    least
+}
+
+/// Appends a block of differences with so many parts, as what each is above the least one.
+fn put_block(out: &mut PageBuffer, least: i64, deltas: &mut Block, parts: usize) {
     put_signed(out, least);
-    let widths = out.len();
-    out.resize(widths + BLOCK / PART, 0);
-    for (place, part) in deltas.chunks_mut(PART).enumerate() {
+    let mut widths = [0; BLOCK / PART];
+    for (width, part) in widths.iter_mut().zip(&mut *deltas) {
         let mut bits = 0;
-        for delta in &mut *part {
+        for delta in part {
             *delta = delta.wrapping_sub(least.cast_unsigned());
             bits |= *delta;
         }
-        let width = u64::BITS - bits.leading_zeros();
-        out[widths + place] = width as u8;
-        put_packed(out, width, part, PART / 8 * width as usize);
+        *width = (u64::BITS - bits.leading_zeros()) as u8;
+    }
+    out.room(widths.len()).copy_from_slice(&widths);
+    for (width, part) in widths.iter().zip(&*deltas).take(parts) {
+        let room = out.room(PART / 8 * usize::from(*width));
+        put_packed(room, u32::from(*width), part);
     }
 }
 
 /// Appends the first octets of all numbers, then the second ones, and so on (BYTE_STREAM_SPLIT).
-pub(super) fn put_streams(out: &mut Vec<u8>, numbers: &[u64]) {
+pub(super) fn put_streams(out: &mut PageBuffer, numbers: &[u64]) {
     if numbers.is_empty() {
         return;
     }
-    let start = out.len();
-    out.resize(start + STREAMS * numbers.len(), 0);
-    let mut streams = out[start..].chunks_exact_mut(numbers.len());
-    let mut streams: [_; STREAMS] =
-        std::array::from_fn(|_| streams.next().unwrap_or_default().as_chunks_mut());
-    let (squares, rest) = numbers.as_chunks();
-    for (place, square) in squares.iter().enumerate() {
-        let columns = transposed(*square);
-        // By their numbers, which the compiler counts off; not so with an iterator of both.
-        let mut number = 0;
-        while number < STREAMS {
-            if let Some(part) = streams[number].0.get_mut(place) {
-                *part = columns[number].to_le_bytes();
-            }
-            number += 1;
-        }
-    }
-    for (place, number) in rest.iter().enumerate() {
-        for ((_, tail), octet) in streams.iter_mut().zip(number.to_le_bytes()) {
-            tail[place] = octet;
+    let mut streams = out.room(STREAMS * numbers.len());
+    let mut streams: [&mut [u8]; STREAMS] = std::array::from_fn(|_| {
+        let rest = std::mem::take(&mut streams);
+        let (stream, rest) = rest.split_at_mut(numbers.len());
+        streams = rest;
+        stream
+    });
+    let mut words = [[0; SPLIT]; 2];
+    let mut quarters = [[0; SPLIT]; 4];
+    for (piece, start) in numbers.chunks(SPLIT).zip((0..).step_by(SPLIT)) {
+        let [low, high] = &mut words;
+        split_numbers(piece, low, high);
+        let [first, second, third, fourth] = &mut quarters;
+        split_words(&low[..piece.len()], first, second);
+        split_words(&high[..piece.len()], third, fourth);
+        let (pairs, _) = streams.as_chunks_mut();
+        for ([low, high], quarter) in pairs.iter_mut().zip(&quarters) {
+            split_quarters(
+                &quarter[..piece.len()],
+                &mut low[start..],
+                &mut high[start..],
+            );
         }
     }
 }
 
-/// Makes columns of rows of octets: squares of one, two and four octets change places with those on
-/// the other side of the diagonal.
-#[inline(always)]
-fn transposed(mut rows: [u64; STREAMS]) -> [u64; STREAMS] {
-    const ONE: (u32, u64) = (8, 0x00ff_00ff_00ff_00ff);
-    const TWO: (u32, u64) = (16, 0x0000_ffff_0000_ffff);
-    const FOUR: (u32, u64) = (32, 0x0000_0000_ffff_ffff);
-    exchange::<0, 1>(&mut rows, ONE);
-    exchange::<2, 3>(&mut rows, ONE);
-    exchange::<4, 5>(&mut rows, ONE);
-    exchange::<6, 7>(&mut rows, ONE);
-    exchange::<0, 2>(&mut rows, TWO);
-    exchange::<1, 3>(&mut rows, TWO);
-    exchange::<4, 6>(&mut rows, TWO);
-    exchange::<5, 7>(&mut rows, TWO);
-    exchange::<0, 4>(&mut rows, FOUR);
-    exchange::<1, 5>(&mut rows, FOUR);
-    exchange::<2, 6>(&mut rows, FOUR);
-    exchange::<3, 7>(&mut rows, FOUR);
-    rows
+// Halves of many numbers at once, each width in a loop of its own: so the compiler takes several
+// in one instruction.
+
+#[inline(never)]
+fn split_numbers(numbers: &[u64], low: &mut [u32], high: &mut [u32]) {
+    for ((number, low), high) in numbers.iter().zip(low).zip(high) {
+        (*low, *high) = (*number as u32, (*number >> 32) as u32);
+    }
 }
 
-/// Exchanges the upper octets of one row with the lower ones of another.
-#[inline(always)]
-fn exchange<const A: usize, const B: usize>(rows: &mut [u64; STREAMS], (bits, mask): (u32, u64)) {
-    let changed = (rows[A] >> bits ^ rows[B]) & mask;
-    rows[B] ^= changed;
-    rows[A] ^= changed << bits;
+#[inline(never)]
+fn split_words(words: &[u32], low: &mut [u16], high: &mut [u16]) {
+    for ((word, low), high) in words.iter().zip(low).zip(high) {
+        (*low, *high) = (*word as u16, (*word >> 16) as u16);
+    }
+}
+
+#[inline(never)]
+fn split_quarters(quarters: &[u16], low: &mut [u8], high: &mut [u8]) {
+    for ((quarter, low), high) in quarters.iter().zip(low).zip(high) {
+        (*low, *high) = (*quarter as u8, (*quarter >> 8) as u8);
+    }
 }

@@ -7,6 +7,7 @@
 mod arrow_metadata;
 mod chunk;
 mod encoding;
+mod page_buffer;
 mod pending;
 mod read;
 #[cfg(test)]
@@ -27,9 +28,9 @@ pub(super) struct Description {
     pub columns: Vec<ColumnInfo>,
     /// Metadata of the file.
     pub properties: Vec<(&'static str, String)>,
-}
     /// What [`schema_of`] makes of this and the columns, if that is known.
     pub schema: Option<Arc<str>>,
+}
 
 impl Description {
     /// The unit and the description of a column.

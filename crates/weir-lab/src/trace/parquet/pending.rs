@@ -5,18 +5,22 @@
 //! octets, and counts become differences.
 
 use super::encoding::{put_deltas, put_hybrid, put_run, put_streams};
+use super::page_buffer::PageBuffer;
 use crate::table::{Dictionary, ValueKind};
 use parquet::basic::Encoding;
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Rows after which a page ends.
 pub(super) const PAGE: usize = 20_000;
-/// A page with so many values gets room for all that it may have.
-const FEW: usize = 4096;
+/// The room of a page for so many values, and for all that it may have behind the last one: values
+/// are moved less often than with doubling.
+const ROOMS: [usize; 2] = [1024, 4096];
 /// Values of a page of numbers for each that differs from the one before, if the page refers to a
-/// dictionary.
-const PER_CHANGE: usize = 16;
+/// dictionary: a change takes three octets there, or eleven if it is new, and one in four values of
+/// a round-trip time is a change.
+const PER_CHANGE: usize = 4;
+/// The same of a page of counts.
+const PER_STEP: usize = 16;
 /// Numbers that a dictionary has at most when a page adds several.
 const MAX_DICTIONARY: usize = 4096;
 /// Changes in a page of counts that refers to a dictionary: more are those of a counter, whose
@@ -62,13 +66,22 @@ impl<T: Copy + PartialEq> PageValues<T> {
                 return;
             }
             if let Some((value, len)) = self.equal.take() {
+                self.make_room(len + batch.len());
                 self.values.resize(len, value);
             }
-        } else if self.values.len() >= FEW {
-            self.values
-                .reserve((PAGE + batch.len()).saturating_sub(self.values.len()));
         }
+        self.make_room(batch.len());
         self.values.extend(batch.iter().map(|value| of(*value)));
+    }
+
+    /// Makes room for so many values more.
+    fn make_room(&mut self, more: usize) {
+        let needed = self.values.len() + more;
+        if needed > self.values.capacity() {
+            let room = ROOMS.into_iter().find(|room| needed <= *room);
+            let room = room.unwrap_or(PAGE + more);
+            self.values.reserve_exact(room - self.values.len());
+        }
     }
 
     fn clear(&mut self) {
@@ -81,27 +94,70 @@ impl<T: Copy + PartialEq> PageValues<T> {
 #[derive(Default)]
 struct NumberDictionary {
     numbers: Vec<u64>,
-    places: BTreeMap<u64, u32>,
+    /// Their places, each at or behind the one that its bits are spread to, or [`FREE`]: a power of
+    /// two, and at least twice as many as there are numbers.
+    slots: Vec<u32>,
 }
+
+/// A slot for no number.
+const FREE: u32 = u32::MAX;
+/// The slots of the first numbers.
+const FIRST_SLOTS: usize = 16;
 
 impl NumberDictionary {
     fn place_of(&mut self, bits: u64) -> u32 {
+        if self.slots.len() < 2 * (self.numbers.len() + 1) {
+            self.widen();
+        }
+        let slot = self.slot_of(bits);
         let next = self.numbers.len() as u32;
-        *self.places.entry(bits).or_insert_with(|| {
-            self.numbers.push(bits);
-            next
-        })
+        match self.slots.get_mut(slot) {
+            Some(place) if *place == FREE => {
+                *place = next;
+                self.numbers.push(bits);
+                next
+            }
+            place => place.map_or(next, |place| *place),
+        }
+    }
+
+    /// The slot of a number, or the free one that it may take.
+    fn slot_of(&self, bits: u64) -> usize {
+        // Multiplied by 2^64 over the golden ratio, whose upper bits depend on all of these.
+        let spread = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let last = self.slots.len().wrapping_sub(1);
+        let mut slot = (spread >> 32) as usize & last;
+        while let Some(place) = self.slots.get(slot)
+            && let Some(known) = self.numbers.get(*place as usize)
+            && *known != bits
+        {
+            slot = (slot + 1) & last;
+        }
+        slot
+    }
+
+    #[cold]
+    fn widen(&mut self) {
+        let slots = (2 * self.slots.len()).max(FIRST_SLOTS);
+        self.slots.clear();
+        self.slots.resize(slots, FREE);
+        for place in 0..self.numbers.len() {
+            let slot = self.slot_of(self.numbers[place]);
+            self.slots[slot] = place as u32;
+        }
     }
 
     /// Values as runs of numbers in the dictionary, unless they have more changes than `most`.
     fn runs_of(&mut self, values: &[u64], most: usize) -> Option<Vec<(u32, usize)>> {
         let room = MAX_DICTIONARY.saturating_sub(self.numbers.len());
-        if has_more_changes(values, room.min(most)) {
-            return None;
+        let changes = count_changes(values, room.min(most))?;
+        let mut runs = Vec::with_capacity(changes + 1);
+        for run in values.chunk_by(|before, after| before == after) {
+            if let Some(bits) = run.first() {
+                runs.push((self.place_of(*bits), run.len()));
+            }
         }
-        let runs = values.chunk_by(|before, after| before == after);
-        let runs = runs.filter_map(|run| Some((self.place_of(*run.first()?), run.len())));
-        Some(runs.collect())
+        Some(runs)
     }
 }
 
@@ -144,7 +200,7 @@ impl PendingNumbers {
     }
 
     /// Ends a page: appends its octets, and returns the encoding of its values.
-    pub(super) fn put_page(&mut self, out: &mut Vec<u8>) -> Encoding {
+    pub(super) fn put_page(&mut self, out: &mut PageBuffer) -> Encoding {
         if self.ranged {
             self.note_range();
         }
@@ -158,7 +214,7 @@ impl PendingNumbers {
             None => {
                 let most = match self.kind {
                     ValueKind::Number => present.len() / PER_CHANGE,
-                    ValueKind::Count | ValueKind::Word => MAX_STEPS.min(present.len() / PER_CHANGE),
+                    ValueKind::Count | ValueKind::Word => MAX_STEPS.min(present.len() / PER_STEP),
                 };
                 let values = &self.values.values[present.clone()];
                 self.dictionary.runs_of(values, most)
@@ -189,7 +245,7 @@ impl PendingNumbers {
     }
 
     /// Appends which values of the page are there, and returns where those lie that are.
-    fn put_levels(&mut self, out: &mut Vec<u8>) -> Range<usize> {
+    fn put_levels(&mut self, out: &mut PageBuffer) -> Range<usize> {
         let rows = self.values.len();
         let values = &mut self.values.values;
         let missing = match self.values.equal {
@@ -199,7 +255,7 @@ impl PendingNumbers {
         };
         self.nulls += missing;
         let start = out.len();
-        out.extend_from_slice(&[0; 4]);
+        out.extend(&[0; 4]);
         let leading = missing.min(values.len());
         let mut present = missing..rows;
         if missing == 0 || missing == rows {
@@ -215,7 +271,7 @@ impl PendingNumbers {
             present = 0..values.len();
         }
         let len = out.len() - start - 4;
-        out[start..start + 4].copy_from_slice(&(len as u32).to_le_bytes());
+        out.octets_mut()[start..start + 4].copy_from_slice(&(len as u32).to_le_bytes());
         present
     }
 
@@ -234,15 +290,17 @@ impl PendingNumbers {
     }
 
     /// Appends the dictionary; returns how many numbers it has.
-    pub(super) fn put_dictionary(&self, out: &mut Vec<u8>) -> usize {
+    pub(super) fn put_dictionary(&self, out: &mut PageBuffer) -> usize {
         let numbers = &self.dictionary.numbers;
-        out.extend(numbers.iter().flat_map(|bits| bits.to_le_bytes()));
+        for bits in numbers {
+            out.extend(&bits.to_le_bytes());
+        }
         numbers.len()
     }
 }
 
-/// True if more than `most` values differ from those before them.
-fn has_more_changes(values: &[u64], most: usize) -> bool {
+/// How many values differ from those before them; `None` if more than `most` do.
+fn count_changes(values: &[u64], most: usize) -> Option<usize> {
     let mut changes = 0_usize;
     let (mut before, mut after) = (values, values.get(1..).unwrap_or_default());
     while !after.is_empty() {
@@ -252,11 +310,11 @@ fn has_more_changes(values: &[u64], most: usize) -> bool {
             changes = changes.wrapping_add(usize::from(before != after));
         }
         if changes > most {
-            return true;
+            return None;
         }
         (before, after) = (&before[len..], &after[len..]);
     }
-    false
+    Some(changes)
 }
 
 fn count_missing(values: &[u64]) -> usize {
@@ -295,7 +353,7 @@ impl PendingWords {
     }
 
     /// Ends a page: appends its octets, and returns the encoding of its values.
-    pub(super) fn put_page(&mut self, out: &mut Vec<u8>) -> Encoding {
+    pub(super) fn put_page(&mut self, out: &mut PageBuffer) -> Encoding {
         let width = width_of(self.dictionary.words().len());
         out.push(width as u8);
         match self.values.equal {
@@ -307,11 +365,11 @@ impl PendingWords {
     }
 
     /// Appends the dictionary; returns how many words it has.
-    pub(super) fn put_dictionary(&self, out: &mut Vec<u8>) -> usize {
+    pub(super) fn put_dictionary(&self, out: &mut PageBuffer) -> usize {
         let words = self.dictionary.words();
         for word in words {
-            out.extend_from_slice(&(word.len() as u32).to_le_bytes());
-            out.extend_from_slice(word.as_bytes());
+            out.extend(&(word.len() as u32).to_le_bytes());
+            out.extend(word.as_bytes());
         }
         words.len()
     }

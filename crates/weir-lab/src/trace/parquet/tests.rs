@@ -1,6 +1,7 @@
 //! What the library reads from our pages is what was written; and pages worked by hand.
 
 use super::encoding::{put_deltas, put_hybrid, put_streams};
+use super::page_buffer::PageBuffer;
 use super::{Description, PageCoder, TableWriter, read};
 use crate::table::{Column, ColumnInfo, Table, ValueKind, Values};
 use arrow_schema::DataType;
@@ -221,44 +222,65 @@ fn columns_of_other_kinds_or_lengths_are_refused() {
 /// The example of Encodings.md: the numbers 0 to 7 with three bits each.
 #[test]
 fn bits_are_packed_from_the_lowest_on() {
-    let mut octets = Vec::new();
+    let mut octets = PageBuffer::default();
     put_hybrid(&mut octets, 3, &[0, 1, 2, 3, 4, 5, 6, 7]);
     // One group: 1 << 1 | 1.
-    assert_eq!(octets, [3, 0b1000_1000, 0b1100_0110, 0b1111_1010]);
+    assert_eq!(octets.octets(), [3, 0b1000_1000, 0b1100_0110, 0b1111_1010]);
 }
 
 #[test]
 fn runs_stand_between_packed_bits() {
-    let mut octets = Vec::new();
+    let mut octets = PageBuffer::default();
     let mut numbers = vec![1, 0];
     numbers.extend([1; 20]);
     numbers.push(0);
     put_hybrid(&mut octets, 1, &numbers);
     // 1, 0 and six of the run in one group; 14 more as a run; a group of 0, filled up.
-    assert_eq!(octets, [3, 0b1111_1101, 14 << 1, 1, 3, 0]);
+    assert_eq!(octets.octets(), [3, 0b1111_1101, 14 << 1, 1, 3, 0]);
 }
 
 /// The second example of Encodings.md, in blocks of 128: the differences of 7, 5, 3, 1, 2, 3, 4, 5
 /// are -2 (three times) and 1 (four times); the least is -2, and two bits hold 0 and 3.
 #[test]
 fn counts_are_differences() {
-    let mut octets = Vec::new();
+    let mut octets = PageBuffer::default();
     put_deltas(&mut octets, &[7, 5, 3, 1, 2, 3, 4, 5]);
     let head = [0x80, 1, 4, 8, 14];
     let block = [3, 2, 0, 0, 0];
     let packed = [0b1100_0000, 0b0011_1111, 0, 0, 0, 0, 0, 0];
-    assert_eq!(octets, [&head[..], &block, &packed].concat());
+    assert_eq!(octets.octets(), [&head[..], &block, &packed].concat());
+}
+
+/// A buffer keeps what earlier pages left in it, which must not come into a later one.
+#[test]
+fn a_page_in_used_room_is_the_same_as_in_new_room() {
+    for len in [1, 2, 30, 33, 129, 150, 300] {
+        let numbers: Vec<u64> = (0..len).map(|row| random(row) >> (row % 60)).collect();
+        let small: Vec<u32> = numbers.iter().map(|number| *number as u32 & 7).collect();
+        let put = |octets: &mut PageBuffer| {
+            put_deltas(octets, &numbers);
+            put_hybrid(octets, 3, &small);
+            put_streams(octets, &numbers);
+        };
+        let (mut new, mut used) = (PageBuffer::default(), PageBuffer::default());
+        used.extend(&[0xff; 10_000]);
+        used.clear();
+        put(&mut new);
+        put(&mut used);
+        assert_eq!(new.octets(), used.octets(), "{len}");
+    }
 }
 
 /// The example of Encodings.md has numbers of four octets; here they have eight.
 #[test]
 fn numbers_are_split_into_streams() {
-    for len in [1, 7, 8, 9, 23] {
+    for len in [1, 7, 8, 9, 23, 256, 600] {
         let numbers: Vec<u64> = (0..len).map(random).collect();
-        let mut octets = vec![0xaa];
+        let mut octets = PageBuffer::default();
+        octets.push(0xaa);
         put_streams(&mut octets, &numbers);
-        let rest = octets.split_off(1);
-        assert_eq!(octets, [0xaa]);
+        let (first, rest) = octets.octets().split_at(1);
+        assert_eq!(first, [0xaa]);
         let streams = (0..8).flat_map(|stream| {
             let numbers = numbers.iter();
             numbers.map(move |number| number.to_le_bytes()[stream])
@@ -291,6 +313,7 @@ fn a_file_says_what_its_columns_and_its_table_are() {
         kind,
     };
     let description = Description {
+        schema: None,
         columns: vec![
             info("rtt_s", "s", "the round-trip time", ValueKind::Number),
             info("state", "", "the state", ValueKind::Word),
@@ -313,7 +336,6 @@ fn a_file_says_what_its_columns_and_its_table_are() {
     assert!(
         matches!(state.data_type(), DataType::Dictionary(..)),
         "{state}"
-        schema: None,
     );
     let properties = reader.metadata().file_metadata().key_value_metadata();
     let seed = properties

@@ -74,7 +74,6 @@ impl<W: Write + Send> TableWriter<W> {
     fn begin_row_group(&self) -> Vec<Chunk> {
         let columns = self.file.schema_descr().columns().iter();
         let columns = columns.zip(&self.kinds).enumerate();
-        // Readers skip row groups by time, the first column, and by no other one.
         let chunks = columns
             .map(|(place, (column, kind))| Chunk::new(Arc::clone(column), *kind, place == 0));
         chunks.collect()
