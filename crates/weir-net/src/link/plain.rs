@@ -245,9 +245,13 @@ impl Bookings {
     /// Counts the transmissions that have started by now, and notes them.
     #[inline(never)]
     fn settle_traced(&mut self, now: Instant) {
+        let Some(mut changes) = self.changes.take() else {
+            return;
+        };
         while let Some(start) = self.settle_next(now) {
-            self.note_change(start);
+            changes.noted.push(self.waiting.change_at(start));
         }
+        self.changes = Some(changes);
     }
 
     /// Counts the next transmission that has started by now; returns its start.

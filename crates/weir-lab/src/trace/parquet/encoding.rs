@@ -18,7 +18,9 @@ type Block = [[u64; PART]; BLOCK / PART];
 /// Octets of a number that is split into streams.
 const STREAMS: usize = 8;
 /// Numbers that are split at once: what is made of them stays in the first cache.
-const SPLIT: usize = 256;
+const SPLIT: usize = 512;
+/// Fewer are split one by one.
+const FEW: usize = 64;
 
 /// Appends numbers as runs and packed bits of this width ("RLE / bit-packing hybrid").
 pub(super) fn put_hybrid(out: &mut PageBuffer, width: u32, numbers: &[u32]) {
@@ -225,6 +227,14 @@ pub(super) fn put_streams(out: &mut PageBuffer, numbers: &[u64]) {
         streams = rest;
         stream
     });
+    if numbers.len() < FEW {
+        for (place, number) in numbers.iter().enumerate() {
+            for (stream, octet) in streams.iter_mut().zip(number.to_le_bytes()) {
+                stream[place] = octet;
+            }
+        }
+        return;
+    }
     let mut words = [[0; SPLIT]; 2];
     let mut quarters = [[0; SPLIT]; 4];
     for (piece, start) in numbers.chunks(SPLIT).zip((0..).step_by(SPLIT)) {
