@@ -260,6 +260,7 @@ fn a_page_in_used_room_is_the_same_as_in_new_room() {
         let put = |octets: &mut PageBuffer| {
             put_deltas(octets, &numbers);
             put_hybrid(octets, 3, &small);
+            put_hybrid(octets, 20, &small);
             put_streams(octets, &numbers);
         };
         let (mut new, mut used) = (PageBuffer::default(), PageBuffer::default());
