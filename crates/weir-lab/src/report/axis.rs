@@ -2,8 +2,8 @@
 //!
 //! Linear ticks stand at 1, 2 or 5 times a power of ten, as many as there is room for; the axis's
 //! label has their unit with its prefix: `goodput, Mbit/s`. Logarithmic ticks stand at the decades
-//! and carry the unit each: `10 Mbit/s`. An axis ends where its data ends; only a linear axis
-//! upwards has a margin, so that no line runs into the frame.
+//! and carry the unit each, in place of the label: `10 Mbit/s`. An axis ends where its data ends;
+//! only a linear axis upwards has a margin, so that no line runs into the frame.
 
 pub(super) use crate::theory::with_unit;
 use crate::theory::{prefixed, prefixes, significant};
@@ -221,12 +221,16 @@ impl ScaledAxis {
         self.axis.shows(value)
     }
 
-    /// The label with the unit in which the ticks are numbered.
+    /// The label with the unit in which the ticks are numbered; without a unit where each tick
+    /// carries its own, which may have another prefix than the next.
     pub(super) fn label(&self) -> String {
-        if self.axis.scale == Scale::Log || prefixes(&self.axis.unit).is_empty() {
+        if prefixes(&self.axis.unit).is_empty() {
             return self.axis.label.clone();
         }
-        format!("{}, {}", self.axis.quantity(), self.unit_of_ticks().1)
+        match self.axis.scale {
+            Scale::Log => self.axis.quantity().to_owned(),
+            Scale::Linear => format!("{}, {}", self.axis.quantity(), self.unit_of_ticks().1),
+        }
     }
 
     /// Values and labels of the labelled ticks, of which there is room for about `room`.
