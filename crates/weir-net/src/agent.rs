@@ -101,6 +101,17 @@ pub(crate) struct Agent {
     events: Events,
 }
 
+/// Measures the packets that the endpoint held back and takes now; returns how many.
+#[inline]
+fn meter_held(now: Instant, endpoint: &mut dyn Endpoint, delays: &mut DelayMeter) -> u64 {
+    let mut packets = 0;
+    while let Some(packet) = endpoint.poll_accepted() {
+        delays.on_packet(now, packet);
+        packets += 1;
+    }
+    packets
+}
+
 /// What takes time between the endpoint and the network, and the packets there.
 struct HostPath {
     interface: Option<Box<Interface>>,
@@ -207,6 +218,7 @@ impl Agent {
 
     /// Begins to measure the delays of the packets that arrive, or begins again.
     pub(crate) fn measure_delays(&mut self) {
+        while self.endpoint.poll_accepted().is_some() {}
         self.delays.get_or_insert_default().restart();
     }
 
@@ -255,8 +267,10 @@ impl Agent {
             // it refuses, nor one for a connection that is over.
             let before = self.endpoint.packets_received();
             self.endpoint.handle(now, packet);
-            if self.endpoint.packets_received() > before {
-                delays.on_packet(now, packet);
+            let accepted = self.endpoint.packets_received() - before;
+            // Those that were held back come first.
+            if accepted > meter_held(now, &mut *self.endpoint, delays) {
+                delays.on_packet(now, (&*packet).into());
             }
         } else {
             self.endpoint.handle(now, packet);
@@ -488,6 +502,9 @@ impl Agent {
         }
         // It does nothing before its time.
         self.endpoint.handle_timeout(now);
+        if let Some(delays) = &mut self.delays {
+            meter_held(now, &mut *self.endpoint, delays);
+        }
         if scheduled {
             self.poll_app(now);
         } else {

@@ -1,14 +1,16 @@
 //! What the packets of a flow meet on their way, as their receiver's host measures it.
 //!
 //! One-way delay (RFC 7679) is the time from the sender's transport, which hands the packet over,
-//! to the receiver's, so that hosts and access links are part of it. Queueing delay is the part of
+//! to the receiver's, which takes it, so that hosts and access links are part of it, and with
+//! `handshake_delay` the time for which the host holds a packet of the handshake. Queueing delay is the part of
 //! it that the packet spent in the queues of links and of 802.11 stations; on a medium the packet
 //! that contends is out of its queue. Jitter is that of RFC 3550 §6.4.1, after each packet. All
 //! packets of the data's direction that the transport takes count, with data or without; those that
 //! it refuses, such as copies, do not. Packets from outside the simulation have no delay.
 
 use crate::histogram::Histogram;
-use weir_proto::packet::{Ecn, Packet};
+use weir_proto::endpoint::Arrival;
+use weir_proto::packet::Ecn;
 use weir_proto::time::{Duration, Instant};
 
 /// Delays of the packets that arrived since the measurement began.
@@ -52,10 +54,10 @@ pub(crate) struct DelayMeter {
 }
 
 impl DelayMeter {
-    /// A packet arrives at the transport.
+    /// The transport takes a packet.
     #[inline]
-    pub(crate) fn on_packet(&mut self, now: Instant, packet: &Packet) {
-        let marked = u64::from(packet.ip.ecn == Ecn::Ce);
+    pub(crate) fn on_packet(&mut self, now: Instant, packet: Arrival) {
+        let marked = u64::from(packet.ecn == Ecn::Ce);
         self.statistics.marks += marked;
         self.interval.marks += marked;
         let sent_at = packet.transit.sent_at;
@@ -96,17 +98,11 @@ impl DelayMeter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_proto::packet::{Body, IpHeader, Payload, Transit};
+    use weir_proto::packet::Transit;
 
-    fn packet(sent_at: Instant, queued: Duration, ecn: Ecn) -> Packet {
-        Packet {
-            ip: IpHeader {
-                ecn,
-                ..IpHeader::default()
-            },
-            transit: Transit { sent_at, queued },
-            ..Packet::new(100, Body::Other(Payload::of_len(80)))
-        }
+    fn packet(sent_at: Instant, queued: Duration, ecn: Ecn) -> Arrival {
+        let transit = Transit { sent_at, queued };
+        Arrival { transit, ecn }
     }
 
     #[test]
@@ -118,7 +114,7 @@ mod tests {
             let sent_at = Instant::ZERO + millis(100 * number as u64);
             let queued = millis(delay) - millis(20);
             let packet = packet(sent_at, queued, Ecn::Ect0);
-            meter.on_packet(sent_at + millis(delay), &packet);
+            meter.on_packet(sent_at + millis(delay), packet);
         }
         let statistics = &meter.statistics;
         assert_eq!(statistics.jitter.count(), 3);
@@ -138,7 +134,7 @@ mod tests {
         let mut meter = DelayMeter::default();
         meter.on_packet(
             Instant::ZERO,
-            &packet(Instant::FAR_FUTURE, Duration::ZERO, Ecn::Ce),
+            packet(Instant::FAR_FUTURE, Duration::ZERO, Ecn::Ce),
         );
         assert_eq!(meter.statistics.one_way.count(), 0);
         assert_eq!(meter.statistics.marks, 1);

@@ -13,7 +13,7 @@
 //! spinning.
 
 use crate::event::Events;
-use crate::packet::{Packet, Payload};
+use crate::packet::{Ecn, Packet, Payload, Transit};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -88,6 +88,30 @@ pub trait Endpoint {
     /// [`Statistics::packets_received`], which is asked for each packet.
     fn packets_received(&self) -> u64 {
         self.statistics().packets_received
+    }
+
+    /// The next packet, without its body, that the endpoint held back after
+    /// [`handle`](Self::handle) and has accepted since.
+    fn poll_accepted(&mut self) -> Option<Arrival> {
+        None
+    }
+}
+
+/// What is known of a packet that arrived when the endpoint takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// What the network noted about its way.
+    pub transit: Transit,
+    /// Its codepoint.
+    pub ecn: Ecn,
+}
+
+impl From<&Packet> for Arrival {
+    fn from(packet: &Packet) -> Self {
+        Self {
+            transit: packet.transit,
+            ecn: packet.ip.ecn,
+        }
     }
 }
 

@@ -3,12 +3,13 @@
 //! Opening a connection takes a real host more time than a packet of an open one: a socket is
 //! created, a process is woken. The first round-trip time that a protocol measures is larger for
 //! it, and CCID-3 over loopback starts from that sample. Packets of the handshake (DCCP Request and
-//! Response, QUIC Initial) wait before the endpoint handles them, and so do packets behind them.
+//! Response, QUIC Initial, TCP SYN) wait before the endpoint handles them, and so do packets behind
+//! them. The transport takes them after that: the wait is part of their one-way delay.
 
 use super::shim::Shim;
 use std::collections::VecDeque;
 use weir_proto::dccp::wire::PacketType;
-use weir_proto::endpoint::Endpoint;
+use weir_proto::endpoint::{Arrival, Endpoint};
 use weir_proto::packet::{Body, Packet};
 use weir_proto::quic::wire::SpaceId;
 use weir_proto::time::{Duration, Instant};
@@ -17,6 +18,8 @@ use weir_proto::time::{Duration, Instant};
 pub(super) struct SlowHandshake {
     delay: Duration,
     waiting: VecDeque<(Instant, Packet)>,
+    /// Those of them that the endpoint has accepted, until it is asked for them.
+    accepted: VecDeque<Arrival>,
 }
 
 impl SlowHandshake {
@@ -24,13 +27,18 @@ impl SlowHandshake {
         Self {
             delay,
             waiting: VecDeque::new(),
+            accepted: VecDeque::new(),
         }
     }
 
     fn release(&mut self, inner: &mut dyn Endpoint, now: Instant) {
         while self.waiting.front().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, mut packet)) = self.waiting.pop_front() {
+                let before = inner.packets_received();
                 inner.handle(now, &mut packet);
+                if inner.packets_received() > before {
+                    self.accepted.push_back((&packet).into());
+                }
             }
         }
     }
@@ -73,7 +81,7 @@ impl Shim for SlowHandshake {
         waiting.into_iter().chain(inner.poll_timeout()).min()
     }
 
-    fn packets_held(&self) -> usize {
-        self.waiting.len()
+    fn poll_accepted(&mut self, _inner: &mut dyn Endpoint) -> Option<Arrival> {
+        self.accepted.pop_front()
     }
 }

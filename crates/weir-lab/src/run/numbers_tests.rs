@@ -297,6 +297,17 @@ fn acknowledgements_that_are_lost_are_no_losses_of_the_flow() {
     }
 }
 
+/// When the sender sent packets and when the receiver took packets, each with its number.
+fn sent_and_received(packets: &Table) -> [Vec<(u64, f64)>; 2] {
+    let [places, events] = ["place", "event"].map(|name| packets.words(name).unwrap());
+    let [times, numbers] = ["time_s", "number"].map(|name| packets.numbers(name).unwrap());
+    [("sender", "sent"), ("receiver", "received")].map(|wanted| {
+        let rows = 0..packets.rows();
+        let rows = rows.filter(|&row| (&*places[row], &*events[row]) == wanted);
+        rows.map(|row| (numbers[row] as u64, times[row])).collect()
+    })
+}
+
 #[test]
 fn a_copy_that_the_transport_refuses_has_no_part_in_the_delays() {
     for transport in [
@@ -317,23 +328,65 @@ fn a_copy_that_the_transport_refuses_has_no_part_in_the_delays() {
         };
         let output = run_text(&text, &options);
         let packets = output.packets.expect("they were asked for");
-        let [places, events] = ["place", "event"].map(|name| packets.words(name).unwrap());
-        let [times, numbers] = ["time_s", "number"].map(|name| packets.numbers(name).unwrap());
-        let mut sent = std::collections::BTreeMap::new();
-        let mut delays = Vec::new();
-        for row in 0..packets.rows() {
-            let number = numbers[row] as u64;
-            match (&*places[row], &*events[row]) {
-                ("sender", "sent") => assert_eq!(sent.insert(number, times[row]), None),
-                ("receiver", "received") => delays.push(times[row] - sent[&number]),
-                _ => {}
-            }
-        }
+        let [sent, received] = sent_and_received(&packets);
+        let count = sent.len();
+        let sent: std::collections::BTreeMap<_, _> = sent.into_iter().collect();
+        assert_eq!(sent.len(), count, "{transport}");
+        let delays = received.iter().map(|(number, at)| at - sent[number]);
+        let delays: Vec<f64> = delays.collect();
         let flow = &output.summary.flows["copied"];
         assert!(delays.len() > 500, "{transport}");
         assert_eq!(flow.packets_received, delays.len() as u64, "{transport}");
         let mean = delays.iter().sum::<f64>() / delays.len() as f64;
         near(flow.one_way_delay_s.unwrap().mean, mean, 1e-6);
+    }
+}
+
+#[test]
+fn a_packet_that_waits_for_the_handshake_is_late_by_that() {
+    for (transport, first) in [
+        ("kind = \"tcp\"", 0.060),
+        ("kind = \"quic\"", 0.060),
+        ("kind = \"dccp\", ccid = 2", 0.060),
+        ("kind = \"dccp\", ccid = 3", 0.060),
+        // There is no handshake.
+        ("kind = \"udp\"", 0.010),
+    ] {
+        let text = format!(
+            "[run]\nduration = \"2s\"\n\n[[host]]\nname = \"b\"\nhandshake_delay = \"50ms\"\n\n\
+             [[link]]\nname = \"wire\"\nbetween = [\"a\", \"b\"]\ndelay = \"10ms\"\n\n\
+             [[flow]]\nname = \"slow\"\nfrom = \"a\"\nto = \"b\"\ntransport = {{ {transport} }}\n\
+             app = {{ kind = \"cbr\", packet = 500, rate = \"40kbit\" }}\n"
+        );
+        let options = RunOptions {
+            packets: true,
+            ..traced()
+        };
+        let output = run_text(&text, &options);
+        // Nothing is lost, and nothing overtakes.
+        let packets = output.packets.expect("they were asked for");
+        let [sent, received] = sent_and_received(&packets);
+        let delays = sent.iter().zip(&received);
+        let delays = delays.map(|((_, sent), (_, received))| received - sent);
+        let delays: Vec<f64> = delays.collect();
+        near(delays[0], first, 1e-9);
+        let flow = &output.summary.flows["slow"];
+        assert_eq!(flow.packets_received, delays.len() as u64, "{transport}");
+        let delay = flow.one_way_delay_s.unwrap();
+        near(delay.max, first, 1e-9);
+        near(
+            delay.mean,
+            delays.iter().sum::<f64>() / delays.len() as f64,
+            1e-6,
+        );
+        let intervals = &output.flows[0].intervals.as_ref().unwrap();
+        let largest = intervals.as_numbers("one_way_delay_max_s").unwrap();
+        near(largest.iter().copied().fold(0.0, f64::max), first, 1e-9);
+        assert_eq!(
+            sum(intervals, "packets_received"),
+            delays.len() as f64,
+            "{transport}"
+        );
     }
 }
 

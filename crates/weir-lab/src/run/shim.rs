@@ -1,7 +1,7 @@
 //! A shim around an endpoint: it observes and changes the packets that pass; all else is left to
 //! the endpoint.
 
-use weir_proto::endpoint::{Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError};
+use weir_proto::endpoint::{Arrival, Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError};
 use weir_proto::event::Events;
 use weir_proto::packet::{Packet, Payload};
 use weir_proto::time::Instant;
@@ -26,9 +26,9 @@ pub(super) trait Shim {
         inner.poll_timeout()
     }
 
-    /// Packets that have arrived and that the shim keeps from the endpoint for now.
-    fn packets_held(&self) -> usize {
-        0
+    /// The next packet that the shim kept from the endpoint, and the endpoint has accepted since.
+    fn poll_accepted(&mut self, inner: &mut dyn Endpoint) -> Option<Arrival> {
+        inner.poll_accepted()
     }
 }
 
@@ -98,6 +98,10 @@ impl<L: Shim> Endpoint for Shimmed<L> {
     }
 
     fn packets_received(&self) -> u64 {
-        self.inner.packets_received() + self.shim.packets_held() as u64
+        self.inner.packets_received()
+    }
+
+    fn poll_accepted(&mut self) -> Option<Arrival> {
+        self.shim.poll_accepted(&mut *self.inner)
     }
 }

@@ -197,8 +197,9 @@ pub struct FlowSummary {
     pub loss_event_rate: f64,
     /// Round-trip times as the sender measured them; `None` without a sample.
     pub rtt_s: Option<Distribution>,
-    /// From the sender's transport to the receiver's, hosts and access links included, over the
-    /// packets that arrived (RFC 7679). `None` without a packet, and on real sockets.
+    /// From the sender's transport to the receiver's, which takes the packet: hosts with their
+    /// `handshake_delay` and access links included, over the packets that arrived (RFC 7679).
+    /// `None` without a packet, and on real sockets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_way_delay_s: Option<Distribution>,
     /// The part of it that packets spent in queues of links and 802.11 stations.
