@@ -121,13 +121,20 @@ fn the_same_run_is_streamed_to_the_same_bytes_and_fingerprint() {
 fn a_run_that_is_no_longer_wanted_is_not_written() {
     let place = tempfile::tempdir().unwrap();
     let scenario = scenario();
-    for stream in [true, false] {
+    // With tables that are on their way, with tables that are there, and without any.
+    for (stream, trace) in [
+        (true, TraceLevel::Full),
+        (false, TraceLevel::Full),
+        (false, TraceLevel::Summary),
+    ] {
         let path = place.path().join("run");
         let writer = FolderWriter::create(&scenario, &path, place.path()).unwrap();
         let mut writer = writer.cancelled_by(|| true);
         let sink = stream.then(|| writer.sink());
         let options = RunOptions {
             sink: sink.as_ref(),
+            trace,
+            packets: trace == TraceLevel::Full,
             ..FULL
         };
         match run(&scenario, &options) {

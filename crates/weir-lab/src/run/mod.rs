@@ -288,7 +288,7 @@ pub enum RunError {
 pub fn run(scenario: &Scenario, options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
     let mut live = Simulation::new(scenario, options, Scope::Whole)?;
     live.advance(options, live.end())?;
-    Ok(live.finish())
+    live.finish_within(options)
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub fn over_memory(limit: u64) -> String {
 }
 
 /// What a run may take, and has taken.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ProcessLimits {
     /// The time, and how the clock is read.
     time: Option<(Duration, fn() -> Duration)>,

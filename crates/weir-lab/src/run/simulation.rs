@@ -16,6 +16,7 @@ use super::transfers::transfer_table;
 use super::{RunError, RunOptions, RunOutput, TraceLevel, TransferTrace};
 use crate::scenario::Scenario;
 use crate::table::{Table, TableRecorder};
+use std::convert::Infallible;
 use std::sync::atomic::Ordering;
 use weir_net::{DelayStatistics, Horizon, inject, simulate_to};
 use weir_proto::packet::{FlowId, HostId, Packet};
@@ -23,6 +24,8 @@ use weir_proto::time::{Duration, Instant};
 
 /// A run is simulated in this many pieces, between which it can be cancelled.
 const SLICES: u64 = 1000;
+/// The summary is made of parts, a flow or a link each: after so many it can be cancelled.
+const PARTS_BETWEEN_CHECKS: u32 = 256;
 /// The most events of a piece, so that a slow run can be cancelled too.
 const EVENTS_OF_A_SLICE: u64 = 50_000;
 
@@ -188,12 +191,7 @@ impl Simulation {
                 return Err(RunError::TooMuchTrace(rows));
             }
             // Before the sink, which takes no more rows then either.
-            if options
-                .cancel
-                .is_some_and(|flag| flag.load(Ordering::Relaxed))
-            {
-                return Err(RunError::Cancelled(at));
-            }
+            cancelled(options, at)?;
             if options.sink.is_some_and(|sink| sink.is_broken()) {
                 return Err(RunError::TraceNotWritten);
             }
@@ -248,7 +246,30 @@ impl Simulation {
     }
 
     /// The result. A run that is ended early counts the time until then.
-    pub fn finish(mut self) -> RunOutput {
+    pub fn finish(self) -> RunOutput {
+        let Ok(output) = self.sum_up(|| Ok::<_, Infallible>(()));
+        output
+    }
+
+    /// The result, within the bounds that hold for the run: summing up a hundred thousand flows
+    /// takes a while.
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    pub fn finish_within(self, options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
+        let (at, mut limits, mut parts) = (self.sim.network.now(), self.limits.clone(), 0_u32);
+        limits.begin();
+        self.sum_up(|| {
+            parts += 1;
+            if parts % PARTS_BETWEEN_CHECKS == 1 {
+                cancelled(options, at)?;
+                limits.check(at)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn sum_up<E>(mut self, mut check: impl FnMut() -> Result<(), E>) -> Result<RunOutput, E> {
         let end = self.sim.network.now().min(self.end());
         let reached = end.since(Instant::ZERO);
         if let Some(intervals) = self.intervals.as_mut().filter(|i| end > i.since()) {
@@ -258,7 +279,7 @@ impl Simulation {
         let after = after.unwrap_or_else(|| self.end_statistics());
         let before = self.before.take();
         let before = before.unwrap_or_else(|| self.sim.counters());
-        let summary = self.summarise(reached, &before, &after);
+        let summary = self.summarise(reached, [&before, &after], &mut check)?;
         let (mut flows, links, packets) = self.recorder.finish();
         let full = self.intervals.is_some();
         let intervals = self.intervals.into_iter().flat_map(Intervals::finish);
@@ -281,14 +302,24 @@ impl Simulation {
             name: set.name.clone(),
             table: transfer_table(&self.sim, set),
         });
-        RunOutput {
+        Ok(RunOutput {
             transfers: transfers.collect(),
             scenario: self.scenario,
             summary,
             flows,
             links,
             packets,
-        }
+        })
+    }
+}
+
+/// # Errors
+/// [`RunError::Cancelled`] if the run is.
+fn cancelled(options: &RunOptions<'_>, at: Instant) -> Result<(), RunError> {
+    let flag = options.cancel;
+    match flag.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        true => Err(RunError::Cancelled(at)),
+        false => Ok(()),
     }
 }
 

@@ -22,13 +22,16 @@ struct Lifetime {
 
 impl Simulation {
     /// The summary of a run that came to this time, from the counters at the end of the warm-up and
-    /// now.
-    pub(super) fn summarise(
+    /// now. `check` is asked for each part whether to go on: there may be a hundred thousand.
+    ///
+    /// # Errors
+    /// That of `check`.
+    pub(super) fn summarise<E>(
         &mut self,
         reached: Duration,
-        before: &Counters,
-        after: &Counters,
-    ) -> Summary {
+        [before, after]: [&Counters; 2],
+        mut check: impl FnMut() -> Result<(), E>,
+    ) -> Result<Summary, E> {
         let (end, warmup) = (Instant::ZERO + reached, self.scenario.run.warmup);
         let mut summary = Summary {
             run: RunSummary {
@@ -47,6 +50,7 @@ impl Simulation {
             ..Summary::default()
         };
         for (index, (before, after)) in before.flows.iter().zip(&after.flows).enumerate() {
+            check()?;
             let lifetime = self.lifetime(index, end);
             let flow = FlowSummary {
                 completion_time_s: lifetime.completion.map(Duration::as_secs_f64),
@@ -57,10 +61,12 @@ impl Simulation {
             summary.flows.insert(name, flow);
         }
         for (index, (name, _)) in self.sim.links.iter().enumerate() {
+            check()?;
             let link = LinkSummary::between(&before.links[index], &after.links[index]);
             summary.links.insert(name.clone(), link);
         }
         for name in self.scenario.group_names() {
+            check()?;
             let flows = self.scenario.flows.iter();
             let entries = flows.filter(|flow| flow.group() == Some(&name));
             let members: Vec<_> = entries.flat_map(Flow::names).collect();
@@ -78,12 +84,13 @@ impl Simulation {
         let window = reached.saturating_sub(warmup);
         summary.totals = Totals::of(summary.flows.values(), window);
         for (index, set) in self.sim.transfers.iter().enumerate() {
+            check()?;
             let counters = [&before.transfers[index], &after.transfers[index]];
             let transfers = TransferSummary::of(&self.sim, set, counters, [warmup, window]);
             summary.totals.add(&transfers);
             summary.transfers.insert(set.name.clone(), transfers);
         }
-        summary
+        Ok(summary)
     }
 
     /// The requests of these flows together.

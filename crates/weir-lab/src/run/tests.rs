@@ -204,6 +204,21 @@ fn a_run_can_be_watched_and_cancelled() {
 }
 
 #[test]
+fn a_run_that_is_cancelled_at_its_end_is_not_summed_up() {
+    let scenario = scenario::parse(LOSSY, "test.toml").unwrap();
+    let cancel = AtomicBool::new(false);
+    let progress =
+        |at: Instant, end: Instant| cancel.store(at == end, std::sync::atomic::Ordering::Relaxed);
+    let options = RunOptions {
+        progress: Some(&progress),
+        cancel: Some(&cancel),
+        ..RunOptions::default()
+    };
+    let error = run(&scenario, &options).unwrap_err();
+    assert!(matches!(error, RunError::Cancelled(_)), "{error}");
+}
+
+#[test]
 fn another_seed_gives_another_random_run() {
     let text = LOSSY
         .replace("\"periodic\"", "\"random\"")

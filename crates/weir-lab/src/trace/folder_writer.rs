@@ -116,9 +116,7 @@ impl FolderWriter {
             self.note(streamed);
         }
         for (path, table) in output.tables() {
-            if self.cancelled.as_ref().is_some_and(|cancelled| cancelled()) {
-                return Err(FolderError::Cancelled);
-            }
+            self.go_on()?;
             self.files.append(&path, table)?;
             self.files.complete(&path)?;
         }
@@ -129,12 +127,24 @@ impl FolderWriter {
             scenario = format!("# {}\n{scenario}", note.replace('\n', "\n# "));
         }
         self.write_text(SCENARIO, &scenario)?;
+        self.go_on()?;
         self.write_text(SUMMARY, &summary_json(&output.summary))?;
         let text = self.checksums.text();
         let path = self.partial.new_files().join(CHECKSUMS);
         fs::write(&path, text).map_err(|error| self.write_error(CHECKSUMS)(error))?;
+        self.go_on()?;
         let fingerprint = self.parts.fingerprint(&output.summary);
+        self.go_on()?;
         Ok((self.take_place(&output.summary)?, fingerprint))
+    }
+
+    /// # Errors
+    /// [`FolderError::Cancelled`] if the run is no longer wanted.
+    fn go_on(&self) -> Result<(), FolderError> {
+        match &self.cancelled {
+            Some(cancelled) if cancelled() => Err(FolderError::Cancelled),
+            _ => Ok(()),
+        }
     }
 
     /// Errors name the file as it would have been called.
