@@ -85,89 +85,128 @@ fn kept(known: &Table, results: &Path, entries: &[IndexEntry<'_>]) -> Vec<usize>
 }
 
 /// A cell of a row.
-enum Cell {
+enum Cell<'a> {
     Number(f64),
     Count(u64),
-    Word(String),
+    Word(&'a str),
+}
+
+/// A table that is filled cell by cell, which may have a row for each of a hundred thousand flows.
+struct Rows {
+    table: Table,
+    /// The place of each column by its name.
+    places: BTreeMap<String, usize>,
+    /// How many rows there will be.
+    count: usize,
+    /// The row that is filled.
+    row: usize,
+}
+
+impl Rows {
+    fn set(&mut self, name: &str, cell: Cell<'_>) {
+        let place = match self.places.get(name) {
+            Some(&place) => place,
+            None => self.begin(name, &cell),
+        };
+        let (row, column) = (self.row, self.table.columns.get_mut(place));
+        match (column.map(|column| &mut column.values), cell) {
+            (Some(Values::F64(values)), Cell::Number(number)) => values[row] = number,
+            (Some(Values::U64(values)), Cell::Count(count)) => values[row] = count,
+            (Some(Values::Text(values)), Cell::Word(word)) => values[row] = word.into(),
+            // A name has one kind of values in all summaries.
+            _ => {}
+        }
+    }
+
+    /// A column that is empty in all rows.
+    fn begin(&mut self, name: &str, cell: &Cell<'_>) -> usize {
+        let values = match cell {
+            Cell::Number(_) => Values::F64(vec![f64::NAN; self.count]),
+            Cell::Count(_) => Values::U64(vec![0; self.count]),
+            Cell::Word(_) => Values::Text(vec!["".into(); self.count]),
+        };
+        let (place, name) = (self.table.columns.len(), name.to_owned());
+        self.places.insert(name.clone(), place);
+        self.table.columns.push(Column { name, values });
+        place
+    }
+
+    fn set_run(&mut self, entry: &IndexEntry<'_>) {
+        let run = &entry.summary.run;
+        let words = [
+            ("folder", entry.folder),
+            ("scenario", entry.scenario),
+            ("scenario_hash", run.scenario.as_str()),
+            ("build", run.build.as_str()),
+            ("commit", run.commit.as_deref().unwrap_or_default()),
+        ];
+        for (name, word) in words.into_iter().chain(entry.set.iter().copied()) {
+            self.set(name, Cell::Word(word));
+        }
+        self.set("seed", Cell::Count(run.seed));
+        self.set("duration_s", Cell::Number(run.duration_s));
+        self.set("warmup_s", Cell::Number(run.warmup_s));
+    }
+
+    /// The numbers and words of a part of a summary, under the names on the way to them.
+    fn set_part(&mut self, value: &Value, name: &mut String) {
+        match value {
+            Value::Number(number) => {
+                self.set(name, Cell::Number(number.as_f64().unwrap_or(f64::NAN)));
+            }
+            Value::String(word) => self.set(name, Cell::Word(word)),
+            Value::Object(inner) => {
+                let before = name.len();
+                for (key, value) in inner {
+                    if !name.is_empty() {
+                        name.push('_');
+                    }
+                    name.push_str(key);
+                    self.set_part(value, name);
+                    name.truncate(before);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Array(_) => {}
+        }
+    }
 }
 
 /// The rows of these runs.
 fn table_of(entries: &[IndexEntry<'_>]) -> Table {
-    let mut rows: Vec<Vec<(String, Cell)>> = Vec::new();
+    let rows = entries.iter().map(|entry| {
+        let Summary {
+            flows,
+            links,
+            groups,
+            ..
+        } = entry.summary;
+        flows.len() + links.len() + groups.len()
+    });
+    let mut rows = Rows {
+        table: Table::default(),
+        places: BTreeMap::new(),
+        count: rows.sum(),
+        row: 0,
+    };
     for entry in entries {
-        // A summary has only names and numbers, which JSON can hold.
-        let summary = serde_json::to_value(entry.summary).unwrap_or_default();
-        for (kind, parts) in [("flow", "flows"), ("link", "links"), ("group", "groups")] {
-            let parts = summary[parts].as_object().into_iter().flatten();
-            rows.extend(parts.map(|(name, part)| {
-                let mut row = cells_of_run(entry);
-                row.push(("kind".to_owned(), Cell::Word(kind.to_owned())));
-                row.push(("name".to_owned(), Cell::Word(name.clone())));
-                collect(part, "", &mut row);
-                row
-            }));
+        // One part after the other: all of them as JSON would take gigabytes for many flows.
+        let summary = entry.summary;
+        let flows = summary.flows.iter();
+        let flows = flows.map(|(name, flow)| ("flow", name, serde_json::to_value(flow)));
+        let links = summary.links.iter();
+        let links = links.map(|(name, link)| ("link", name, serde_json::to_value(link)));
+        let groups = summary.groups.iter();
+        let groups = groups.map(|(name, group)| ("group", name, serde_json::to_value(group)));
+        for (kind, name, part) in flows.chain(links).chain(groups) {
+            rows.set_run(entry);
+            rows.set("kind", Cell::Word(kind));
+            rows.set("name", Cell::Word(name));
+            // A summary has only names and numbers, which JSON can hold.
+            rows.set_part(&part.unwrap_or_default(), &mut String::new());
+            rows.row += 1;
         }
     }
-    let mut table = Table::default();
-    let count = rows.len();
-    for (number, row) in rows.into_iter().enumerate() {
-        for (name, cell) in row {
-            let known = table.columns.iter().position(|column| column.name == name);
-            let index = known.unwrap_or_else(|| {
-                let values = match cell {
-                    Cell::Number(_) => Values::F64(vec![f64::NAN; count]),
-                    Cell::Count(_) => Values::U64(vec![0; count]),
-                    Cell::Word(_) => Values::Text(vec!["".into(); count]),
-                };
-                table.columns.push(Column { name, values });
-                table.columns.len() - 1
-            });
-            match (&mut table.columns[index].values, cell) {
-                (Values::F64(values), Cell::Number(number_of)) => values[number] = number_of,
-                (Values::U64(values), Cell::Count(count)) => values[number] = count,
-                (Values::Text(values), Cell::Word(word)) => values[number] = word.into(),
-                // A name has one kind of values in all summaries.
-                _ => {}
-            }
-        }
-    }
-    table
-}
-
-fn cells_of_run(entry: &IndexEntry<'_>) -> Vec<(String, Cell)> {
-    let run = &entry.summary.run;
-    let words = [
-        ("folder", entry.folder),
-        ("scenario", entry.scenario),
-        ("scenario_hash", run.scenario.as_str()),
-        ("build", run.build.as_str()),
-        ("commit", run.commit.as_deref().unwrap_or_default()),
-    ];
-    let words = words.into_iter().chain(entry.set.iter().copied());
-    let words = words.map(|(name, word)| (name.to_owned(), Cell::Word(word.to_owned())));
-    let mut cells: Vec<_> = words.collect();
-    cells.push(("seed".to_owned(), Cell::Count(run.seed)));
-    cells.push(("duration_s".to_owned(), Cell::Number(run.duration_s)));
-    cells.push(("warmup_s".to_owned(), Cell::Number(run.warmup_s)));
-    cells
-}
-
-/// The numbers and words of a part of a summary, under the names on the way to them.
-fn collect(value: &Value, name: &str, row: &mut Vec<(String, Cell)>) {
-    match value {
-        Value::Number(number) => {
-            let number = number.as_f64().unwrap_or(f64::NAN);
-            row.push((name.to_owned(), Cell::Number(number)));
-        }
-        Value::String(word) => row.push((name.to_owned(), Cell::Word(word.clone()))),
-        Value::Object(inner) => {
-            for (key, value) in inner {
-                let separator = if name.is_empty() { "" } else { "_" };
-                collect(value, &format!("{name}{separator}{key}"), row);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Array(_) => {}
-    }
+    rows.table
 }
 
 /// These rows of the known table and all new ones, ordered by folder.

@@ -86,8 +86,12 @@ pub struct RunResults<'a> {
     runs: Vec<FinishedRun>,
     /// Runs that have ended before an earlier one of the plan, by their number.
     waiting: BTreeMap<usize, FinishedRun>,
+    /// How many are planned.
+    planned: usize,
+    /// The numbers of those that are in the index.
+    indexed: BTreeSet<usize>,
     /// When the index was last brought up to date.
-    indexed: Instant,
+    indexed_at: Instant,
 }
 
 impl<'a> RunResults<'a> {
@@ -103,7 +107,9 @@ impl<'a> RunResults<'a> {
                 .map_or_else(Vec::new, |run| lint(&run.scenario)),
             runs: Vec::new(),
             waiting: BTreeMap::new(),
-            indexed: Instant::now(),
+            planned: plan.len(),
+            indexed: BTreeSet::new(),
+            indexed_at: Instant::now(),
         }
     }
 
@@ -121,24 +127,29 @@ impl<'a> RunResults<'a> {
             self.runs.push(run);
         }
         // A command that is killed loses no more of the index than this.
-        if self.indexed.elapsed() > INDEX_EVERY {
+        let are_all_there = self.runs.len() == self.planned;
+        if are_all_there || self.indexed_at.elapsed() > INDEX_EVERY {
             self.update_index()?;
         }
         Ok(())
     }
 
-    /// Adds the finished runs to the index of all runs.
+    /// Adds the finished runs to the index of all runs, each once: that of many flows is long.
     fn update_index(&mut self) -> Result<(), Failure> {
-        self.indexed = Instant::now();
         let file = self.arguments.scenario.file_name().unwrap_or_default();
         let file = file.to_string_lossy();
-        let finished = self.runs.iter().chain(self.waiting.values());
-        let entries = finished.map(|run| run.index_entry(&file));
-        let entries: Vec<_> = entries.collect();
-        if entries.is_empty() {
-            return Ok(());
+        let waiting = self.waiting.iter().map(|(number, run)| (*number, run));
+        let finished = self.runs.iter().enumerate().chain(waiting);
+        let finished = finished.filter(|(number, _)| !self.indexed.contains(number));
+        let (numbers, entries): (Vec<_>, Vec<_>) = finished
+            .map(|(number, run)| (number, run.index_entry(&file)))
+            .unzip();
+        if !entries.is_empty() {
+            update_index(&self.arguments.out, &entries)?;
+            self.indexed.extend(numbers);
         }
-        Ok(update_index(&self.arguments.out, &entries)?)
+        self.indexed_at = Instant::now();
+        Ok(())
     }
 
     /// Keeps what is done when a run has failed.
