@@ -317,3 +317,34 @@ fn a_capture_of_another_result_is_refused() {
     let error = capture(&other).unwrap_err().to_string();
     assert!(error.contains("came to another result"), "{error}");
 }
+
+#[test]
+fn a_capture_does_not_change_the_run_that_it_is_of() {
+    // The application is asked again whenever its endpoint has news, with a capture around it as
+    // without: more often, and this audio would write at other times.
+    let text = r#"
+        [run]
+        duration = "5s"
+        [[link]]
+        name = "wire"
+        between = ["a", "b"]
+        rate = "705826bit"
+        [[flow]]
+        name = "bulk"
+        from = "a"
+        to = "b"
+        transport = { kind = "tcp", rules = "ns2-sack1", controller = "tfrc", ecn = "accurate" }
+        [[flow]]
+        name = "audio"
+        from = "a"
+        to = "b"
+        transport = { kind = "dccp", ccid = 3, profile = "linux-2008" }
+        stop = "2500ms"
+        app = { kind = "audio", format = "mp3", playout = "0s" }
+    "#;
+    let scenario = scenario::parse(text, "test.toml").unwrap();
+    let summary = run(&scenario, &RunOptions::default()).unwrap().summary;
+    let options = CaptureOptions::default();
+    let captured = capture_run(&scenario, &summary, &options, std::io::sink());
+    assert!(captured.unwrap() > 0);
+}

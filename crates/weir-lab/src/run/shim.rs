@@ -85,6 +85,14 @@ impl<L: Shim> Endpoint for Shimmed<L> {
         self.inner.poll_event()
     }
 
+    fn has_event(&self) -> bool {
+        self.inner.has_event()
+    }
+
+    fn is_lingering(&self) -> bool {
+        self.inner.is_lingering()
+    }
+
     fn media_target(&self) -> Option<MediaTarget> {
         self.inner.media_target()
     }
