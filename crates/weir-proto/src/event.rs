@@ -265,6 +265,11 @@ pub enum Event {
         /// What made the sender, or the receiver, declare it lost.
         trigger: LossTrigger,
     },
+    /// A packet was declared lost by a transport that does not say which one.
+    LostUnnamed {
+        /// Octets; zero if they are not known.
+        size: u32,
+    },
     /// From now on this holds the sender back.
     Blocked(Bound),
     /// A timer expired that waits for acknowledgements or feedback: the retransmission timer of TCP

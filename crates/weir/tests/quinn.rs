@@ -5,6 +5,7 @@ mod common;
 use common::{json, outcome};
 use serde_json::Value;
 use std::path::Path;
+use weir_lab::trace::RunFolder;
 
 const SCENARIO: &str = r#"
 [run]
@@ -67,6 +68,30 @@ fn checking_the_codec_changes_nothing_for_octets() {
     let folder = tempfile::tempdir().expect("a folder");
     let [off, on] = ["run.codec=false", "run.codec=true"].map(|set| run(folder.path(), set).1);
     assert_eq!(off["flows"], on["flows"]);
+}
+
+#[test]
+fn each_loss_of_the_summary_is_a_row_without_a_number() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("path.toml"), SCENARIO).expect("written");
+    let whole = "run.warmup=0s";
+    let words = ["run", "path.toml", "--json", "--packets", "--set", whole];
+    let document = json(&outcome(folder.path(), &words));
+    let run = &document["runs"][0];
+    let path = folder
+        .path()
+        .join(run["folder"].as_str().expect("a folder"));
+    let packets = RunFolder::open(&path).expect("a run").table("packets");
+    let packets = packets.expect("a table").expect("they were asked for");
+    let [places, events] = ["place", "event"].map(|name| packets.words(name).expect("words"));
+    let numbers = packets.as_numbers("number").expect("numbers");
+    let rows = 0..packets.rows();
+    let lost = rows.filter(|&row| (&*places[row], &*events[row]) == ("sender", "lost"));
+    let lost: Vec<_> = lost.collect();
+    let counted = run["summary"]["flows"]["stream"]["packets_lost"].as_u64();
+    assert!(counted > Some(10), "{counted:?}");
+    assert_eq!(Some(lost.len() as u64), counted);
+    assert!(lost.iter().all(|&row| numbers[row].is_nan()));
 }
 
 #[test]

@@ -375,21 +375,21 @@ pub const PACKET: &[Packet] = &[
     Packet::word(
         "event",
         "sent, received, lost, dropped or marked; lost at the receiver where that detects losses \
-         (TFRC, UDP), never of quinn",
+         (TFRC, UDP); of quinn a row for each packet, which does not say which one and why",
         &|row| row.event,
     ),
     Packet::number(
         "number",
         "",
         "sequence or packet number; of TCP the offset of the first octet, of an acknowledgement \
-         without data that of the octet that is expected",
+         without data that of the octet that is expected; none of a packet that quinn declares lost",
         &|row| row.number.map_or(f64::NAN, |number| number as f64),
     ),
     Packet::count(
         "size_bytes",
         "bytes",
-        "size without IP and UDP headers; 0 where a receiver declares a packet lost, which it never \
-         saw",
+        "size without IP and UDP headers; 0 where it is not known: where a receiver declares a packet \
+         lost, which it never saw, and where quinn declares several lost at once",
         &|row| u64::from(row.size),
     ),
     Packet::word(
@@ -530,6 +530,7 @@ impl PacketRow {
                 size,
                 trigger,
             } => ("lost", Some(number), size, trigger.name()),
+            Event::LostUnnamed { size } => ("lost", None, size, ""),
             Event::Drop {
                 number,
                 size,

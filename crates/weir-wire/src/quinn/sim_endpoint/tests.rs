@@ -154,6 +154,38 @@ fn data_arrives_whole_in_spite_of_losses_and_the_connection_closes() {
 }
 
 #[test]
+fn each_packet_that_quinn_finds_lost_is_an_event_when_it_is_found() {
+    // The packets with these numbers are lost: one alone, then three of a burst.
+    let mut path = Path::new(&config("newreno"), 1, |id| {
+        [100, 300, 301, 302].contains(&id)
+    });
+    path.to_write = 1_000_000;
+    if let Some(events) = path.ends[0].events() {
+        events.set_mask(EventMask::PACKET);
+    }
+    path.run(seconds(20));
+    let mut lost = Vec::new();
+    let mut sent = Vec::new();
+    if let Some(events) = path.ends[0].events() {
+        for (at, event) in events.drain() {
+            match event {
+                Event::Sent { number, size, .. } => sent.push((number, at, size)),
+                Event::LostUnnamed { size } => lost.push((at, size)),
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(lost.len() as u64, path.ends[0].statistics().packets_lost);
+    assert_eq!(lost.len(), 4);
+    let of = |wanted: u64| sent.iter().find(|(number, ..)| *number == wanted).unwrap();
+    assert_eq!(lost[0].1, of(100).2);
+    // A round trip later, by the acknowledgement of what followed.
+    let after = lost[0].0.since(of(100).1);
+    assert!((DELAY * 2..DELAY * 4).contains(&after), "{after:?}");
+    assert!(lost[1..].iter().all(|(at, _)| *at > of(302).1));
+}
+
+#[test]
 fn small_writes_reach_quinn_together() {
     // quinn walks over all segments that are not acknowledged for each packet: writes of 10 octets
     // must not become segments of 10 octets.
