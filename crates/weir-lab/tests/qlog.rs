@@ -210,3 +210,21 @@ fn without_packets_there_is_the_controller_of_the_sender() {
         assert!(counts.keys().all(|(_, name)| !name.starts_with("packet")));
     }
 }
+
+#[test]
+fn a_run_of_transfers_alone_has_no_file_and_says_so() {
+    let end =
+        "transport = { kind = \"tcp\" }\narrivals = { kind = \"list\", transfers = [[0, 1000]] }\n";
+    let (head, _) = SCENARIO.split_once("transport").unwrap();
+    let scenario = scenario::parse(&format!("{head}{end}"), "test.toml").unwrap();
+    let options = RunOptions {
+        trace: TraceLevel::Full,
+        ..RunOptions::default()
+    };
+    let transfers = run(&scenario, &options).unwrap();
+    for format in ["qlog", "qlog-0.3"] {
+        let error = export(&transfers, Format::named(format).unwrap()).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains("has no flow with a trace"), "{said}");
+    }
+}

@@ -297,6 +297,14 @@ fn two_settings_are_compared_over_their_seeds() {
     // Without the conditions it cannot be known which runs belong together.
     let (status, _, err) = outcome(folder.path(), &["compare", "results", "path.toml"]);
     assert_eq!(status, Some(2), "{err}");
+    // The dataset of a sweep has no folders of runs.
+    let plan = "scenario = \"path.toml\"\nseeds = 2\n";
+    std::fs::write(folder.path().join("plan.toml"), plan).expect("written");
+    let (status, _, err) = outcome(folder.path(), &["sweep", "plan.toml", "--out", "swept"]);
+    assert_eq!(status, Some(0), "{err}");
+    let (status, _, err) = outcome(folder.path(), &["compare", "swept", "swept"]);
+    assert_eq!(status, Some(2), "{err}");
+    assert!(err.contains("compare those of `weir run --set"), "{err}");
 }
 
 #[test]

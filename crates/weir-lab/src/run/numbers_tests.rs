@@ -136,6 +136,22 @@ fn a_flow_that_is_stopped_is_alive_until_its_last_data() {
 }
 
 #[test]
+fn a_group_has_the_flows_with_a_connection_and_no_transfers() {
+    let short = "\n[[flow]]\nname = \"short\"\ncount = 3\ngroup = \"GROUP\"\nfrom = \"a\"\nto = \"b\"\n\
+                 transport = { kind = \"tcp\" }\narrivals = { kind = \"list\", transfers = [[0, 1000]] }\n";
+    let output = over_a_wire("2s", &short.replace("GROUP", "short"));
+    assert_eq!(output.summary.groups.len(), 0, "no group of no flow");
+    assert_eq!(output.summary.transfers.len(), 3);
+    let both = datagrams("one", "group = \"mixed\"\n", "") + &short.replace("GROUP", "mixed");
+    let groups = over_a_wire("2s", &both).summary.groups;
+    let mixed = &groups["mixed"];
+    assert_eq!(
+        (mixed.flows, mixed.members.as_slice()),
+        (1, &["one".to_owned()][..])
+    );
+}
+
+#[test]
 fn latency_under_load_is_what_the_queue_adds() {
     let output = over_a_wire("20s", &stream("tcp", "", ""));
     let flow = &output.summary.flows["stream"];

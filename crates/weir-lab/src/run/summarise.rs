@@ -69,11 +69,14 @@ impl Simulation {
             check()?;
             let flows = self.scenario.flows.iter();
             let entries = flows.filter(|flow| flow.group() == Some(&name));
-            let members: Vec<_> = entries.flat_map(Flow::names).collect();
-            let flows: Vec<_> = members
-                .iter()
-                .filter_map(|n| summary.flows.get(n))
-                .collect();
+            // Flows with arrivals are transfers, which have summaries of their own.
+            let members = entries.flat_map(Flow::names);
+            let members: Vec<_> = members.filter(|n| summary.flows.contains_key(n)).collect();
+            let flows = members.iter().filter_map(|n| summary.flows.get(n));
+            let flows: Vec<_> = flows.collect();
+            if flows.is_empty() {
+                continue;
+            }
             let group = GroupSummary {
                 requests: self.requests_of(&members),
                 ..GroupSummary::of(&flows)

@@ -45,6 +45,12 @@ pub enum ExportError {
     /// No flow of the run has the writes that lines of dccp_probe are made from.
     #[error("the run has no DCCP flow, expected at least one")]
     NoDccpFlow,
+    /// No flow of the run has a trace.
+    #[error(
+        "the run has no flow with a trace, expected at least one; transfers of arrivals have none, \
+         and pcapng has their packets"
+    )]
+    NoFlow,
     /// A capture is not made from columns.
     #[error("a capture is made by a run, expected a format of columns")]
     NotColumns,
@@ -104,6 +110,9 @@ pub fn export(run: &RunOutput, format: Format) -> Result<Vec<ExportFile>, Export
                 _ => qlog::Schema::V03,
             };
             let files = qlog::files(run, schema);
+            if files.is_empty() {
+                return Err(ExportError::NoFlow);
+            }
             let qlog_file = |(flow, text): (&str, String)| file(flow, "qlog", text);
             Ok(files.into_iter().map(qlog_file).collect())
         }

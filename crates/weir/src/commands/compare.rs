@@ -150,7 +150,15 @@ fn side(path: &Path, conditions: &[Condition]) -> Result<Side, Failure> {
     let mut folders = Vec::new();
     find_runs(path, &mut folders, 0)?;
     if folders.is_empty() {
-        let message = format!("\"{}\" holds no run, expected summary.json", path.display());
+        let path_text = path.display();
+        let message = if path.join("plan.json").is_file() {
+            format!(
+                "\"{path_text}\" is the dataset of a sweep, which keeps measures and no folders of \
+                 runs; compare those of `weir run --set PATH=A,B --seeds 1..20`"
+            )
+        } else {
+            format!("\"{path_text}\" holds no run, expected summary.json")
+        };
         return Err(Failure::Usage(message));
     }
     let mut runs = Vec::new();
