@@ -317,10 +317,10 @@ impl Simulation {
 /// [`RunError::Cancelled`] if the run is.
 fn cancelled(options: &RunOptions<'_>, at: Instant) -> Result<(), RunError> {
     let flag = options.cancel;
-    match flag.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-        true => Err(RunError::Cancelled(at)),
-        false => Ok(()),
+    if flag.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        return Err(RunError::Cancelled(at));
     }
+    Ok(())
 }
 
 /// Up to a time, without what happens at it: that counts from then on.

@@ -45,7 +45,11 @@ struct Document {
 
 /// The seeds of each point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "seeds: expected how many, such as 20, a span such as \"1..20\", or a list of whole \
+                 numbers from 0 on"
+)]
 enum Seeds {
     /// 1 up to this number.
     Count(u64),

@@ -78,6 +78,8 @@ fn wrong_plans_say_what_is_wrong() {
     let table = [
         ("seeds = 0".to_owned(), "no seed"),
         ("seeds = [1, 1]".to_owned(), "twice"),
+        ("seeds = -1".to_owned(), "seeds: expected how many"),
+        ("seeds = [1, -2]".to_owned(), "seeds: expected how many"),
         ("seedz = 3".to_owned(), "seedz"),
         ("design = \"sobol\"".to_owned(), "points = N"),
         ("design = \"sobol\"\npoints = 100000".to_owned(), "65536"),
