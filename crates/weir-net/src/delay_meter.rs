@@ -2,11 +2,12 @@
 //!
 //! One-way delay (RFC 7679) is the time from the sender's transport, which hands the packet over,
 //! to the receiver's, which takes it, so that hosts and access links are part of it, and with
-//! `handshake_delay` the time for which the host holds a packet of the handshake. Queueing delay is the part of
-//! it that the packet spent in the queues of links and of 802.11 stations; on a medium the packet
-//! that contends is out of its queue. Jitter is that of RFC 3550 §6.4.1, after each packet. All
-//! packets of the data's direction that the transport takes count, with data or without; those that
-//! it refuses, such as copies, do not. Packets from outside the simulation have no delay.
+//! `handshake_delay` the time for which the host holds a packet of the handshake. Queueing delay is
+//! the part of it that the packet spent in the queues of links and of 802.11 stations; on a medium
+//! the packet that contends is out of its queue. Jitter is that of RFC 3550 §6.4.1, after each
+//! packet. All packets of the data's direction that the transport takes count, with data or
+//! without; those that it refuses, such as copies, do not. Packets from outside the simulation have
+//! no delay.
 
 use crate::histogram::Histogram;
 use weir_proto::endpoint::Arrival;

@@ -297,7 +297,11 @@ fn two_settings_are_compared_over_their_seeds() {
     // Without the conditions it cannot be known which runs belong together.
     let (status, _, err) = outcome(folder.path(), &["compare", "results", "path.toml"]);
     assert_eq!(status, Some(2), "{err}");
-    // The dataset of a sweep has no folders of runs.
+}
+
+#[test]
+fn the_dataset_of_a_sweep_is_not_compared_and_says_so() {
+    let folder = folder_with(SCENARIO);
     let plan = "scenario = \"path.toml\"\nseeds = 2\n";
     std::fs::write(folder.path().join("plan.toml"), plan).expect("written");
     let (status, _, err) = outcome(folder.path(), &["sweep", "plan.toml", "--out", "swept"]);
