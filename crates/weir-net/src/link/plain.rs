@@ -349,7 +349,7 @@ impl Bookings {
     /// Finds the first packet that this link holds behind those that it does not hold.
     fn find_held(&mut self) {
         let mut before = self.gone;
-        for booked in self.booked.iter() {
+        for booked in &self.booked {
             before = booked.times.arrival(before);
             if booked.is_held() {
                 self.next_call = before;
