@@ -1,12 +1,10 @@
 //! By how much a measure of B differs from that of A.
 
 use super::headline::{Better, HEADLINE, Headline};
+use super::measures::Measures;
 use super::pairing::Pair;
 use crate::replication::{Interval, Sample, student_t_quantile};
 use crate::run::Summary;
-use serde::Serialize;
-use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// The probability that any of the measures of one comparison is called different although both
 /// sides are alike (Holm, A simple sequentially rejective multiple test procedure, 1979).
@@ -40,6 +38,8 @@ impl Verdict {
 /// A measure of a flow or link on both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
+    /// The setting of the pairs, in words; empty if there is one only.
+    pub setting: String,
     /// `flow`, `group`, `flows` for all together, or `link`.
     pub kind: &'static str,
     /// The name of the flow, group or link.
@@ -66,6 +66,7 @@ impl Effect {
         [a, b]: [Sample; 2],
     ) -> Option<Self> {
         Some(Self {
+            setting: String::new(),
             kind,
             name: name.to_owned(),
             measure,
@@ -87,11 +88,15 @@ impl Effect {
         Some(self.difference.mean()? / base.abs())
     }
 
+    /// True if the sides differ by more than chance explains, or in the only pair.
+    pub const fn differs(&self) -> bool {
+        matches!(self.verdict, Verdict::Differs | Verdict::OnePair)
+    }
+
     /// True if the sides differ, and by more than this share of A. A difference from nothing is
     /// beyond every share.
     pub fn exceeds(&self, share: f64) -> bool {
-        let differs = matches!(self.verdict, Verdict::Differs | Verdict::OnePair);
-        differs
+        self.differs()
             && self
                 .relative()
                 .is_none_or(|relative| relative.abs() > share)
@@ -100,13 +105,13 @@ impl Effect {
     /// `better`, `worse` or, for a measure that is neither, nothing; only if the sides differ.
     pub fn judgement(&self) -> Option<&'static str> {
         let mean = self.difference.mean()?;
-        let differs = matches!(self.verdict, Verdict::Differs | Verdict::OnePair);
         let is_better = match self.measure.better {
             Better::Higher => mean > 0.0,
             Better::Lower => mean < 0.0,
             Better::Neither => return None,
         };
-        differs.then_some(if is_better { "better" } else { "worse" })
+        self.differs()
+            .then_some(if is_better { "better" } else { "worse" })
     }
 
     /// |t| of the paired differences: their mean in standard errors; infinite if all pairs differ
@@ -127,59 +132,38 @@ impl Effect {
 /// The effects on all headline measures that both sides of every pair have: of flows, of groups of
 /// flows in place of their members, of all flows together if there are several, and of links.
 pub fn effects(pairs: &[Pair<&Summary>]) -> Vec<Effect> {
-    let documents: Vec<[Parts; 2]> = pairs
-        .iter()
-        .map(|pair| [parts(pair.a), parts(pair.b)])
-        .collect();
-    let mut effects = Vec::new();
-    let Some([first, _]) = documents.first() else {
-        return effects;
-    };
-    for (kind, names) in first {
-        for name in names.keys() {
-            let found = HEADLINE.iter().filter_map(|measure| {
-                let values = |side: usize| -> Option<Sample> {
-                    let of = |pair: &[Parts; 2]| {
-                        let of = pair[side].get(kind)?.get(name)?;
-                        of.pointer(&format!("/{}", measure.pointer))?.as_f64()
-                    };
-                    documents.iter().map(of).collect()
-                };
-                Effect::paired(kind, name, *measure, [values(0)?, values(1)?])
-            });
-            effects.extend(found);
-        }
-    }
+    let of = |pair: &Pair<&Summary>| [pair.a, pair.b].map(Measures::of);
+    let sides: Vec<[Measures; 2]> = pairs.iter().map(of).collect();
+    let measured = pairs.iter().zip(&sides).map(|(pair, [a, b])| Pair {
+        seed: pair.seed,
+        a,
+        b,
+    });
+    let mut effects = measured_effects("", &measured.collect::<Vec<_>>());
     judge(&mut effects);
     effects
 }
 
-/// What has measures in a summary, by its kind and name.
-type Parts = BTreeMap<&'static str, BTreeMap<String, Value>>;
-
-fn parts(summary: &Summary) -> Parts {
-    // A summary has only names and numbers, which JSON can hold.
-    fn json<T: Serialize>(of: &BTreeMap<String, T>) -> BTreeMap<String, Value> {
-        let named = of.iter();
-        let json = |of: &T| serde_json::to_value(of).unwrap_or_default();
-        named.map(|(name, of)| (name.clone(), json(of))).collect()
-    }
-    let mut flows = json(&summary.flows);
-    let is_member = |flow: &str| {
-        let group = flow.rsplit_once('-').map(|(group, _)| group);
-        group.is_some_and(|group| summary.groups.contains_key(group))
+/// The effects on all measures that both sides of every pair of this setting have, not judged yet.
+pub fn measured_effects(setting: &str, pairs: &[Pair<&Measures>]) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    let Some(first) = pairs.first() else {
+        return effects;
     };
-    flows.retain(|name, _| !is_member(name));
-    let mut all = BTreeMap::new();
-    if summary.flows.len() > 1 {
-        all.insert("together".to_owned(), summary.totals);
+    for part in first.a.0.keys() {
+        let found = HEADLINE.iter().filter_map(|measure| {
+            let value = |side: &Measures| side.0.get(part)?.get(measure.pointer).copied();
+            let a: Option<Sample> = pairs.iter().map(|pair| value(pair.a)).collect();
+            let b: Option<Sample> = pairs.iter().map(|pair| value(pair.b)).collect();
+            let effect = Effect::paired(part.0, &part.1, *measure, [a?, b?])?;
+            Some(Effect {
+                setting: setting.to_owned(),
+                ..effect
+            })
+        });
+        effects.extend(found);
     }
-    BTreeMap::from([
-        ("flow", flows),
-        ("flows", json(&all)),
-        ("group", json(&summary.groups)),
-        ("link", json(&summary.links)),
-    ])
+    effects
 }
 
 /// Holm's procedure over all measures that differ at all: the largest |t| is compared with the

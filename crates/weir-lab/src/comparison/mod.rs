@@ -9,14 +9,17 @@
 mod divergence;
 mod effect;
 mod headline;
+mod measures;
 mod pairing;
 mod settings;
 mod shares;
 
 pub use divergence::{Divergence, first_divergence};
-pub use effect::{Effect, FAMILY_WISE_ERROR, Verdict, effects, judge};
+pub use effect::{Effect, FAMILY_WISE_ERROR, Verdict, effects, judge, measured_effects};
 pub use headline::{Better, HEADLINE, Headline};
-pub use pairing::{Pair, PairingError, pair_runs};
+pub(crate) use measures::is_member;
+pub use measures::{Measures, left_out};
+pub use pairing::{Pair, PairingError, pair_runs, pair_settings};
 pub use settings::{SettingChange, changed_settings, settings_of};
 pub use shares::{Share, bound_shares};
 

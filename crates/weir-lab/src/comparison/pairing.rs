@@ -31,7 +31,7 @@ pub enum PairingError {
         common: usize,
     },
     /// No seed is on both sides.
-    #[error("no seed of A ({a}) is a seed of B ({b}); run both with the same --seeds")]
+    #[error("no seed of A ({a}) is a seed of B ({b}); run both with the same seeds")]
     NoCommonSeed {
         /// The seeds of A, in words.
         a: String,
@@ -50,6 +50,25 @@ type Seeds = BTreeMap<u64, usize>;
 /// # Errors
 /// [`PairingError`].
 pub fn pair_runs(a: &[&Scenario], b: &[&Scenario]) -> Result<Vec<Pair<usize>>, PairingError> {
+    let settings = |runs: &[&Scenario]| -> Vec<(String, u64)> {
+        let of = |scenario: &&Scenario| {
+            let mut setting = (*scenario).clone();
+            setting.run.seed = 0;
+            (setting.resolved_toml(), scenario.run.seed)
+        };
+        runs.iter().map(of).collect()
+    };
+    pair_settings(&settings(a), &settings(b))
+}
+
+/// The same for runs of which the settings, in words, and the seed are given.
+///
+/// # Errors
+/// [`PairingError`].
+pub fn pair_settings(
+    a: &[(String, u64)],
+    b: &[(String, u64)],
+) -> Result<Vec<Pair<usize>>, PairingError> {
     let (a, b) = (by_setting(a), by_setting(b));
     let common = a.keys().filter(|setting| b.contains_key(*setting)).count();
     let matched = a
@@ -74,7 +93,7 @@ pub fn pair_runs(a: &[&Scenario], b: &[&Scenario]) -> Result<Vec<Pair<usize>>, P
     });
     let pairs: Vec<_> = pairs.collect();
     if pairs.is_empty() {
-        let words = |side: &BTreeMap<String, Seeds>| {
+        let words = |side: &BTreeMap<&str, Seeds>| {
             let seeds = side.values().flat_map(BTreeMap::keys);
             let (least, most) = (seeds.clone().min(), seeds.max());
             let text = |seed: Option<&u64>| seed.map_or_else(String::new, u64::to_string);
@@ -88,14 +107,12 @@ pub fn pair_runs(a: &[&Scenario], b: &[&Scenario]) -> Result<Vec<Pair<usize>>, P
     Ok(pairs)
 }
 
-/// The runs by their scenario without its seed.
-fn by_setting(runs: &[&Scenario]) -> BTreeMap<String, Seeds> {
-    let mut settings: BTreeMap<String, Seeds> = BTreeMap::new();
-    for (index, scenario) in runs.iter().enumerate() {
-        let mut setting = (*scenario).clone();
-        setting.run.seed = 0;
-        let seeds = settings.entry(setting.resolved_toml()).or_default();
-        seeds.entry(scenario.run.seed).or_insert(index);
+/// The runs by their setting.
+fn by_setting(runs: &[(String, u64)]) -> BTreeMap<&str, Seeds> {
+    let mut settings: BTreeMap<&str, Seeds> = BTreeMap::new();
+    for (index, (setting, seed)) in runs.iter().enumerate() {
+        let seeds = settings.entry(setting).or_default();
+        seeds.entry(*seed).or_insert(index);
     }
     settings
 }

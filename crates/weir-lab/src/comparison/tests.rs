@@ -59,6 +59,26 @@ fn verdicts_follow_from_the_pairs() {
     }
 }
 
+#[test]
+fn what_not_all_runs_measure_is_named() {
+    let with = |names: &[(&'static str, &str, &[&str])]| {
+        let mut measures = Measures::default();
+        for (kind, name, known) in names {
+            measures.insert(kind, name, |m| known.contains(&m.pointer).then_some(1.0));
+        }
+        measures
+    };
+    let (both, one) = (["goodput_bps", "startup_s"], ["goodput_bps"]);
+    let a = with(&[("flow", "x", &both), ("link", "l", &one)]);
+    let b = with(&[("flow", "x", &one), ("link", "m", &one)]);
+    let pair = |a, b| Pair { seed: 1, a, b };
+    assert!(left_out(&[pair(&a, &a)]).is_empty());
+    let found: Vec<_> = left_out(&[pair(&a, &a), pair(&a, &b)])
+        .into_iter()
+        .collect();
+    assert_eq!(found, ["flow x first 65,536 bytes in", "link l", "link m"]);
+}
+
 const QUIC: &str = "kind = \"quic\", controller = \"cubic\"";
 const TCP: &str = "kind = \"tcp\", overrides = { loss_detection = \"duplicate-acks\" }";
 

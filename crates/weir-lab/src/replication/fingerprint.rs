@@ -108,8 +108,9 @@ pub struct Replicates {
 }
 
 impl Replicates {
-    /// Compares the runs, given in the order of their seeds.
-    pub fn of(runs: &[Fingerprint]) -> Self {
+    /// Compares the runs, given in the order of their seeds, by their fingerprints or by whatever
+    /// else tells what they did.
+    pub fn of<T: Ord>(runs: &[T]) -> Self {
         let mut seen = BTreeMap::new();
         let first = |(index, run)| *seen.entry(run).or_insert(index);
         Self {

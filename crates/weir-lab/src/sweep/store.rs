@@ -5,6 +5,7 @@
 //! name when it is complete, and then leave the journal. A run that is in a block does not count
 //! in the journal, so that it is there once whenever a program is killed.
 
+use super::parameter::PlanError;
 use super::plan::Plan;
 use super::record::{Record, records_of, table_of};
 use crate::table::{Column, Table, Values};
@@ -267,15 +268,38 @@ impl State {
 /// [`StoreError`].
 pub fn read_dataset(folder: &Path) -> Result<Table, StoreError> {
     let mut all = Table::default();
-    for block in files(&folder.join(DATASET), "")? {
-        if !block.is_dir() {
-            continue;
-        }
-        for path in files(&block, "parquet")? {
-            append(&mut all, table_of_file(&path)?);
-        }
+    for path in blocks(folder)? {
+        append(&mut all, table_of_file(&path)?);
     }
     Ok(all)
+}
+
+/// The files of the dataset, in the order of the runs.
+fn blocks(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let mut found = Vec::new();
+    for block in files(&folder.join(DATASET), "")? {
+        if block.is_dir() {
+            found.extend(files(&block, "parquet")?);
+        }
+    }
+    Ok(found)
+}
+
+/// The records of the dataset in the folder of a sweep, in the order of the runs.
+pub(super) fn read_records(folder: &Path) -> Result<Vec<Record>, StoreError> {
+    let mut all = Vec::new();
+    for path in blocks(folder)? {
+        all.extend(records_of_file(&path)?);
+    }
+    Ok(all)
+}
+
+/// The plan in the folder of a sweep.
+pub(super) fn read_plan(folder: &Path) -> Result<Plan, StoreError> {
+    let path = folder.join(PLAN);
+    let text = at(&path, fs::read_to_string(&path))?;
+    let damaged = |error: PlanError| StoreError::Damaged(path.display().to_string(), error.0);
+    Plan::from_json(&text).map_err(damaged)
 }
 
 /// Adds rows; blocks of one plan have the same columns.

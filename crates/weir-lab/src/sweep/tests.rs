@@ -271,3 +271,95 @@ fn a_record_is_the_same_after_any_number_of_journeys() {
     };
     assert_eq!(travelled(&travelled(&record)), record);
 }
+
+/// The dataset of all runs of a plan; what they measure plays no part in the pairing.
+fn dataset(rest: &str) -> Dataset {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), plan(rest).unwrap()).unwrap();
+    for run in store.missing() {
+        let record = Record {
+            run,
+            seed: store.plan().item(run).unwrap().seed.unwrap_or(1),
+            ..Record::failed(&store.plan().item(run).unwrap(), String::new())
+        };
+        store.commit(&record).unwrap();
+    }
+    store.flush().unwrap();
+    Dataset::read(folder.path()).unwrap()
+}
+
+/// A setting, and for each of its pairs seed and run on both sides.
+type Paired = (String, Vec<[u64; 3]>);
+
+fn paired(a: &str, b: &str) -> Result<Vec<Paired>, String> {
+    let (a, b) = (dataset(a), dataset(b));
+    let groups = pair_datasets(&a, &b).map_err(|error| error.to_string())?;
+    let group = |group: SettingPairs| {
+        let run = |dataset: &Dataset, run| dataset.record(run).unwrap().run;
+        let pairs = group.pairs.iter();
+        let pairs = pairs.map(|pair| [pair.seed, run(&a, pair.a), run(&b, pair.b)]);
+        (group.setting, pairs.collect())
+    };
+    Ok(groups.into_iter().map(group).collect())
+}
+
+const DELAYS: &str = "[[parameter]]\npath = \"link.bottleneck.delay\"\nvalues = ";
+
+#[test]
+fn datasets_are_paired_by_what_varies_and_by_seed() {
+    // The other order of values and other seeds: runs have other numbers.
+    let a = format!("seeds = 2\n{DELAYS}[\"20ms\", \"5ms\"]");
+    let b = format!("seeds = \"2..3\"\n{DELAYS}[\"5ms\", \"20ms\"]");
+    let three = format!("seeds = 2\n{DELAYS}[\"5ms\", \"20ms\", \"30ms\"]");
+    let both = format!("seeds = [1]\n{DELAYS}[\"5ms\", \"20ms\"]");
+    let setting = |words: &str, pairs: &[[u64; 3]]| (words.to_owned(), pairs.to_vec());
+    assert_eq!(
+        paired(&a, &a).unwrap(),
+        [
+            setting("delay=20ms", &[[1, 0, 0], [2, 1, 1]]),
+            setting("delay=5ms", &[[1, 2, 2], [2, 3, 3]])
+        ]
+    );
+    // Where each setting has one pair, all are together.
+    let together = setting("", &[[2, 1, 2], [2, 3, 0]]);
+    assert_eq!(paired(&a, &b).unwrap(), [together]);
+    // A parameter with a value a side is no setting, nor is what all runs have set.
+    let cubic = "[[parameter]]\npath = \"flow.*.transport.controller\"\nvalues = [\"cubic\"]\n";
+    let other = cubic.replace("cubic", "newreno");
+    assert_eq!(
+        paired(&format!("{a}\n{cubic}"), &format!("{a}\n{other}")).unwrap(),
+        paired(&a, &a).unwrap()
+    );
+    assert_eq!(
+        paired("seeds = 2", &format!("seeds = 2\n{cubic}")).unwrap(),
+        [setting("", &[[1, 0, 0], [2, 1, 1]])]
+    );
+    // Without common seeds or settings there is one message.
+    let seeds = paired(&both, &b.replace("2..3", "7..9")).unwrap_err();
+    assert!(
+        seeds.contains("(1 to 1)") && seeds.contains("(7 to 9)"),
+        "{seeds}"
+    );
+    let settings = paired(&a, &three).unwrap_err();
+    assert!(
+        settings.contains("of 2 settings and B of 3, of which 2"),
+        "{settings}"
+    );
+}
+
+#[test]
+fn a_record_has_the_measures_of_its_summary() {
+    let second = "[[flow]]\nname = \"web\"\ncount = 3\nfrom = \"server\"\nto = \"client\"\n\
+                  transport = { kind = \"quic\" }\n";
+    for text in [SCENARIO.to_owned(), format!("{SCENARIO}\n{second}")] {
+        let scenario = crate::scenario::parse(&text, "path.toml").unwrap();
+        let options = crate::run::RunOptions {
+            trace: crate::run::TraceLevel::Summary,
+            ..Default::default()
+        };
+        let summary = crate::run::run(&scenario, &options).unwrap().summary;
+        let record = Record::of(0, &summary);
+        assert_eq!(record.measures(), crate::comparison::Measures::of(&summary));
+        assert_ne!(record.measures(), crate::comparison::Measures::default());
+    }
+}
