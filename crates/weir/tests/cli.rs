@@ -300,18 +300,6 @@ fn two_settings_are_compared_over_their_seeds() {
 }
 
 #[test]
-fn the_dataset_of_a_sweep_is_not_compared_and_says_so() {
-    let folder = folder_with(SCENARIO);
-    let plan = "scenario = \"path.toml\"\nseeds = 2\n";
-    std::fs::write(folder.path().join("plan.toml"), plan).expect("written");
-    let (status, _, err) = outcome(folder.path(), &["sweep", "plan.toml", "--out", "swept"]);
-    assert_eq!(status, Some(0), "{err}");
-    let (status, _, err) = outcome(folder.path(), &["compare", "swept", "swept"]);
-    assert_eq!(status, Some(2), "{err}");
-    assert!(err.contains("compare those of `weir run --set"), "{err}");
-}
-
-#[test]
 fn lint_says_a_line_for_each_finding() {
     let folder = folder_with(SCENARIO);
     let (status, text, err) = outcome(folder.path(), &["lint", "path.toml"]);

@@ -1,30 +1,33 @@
-//! `weir compare A B`: what differs between two runs, or between the runs of two sweeps.
+//! `weir compare A B`: what differs between two runs, the runs of two folders, or two sweeps.
 
+mod dataset;
 mod report;
 
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::terminal;
 use clap::{Args, ValueEnum};
-use report::Report;
+use report::{Report, Side};
 use std::path::{Path, PathBuf};
 use weir_lab::comparison::{
     Divergence, Pair, bound_shares, changed_settings, effects, first_divergence, pair_runs,
     settings_of,
 };
 use weir_lab::replication::{Fingerprint, Replicates, in_order};
+use weir_lab::scenario::Scenario;
 use weir_lab::trace::RunFolder;
 
 /// The arguments of the command.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   weir compare results/before results/after --threshold 2%
+  weir compare sweeps/before sweeps/after --threshold 2%
   weir compare results results --a flow.stream.transport.controller=cubic \\
       --b flow.stream.transport.controller=newreno --format markdown")]
 pub struct Arguments {
-    /// The folder of a run, or a folder with the folders of several runs
+    /// The folder of a run, a folder with the folders of several runs, or the folder of a sweep
     a: PathBuf,
-    /// The same, to be compared with A
+    /// The same, to be compared with A; a sweep only with a sweep
     b: PathBuf,
     /// Of A only the runs in which this setting has this value
     #[arg(long = "a", value_name = "PATH=VALUE", value_parser = condition)]
@@ -81,54 +84,34 @@ fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a share such as 5% or 0.05".to_owned())
 }
 
-/// The runs of one side.
-pub struct Side {
+/// The folders of runs of one side.
+struct Runs {
     /// As the command line names it.
-    pub name: String,
-    pub runs: Vec<RunFolder>,
+    name: String,
+    runs: Vec<RunFolder>,
 }
 
 /// What was compared pair by pair.
 pub struct PairResult {
     pub seed: u64,
+    /// True if the two runs did not do the same, as far as both keep it.
+    pub differs: bool,
     pub divergence: Option<Divergence>,
-    fingerprints: [Fingerprint; 2],
 }
 
 /// Compares.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let a = side(&arguments.a, &arguments.only_a)?;
-    let b = side(&arguments.b, &arguments.only_b)?;
-    let scenarios = |side: &'_ Side| side.runs.iter().map(RunFolder::scenario).cloned().collect();
-    let [of_a, of_b]: [Vec<_>; 2] = [scenarios(&a), scenarios(&b)];
-    let pairs = pair_runs(
-        &of_a.iter().collect::<Vec<_>>(),
-        &of_b.iter().collect::<Vec<_>>(),
-    )
-    .map_err(|error| Failure::Usage(error.to_string()))?;
-    let results = compare_traces(&a, &b, &pairs)?;
-    let counting = counting(&results);
-    let counted: Vec<_> = counting
-        .iter()
-        .filter_map(|&index| pairs.get(index))
-        .map(|pair| Pair {
-            seed: pair.seed,
-            a: a.runs[pair.a].summary(),
-            b: b.runs[pair.b].summary(),
-        })
-        .collect();
-    let changes = pairs.first().map_or_else(Vec::new, |pair| {
-        changed_settings(a.runs[pair.a].scenario(), b.runs[pair.b].scenario())
-    });
-    let report = Report {
-        effects: effects(&counted),
-        shares: bound_shares(&counted),
-        counting: counting.len(),
-        threshold: arguments.threshold,
-        a,
-        b,
-        changes,
-        results,
+    let sweeps = [&arguments.a, &arguments.b].map(|path| dataset::folder(path));
+    let report = match &sweeps {
+        [Some(a), Some(b)] => dataset::compare(arguments, [a, b])?,
+        [None, None] => folders(arguments)?,
+        [a, _] => {
+            let (sweep, other) = if a.is_some() { ("A", "B") } else { ("B", "A") };
+            return Err(Failure::Usage(format!(
+                "{sweep} is the dataset of a sweep, which keeps measures and no folders of runs, \
+                 and {other} is none; compare two datasets, or two folders of runs"
+            )));
+        }
     };
     let text = match arguments.format {
         Format::Text => report.text(),
@@ -145,50 +128,93 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
+/// Compares folders of runs.
+fn folders(arguments: &Arguments) -> Result<Report, Failure> {
+    let a = runs(&arguments.a, &arguments.only_a)?;
+    let b = runs(&arguments.b, &arguments.only_b)?;
+    let scenarios = |side: &'_ Runs| side.runs.iter().map(RunFolder::scenario).cloned().collect();
+    let [of_a, of_b]: [Vec<_>; 2] = [scenarios(&a), scenarios(&b)];
+    let pairs = pair_runs(
+        &of_a.iter().collect::<Vec<_>>(),
+        &of_b.iter().collect::<Vec<_>>(),
+    )
+    .map_err(|error| Failure::Usage(error.to_string()))?;
+    let (results, fingerprints) = compare_traces(&a, &b, &pairs)?;
+    let counting = counting(&fingerprints);
+    let counted: Vec<_> = counting
+        .iter()
+        .filter_map(|&index| pairs.get(index))
+        .map(|pair| Pair {
+            seed: pair.seed,
+            a: a.runs[pair.a].summary(),
+            b: b.runs[pair.b].summary(),
+        })
+        .collect();
+    let changes = pairs.first().map_or_else(Vec::new, |pair| {
+        changed_settings(a.runs[pair.a].scenario(), b.runs[pair.b].scenario())
+    });
+    Ok(Report {
+        effects: effects(&counted),
+        shares: bound_shares(&counted),
+        counting: counting.len(),
+        threshold: arguments.threshold,
+        a: a.side(),
+        b: b.side(),
+        changes,
+        notes: Vec::new(),
+        left_out: Vec::new(),
+        results,
+        has_traces: true,
+    })
+}
+
+impl Runs {
+    fn side(self) -> Side {
+        Side {
+            build: self.runs.first().map(|run| run.summary().run.build.clone()),
+            runs: self.runs.len(),
+            planned: self.runs.len() as u64,
+            name: self.name,
+        }
+    }
+}
+
+/// True if the scenario meets all conditions.
+fn meets(scenario: &Scenario, conditions: &[Condition]) -> bool {
+    let settings = settings_of(scenario);
+    let holds = |condition: &Condition| settings.get(&condition.path) == Some(&condition.value);
+    conditions.iter().all(holds)
+}
+
+fn none_meets(all: usize, path: &str, conditions: &[Condition], hint: &str) -> Failure {
+    let conditions = conditions.iter();
+    let conditions = conditions.map(|c| format!("{}={}", c.path, c.value));
+    let conditions = conditions.collect::<Vec<_>>().join(" and ");
+    let message = format!("none of the {all} runs of \"{path}\" has {conditions}; {hint}");
+    Failure::Usage(message)
+}
+
 /// The runs of a folder that meet all conditions.
-fn side(path: &Path, conditions: &[Condition]) -> Result<Side, Failure> {
+fn runs(path: &Path, conditions: &[Condition]) -> Result<Runs, Failure> {
     let mut folders = Vec::new();
     find_runs(path, &mut folders, 0)?;
+    let name = path.display().to_string();
     if folders.is_empty() {
-        let path_text = path.display();
-        let message = if path.join("plan.json").is_file() {
-            format!(
-                "\"{path_text}\" is the dataset of a sweep, which keeps measures and no folders of \
-                 runs; compare those of `weir run --set PATH=A,B --seeds 1..20`"
-            )
-        } else {
-            format!("\"{path_text}\" holds no run, expected summary.json")
-        };
+        let message = format!("\"{name}\" holds no run, expected summary.json");
         return Err(Failure::Usage(message));
     }
     let mut runs = Vec::new();
     for folder in &folders {
         let run = RunFolder::open(folder)?;
-        let settings = (!conditions.is_empty()).then(|| settings_of(run.scenario()));
-        let holds = |condition: &Condition| {
-            let settings = settings.as_ref();
-            settings.is_some_and(|all| all.get(&condition.path) == Some(&condition.value))
-        };
-        if conditions.iter().all(holds) {
+        if conditions.is_empty() || meets(run.scenario(), conditions) {
             runs.push(run);
         }
     }
     if runs.is_empty() {
-        let conditions: Vec<_> = conditions
-            .iter()
-            .map(|c| format!("{}={}", c.path, c.value))
-            .collect();
-        return Err(Failure::Usage(format!(
-            "none of the {} runs of \"{}\" has {}; `scenario.toml` of a run shows its settings",
-            folders.len(),
-            path.display(),
-            conditions.join(" and ")
-        )));
+        let hint = "`scenario.toml` of a run shows its settings";
+        return Err(none_meets(folders.len(), &name, conditions, hint));
     }
-    Ok(Side {
-        name: path.display().to_string(),
-        runs,
-    })
+    Ok(Runs { name, runs })
 }
 
 /// How deep below a folder the folders of runs are looked for.
@@ -217,37 +243,41 @@ fn find_runs(path: &Path, found: &mut Vec<PathBuf>, depth: u32) -> Result<(), Fa
         .try_for_each(|folder| find_runs(folder, found, depth + 1))
 }
 
+/// What the two runs of each pair did.
+type Fingerprints = Vec<[Fingerprint; 2]>;
+
 /// Loads the traces of each pair, on all cores, and compares them.
-fn compare_traces(a: &Side, b: &Side, pairs: &[Pair<usize>]) -> Result<Vec<PairResult>, Failure> {
+fn compare_traces(
+    a: &Runs,
+    b: &Runs,
+    pairs: &[Pair<usize>],
+) -> Result<(Vec<PairResult>, Fingerprints), Failure> {
     let bar = terminal::progress(pairs.len() as u64, "comparing");
     let results = in_order(pairs, |pair| {
         let outputs = [a.runs[pair.a].load()?, b.runs[pair.b].load()?];
         bar.inc(1);
-        Ok(PairResult {
+        let divergence = first_divergence(&outputs[0], &outputs[1]);
+        let result = PairResult {
             seed: pair.seed,
-            divergence: first_divergence(&outputs[0], &outputs[1]),
-            fingerprints: [Fingerprint::of(&outputs[0]), Fingerprint::of(&outputs[1])],
-        })
+            differs: divergence.is_some(),
+            divergence,
+        };
+        Ok((result, outputs.each_ref().map(Fingerprint::of)))
     });
     bar.finish_and_clear();
     results.into_iter().collect()
 }
 
 /// The pairs that count: those of which not both sides did the same as in an earlier pair.
-fn counting(results: &[PairResult]) -> Vec<usize> {
-    let side = |index: usize| {
-        let runs: Vec<_> = results
-            .iter()
-            .map(|pair| pair.fingerprints[index])
-            .collect();
-        Replicates::of(&runs)
-    };
+fn counting<T: Ord>(did: &[[T; 2]]) -> Vec<usize> {
+    let side =
+        |index: usize| Replicates::of(&did.iter().map(|pair| &pair[index]).collect::<Vec<_>>());
     let sides = [side(0), side(1)];
     let repeats = |pair: &usize| {
         let [a, b] = [sides[0].equals(*pair), sides[1].equals(*pair)];
         a.is_some() && b.is_some()
     };
-    (0..results.len()).filter(|pair| !repeats(pair)).collect()
+    (0..did.len()).filter(|pair| !repeats(pair)).collect()
 }
 
 #[cfg(test)]

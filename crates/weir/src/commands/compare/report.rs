@@ -1,8 +1,8 @@
 //! The comparison as text, as Markdown and as JSON.
 
-use super::{PairResult, Side};
+use super::PairResult;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use weir_lab::comparison::{Divergence, Effect, SettingChange, Share, Verdict};
 use weir_lab::theory::{format_value, significant};
@@ -10,14 +10,35 @@ use weir_lab::theory::{format_value, significant};
 /// The most changed settings that are listed.
 const MAX_CHANGES: usize = 12;
 
+/// The most names of what is left out that are listed.
+const MAX_LEFT_OUT: usize = 6;
+/// The most settings of which all have their tables; of more only those in which something differs.
+const MAX_SETTINGS: usize = 12;
+
+/// What the head says of a side.
+pub struct Side {
+    /// As the command line names it.
+    pub name: String,
+    pub runs: usize,
+    /// How many runs there would be if all were made.
+    pub planned: u64,
+    pub build: Option<String>,
+}
+
 /// Everything that was found.
 pub struct Report {
     pub a: Side,
     pub b: Side,
     /// Settings that differ in the first pair.
     pub changes: Vec<SettingChange>,
+    /// What else to know of the pairs.
+    pub notes: Vec<String>,
+    /// What not all pairs measure.
+    pub left_out: Vec<String>,
     /// All pairs, in the order of settings and seeds.
     pub results: Vec<PairResult>,
+    /// True if the runs' traces were compared too.
+    pub has_traces: bool,
     /// How many of them count.
     pub counting: usize,
     pub effects: Vec<Effect>,
@@ -28,6 +49,14 @@ pub struct Report {
 
 /// A table: its head and its rows.
 type Rows = Vec<Vec<String>>;
+
+/// The rows of the effects on a flow, group or link in a setting.
+struct Section<'a> {
+    setting: &'a str,
+    /// Its kind and name.
+    of: (&'static str, &'a str),
+    rows: Rows,
+}
 
 impl Report {
     /// The pair whose traces part first.
@@ -54,11 +83,16 @@ impl Report {
         let first = beyond.first()?;
         let share = percent(self.threshold.unwrap_or_default());
         Some(format!(
-            "{} differ by more than {share}: {} {} {}{}",
+            "{} differ by more than {share}: {} {} {}{}{}",
             count(beyond.len(), "measure"),
             first.kind,
             first.name,
             first.measure.label,
+            if first.setting.is_empty() {
+                String::new()
+            } else {
+                format!(" at {}", first.setting)
+            },
             if beyond.len() > 1 { " …" } else { "" }
         ))
     }
@@ -67,13 +101,14 @@ impl Report {
     fn head(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (letter, side) in [("A", &self.a), ("B", &self.b)] {
-            let build = side.runs.first().map(|run| run.summary().run.build.clone());
-            lines.push(format!(
-                "{letter}: {}, {}, {}",
-                side.name,
-                count(side.runs.len(), "run"),
-                build.unwrap_or_default()
-            ));
+            let mut line = format!("{letter}: {}, {}", side.name, count(side.runs, "run"));
+            if side.planned > side.runs as u64 {
+                let _ = write!(line, " of {}", side.planned);
+            }
+            if let Some(build) = &side.build {
+                let _ = write!(line, ", {build}");
+            }
+            lines.push(line);
         }
         for change in self.changes.iter().take(MAX_CHANGES) {
             let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
@@ -89,6 +124,20 @@ impl Report {
             lines.push(format!("and {} more", count(more, "changed setting")));
         }
         lines.push(self.pairs_line());
+        lines.extend(self.notes.iter().cloned());
+        if !self.left_out.is_empty() {
+            let names = self.left_out.iter().take(MAX_LEFT_OUT).map(String::as_str);
+            let more = self.left_out.len().saturating_sub(MAX_LEFT_OUT);
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            let names = names.collect::<Vec<_>>().join(", ");
+            lines.push(format!(
+                "left out, not in all runs of a setting: {names}{more}"
+            ));
+        }
         lines.push(self.divergence_line());
         lines
     }
@@ -105,17 +154,22 @@ impl Report {
     }
 
     fn divergence_line(&self) -> String {
-        let traces = self.results.iter().filter(|pair| pair.divergence.is_some());
-        let diverging = traces.count();
+        let diverging = self.diverging();
+        let pairs = count(self.results.len(), "pair");
+        if !self.has_traces {
+            return match diverging {
+                0 => "the measures are equal in all pairs; a sweep keeps no traces".to_owned(),
+                _ => format!("measures differ in {diverging} of {pairs}; a sweep keeps no traces"),
+            };
+        }
         let Some((seed, first)) = self.first() else {
             return "the traces that both sides kept are equal".to_owned();
         };
         let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "no row".to_owned());
         let at = first.time_s.map(|time| format!(" at {time} s"));
         format!(
-            "traces part in {diverging} of {}; first with seed {seed}: {}, row {}{}, {}: {} in A, \
-             {} in B",
-            count(self.results.len(), "pair"),
+            "traces part in {diverging} of {pairs}; first with seed {seed}: {}, row {}{}, {}: {} in \
+             A, {} in B",
             first.table,
             first.row,
             at.unwrap_or_default(),
@@ -125,14 +179,62 @@ impl Report {
         )
     }
 
-    /// The rows of the effects on each flow and link.
-    fn sections(&self) -> BTreeMap<(&'static str, &str), Rows> {
-        let mut sections: BTreeMap<_, Rows> = BTreeMap::new();
+    /// How many pairs did not do the same.
+    fn diverging(&self) -> usize {
+        self.results.iter().filter(|pair| pair.differs).count()
+    }
+
+    /// The tables of the settings that are shown, and how many settings are not.
+    fn sections(&self) -> (Vec<Section<'_>>, usize) {
+        let settings: BTreeSet<&str> = self.effects.iter().map(|e| e.setting.as_str()).collect();
+        let different = self.effects.iter().filter(|effect| effect.differs());
+        let different: BTreeSet<&str> = different.map(|effect| effect.setting.as_str()).collect();
+        let all = settings.len();
+        let shown = if all > MAX_SETTINGS {
+            different
+        } else {
+            settings
+        };
+        let mut sections: Vec<Section<'_>> = Vec::new();
         for effect in &self.effects {
-            let rows = sections.entry((effect.kind, effect.name.as_str()));
-            rows.or_default().push(self.row(effect));
+            let (setting, of) = (effect.setting.as_str(), (effect.kind, effect.name.as_str()));
+            if !shown.contains(setting) {
+                continue;
+            }
+            let row = self.row(effect);
+            match sections.last_mut() {
+                Some(last) if (last.setting, last.of) == (setting, of) => last.rows.push(row),
+                _ => sections.push(Section {
+                    setting,
+                    of,
+                    rows: vec![row],
+                }),
+            }
         }
-        sections
+        (sections, all - shown.len())
+    }
+
+    /// The tables of all effects, each setting below its name.
+    fn tables(&self, heading: &str, table: fn(&Rows) -> String) -> String {
+        let (sections, hidden) = self.sections();
+        let (mut text, mut setting) = (String::new(), "");
+        for section in sections {
+            if section.setting != setting {
+                setting = section.setting;
+                let _ = writeln!(text, "\n{heading}{setting}");
+            }
+            let (kind, name) = section.of;
+            text.push('\n');
+            text += &table(&with_head(&format!("{kind} {name}"), section.rows));
+        }
+        if hidden > 0 {
+            let _ = writeln!(
+                text,
+                "\nnothing differs in {}",
+                count(hidden, "other setting")
+            );
+        }
+        text
     }
 
     fn row(&self, effect: &Effect) -> Vec<String> {
@@ -195,11 +297,7 @@ impl Report {
     /// Tables for a terminal.
     pub fn text(&self) -> String {
         let mut text = self.head().join("\n") + "\n";
-        for ((kind, name), rows) in self.sections() {
-            let title = format!("{kind} {name}");
-            text += "\n";
-            text += &aligned(&with_head(&title, rows));
-        }
+        text += &self.tables("", aligned);
         let shares = self.share_rows();
         if !shares.is_empty() {
             text += "\n";
@@ -215,10 +313,7 @@ impl Report {
             let _ = writeln!(text, "- {line}");
         }
         let _ = writeln!(text, "\n**{}**", self.verdict_line());
-        for ((kind, name), rows) in self.sections() {
-            text += "\n";
-            text += &piped(&with_head(&format!("{kind} {name}"), rows));
-        }
+        text += &self.tables("#### ", piped);
         let shares = self.share_rows();
         if !shares.is_empty() {
             text += "\n";
@@ -231,6 +326,7 @@ impl Report {
     pub fn document(&self) -> Value {
         let effects = self.effects.iter().map(|effect| {
             json!({
+                "setting": effect.setting,
                 "kind": effect.kind,
                 "name": effect.name,
                 "measure": effect.measure.pointer,
@@ -263,15 +359,16 @@ impl Report {
                 "b": first.b,
             })
         });
-        let diverging = self.results.iter().filter(|pair| pair.divergence.is_some());
         json!({
-            "a": { "folder": self.a.name, "runs": self.a.runs.len() },
-            "b": { "folder": self.b.name, "runs": self.b.runs.len() },
+            "a": { "folder": self.a.name, "runs": self.a.runs },
+            "b": { "folder": self.b.name, "runs": self.b.runs },
             "settings": changes.collect::<Vec<_>>(),
             "pairs": self.results.len(),
             "counting": self.counting,
-            "diverging": diverging.count(),
+            "diverging": self.diverging(),
             "first_divergence": first,
+            "notes": self.notes,
+            "left_out": self.left_out,
             "effects": effects.collect::<Vec<_>>(),
             "bound_share": shares.collect::<Vec<_>>(),
             "threshold": self.threshold,
