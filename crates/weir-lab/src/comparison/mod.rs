@@ -17,6 +17,7 @@ mod shares;
 pub use divergence::{Divergence, first_divergence};
 pub use effect::{Effect, FAMILY_WISE_ERROR, Verdict, effects, judge, measured_effects};
 pub use headline::{Better, HEADLINE, Headline};
+#[cfg(feature = "files")]
 pub(crate) use measures::is_member;
 pub use measures::{Measures, left_out};
 pub use pairing::{Pair, PairingError, pair_runs, pair_settings};
