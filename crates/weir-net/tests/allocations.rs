@@ -38,9 +38,9 @@ fn steady(transport: Transport) -> Steady {
 /// at most: a little more than was measured.
 const fn bounds(transport: Transport) -> (u64, i64) {
     match transport {
-        Transport::Quic => (250, 46_000),
-        Transport::Tcp => (1_300, 34_000),
-        Transport::Dccp => (3_000, 31_000),
+        Transport::Quic => (250, 43_000),
+        Transport::Tcp => (1_500, 34_000),
+        Transport::Dccp => (3_000, 29_000),
     }
 }
 

@@ -40,15 +40,6 @@ impl RoomMeter {
         self.counts_down()
     }
 
-    /// So many items came since the last call, and there are `len` now. True if the period ends.
-    pub const fn on_pushes(&mut self, len: usize, pushes: usize) -> bool {
-        if len as u32 > self.peak {
-            self.peak = len as u32;
-        }
-        self.left = self.left.saturating_sub(pushes as u32);
-        self.left == 0
-    }
-
     /// One item less until the period ends.
     #[inline(always)]
     const fn counts_down(&mut self) -> bool {

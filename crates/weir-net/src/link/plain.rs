@@ -9,7 +9,6 @@
 //! its queue with its own time when it counts it, and many are reported at once.
 
 mod asked;
-mod room;
 
 pub(crate) use asked::Asked;
 
@@ -20,9 +19,8 @@ use super::{Link, LinkCounters, QueueMeter};
 use crate::loss::LossConfig;
 use crate::packet_pool::PacketRef;
 use crate::queue::{Backlog, QueueConfig, QueueLimit};
-use std::collections::VecDeque;
 use weir_proto::event::{DropReason, EventMask, QueueChange};
-use weir_proto::ring::{Ring, RoomMeter};
+use weir_proto::ring::Ring;
 use weir_proto::time::{Duration, Instant};
 
 /// The times of a packet on a plain link.
@@ -70,6 +68,10 @@ impl Arrival {
 
 /// In place of the next link: this one holds the packet.
 pub(crate) const HELD: u32 = u32::MAX;
+
+/// Packets after which a link forgets those that have arrived and that other links hold: many at a
+/// time cost less.
+const FORGETS_EVERY: u64 = 4;
 
 /// Changes of a traced queue that wait for others before they are reported.
 const MAX_CHANGES: usize = 256;
@@ -169,9 +171,8 @@ pub(super) struct Bookings {
     next_start: Instant,
     /// The arrival of the last packet that was booked.
     last_arrival: Arrival,
-    /// In order of their arrival; those that wait come last. What has arrived, and other links
-    /// hold, stays until its place is needed.
-    booked: VecDeque<Booked>,
+    /// In order of their arrival; those that wait come last.
+    booked: Ring<Booked>,
     limit: QueueLimit,
     /// What waits when the last one enters, as far as it has been looked at.
     waiting: Backlog,
@@ -185,8 +186,6 @@ pub(super) struct Bookings {
     peak: Backlog,
     /// Peaks to come, and when.
     peaks: Vec<(Instant, Backlog)>,
-    /// Measures the room that `booked` needs.
-    meter: RoomMeter,
     /// Only the link before it feeds this one, and books ahead.
     chained: bool,
     /// `None` if the queue is not traced: most links of a large network are not.
@@ -212,7 +211,7 @@ impl Bookings {
         Self {
             next_start: Instant::FAR_FUTURE,
             last_arrival: Arrival::START,
-            booked: VecDeque::new(),
+            booked: Ring::default(),
             limit,
             waiting: Backlog::default(),
             gone: Arrival::START,
@@ -220,7 +219,6 @@ impl Bookings {
             held: Ring::default(),
             peak: Backlog::default(),
             peaks: Vec::new(),
-            meter: RoomMeter::default(),
             chained: false,
             changes: None,
         }
@@ -311,6 +309,16 @@ impl Bookings {
         Some(first.is_held())
     }
 
+    /// Forgets the first packets, which arrived before now and which other links hold.
+    fn forget_passed(&mut self, now: Instant) {
+        while let Some(first) = self.booked.front()
+            && !first.is_held()
+            && first.times.arrives < now
+        {
+            self.pop_first();
+        }
+    }
+
     /// The packet that was last added to `waiting` enters at this time.
     #[inline]
     fn count_backlog(&mut self, now: Instant, enters: Instant, counters: &mut LinkCounters) {
@@ -349,7 +357,7 @@ impl Bookings {
     /// Finds the first packet that this link holds behind those that it does not hold.
     fn find_held(&mut self) {
         let mut before = self.gone;
-        for booked in &self.booked {
+        for booked in self.booked.iter() {
             before = booked.times.arrival(before);
             if booked.is_held() {
                 self.next_call = before;
@@ -358,14 +366,11 @@ impl Bookings {
         }
     }
 
-    /// Books a packet, which is the last one. What arrived before this time may be forgotten.
+    /// Books a packet, which is the last one.
     #[inline]
-    fn push(&mut self, booked: Booked, passed: Instant) -> Arrival {
+    fn push(&mut self, booked: Booked) -> Arrival {
         let arrival = booked.times.arrival(self.last_arrival);
         self.last_arrival = arrival;
-        if self.booked.len() == self.booked.capacity() {
-            self.make_room(passed);
-        }
         self.booked.push_back(booked);
         arrival
     }
@@ -451,7 +456,11 @@ impl Link {
             starts,
             arrives: end.rounded_up() + wire.delay,
         };
-        Ok(plain.push(Booked { times, size, next }, enters.min(now)))
+        let arrival = plain.push(Booked { times, size, next });
+        if wire.counters.packets_in.is_multiple_of(FORGETS_EVERY) {
+            plain.forget_passed(enters.min(now));
+        }
+        Ok(arrival)
     }
 
     /// Holds the packet that the link has taken. Returns its arrival if the link holds no other.

@@ -37,7 +37,7 @@ impl Bookings {
             ..wire.counters
         };
         let mut unfinished = 0;
-        for booked in &self.booked {
+        for booked in self.booked.iter() {
             let (times, size) = (booked.times, u64::from(booked.size));
             let end = wire
                 .transmitter
@@ -197,7 +197,7 @@ impl Bookings {
     /// Finds the arrival of the last packet when others were taken back.
     fn find_last_arrival(&mut self) {
         self.last_arrival = self.gone;
-        for booked in &self.booked {
+        for booked in self.booked.iter() {
             self.last_arrival = booked.times.arrival(self.last_arrival);
         }
     }
@@ -205,7 +205,7 @@ impl Bookings {
     /// Counts what waits now, when nothing is booked ahead.
     fn count_waiting(&mut self, now: Instant) {
         self.waiting = Backlog::default();
-        for booked in &self.booked {
+        for booked in self.booked.iter() {
             if booked.times.starts.rounded_up() > now {
                 self.waiting.packets += 1;
                 self.waiting.bytes += u64::from(booked.size);
