@@ -11,8 +11,11 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Batches that may wait for the thread.
-const MAX_WAITING: usize = 16;
+/// Batches that wait for one another: the thread is woken once for all of them, which costs as much
+/// as to make one.
+const GROUP: usize = 4;
+/// Groups that may wait for the thread.
+const MAX_WAITING: usize = 4;
 
 /// Rows of the table with this path; none once it is complete.
 type Batch = (Arc<str>, Option<Box<dyn RowBatch>>);
@@ -20,9 +23,23 @@ type Batch = (Arc<str>, Option<Box<dyn RowBatch>>);
 /// Says whether the run is no longer wanted.
 pub(super) type Cancelled = Arc<dyn Fn() -> bool + Send + Sync>;
 
+/// What has not been sent to the thread, and the way there.
+struct Way {
+    group: Vec<Batch>,
+    sender: SyncSender<Vec<Batch>>,
+}
+
+impl Way {
+    /// Sends what waits; false if the thread takes no more.
+    fn send(&mut self) -> bool {
+        self.sender.send(std::mem::take(&mut self.group)).is_ok()
+    }
+}
+
 /// The run's end of the way to the thread.
 pub(super) struct StreamSink {
-    batches: Mutex<Option<SyncSender<Batch>>>,
+    /// `None` once the run has ended.
+    way: Mutex<Option<Way>>,
     broken: AtomicBool,
 }
 
@@ -38,7 +55,10 @@ impl TableStream {
         let (sender, receiver) = sync_channel(MAX_WAITING);
         Self {
             sink: Arc::new(StreamSink {
-                batches: Mutex::new(Some(sender)),
+                way: Mutex::new(Some(Way {
+                    group: Vec::new(),
+                    sender,
+                })),
                 broken: AtomicBool::new(false),
             }),
             thread: Some(std::thread::spawn(move || {
@@ -61,7 +81,10 @@ impl TableStream {
     }
 
     fn end(&mut self) -> Option<Result<Vec<WrittenTable>, FolderError>> {
-        *self.sink.sender() = None;
+        if let Some(mut way) = self.sink.way().take() {
+            // A thread that takes no more says why.
+            way.send();
+        }
         match self.thread.take()?.join() {
             Ok(written) => Some(written),
             Err(panic) => std::panic::resume_unwind(panic),
@@ -72,7 +95,7 @@ impl TableStream {
 impl Drop for TableStream {
     /// The thread must not write into a folder that is being removed.
     fn drop(&mut self) {
-        *self.sink.sender() = None;
+        *self.sink.way() = None;
         if let Some(thread) = self.thread.take() {
             // Its result is of no use any more.
             let _ = thread.join();
@@ -81,14 +104,17 @@ impl Drop for TableStream {
 }
 
 impl StreamSink {
-    fn sender(&self) -> std::sync::MutexGuard<'_, Option<SyncSender<Batch>>> {
-        self.batches.lock().unwrap_or_else(PoisonError::into_inner)
+    fn way(&self) -> std::sync::MutexGuard<'_, Option<Way>> {
+        self.way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn send(&self, batch: Batch) {
-        let sender = self.sender();
-        let sent = sender.as_ref().map(|sender| sender.send(batch));
-        if !matches!(sent, Some(Ok(()))) {
+        let mut way = self.way();
+        let taken = way.as_mut().is_some_and(|way| {
+            way.group.push(batch);
+            way.group.len() < GROUP || way.send()
+        });
+        if !taken {
             self.broken.store(true, Ordering::Relaxed);
         }
     }
@@ -110,10 +136,10 @@ impl TableSink for StreamSink {
 
 fn write_all(
     mut files: TableFiles,
-    batches: Receiver<Batch>,
+    groups: Receiver<Vec<Batch>>,
     cancelled: Option<Cancelled>,
 ) -> Result<Vec<WrittenTable>, FolderError> {
-    for (path, rows) in batches {
+    for (path, rows) in groups.into_iter().flatten() {
         if cancelled.as_ref().is_some_and(|cancelled| cancelled()) {
             return Err(FolderError::Cancelled);
         }
