@@ -8,11 +8,18 @@ use crate::table::{RowBatch, ValueKind};
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Octets that wait for the disk at most, for each file.
 const BUFFER: usize = 1 << 18;
+/// Octets of rows that wait for the ends of their row groups, in all tables of a run. Beyond, a
+/// table that holds more than most ends its row group early.
+const MAX_HELD: usize = 64 << 20;
+/// Octets below which a table ends no row group early: what a file says about a row group would
+/// be a large part of it.
+const LEAST_RELEASED: usize = 1 << 16;
 
 /// A file that is complete.
 pub(super) struct WrittenTable {
@@ -45,6 +52,8 @@ pub(super) struct TableFiles {
     /// Made when it is needed.
     coder: Option<PageCoder>,
     complete: Vec<WrittenTable>,
+    /// What all that are open hold.
+    held: usize,
 }
 
 impl TableFiles {
@@ -62,6 +71,7 @@ impl TableFiles {
             schemas: Vec::new(),
             coder: None,
             complete: Vec::new(),
+            held: 0,
         }
     }
 
@@ -75,6 +85,7 @@ impl TableFiles {
             schemas: Vec::new(),
             coder: None,
             complete: Vec::new(),
+            held: 0,
         }
     }
 
@@ -89,8 +100,19 @@ impl TableFiles {
 
     fn try_append(&mut self, path: &str, rows: &dyn RowBatch) -> io::Result<()> {
         let coder = coder_in(&mut self.coder)?;
+        let tables = self.open.len();
         if let Some(writer) = self.open.get_mut(path) {
-            return writer.append(rows, coder);
+            let before = writer.held_bytes();
+            writer.append(rows, coder)?;
+            let mut held = writer.held_bytes();
+            let others = self.held.saturating_sub(before);
+            let share = MAX_HELD / tables.max(1);
+            if others + held > MAX_HELD && held >= share.max(LEAST_RELEASED) {
+                writer.release(coder)?.spill()?;
+                held = writer.held_bytes();
+            }
+            self.held = others + held;
+            return Ok(());
         }
         let file = TableFile::create(self.folder.join(file_name(path)))?;
         let description = describe(
@@ -100,6 +122,7 @@ impl TableFiles {
         );
         let mut writer = TableWriter::new(rows, &description, file)?;
         writer.append(rows, coder)?;
+        self.held += writer.held_bytes();
         self.open.insert(path.to_owned(), writer);
         Ok(())
     }
@@ -123,6 +146,7 @@ impl TableFiles {
     /// If it cannot be written.
     pub(super) fn complete(&mut self, path: &str) -> Result<(), FolderError> {
         if let Some((path, writer)) = self.open.remove_entry(path) {
+            self.held = self.held.saturating_sub(writer.held_bytes());
             let written = self.close(path, writer)?;
             self.complete.push(written);
         }
@@ -134,8 +158,9 @@ impl TableFiles {
     /// # Errors
     /// If one cannot be written.
     pub(super) fn finish(&mut self) -> Result<Vec<WrittenTable>, FolderError> {
-        let mut tables = std::mem::take(&mut self.complete);
-        for (path, writer) in std::mem::take(&mut self.open) {
+        let mut tables = mem::take(&mut self.complete);
+        self.held = 0;
+        for (path, writer) in mem::take(&mut self.open) {
             tables.push(self.close(path, writer)?);
         }
         Ok(tables)
@@ -238,14 +263,15 @@ impl TableFile {
         self.hashed = self.buffer.len();
     }
 
-    /// Octets are hashed many at a time, which is several times as fast as page by page.
+    /// Octets are hashed many at a time, which is several times as fast as page by page. Those of
+    /// a thousand files keep no room between their row groups.
     fn spill(&mut self) -> io::Result<()> {
         self.hash();
+        let buffer = mem::take(&mut self.buffer);
+        self.hashed = 0;
         let mut options = OpenOptions::new();
         let mut file = options.append(true).create(true).open(&self.path)?;
-        file.write_all(&self.buffer)?;
-        self.buffer.clear();
-        self.hashed = 0;
+        file.write_all(&buffer)?;
         Ok(())
     }
 

@@ -107,6 +107,15 @@ impl Chunk {
         }
     }
 
+    /// The room that is held for values and pages.
+    pub(super) fn held_bytes(&self) -> usize {
+        let pending = match &self.pending {
+            Pending::Numbers(pending) | Pending::Counts(pending) => pending.held_bytes(),
+            Pending::Words(pending) => pending.held_bytes(),
+        };
+        pending + self.pages.capacity()
+    }
+
     /// Adds the values that the column at this place has in some rows.
     pub(super) fn append(
         &mut self,

@@ -88,6 +88,10 @@ impl<T: Copy + PartialEq> PageValues<T> {
         self.equal = None;
         self.values.clear();
     }
+
+    fn held_bytes(&self) -> usize {
+        self.values.capacity() * size_of::<T>()
+    }
 }
 
 /// Numbers by their bits, in the order of their first use.
@@ -189,6 +193,11 @@ impl PendingNumbers {
 
     pub(super) fn len(&self) -> usize {
         self.values.len()
+    }
+
+    /// The room that is held.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.values.held_bytes() + self.dictionary.numbers.capacity() * size_of::<u64>()
     }
 
     pub(super) fn extend_numbers(&mut self, numbers: &[f64]) {
@@ -346,6 +355,11 @@ pub(super) struct PendingWords {
 impl PendingWords {
     pub(super) fn len(&self) -> usize {
         self.values.len()
+    }
+
+    /// The room that is held for values; words are few.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.values.held_bytes()
     }
 
     pub(super) fn extend(&mut self, numbers: &[u32]) {

@@ -90,6 +90,20 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(())
     }
 
+    /// The room that the row group takes which is not in the file yet.
+    pub(in crate::trace) fn held_bytes(&self) -> usize {
+        self.chunks.iter().map(Chunk::held_bytes).sum()
+    }
+
+    /// Ends the row group before it is full, to hold less; returns the output, which has its rows.
+    pub(in crate::trace) fn release(&mut self, coder: &mut PageCoder) -> io::Result<&mut W> {
+        if !self.chunks.is_empty() {
+            self.end_row_group(coder).map_err(io_error)?;
+        }
+        self.file.flush()?;
+        Ok(self.file.inner_mut())
+    }
+
     /// Completes the file; also returns what `look` sees of the output when all rows are written
     /// and what the file says about them is not.
     pub(in crate::trace) fn close<T>(
@@ -97,11 +111,7 @@ impl<W: Write + Send> TableWriter<W> {
         coder: &mut PageCoder,
         look: impl FnOnce(&mut W) -> T,
     ) -> io::Result<(T, W)> {
-        if !self.chunks.is_empty() {
-            self.end_row_group(coder).map_err(io_error)?;
-        }
-        self.file.flush()?;
-        let seen = look(self.file.inner_mut());
+        let seen = look(self.release(coder)?);
         let out = self.file.into_inner().map_err(io_error)?;
         Ok((seen, out))
     }
