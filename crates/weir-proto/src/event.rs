@@ -429,6 +429,13 @@ impl Events {
         }
     }
 
+    /// True if what was last said to hold the sender back is a change of this instant. The window
+    /// that is reported then, before the change becomes an event, is the one that it belongs to.
+    #[inline]
+    pub const fn bound_has_changed(&self) -> bool {
+        self.bounds.is_pending()
+    }
+
     fn queue_change(&mut self, change: Option<(Instant, Bound)>) {
         if let Some((at, bound)) = change {
             self.queue.push((at, Event::Blocked(bound)));

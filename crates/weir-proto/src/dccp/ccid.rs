@@ -56,8 +56,9 @@ pub trait CcidSender: Send {
     /// A valid packet with an acknowledgement number arrived.
     fn on_ack(&mut self, now: Instant, packet: &Packet, events: &mut Events);
 
-    /// Nothing more leaves now: reports what changed since the last time, if the half waits for
-    /// this moment, so that the octets in flight are those after the window was filled again.
+    /// Nothing more leaves now, and what holds data back is said: reports what changed since the
+    /// last time, if the half waits for this moment, so that the octets in flight are those after
+    /// the window was filled again.
     fn emit(&mut self, _now: Instant, _events: &mut Events) {}
 
     /// The next time at which [`handle_timeout`](Self::handle_timeout) must be called, apart from

@@ -181,3 +181,18 @@ fn the_window_restarts_after_a_long_idle_period() {
     bench.now += Duration::from_secs(10);
     assert_eq!(bench.fill(usize::MAX).len(), 4);
 }
+
+#[test]
+fn a_change_of_bound_comes_after_the_window_of_its_time() {
+    // No acknowledgement tells of what leaves after an idle time, nor of the smaller window.
+    let mut bench = bench("cubic", 4);
+    bench.events.block(bench.now, Bound::Application);
+    let before = bench.window();
+    assert_eq!((before.cwnd, before.bytes_in_flight), (64 * KB, 0));
+    bench.now += Duration::from_secs(10);
+    assert_eq!(bench.fill(usize::MAX).len(), 4);
+    assert_eq!(bench.window(), before, "without a change nothing is said");
+    bench.events.block(bench.now, Bound::Window);
+    let window = bench.window();
+    assert_eq!((window.cwnd, window.bytes_in_flight), (4 * KB, 4 * KB));
+}

@@ -59,6 +59,8 @@ pub struct Ccid2Sender {
     ack_ratio: AckRatio,
     /// The window has changed since its last trace event.
     changed: bool,
+    /// The window and the octets in flight of its last trace event.
+    reported: (u64, u64),
     /// Octets of data packets that were acknowledged as delivered.
     delivered: u64,
     lost: u64,
@@ -96,6 +98,7 @@ impl Ccid2Sender {
             nonce_mismatch: false,
             ack_ratio: AckRatio::new(ack_ratio),
             changed: false,
+            reported: (0, 0),
             delivered: 0,
             lost: 0,
             loss_events: 0,
@@ -310,12 +313,20 @@ impl Ccid2Sender {
         }
     }
 
-    fn emit_window(&self, now: Instant, events: &mut Events) {
-        events.push(now, EventMask::CONTROLLER, || {
-            let mut state = self.window.state(self.pipe, self.rtt.get());
-            state.delivered = Some(self.delivered);
-            Event::Window(state)
-        });
+    /// Reports the window if it has changed, or what holds data back has: what was sent since, or
+    /// an idle time, may have changed it without an acknowledgement.
+    #[cold]
+    fn emit_window(&mut self, now: Instant, events: &mut Events) {
+        let changed = std::mem::take(&mut self.changed);
+        if !changed && !events.bound_has_changed() {
+            return;
+        }
+        let mut state = self.window.state(self.pipe, self.rtt.get());
+        state.delivered = Some(self.delivered);
+        let reported = (state.cwnd, state.bytes_in_flight);
+        if std::mem::replace(&mut self.reported, reported) != reported || changed {
+            events.push(now, EventMask::CONTROLLER, || Event::Window(state));
+        }
     }
 }
 
@@ -443,7 +454,7 @@ impl CcidSender for Ccid2Sender {
 
     fn emit(&mut self, now: Instant, events: &mut Events) {
         self.window.on_nothing_more(now);
-        if std::mem::take(&mut self.changed) {
+        if events.wants(EventMask::CONTROLLER) {
             self.emit_window(now, events);
         }
     }

@@ -431,12 +431,12 @@ impl Connection {
 impl Connection {
     /// Nothing more leaves now: reports the controller and what holds data back.
     fn end_of_transmit(&mut self, now: Instant) {
-        if let Some(sender) = &mut self.sender {
-            sender.emit(now, &mut self.events);
-        }
         if self.events.wants(EventMask::BOUND) {
             let bound = self.bound();
             self.events.block(now, bound);
+        }
+        if let Some(sender) = &mut self.sender {
+            sender.emit(now, &mut self.events);
         }
         if matches!(self.state, State::TimeWait | State::Closed) {
             self.release();

@@ -200,6 +200,8 @@ pub struct Connection {
     window_limited: bool,
     /// The window has changed since its last trace event.
     window_changed: bool,
+    /// The window and the octets in flight of its last trace event.
+    reported_window: (u64, u64),
     /// What was delivered and lost, and how fast.
     sampler: DeliveryRateSampler,
     pacer: Pacer,
@@ -297,6 +299,7 @@ impl Connection {
             packets: 0,
             window_limited: false,
             window_changed: false,
+            reported_window: (0, 0),
             sampler: DeliveryRateSampler::default(),
             pacer: Pacer::default(),
             paced_until: None,

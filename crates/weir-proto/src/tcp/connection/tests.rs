@@ -5,6 +5,7 @@ use super::*;
 use crate::cc::window::{
     BoxedController, RecoveryBoundary, Rules as WindowRules, WindowConfig, named,
 };
+use crate::event::Bound;
 use crate::packet::{Ecn, IpHeader};
 use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions};
@@ -428,4 +429,35 @@ fn an_idle_time_takes_the_window_back_to_the_initial_one() {
     bench.ack(t + 100, all, &[]);
     bench.sender.unsent = 100 * MSS;
     assert_eq!(bench.sent(t + 5000).len(), 10);
+}
+
+#[test]
+fn a_change_of_bound_comes_after_the_window_of_its_time() {
+    // No acknowledgement tells of a burst that the peer's window ends, nor of an idle time after
+    // which the window is smaller.
+    let mut bench = Bench::open("linux", false);
+    let (_, t) = bench.grow_to(32);
+    bench.sender.unsent = 0;
+    let all = bench.sender.scoreboard.high_data() / MSS;
+    bench.ack(t + 100, all, &[]);
+    let watched = EventMask::CONTROLLER.union(EventMask::BOUND);
+    bench.sender.events.set_mask(watched);
+    bench.sent(t + 100);
+    bench.sender.events.drain().for_each(drop);
+    bench.sender.unsent = 100 * MSS;
+    bench.sent(t + 5000);
+    let events: Vec<_> = bench.sender.events.drain().collect();
+    let [
+        (first, Event::Window(window)),
+        (second, Event::Blocked(bound)),
+    ] = events[..]
+    else {
+        panic!("{events:?}");
+    };
+    assert_eq!([first, second], [at(t + 5000); 2]);
+    assert_eq!(bound, Bound::Window);
+    assert_eq!((window.cwnd, window.bytes_in_flight), (10 * MSS, 10 * MSS));
+    // Said again at the same time, without anything sent since, it is no event.
+    bench.sent(t + 5000);
+    assert!(bench.sender.events.is_empty());
 }

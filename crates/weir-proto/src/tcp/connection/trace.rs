@@ -32,11 +32,11 @@ impl Connection {
 
     #[cold]
     fn report_watched_state(&mut self, now: Instant) {
-        self.emit_window(now);
         if self.events.wants(EventMask::BOUND) {
             let bound = self.bound();
             self.events.block(now, bound);
         }
+        self.emit_window(now);
     }
 
     /// Reports a segment that leaves, and gives it the number of the report.
@@ -99,10 +99,15 @@ impl Connection {
             });
     }
 
-    /// Reports the window if it has changed. Called when nothing more leaves now, so that the
-    /// octets in flight are those after the window was filled again.
+    /// Reports the window if it has changed, or what holds data back has: what was sent since, or
+    /// an idle time, may have changed it without an acknowledgement. Called when nothing more
+    /// leaves now, so that the octets in flight are those after the window was filled again.
     fn emit_window(&mut self, now: Instant) {
-        if !self.events.wants(EventMask::CONTROLLER) || !std::mem::take(&mut self.window_changed) {
+        if !self.events.wants(EventMask::CONTROLLER) {
+            return;
+        }
+        let changed = std::mem::take(&mut self.window_changed);
+        if !changed && !self.events.bound_has_changed() {
             return;
         }
         let state = WindowState {
@@ -112,6 +117,10 @@ impl Connection {
                 .controller
                 .snapshot(self.scoreboard.pipe(), self.timer.rtt())
         };
+        let reported = (state.cwnd, state.bytes_in_flight);
+        if std::mem::replace(&mut self.reported_window, reported) == reported && !changed {
+            return;
+        }
         self.events
             .push(now, EventMask::CONTROLLER, || Event::Window(state));
     }

@@ -99,6 +99,27 @@ fn a_sender_waits_for_a_segment_or_half_of_the_largest_window() {
 }
 
 #[test]
+fn what_the_receivers_window_lets_out_is_in_flight_when_it_binds() {
+    let mut held = Held::open("linux", 3000);
+    held.write(100, 1000);
+    held.sent(100);
+    held.ack(200, 1000, 3000);
+    let watched = EventMask::CONTROLLER.union(EventMask::BOUND);
+    held.sender.events.set_mask(watched);
+    held.sent(200);
+    held.sender.events.drain().for_each(drop);
+    // The application continues half a second later.
+    held.write(700, 9000);
+    assert_eq!(held.sent(700).len(), 3);
+    let events: Vec<_> = held.sender.events.drain().collect();
+    let [(_, Event::Window(window)), (since, Event::Blocked(bound))] = events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!((since, bound), (at(700), Bound::ReceiverCredit));
+    assert_eq!(window.bytes_in_flight, 3000);
+}
+
+#[test]
 fn half_of_the_largest_window_is_enough_once_it_was_seen() {
     let mut held = Held::open("linux", 1800);
     held.write(100, 9000);
