@@ -31,13 +31,14 @@ named! {
         /// Data waits for room in the congestion window, or for an acknowledgement or timeout that
         /// tells what to send again.
         Window => "window",
-        /// Data waits for its time by the allowed rate of a rate controller (TFRC).
+        /// Data waits for its time by the allowed rate of a rate controller (TFRC, NADA).
         Rate => "rate",
         /// Data waits for its time by the pacer of a window controller; the window has room.
         Pacer => "pacer",
         /// The receiver's window (TCP) or flow control credit (QUIC) lets no more data out.
         ReceiverCredit => "receiver_credit",
-        /// A server may not send more before the client's address is validated (RFC 9000 §8.1).
+        /// A server may not send more before the client's address is validated (RFC 9000 §8.1):
+        /// data waits, or its probe timeouts do, which may repeat nothing (RFC 9002 §6.2.2.1).
         AntiAmplification => "anti_amplification",
         /// There is nothing to send and nothing more to come: the handshake is not complete, or the
         /// application has closed and all its data was sent.

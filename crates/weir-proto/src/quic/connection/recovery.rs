@@ -1,6 +1,6 @@
 //! Processes acknowledgements and the loss timer (RFC 9002 §5, §6 and appendix A).
 
-use super::{Connection, PacketSpace, Spaces, State};
+use super::{Connection, PacketSpace, State};
 use crate::cc::{Acked, CongestionEvent, EcnCapability, EndAcks, Lost};
 use crate::event::{Event, EventMask};
 use crate::quic::ack::reported_delay;
@@ -298,18 +298,14 @@ impl Connection {
     /// it, otherwise the probe timeout.
     #[inline]
     pub(super) fn loss_timer(&self) -> Option<Instant> {
-        let Spaces { initial, data } = &self.spaces;
-        let initial = initial.as_deref().map(|space| &space.sent);
-        let data = &data.sent;
+        let initial = self.initial_sent();
+        let data = &self.spaces.data.sent;
         let losses = [initial.and_then(SentPackets::loss_time), data.loss_time()];
         let loss_time = earliest(&losses);
         if loss_time.is_some() {
             return loss_time;
         }
-        // RFC 9002 §6.2.2.1: a client without an answer keeps probing, so that the server may send
-        // more.
-        let initial = initial.filter(|sent| self.initial_waits(sent));
-        if initial.is_none() && !data.is_waiting() {
+        if !self.is_probing() {
             return None;
         }
         // RFC 9002 §6.2.2.1: a server at its anti-amplification limit sets no timer.
@@ -319,13 +315,27 @@ impl Connection {
         }
         let backoff = 1_u64 << self.pto_count.min(MAX_BACKOFF);
         let base = self.rtt.timeout(&PROBE_TIMEOUT, 0);
-        let initial = initial.map(|sent| sent.last_eliciting_at() + base * backoff);
+        let initial = initial
+            .filter(|sent| self.initial_waits(sent))
+            .map(|sent| sent.last_eliciting_at() + base * backoff);
         let data = data
             .is_waiting()
             .then(|| data.last_eliciting_at() + (base + self.config.ack.max_delay) * backoff);
         earliest(&[initial, data])
     }
 
+    fn initial_sent(&self) -> Option<&SentPackets> {
+        self.spaces.initial.as_deref().map(|space| &space.sent)
+    }
+
+    /// True if something waits for an acknowledgement, so that probe timeouts repeat it.
+    pub(super) fn is_probing(&self) -> bool {
+        let initial = self.initial_sent();
+        initial.is_some_and(|sent| self.initial_waits(sent)) || self.spaces.data.sent.is_waiting()
+    }
+
+    /// RFC 9002 §6.2.2.1: a client without an answer keeps probing, so that the server may send
+    /// more.
     fn initial_waits(&self, sent: &SentPackets) -> bool {
         // Before its first packet a client has nothing to repeat.
         let probes = self.state == State::Handshaking && sent.next_number() > 0;
@@ -335,7 +345,7 @@ impl Connection {
     /// The loss timer has expired (RFC 9002 appendix A.9).
     pub(super) fn on_loss_timer(&mut self, now: Instant) {
         let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        let initial = self.spaces.initial.as_deref().map(|space| &space.sent);
+        let initial = self.initial_sent();
         let initial_lost = due(initial.and_then(SentPackets::loss_time));
         let initial_waits = initial.is_some_and(|sent| self.initial_waits(sent));
         let data_lost = due(self.spaces.data.sent.loss_time());

@@ -117,7 +117,8 @@ impl Connection {
         let waits = self.streams.has_stream_data() || self.streams.unsent() > 0;
         if !matches!(self.state, State::Handshaking | State::Established) {
             Bound::Nothing
-        } else if self.is_amplification_limited() && (waits || self.crypto_due) {
+        } else if self.is_amplification_limited() && (waits || self.crypto_due || self.is_probing())
+        {
             Bound::AntiAmplification
         } else if self.state != State::Established || (!waits && self.closing) {
             Bound::Nothing
