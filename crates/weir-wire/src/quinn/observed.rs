@@ -22,7 +22,8 @@ use weir_proto::units::Rate;
 ///
 /// quinn asks for the window only when it has something to send that elicits an acknowledgement:
 /// once for each datagram to compare it with the octets in flight, and, if there is room, once
-/// more for its pacer. If the pacer agrees, it sends the datagram.
+/// more for its pacer. If the pacer agrees, it sends the datagram. For the probes of a probe timeout
+/// it does not ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QuinnBound {
     /// There was nothing to send, or the peer's address is not validated.
@@ -62,6 +63,11 @@ impl ControllerState {
     /// Counts octets that quinn has sent since its last report of octets in flight.
     pub const fn add_in_flight(&mut self, octets: u64) {
         self.window.bytes_in_flight += octets;
+    }
+
+    /// Octets that were acknowledged.
+    pub const fn delivered(&self) -> Option<u64> {
+        self.window.delivered
     }
 
     fn count_delivered(&mut self, octets: u64) {

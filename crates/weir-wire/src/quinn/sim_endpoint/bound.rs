@@ -41,7 +41,7 @@ impl SimEndpoint {
 
     /// DATA_BLOCKED and STREAM_DATA_BLOCKED frames sent so far (RFC 9000 §19.12, §19.13).
     pub(super) fn blocked_frames(&self) -> u64 {
-        let sent = self.frames().0;
+        let sent = self.stats().frame_tx;
         sent.data_blocked + sent.stream_data_blocked
     }
 

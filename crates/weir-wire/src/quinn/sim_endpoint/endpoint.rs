@@ -21,10 +21,10 @@ impl Endpoint for SimEndpoint {
             return;
         };
         let ecn = EcnCodepoint::from_bits(packet.ip.ecn.bits());
-        let before = self.frames().1;
+        let before = self.stats().frame_rx;
         if self.receive(now, BytesMut::from(datagram), ecn) {
             let size = payload.len();
-            let has_data = self.frames().1.stream > before.stream;
+            let has_data = self.stats().frame_rx.stream > before.stream;
             let statistics = &mut self.statistics;
             statistics.packets_received += 1;
             statistics.bytes_received += u64::from(size);
@@ -55,6 +55,7 @@ impl Endpoint for SimEndpoint {
         let at = self.at(now);
         if let Some((_, connection)) = &mut self.inner {
             connection.handle_timeout(at);
+            self.probe_timeouts.on_timer(now);
         }
         self.process_events(now);
     }
@@ -187,11 +188,7 @@ impl Endpoint for SimEndpoint {
     fn transmitted(&mut self, _now: Instant, _packet_id: u64) {}
 
     fn statistics(&self) -> Statistics {
-        let path = self
-            .inner
-            .as_ref()
-            .map(|(_, connection)| connection.stats().path)
-            .unwrap_or_default();
+        let path = self.stats().path;
         let loss_events = self.view.lock().congestion_events;
         Statistics {
             packets_lost: path.lost_packets,

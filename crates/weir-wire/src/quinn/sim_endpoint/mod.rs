@@ -14,15 +14,17 @@
 
 mod bound;
 mod endpoint;
+mod probe_timeout;
 
+use self::probe_timeout::ProbeTimeouts;
 use super::identity;
-use super::observed::ControllerView;
+use super::observed::{ControllerView, QuinnBound};
 use super::sim_config::SimConfig;
 use crate::error::Error;
 use bytes::{Bytes, BytesMut};
 use quinn_proto::{
-    self as proto, ClientConfig, ConnectionError, ConnectionHandle, DatagramEvent, Dir,
-    EcnCodepoint, FrameStats, StreamEvent, StreamId, VarInt,
+    self as proto, ClientConfig, ConnectionError, ConnectionHandle, ConnectionStats, DatagramEvent,
+    Dir, EcnCodepoint, FrameStats, StreamEvent, StreamId, VarInt,
 };
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -86,6 +88,7 @@ pub struct SimEndpoint {
     emitted: Option<WindowState>,
     /// Packets that are lost and their octets, as far as there are events of them.
     lost: [u64; 2],
+    probe_timeouts: ProbeTimeouts,
     events: Events,
     statistics: Statistics,
 }
@@ -146,6 +149,7 @@ impl SimEndpoint {
             view,
             emitted: None,
             lost: [0; 2],
+            probe_timeouts: ProbeTimeouts::default(),
             events: Events::default(),
             statistics: Statistics::default(),
         }
@@ -156,11 +160,11 @@ impl SimEndpoint {
         self.base + time::Duration::from_nanos(now.as_nanos())
     }
 
-    fn frames(&self) -> (FrameStats, FrameStats) {
-        self.inner
-            .as_ref()
+    /// quinn's statistics; of a connection that does not exist yet, zeros.
+    fn stats(&self) -> ConnectionStats {
+        let connection = self.inner.as_ref();
+        connection
             .map(|(_, connection)| connection.stats())
-            .map(|stats| (stats.frame_tx, stats.frame_rx))
             .unwrap_or_default()
     }
 
@@ -433,15 +437,22 @@ impl SimEndpoint {
     /// carries: that of data sent again is not known.
     fn next_datagram(&mut self, now: Instant) -> Option<(Ecn, PacketContent)> {
         let at = self.at(now);
-        let before = self.frames().0;
+        let before = self.stats();
         self.buffer.clear();
         let (_, connection) = self.inner.as_mut()?;
         self.view.lock().reset_window_queries();
         let transmit = connection.poll_transmit(at, 1, &mut self.buffer)?;
-        let after = self.frames().0;
+        // Before the statistics, which ask for the window too.
+        let asked = self.view.lock().quinn_bound();
+        let after = self.stats();
+        let mtu_probe = after.path.sent_plpmtud_probes > before.path.sent_plpmtud_probes;
+        let (before, after) = (before.frame_tx, after.frame_tx);
         self.statistics.data_packets_sent += u64::from(after.stream > before.stream);
         if ack_eliciting(&after) > ack_eliciting(&before) {
             self.view.lock().add_in_flight(self.buffer.len() as u64);
+            if asked == QuinnBound::NoData && !mtu_probe {
+                self.on_probe(now);
+            }
         }
         let ecn = transmit.ecn.filter(|_| self.ecn);
         let content = if after.stream > before.stream {

@@ -286,6 +286,57 @@ fn a_server_that_hears_nothing_more_is_held_by_anti_amplification() {
     assert!(since < seconds(5), "95 of 100 seconds: {bounds:?}");
 }
 
+/// The probe timeouts of the client: when, and how many in a row before.
+fn timeouts(path: &mut Path) -> Vec<(Instant, u32)> {
+    let events = path.ends[0].events.drain();
+    let timeouts = events.filter_map(|(at, event)| match event {
+        Event::Timeout { backoff } => Some((at, backoff)),
+        _ => None,
+    });
+    timeouts.collect()
+}
+
+#[test]
+fn a_client_whose_packets_are_lost_shows_each_probe_timeout_at_its_time() {
+    let config = SimConfig {
+        idle_timeout: None,
+        ..config("cubic")
+    };
+    let mut path = Path::new(&config, 1, |id| id >= 100);
+    path.ends[0].events().unwrap().set_mask(EventMask::TIMEOUT);
+    path.to_write = 10_000_000;
+    path.run(seconds(20));
+    let timeouts = timeouts(&mut path);
+    let in_row: Vec<u32> = timeouts.iter().map(|(_, in_row)| *in_row).collect();
+    assert!(
+        in_row.len() >= 6 && in_row.iter().copied().eq(0..in_row.len() as u32),
+        "{in_row:?}"
+    );
+    assert_eq!(path.ends[0].statistics().timeouts, in_row.len() as u64);
+    // RFC 9002 §6.2.1 and §6.2.4: the time until the next one doubles, and at each two datagrams
+    // leave.
+    let gap = |at: usize| timeouts[at + 1].0.since(timeouts[at].0);
+    for at in 0..timeouts.len() - 2 {
+        assert_eq!(gap(at + 1), gap(at) * 2);
+    }
+    for (timeout, _) in timeouts {
+        let sent = path.log.iter();
+        let sent = sent.filter(|(at, end, ..)| (*at, *end) == (timeout, 0));
+        assert_eq!(sent.count(), 2, "{timeout:?}");
+    }
+}
+
+#[test]
+fn losses_that_acknowledgements_show_are_no_timeouts() {
+    let mut path = Path::new(&config("cubic"), 1, |id| id % 50 == 30);
+    path.ends[0].events().unwrap().set_mask(EventMask::TIMEOUT);
+    path.to_write = 500_000;
+    path.run(seconds(10));
+    assert_eq!(path.received_octets, 500_000);
+    assert!(path.ends[0].statistics().packets_lost > 5);
+    assert_eq!(timeouts(&mut path), []);
+}
+
 #[test]
 fn window_events_contain_the_octets_in_flight() {
     let mut path = Path::new(&config("cubic"), 1, |id| id == 100);
