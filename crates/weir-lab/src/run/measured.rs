@@ -13,7 +13,10 @@
 use super::flow_tables::WriteTrace;
 use super::recorder::{FLOW_EVENTS, Recorder, SENDER_EVENTS};
 use super::summary::FlowStatistics;
-use super::{FlowSummary, RUN_FORMAT, RunOptions, RunOutput, RunSummary, Summary, TraceLevel};
+use super::{
+    FlowSummary, RUN_FORMAT, Retransmissions, RunOptions, RunOutput, RunSummary, Summary,
+    TraceLevel,
+};
 use crate::scenario::{self, Override, ScenarioError};
 use std::fmt::Write as _;
 use weir_proto::endpoint::Statistics;
@@ -232,7 +235,21 @@ impl MeasuredFlow {
             }
         };
         let after = FlowStatistics { sender, receiver };
-        FlowSummary::between(&FlowStatistics::default(), &after, self.duration)
+        FlowSummary {
+            retransmissions: self
+                .counts_retransmissions()
+                .then(|| Retransmissions::between(&none, &sender)),
+            ..FlowSummary::between(&FlowStatistics::default(), &after, self.duration)
+        }
+    }
+
+    /// True if the end that was here knows what was sent again, and the timeouts.
+    const fn counts_retransmissions(&self) -> bool {
+        let counted = matches!(
+            self.transport,
+            MeasuredTransport::Dccp { .. } | MeasuredTransport::Rtp { .. }
+        );
+        counted && matches!(self.end, MeasuredEnd::Sender)
     }
 
     /// The rules that were set, with their paths in the scenario of the run.
@@ -368,6 +385,7 @@ mod tests {
         assert_eq!(run.flows[0].table.rows(), 1);
         assert_eq!(run.flows[0].writes.as_ref().map(Table::rows), Some(1));
         let summary = &run.summary.flows["stream"];
+        assert_eq!(summary.retransmissions, Some(Retransmissions::default()));
         assert_eq!(summary.goodput_bps, 400_000.0);
         assert_eq!(summary.throughput_bps, 404_000.0);
         assert_eq!((summary.packets_sent, summary.packets_received), (110, 100));
@@ -388,6 +406,8 @@ mod tests {
         let run = run.expect("a scenario");
         assert!(run.flows.is_empty());
         let summary = &run.summary.flows["stream"];
+        // What the sender sent again is not known here.
+        assert_eq!(summary.retransmissions, None);
         assert_eq!(summary.goodput_bps, 352_000.0);
         assert_eq!((summary.packets_sent, summary.packets_lost), (100, 10));
         assert_eq!(summary.loss_event_rate, 4.0 / 98.0);

@@ -446,3 +446,26 @@ fn a_flow_that_starts_late_has_no_timeout_for_it() {
         assert_eq!(again.timeouts, 0, "{transport}");
     }
 }
+
+#[test]
+fn a_sender_that_sent_nothing_again_says_zero_and_not_nothing() {
+    for (transport, counted) in [
+        ("kind = \"tcp\"", true),
+        ("kind = \"quic\"", true),
+        ("kind = \"dccp\", ccid = 2", true),
+        ("kind = \"dccp\", ccid = 3", true),
+        ("kind = \"rtp\"", true),
+        // There is nothing that could be sent again, and no timer.
+        ("kind = \"udp\"", false),
+    ] {
+        let flow = format!(
+            "transport = {{ {transport} }}\n\
+             app = {{ kind = \"cbr\", packet = 500, rate = \"100kbit\" }}"
+        );
+        let link = "rate = \"10Mbit\"\ndelay = \"5ms\"";
+        let output = run_text(&stream_over("duration = \"2s\"", link, &flow), &traced());
+        let again = output.summary.flows["stream"].retransmissions;
+        let expected = counted.then(Retransmissions::default);
+        assert_eq!(again, expected, "{transport}");
+    }
+}

@@ -5,7 +5,7 @@ use super::sim_network::{Counters, SimFlow};
 use super::simulation::Simulation;
 use super::{
     Distribution, FlowSummary, GroupSummary, LatencyUnderLoad, LinkSummary, RUN_FORMAT,
-    RequestSummary, RunSummary, Summary, Totals, TransferSummary, VideoSummary,
+    RequestSummary, Retransmissions, RunSummary, Summary, Totals, TransferSummary, VideoSummary,
 };
 use crate::scenario::Flow;
 use std::collections::BTreeSet;
@@ -52,8 +52,11 @@ impl Simulation {
         for (index, (before, after)) in before.flows.iter().zip(&after.flows).enumerate() {
             check()?;
             let lifetime = self.lifetime(index, end);
+            let counted = self.sim.flows[index].counts_retransmissions;
             let flow = FlowSummary {
                 completion_time_s: lifetime.completion.map(Duration::as_secs_f64),
+                retransmissions: counted
+                    .then(|| Retransmissions::between(&before.sender, &after.sender)),
                 ..FlowSummary::between(before, after, lifetime.active)
             };
             let flow = self.with_distributions(index, end, flow);

@@ -184,7 +184,8 @@ pub struct FlowSummary {
     /// Packets of the sender that the transport found to be lost: the sender itself, or for TFRC
     /// the receiver.
     pub packets_lost: u64,
-    /// Packets whose data was sent before, and timeouts, as far as the transport has such.
+    /// Packets whose data was sent before, and timeouts. `None` with UDP, which has neither; of
+    /// quinn the timeouts alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retransmissions: Option<Retransmissions>,
     /// Packets that the target received.
@@ -254,7 +255,20 @@ pub struct Retransmissions {
 }
 
 impl Retransmissions {
-    fn between(before: &Statistics, after: &Statistics) -> Self {
+    /// True if the sender of a flow with this transport counts them.
+    pub(super) const fn are_counted(transport: &Transport) -> bool {
+        match transport {
+            Transport::Dccp(_)
+            | Transport::Quic(_)
+            | Transport::Quinn(_)
+            | Transport::Rtp(_)
+            | Transport::Tcp(_) => true,
+            Transport::Udp(_) => false,
+        }
+    }
+
+    /// What a sender that counts them did between two moments.
+    pub(super) fn between(before: &Statistics, after: &Statistics) -> Self {
         Self {
             packets: after.packets_retransmitted - before.packets_retransmitted,
             by_timeout: after.packets_retransmitted_by_timeout
@@ -403,10 +417,7 @@ impl FlowSummary {
         let events = sender.1.loss_events + receiver.1.loss_events
             - sender.0.loss_events
             - receiver.0.loss_events;
-        let retransmissions = Retransmissions::between(sender.0, sender.1);
         Self {
-            retransmissions: (retransmissions != Retransmissions::default())
-                .then_some(retransmissions),
             throughput_bps: bits_per_second(receiver.1.bytes_received - receiver.0.bytes_received),
             goodput_bps: bits_per_second(receiver.1.payload_received - receiver.0.payload_received),
             active_s: secs,

@@ -8,7 +8,7 @@ use crate::run::endpoints::{self, FlowEnvironment};
 use crate::run::flow_tables::WriteTrace;
 use crate::run::registry::{EndpointPair, TransportRegistry};
 use crate::run::shim::Shimmed;
-use crate::run::summary::LossFinder;
+use crate::run::summary::{LossFinder, Retransmissions};
 use crate::run::tap::{TapEnd, TapShim};
 use crate::run::wire_encoding::WireEncoding;
 use crate::scenario::{Flow, Host, Scenario, Transport};
@@ -90,6 +90,7 @@ impl SimNetwork {
             name: plan.name,
             start: plan.start,
             finder: LossFinder::of(&plan.flow.transport),
+            counts_retransmissions: Retransmissions::are_counted(&plan.flow.transport),
             writes: match plan.flow.transport {
                 Transport::Dccp(_) => WriteTrace::On,
                 _ => WriteTrace::Off,

@@ -69,6 +69,7 @@ pub(super) struct SimFlow {
     pub(super) start: Instant,
     writes: WriteTrace,
     finder: LossFinder,
+    pub(super) counts_retransmissions: bool,
 }
 
 /// A direction of a link, or a station of a medium.
