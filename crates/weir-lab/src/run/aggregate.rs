@@ -9,21 +9,23 @@ use weir_proto::time::Duration;
 impl GroupSummary {
     /// Of these flows.
     pub(super) fn of(flows: &[&FlowSummary]) -> Self {
+        let active = || flows.iter().copied().filter(|flow| was_active(flow));
         let spread = |value: &dyn Fn(&FlowSummary) -> Option<f64>| {
-            Distribution::of(flows.iter().filter_map(|flow| value(flow)))
+            Distribution::of(active().filter_map(value))
         };
         let sum = |value: &dyn Fn(&FlowSummary) -> u64| flows.iter().map(|flow| value(flow)).sum();
         let mean = |of: Option<Distribution>| of.map(|distribution| distribution.mean);
         let again = |flow: &FlowSummary| flow.retransmissions.unwrap_or_default();
-        let completed = flows.iter().filter(|flow| flow.completion_time_s.is_some());
+        let completed = || flows.iter().filter_map(|flow| flow.completion_time_s);
         Self {
             members: Vec::new(),
             flows: flows.len() as u64,
-            completed: completed.count() as u64,
+            active: active().count() as u64,
+            completed: completed().count() as u64,
             throughput_bps: spread(&|flow| Some(flow.throughput_bps)).unwrap_or_default(),
             goodput_bps: spread(&|flow| Some(flow.goodput_bps)).unwrap_or_default(),
-            jain_index: jain_index(flows.iter().map(|flow| flow.goodput_bps)),
-            completion_time_s: spread(&|flow| flow.completion_time_s),
+            jain_index: jain_index(active().map(|flow| flow.goodput_bps)),
+            completion_time_s: Distribution::of(completed()),
             one_way_delay_s: spread(&|flow| mean(flow.one_way_delay_s)),
             queueing_delay_s: spread(&|flow| mean(flow.queueing_delay_s)),
             jitter_s: spread(&|flow| mean(flow.jitter_s)),
@@ -50,11 +52,12 @@ impl Totals {
             let secs = window.as_secs_f64();
             if secs > 0.0 { bits / secs } else { 0.0 }
         };
+        let active = flows.clone().filter(|flow| was_active(flow));
         Self {
             flows: flows.clone().count() as u64,
             throughput_bps: over_window(|flow| flow.throughput_bps),
             goodput_bps: over_window(|flow| flow.goodput_bps),
-            jain_index: jain_index(flows.clone().map(|flow| flow.goodput_bps)),
+            jain_index: jain_index(active.map(|flow| flow.goodput_bps)),
             packets_sent: flows.clone().map(|flow| flow.packets_sent).sum(),
             packets_lost: flows.map(|flow| flow.packets_lost).sum(),
         }
@@ -70,6 +73,12 @@ impl Totals {
         self.packets_sent += transfers.packets_sent;
         self.packets_lost += transfers.packets_lost;
     }
+}
+
+/// False if a flow had ended before the time that is measured, or began after it: it has no rate
+/// there, and not one of zero.
+fn was_active(flow: &FlowSummary) -> bool {
+    flow.active_s > 0.0
 }
 
 /// (Σx)² / (n·Σx²); `None` if all are zero.
@@ -132,5 +141,23 @@ mod tests {
         assert_eq!((times.min, times.mean, times.max), (0.5, 1.0, 1.5));
         assert_eq!(group.goodput_bps.p50, 2e6);
         assert_eq!(group.rtt_s, None);
+    }
+
+    #[test]
+    fn a_flow_that_was_not_alive_has_no_part_in_means_and_fairness() {
+        let flows = [
+            flow(1e6, 2.0, Some(3.0)),
+            flow(3e6, 2.0, None),
+            // It completed in the warm-up.
+            flow(0.0, 0.0, Some(1.0)),
+        ];
+        let group = GroupSummary::of(&flows.iter().collect::<Vec<_>>());
+        assert_eq!((group.flows, group.active, group.completed), (3, 2, 2));
+        assert_eq!((group.goodput_bps.min, group.goodput_bps.mean), (1e6, 2e6));
+        assert_eq!(group.completion_time_s.map(|time| time.min), Some(1.0));
+        // (1 + 3)² / (2 · (1 + 9))
+        assert_eq!(group.jain_index, Some(0.8));
+        let totals = Totals::of(flows.iter(), Duration::from_secs(2));
+        assert_eq!((totals.flows, totals.jain_index), (3, Some(0.8)));
     }
 }

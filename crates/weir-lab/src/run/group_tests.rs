@@ -47,6 +47,23 @@ fn several_hosts_links_and_flows_are_one_entry() {
 }
 
 #[test]
+fn flows_that_ended_in_the_warm_up_are_no_zeros_of_their_group() {
+    let all = full(INCAST).summary;
+    let late = INCAST.replace("duration = \"3s\"", "duration = \"3s\", warmup = \"20ms\"");
+    let late = full(&late).summary;
+    let group = &late.groups["answer"];
+    assert!((1..20).contains(&group.active), "{group:?}");
+    assert!(group.goodput_bps.min > 0.0, "{group:?}");
+    let [of_group, of_all] = [group.jain_index, late.totals.jain_index].map(Option::unwrap);
+    assert!(of_group > 1.0 / group.active as f64, "{group:?}");
+    assert!((of_group - of_all).abs() < 1e-12, "{of_all}");
+    // A completion time is that of the whole flow.
+    let times = |summary: &Summary| summary.groups["answer"].completion_time_s;
+    assert_eq!((group.flows, group.completed), (20, 20));
+    assert_eq!(times(&late), times(&all));
+}
+
+#[test]
 fn counts_must_fit_each_other() {
     let wrong = |from: &str, to: &str| -> ScenarioError {
         assert!(INCAST.contains(from), "{from}");

@@ -4,7 +4,9 @@ use super::requests::RequestSummary;
 use super::statistics::Distribution;
 use serde::{Deserialize, Serialize};
 
-/// The flows of an entry with a `count`: means and spreads over them.
+/// The flows of an entry with a `count`: means and spreads over those that were alive between the
+/// warm-up and the end. One that had ended before, or had not yet begun, has no rate and no delay
+/// there; completion times are those of all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupSummary {
     /// The names of the flows.
@@ -12,11 +14,15 @@ pub struct GroupSummary {
     pub members: Vec<String>,
     /// How many flows.
     pub flows: u64,
-    /// Of these, those that ended by themselves and delivered everything.
+    /// Of these, those that were alive between the warm-up and the end.
+    #[serde(default)]
+    pub active: u64,
+    /// Of all, those that ended by themselves and delivered everything, also before the end of the
+    /// warm-up.
     pub completed: u64,
-    /// The throughput of each, in bits per second.
+    /// The throughput of each that was alive, in bits per second.
     pub throughput_bps: Distribution,
-    /// The goodput of each, in bits per second.
+    /// The goodput of each that was alive, in bits per second.
     pub goodput_bps: Distribution,
     /// Jain's fairness index of the goodputs: 1 if all are equal, 1/n if one has all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,8 +66,9 @@ pub struct Totals {
     pub throughput_bps: f64,
     /// Octets of application data delivered for the first time, in bits per second.
     pub goodput_bps: f64,
-    /// Jain's fairness index of the goodputs (Jain, Chiu and Hawe 1984; RFC 5166 §2.3): 1 if all
-    /// flows have the same, 1/n if one has all; `None` if nothing was delivered.
+    /// Jain's fairness index of the goodputs (Jain, Chiu and Hawe 1984; RFC 5166 §2.3) of the flows
+    /// that were alive in that time: 1 if all have the same, 1/n if one has all; `None` if nothing
+    /// was delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jain_index: Option<f64>,
     /// Packets that all senders handed over.

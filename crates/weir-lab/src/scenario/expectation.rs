@@ -132,6 +132,7 @@ const LINK_MEASURES: &[&str] = measures! {
 };
 const GROUP_MEASURES: &[&str] = measures! {
     "flows",
+    "active",
     "completed",
     "jain_index",
     "packets_sent",

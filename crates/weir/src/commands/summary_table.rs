@@ -73,6 +73,9 @@ const VIDEO: &[Column<FlowSummary>] = &[
 
 const GROUPS: &[Column<GroupSummary>] = &[
     ("flows", |group| Some(group.flows.to_string())),
+    ("alive", |group| {
+        (group.active < group.flows).then(|| group.active.to_string())
+    }),
     ("goodput mean", |group| rate(group.goodput_bps.mean)),
     ("min", |group| rate(group.goodput_bps.min)),
     ("max", |group| rate(group.goodput_bps.max)),
