@@ -2,7 +2,7 @@
 
 use super::groups::{GroupSummary, Totals};
 use super::statistics::{Distribution, total};
-use super::summary::FlowSummary;
+use super::summary::{FlowSummary, Retransmissions};
 use super::transfer_summary::TransferSummary;
 use weir_proto::time::Duration;
 
@@ -15,7 +15,6 @@ impl GroupSummary {
         };
         let sum = |value: &dyn Fn(&FlowSummary) -> u64| flows.iter().map(|flow| value(flow)).sum();
         let mean = |of: Option<Distribution>| of.map(|distribution| distribution.mean);
-        let again = |flow: &FlowSummary| flow.retransmissions.unwrap_or_default();
         let completed = || flows.iter().filter_map(|flow| flow.completion_time_s);
         Self {
             members: Vec::new(),
@@ -59,7 +58,10 @@ impl Totals {
             goodput_bps: over_window(|flow| flow.goodput_bps),
             jain_index: jain_index(active.map(|flow| flow.goodput_bps)),
             packets_sent: flows.clone().map(|flow| flow.packets_sent).sum(),
-            packets_lost: flows.map(|flow| flow.packets_lost).sum(),
+            packets_lost: flows.clone().map(|flow| flow.packets_lost).sum(),
+            retransmissions: flows.clone().map(|flow| again(flow).packets).sum(),
+            timeouts: flows.clone().map(|flow| again(flow).timeouts).sum(),
+            marks: flows.map(|flow| flow.marks).sum(),
         }
     }
 }
@@ -72,7 +74,14 @@ impl Totals {
         self.goodput_bps += transfers.goodput_bps;
         self.packets_sent += transfers.packets_sent;
         self.packets_lost += transfers.packets_lost;
+        self.retransmissions += transfers.retransmissions;
+        self.timeouts += transfers.timeouts;
     }
+}
+
+/// What a flow sent again, and its timeouts: zeros if it does not count them.
+fn again(flow: &FlowSummary) -> Retransmissions {
+    flow.retransmissions.unwrap_or_default()
 }
 
 /// False if a flow had ended before the time that is measured, or began after it: it has no rate
@@ -122,10 +131,23 @@ mod tests {
 
     #[test]
     fn totals_count_octets_over_the_whole_time() {
-        let flows = [flow(8e6, 10.0, None), flow(4e6, 5.0, None)];
-        let totals = Totals::of(flows.iter(), Duration::from_secs(10));
+        let mut flows = [flow(8e6, 10.0, None), flow(4e6, 5.0, None)];
+        flows[0].marks = 4;
+        flows[1].retransmissions = Some(Retransmissions {
+            packets: 3,
+            by_timeout: 2,
+            timeouts: 1,
+        });
+        let mut totals = Totals::of(flows.iter(), Duration::from_secs(10));
         assert_eq!((totals.flows, totals.packets_sent), (2, 20));
         assert_eq!(totals.goodput_bps, 10e6);
+        totals.add(&TransferSummary {
+            retransmissions: 10,
+            timeouts: 5,
+            ..TransferSummary::default()
+        });
+        let counted = (totals.retransmissions, totals.timeouts, totals.marks);
+        assert_eq!(counted, (13, 6, 4));
     }
 
     #[test]

@@ -75,4 +75,14 @@ pub struct Totals {
     pub packets_sent: u64,
     /// Of these, packets that were found to be lost.
     pub packets_lost: u64,
+    /// Packets that all senders sent again, as far as they count them.
+    #[serde(default)]
+    pub retransmissions: u64,
+    /// Timeouts of all senders that count them.
+    #[serde(default)]
+    pub timeouts: u64,
+    /// Packets that all receivers got with Congestion Experienced; those of transfers are not
+    /// counted.
+    #[serde(default)]
+    pub marks: u64,
 }

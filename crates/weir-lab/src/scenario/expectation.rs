@@ -160,6 +160,9 @@ const TOTAL_MEASURES: &[&str] = measures! {
     "jain_index",
     "packets_sent",
     "packets_lost",
+    "retransmissions",
+    "timeouts",
+    "marks",
 };
 const PARTS: &[&str] = &["flow", "link", "group", "total"];
 const EXAMPLE: &str = "write \"flow.NAME.goodput_bps > 2Mbit\"";
@@ -407,6 +410,7 @@ mod tests {
             ("link.air.ap.utilisation >= 95%", 0.95, ""),
             ("group.burst.completion_time_s.p99 < 1s", 1.0, "s"),
             ("total.jain_index > 0.9", 0.9, ""),
+            ("total.timeouts <= 0", 0.0, ""),
             ("flow.a.rate_bps.cov < 0.5", 0.5, ""),
         ] {
             let parsed = Expectation::parse(text).unwrap();
