@@ -17,8 +17,8 @@ pub struct Share {
     pub b: f64,
 }
 
-/// The shares of all bounds of all flows that both sides have, by flow and word. A bound that a
-/// run does not name had none of its time.
+/// The shares of the bounds of all flows that both sides have, by flow and word. A bound that a run
+/// does not name had none of its time, and one that never held on either side is left out.
 pub fn bound_shares(pairs: &[Pair<&Summary>]) -> Vec<Share> {
     let mut sums: BTreeMap<(String, String), [f64; 2]> = BTreeMap::new();
     for pair in pairs {
@@ -38,7 +38,8 @@ pub fn bound_shares(pairs: &[Pair<&Summary>]) -> Vec<Share> {
         }
     }
     let n = pairs.len().max(1) as f64;
-    let shares = sums.into_iter().map(|((flow, bound), [a, b])| Share {
+    let held = sums.into_iter().filter(|(_, [a, b])| a + b > 0.0);
+    let shares = held.map(|((flow, bound), [a, b])| Share {
         flow,
         bound,
         a: a / n,

@@ -4,6 +4,7 @@ use super::groups::{GroupSummary, Totals};
 use super::statistics::{Distribution, total};
 use super::summary::{FlowSummary, Retransmissions};
 use super::transfer_summary::TransferSummary;
+use weir_proto::event::Bound;
 use weir_proto::time::Duration;
 
 impl GroupSummary {
@@ -15,6 +16,10 @@ impl GroupSummary {
         };
         let sum = |value: &dyn Fn(&FlowSummary) -> u64| flows.iter().map(|flow| value(flow)).sum();
         let mean = |of: Option<Distribution>| of.map(|distribution| distribution.mean);
+        let share = |bound: &Bound| {
+            let share = mean(spread(&|flow| flow.bound_share.get(bound.name()).copied()))?;
+            Some((bound.name().to_owned(), share))
+        };
         let completed = || flows.iter().filter_map(|flow| flow.completion_time_s);
         Self {
             members: Vec::new(),
@@ -29,6 +34,7 @@ impl GroupSummary {
             queueing_delay_s: spread(&|flow| mean(flow.queueing_delay_s)),
             jitter_s: spread(&|flow| mean(flow.jitter_s)),
             rtt_s: spread(&|flow| mean(flow.rtt_s)),
+            bound_share: Bound::ALL.iter().filter_map(share).collect(),
             packets_sent: sum(&|flow| flow.packets_sent),
             packets_lost: sum(&|flow| flow.packets_lost),
             retransmissions: sum(&|flow| again(flow).packets),
@@ -167,16 +173,21 @@ mod tests {
 
     #[test]
     fn a_flow_that_was_not_alive_has_no_part_in_means_and_fairness() {
-        let flows = [
+        let mut flows = [
             flow(1e6, 2.0, Some(3.0)),
             flow(3e6, 2.0, None),
             // It completed in the warm-up.
             flow(0.0, 0.0, Some(1.0)),
         ];
+        let shares = [("window", 1.0), ("window", 0.5), ("nothing", 1.0)];
+        for (flow, (bound, share)) in flows.iter_mut().zip(shares) {
+            flow.bound_share.insert(bound.to_owned(), share);
+        }
         let group = GroupSummary::of(&flows.iter().collect::<Vec<_>>());
         assert_eq!((group.flows, group.active, group.completed), (3, 2, 2));
         assert_eq!((group.goodput_bps.min, group.goodput_bps.mean), (1e6, 2e6));
         assert_eq!(group.completion_time_s.map(|time| time.min), Some(1.0));
+        assert_eq!(group.bound_share, [("window".to_owned(), 0.75)].into());
         // (1 + 3)² / (2 · (1 + 9))
         assert_eq!(group.jain_index, Some(0.8));
         let totals = Totals::of(flows.iter(), Duration::from_secs(2));

@@ -68,6 +68,7 @@ mod tests {
         MeanCov, RequestSummary, Retransmissions, Totals, VideoSummary,
     };
     use crate::scenario::{self, measures_of};
+    use weir_proto::event::Bound;
 
     const SCENARIO: &str = "expect = [\"flow.*.goodput_bps > 2Mbit\", \
         \"flow.b.completion_time_s < 1s\"]\n[run]\nduration = \"1s\"\n[[link]]\nname = \"wire\"\n\
@@ -120,7 +121,9 @@ mod tests {
             completion_time_s: some,
             ..RequestSummary::default()
         });
+        let shares = Bound::ALL.map(|bound| (bound.name().to_owned(), 0.0));
         let flow = FlowSummary {
+            bound_share: shares.clone().into(),
             completion_time_s: Some(0.0),
             startup_s: Some(0.0),
             retransmissions: Some(Retransmissions::default()),
@@ -139,6 +142,7 @@ mod tests {
             ..FlowSummary::default()
         };
         let group = GroupSummary {
+            bound_share: shares.into(),
             jain_index: Some(1.0),
             completion_time_s: some,
             one_way_delay_s: some,

@@ -3,6 +3,7 @@
 use super::requests::RequestSummary;
 use super::statistics::Distribution;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The flows of an entry with a `count`: means and spreads over those that were alive between the
 /// warm-up and the end. One that had ended before, or had not yet begun, has no rate and no delay
@@ -42,6 +43,9 @@ pub struct GroupSummary {
     /// The mean round-trip time of each, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_s: Option<Distribution>,
+    /// What held the senders back: the mean of each share of those that were alive.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bound_share: BTreeMap<String, f64>,
     /// Packets that all together sent.
     pub packets_sent: u64,
     /// Of these, packets that were found to be lost.

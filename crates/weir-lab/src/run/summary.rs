@@ -215,8 +215,9 @@ pub struct FlowSummary {
     /// The controller's allowed rate; for windows cwnd / smoothed RTT. `None` if it never
     /// reported.
     pub rate_bps: Option<MeanCov>,
-    /// What held the sender back: the share of the time for each word of the column `bound`, from
-    /// the end of the warm-up, or from the start of the flow if that is later.
+    /// What held the sender back: the share of the time for each word of the column `bound`, zero
+    /// for those that never held, from the end of the warm-up, or from the start of the flow if
+    /// that is later.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bound_share: BTreeMap<String, f64>,
     /// Time from the opening of the connection until 65,536 octets were delivered, in seconds: how

@@ -56,7 +56,7 @@ pub enum Comparison {
 }
 
 /// A list of measures, in which a `distribution` stands for the seven numbers that a summary has
-/// of one.
+/// of one, and `bounds` for the shares of all words of the column `bound`.
 macro_rules! measures {
     (@ [$($done:expr,)*]) => { &[$($done,)*] };
     (@ [$($done:tt)*] distribution $name:literal, $($rest:tt)*) => {
@@ -69,6 +69,19 @@ macro_rules! measures {
             concat!($name, ".p99"),
             concat!($name, ".max"),
             concat!($name, ".stddev"),
+        ] $($rest)*)
+    };
+    (@ [$($done:tt)*] bounds $name:literal, $($rest:tt)*) => {
+        measures!(@ [
+            $($done)*
+            concat!($name, ".application"),
+            concat!($name, ".send_buffer"),
+            concat!($name, ".window"),
+            concat!($name, ".rate"),
+            concat!($name, ".pacer"),
+            concat!($name, ".receiver_credit"),
+            concat!($name, ".anti_amplification"),
+            concat!($name, ".nothing"),
         ] $($rest)*)
     };
     (@ [$($done:tt)*] $name:literal, $($rest:tt)*) => { measures!(@ [$($done)* $name,] $($rest)*) };
@@ -98,6 +111,7 @@ const FLOW_MEASURES: &[&str] = measures! {
     "latency_under_load.added_p95_s",
     "rate_bps.mean",
     "rate_bps.cov",
+    bounds "bound_share",
     "audio.units",
     "audio.on_time",
     "audio.repaired",
@@ -147,6 +161,7 @@ const GROUP_MEASURES: &[&str] = measures! {
     distribution "queueing_delay_s",
     distribution "jitter_s",
     distribution "rtt_s",
+    bounds "bound_share",
     "requests.requests",
     "requests.completed",
     distribution "requests.completion_time_s",
@@ -411,6 +426,7 @@ mod tests {
             ("group.burst.completion_time_s.p99 < 1s", 1.0, "s"),
             ("total.jain_index > 0.9", 0.9, ""),
             ("total.timeouts <= 0", 0.0, ""),
+            ("flow.*.bound_share.window < 10%", 0.1, ""),
             ("flow.a.rate_bps.cov < 0.5", 0.5, ""),
         ] {
             let parsed = Expectation::parse(text).unwrap();
