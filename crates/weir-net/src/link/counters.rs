@@ -21,7 +21,8 @@ impl QueueMeter {
         counters.byte_nanos_queued += nanos * u128::from(backlog.bytes);
     }
 
-    /// A packet has entered: the queue may be longer than ever.
+    /// A packet has entered, and an idle transmitter has taken it out again: the queue may be
+    /// longer than ever.
     #[inline]
     pub(crate) fn entered(backlog: Backlog, counters: &mut LinkCounters) {
         counters.max_packets_queued = counters.max_packets_queued.max(backlog.packets);

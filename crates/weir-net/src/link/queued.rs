@@ -288,7 +288,6 @@ impl Queued {
         packet.enter_queue(now);
         self.queue.enqueue(now, packet, &mut self.effects);
         self.record_drops_and_marks(wire, now);
-        QueueMeter::entered(self.queue.backlog(), &mut wire.counters);
         self.record_queue(wire, now);
     }
 
@@ -323,6 +322,8 @@ impl Queued {
         if idle {
             self.start_transmissions(wire, now);
         }
+        // What an idle link takes at once did not wait.
+        QueueMeter::entered(self.queue.backlog(), &mut wire.counters);
     }
 
     /// The next packet that has arrived at the other end.

@@ -3,6 +3,7 @@ use crate::loss::{Loss, LossConfig};
 use crate::loss::{RandomLossConfig, TraceLossConfig};
 use crate::netem::NetemConfig;
 use crate::packet_pool::fixture;
+use crate::queue::all_disciplines::of_three;
 use crate::queue::{DropTailConfig, QueueConfig, QueueLimit};
 use proptest::prelude::*;
 use std::cmp::Reverse;
@@ -204,6 +205,28 @@ fn the_queue_is_measured_over_time() {
     assert_eq!(counters.max_bytes_queued, 200);
     assert_eq!(counters.utilisation_since(&LinkCounters::default()), 0.75);
     assert_eq!(counters.mean_bytes_queued_since(&early), 20_000.0 / 350.0);
+}
+
+#[test]
+fn what_an_idle_link_takes_at_once_did_not_wait_in_any_queue() {
+    for queue in of_three() {
+        let mut link = Link::new(
+            &LinkConfig {
+                queue,
+                ..config(Some(8_000_000), QueueLimit::Packets(9))
+            },
+            1,
+        );
+        let mut most = |time: u64, id| {
+            link.handle(at(time), packet(id, 1000));
+            let counters = link.counters(asked(at(time)));
+            (counters.max_packets_queued, counters.max_bytes_queued)
+        };
+        // A packet takes 1 ms.
+        assert_eq!(most(0, 0), (0, 0), "{queue:?}");
+        assert_eq!(most(MS, 1), (0, 0), "{queue:?}");
+        assert_eq!(most(MS, 2), (1, 1000), "{queue:?}");
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn red(limit: u64) -> RedConfig {
 }
 
 /// Each discipline with a limit of three packets, or 3000 octets.
-fn of_three() -> [QueueConfig; 8] {
+pub(crate) fn of_three() -> [QueueConfig; 8] {
     let codel = CodelConfig {
         limit: 3,
         ..CodelConfig::default()

@@ -252,7 +252,7 @@ fn mark(packet: &mut PacketRef, effects: &mut DropsAndMarks) -> bool {
 }
 
 #[cfg(test)]
-mod all_disciplines;
+pub(crate) mod all_disciplines;
 
 #[cfg(test)]
 mod tests {

@@ -135,8 +135,7 @@ impl Medium {
         let Some(station) = self.stations.iter_mut().find(|s| s.host == hop.from) else {
             return self.discarded.push(packet);
         };
-        station.accept(now, hop.to, packet, &mut self.discarded);
-        if !station.load_head(now, &mut self.discarded) {
+        if !station.accept(now, hop.to, packet, &mut self.discarded) {
             return;
         }
         // 802.11-2007 §9.2.5.1: at once after DIFS of silence, unless a backoff is still running;

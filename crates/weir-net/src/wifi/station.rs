@@ -189,26 +189,30 @@ impl Station {
             .push(at, EventMask::QUEUE, move || backlog.event());
     }
 
-    /// A packet for the station of host `to` enters the queue, or is dropped.
+    /// A packet for the station of host `to` enters the queue, or is dropped. True if the station
+    /// was free and has taken it, or another one, out again.
     pub(super) fn accept(
         &mut self,
         now: Instant,
         to: HostId,
         mut packet: PacketRef,
         discarded: &mut Vec<PacketRef>,
-    ) {
+    ) -> bool {
         self.counters.link.packets_in += 1;
         self.counters.link.bytes_in += u64::from(packet.size);
         if packet.size > self.config.mtu {
-            return self.drop(now, packet, DropReason::TooLarge, discarded);
+            self.drop(now, packet, DropReason::TooLarge, discarded);
+            return false;
         }
         self.next_hops.insert(packet.ip.destination, to);
         self.count_queue(now);
         packet.enter_queue(now);
         self.queue.enqueue(now, packet, &mut self.effects);
         self.record_drops_and_marks(now, discarded);
-        QueueMeter::entered(self.queue.backlog(), &mut self.counters.link);
         self.record_queue(now);
+        let taken = self.load_head(now, discarded);
+        QueueMeter::entered(self.queue.backlog(), &mut self.counters.link);
+        taken
     }
 
     /// Takes the next packet out of the queue, if the station is free; true if there is a new one.
