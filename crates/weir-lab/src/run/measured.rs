@@ -113,7 +113,7 @@ impl SenderRecorder {
             trace: TraceLevel::Full,
             ..RunOptions::default()
         };
-        let mut recorder = Recorder::new(&options, [Instant::ZERO, Instant::FAR_FUTURE]);
+        let mut recorder = Recorder::new(&options, Instant::ZERO);
         recorder.add_flow((FlowId(0), name), [SENDER, RECEIVER], WriteTrace::On);
         Self {
             recorder,

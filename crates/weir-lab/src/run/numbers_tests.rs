@@ -469,3 +469,53 @@ fn a_sender_that_sent_nothing_again_says_zero_and_not_nothing() {
         assert_eq!(again, expected, "{transport}");
     }
 }
+
+#[test]
+fn tables_and_summary_end_at_the_same_time() {
+    // A wire of 8 Mbit/s takes 1000 octets in 1 ms: with a datagram each millisecond from time zero,
+    // one is written, one starts, one arrives and one is dropped at the end of the run too.
+    let link = "rate = \"8Mbit\"\ndelay = \"10ms\"\n\
+                loss = { kind = \"random\", rate = 0.5 }";
+    let flow = "transport = { kind = \"udp\" }\n\
+                app = { kind = \"cbr\", packet = 972, rate = \"7776kbit\" }";
+    let options = RunOptions {
+        packets: true,
+        ..traced()
+    };
+    let output = run_text(&stream_over("duration = \"1s\"", link, flow), &options);
+    let packets = output.packets.as_ref().expect("they were asked for");
+    let rows = |wanted: (&str, &str)| {
+        let [places, events] = ["place", "event"].map(|name| packets.words(name).unwrap());
+        let rows = (0..packets.rows()).filter(|&row| (&*places[row], &*events[row]) == wanted);
+        rows.count() as u64
+    };
+    let (flow, wire) = (
+        &output.summary.flows["stream"],
+        &output.summary.links["wire"],
+    );
+    assert_eq!(flow.packets_sent, 1000);
+    assert_eq!(rows(("sender", "sent")), flow.packets_sent);
+    assert_eq!(rows(("receiver", "received")), flow.packets_received);
+    assert_eq!(rows(("link", "dropped")), wire.drops);
+    assert!(wire.drops > 400);
+    for (path, table) in output.tables() {
+        // An interval ends with the run, and its time is its end.
+        let last = table.as_numbers("time_s").unwrap().iter().copied().last();
+        let after = if path.starts_with("intervals/") {
+            last > Some(1.0)
+        } else {
+            last >= Some(1.0)
+        };
+        assert!(!after, "{path}: {last:?}");
+    }
+}
+
+#[test]
+fn what_would_happen_at_the_end_is_in_no_summary() {
+    // Two writes of the timetable, at 0 and 100 ms; 18 ms on the way.
+    for (duration, completed) in [("118ms", false), ("119ms", true)] {
+        let output = over_a_wire(duration, &datagrams("short", "", ", count = 2"));
+        let completion = output.summary.flows["short"].completion_time_s;
+        assert_eq!(completion.is_some(), completed, "{duration}");
+    }
+}

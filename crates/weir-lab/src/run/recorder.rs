@@ -88,8 +88,6 @@ pub(super) struct Recorder {
     /// The only flow whose tables are kept, of [`TraceLevel::Full`].
     traced_flow: Option<String>,
     warmup: Instant,
-    /// What happens from then on has no part in the statistics.
-    end: Instant,
     roles: Vec<Role>,
     flows: Vec<FlowRecord>,
     links: Vec<LinkRecord>,
@@ -102,13 +100,12 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// The statistics count from the first of the times up to the second.
-    pub(super) fn new(options: &RunOptions<'_>, [warmup, end]: [Instant; 2]) -> Self {
+    /// The statistics count from the end of the warm-up.
+    pub(super) fn new(options: &RunOptions<'_>, warmup: Instant) -> Self {
         Self {
             trace: options.trace,
             traced_flow: options.traced_flow.map(str::to_owned),
             warmup,
-            end,
             roles: Vec::new(),
             flows: Vec::new(),
             links: Vec::new(),
@@ -311,7 +308,7 @@ impl Recorder {
             }
             Event::Window(state) => {
                 let delivered = state.delivered.unwrap_or_default();
-                if record.started_up.is_none() && delivered >= STARTUP_BYTES && at < self.end {
+                if record.started_up.is_none() && delivered >= STARTUP_BYTES {
                     record.started_up = Some(at);
                 }
                 record.smoothed_rtt_s = state.smoothed_rtt.as_secs_f64();
@@ -328,7 +325,7 @@ impl Recorder {
                 if let Some(tables) = record.kept() {
                     tables.on_rtt(*sample);
                 }
-                if at < self.warmup || at >= self.end {
+                if at < self.warmup {
                     return;
                 }
                 record.rtts.push(sample.as_nanos());

@@ -42,7 +42,7 @@ pub struct Simulation {
     measures_delays: bool,
     /// At the end of the warm-up, once it is over.
     before: Option<Counters>,
-    /// At the end of the run, before what happens then.
+    /// At the end of the run, once that is reached.
     after: Option<Counters>,
     /// Of each flow, once the statistics have ended.
     pub(super) delays: Vec<Option<DelayStatistics>>,
@@ -62,8 +62,7 @@ impl Simulation {
     ) -> Result<Self, RunError> {
         let limits = ProcessLimits::new(&scenario.run, options.registry.process)?;
         let mut sim = SimNetwork::build(scenario, scope, options)?;
-        let counted = [scenario.run.warmup, scenario.run.duration];
-        let mut recorder = Recorder::new(options, counted.map(|time| Instant::ZERO + time));
+        let mut recorder = Recorder::new(options, Instant::ZERO + scenario.run.warmup);
         sim.listen(&mut recorder);
         let window = scenario.run.duration.saturating_sub(scenario.run.warmup);
         let smoothness = Smoothness::new(sim.flows.len(), window);
@@ -93,7 +92,7 @@ impl Simulation {
         Instant::ZERO + self.scenario.run.duration
     }
 
-    /// Simulates up to and including `until`, at most to the end.
+    /// Simulates up to and including `until`, at most up to the end, which is not part of the run.
     ///
     /// # Errors
     /// See [`RunError`].
@@ -104,11 +103,7 @@ impl Simulation {
             // Nothing has happened yet: what happens at time zero counts.
             self.begin_statistics();
         }
-        loop {
-            if self.after.is_some() {
-                // What happens at the end is in the trace, and no longer in the statistics.
-                return self.simulate_to(options, Horizon::including(end));
-            }
+        while self.after.is_none() {
             let now = self.sim.network.now();
             let stops = [
                 self.before.is_none().then_some(warmup),
@@ -127,8 +122,11 @@ impl Simulation {
             }
             self.simulate_to(options, before(next))?;
             self.stop_at(next);
-            self.sim.open_arrivals(&self.scenario, options.registry)?;
+            if next < end {
+                self.sim.open_arrivals(&self.scenario, options.registry)?;
+            }
         }
+        Ok(())
     }
 
     /// Reads the counters that are read at this time.
@@ -210,11 +208,15 @@ impl Simulation {
         }
     }
 
-    /// Injects a packet from the outside network, at the present time of the simulation.
+    /// Injects a packet from the outside network, at the present time of the simulation. One that
+    /// comes at the end comes too late.
     ///
     /// # Errors
     /// [`RunError::Stuck`].
     pub fn inject(&mut self, packet: Packet) -> Result<(), RunError> {
+        if self.after.is_some() {
+            return Ok(());
+        }
         inject(&mut self.sim.network, packet, &mut self.recorder)
             .map_err(|stuck| RunError::Stuck(stuck.to_string()))
     }
@@ -224,10 +226,11 @@ impl Simulation {
         self.sim.network.poll_port()
     }
 
-    /// When the next event is due.
+    /// When the next event of the run is due: before its end.
     pub fn next_event(&mut self) -> Option<Instant> {
         let next = self.sim.network.next_event();
-        next.into_iter().chain(self.sim.next_arrival()).min()
+        let next = next.into_iter().chain(self.sim.next_arrival()).min();
+        next.filter(|&at| at < self.end())
     }
 
     /// Of [`Scope::Links`]: each link and medium with its ends.
