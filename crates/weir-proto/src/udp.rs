@@ -150,6 +150,7 @@ impl Endpoint for Socket {
             }
         } else if new {
             statistics.packets_lost = statistics.packets_lost.saturating_sub(1);
+            statistics.packets_late += 1;
         }
         statistics.packets_received += 1;
         statistics.bytes_received += u64::from(size);
@@ -293,6 +294,7 @@ mod tests {
             (statistics.packets_received, statistics.packets_lost),
             (4, 1)
         );
+        assert_eq!(statistics.packets_late, 1);
         assert_eq!(statistics.payload_received, 1 + 4 + 2 + 5);
     }
 

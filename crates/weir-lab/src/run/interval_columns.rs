@@ -76,8 +76,16 @@ pub const INTERVAL: &[Interval] = &[
     Interval::count(
         "packets_lost",
         "packets",
-        "packets that the transport found to be lost in this interval",
-        &IntervalRow::lost,
+        "packets that the transport found to be lost in this interval, also those that arrive after \
+         all",
+        &|row| row.after.found_lost() - row.before.found_lost(),
+    ),
+    Interval::count(
+        "packets_late",
+        "packets",
+        "packets that arrived in this interval after they had been found to be lost (UDP, RTP): the \
+         sums of packets_lost less this are packets_lost of the whole run",
+        &|row| row.after.late() - row.before.late(),
     ),
     Interval::count(
         "marks",
@@ -104,11 +112,5 @@ impl IntervalRow {
         } else {
             f64::NAN
         }
-    }
-
-    /// A packet that counted as lost may have arrived later: no interval loses less than nothing.
-    fn lost(&self) -> u64 {
-        let lost = |of: &FlowStatistics| of.sender.packets_lost + of.receiver.packets_lost;
-        lost(&self.after).saturating_sub(lost(&self.before))
     }
 }

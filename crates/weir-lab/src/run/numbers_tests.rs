@@ -519,3 +519,36 @@ fn what_would_happen_at_the_end_is_in_no_summary() {
         assert_eq!(completion.is_some(), completed, "{duration}");
     }
 }
+
+#[test]
+fn losses_found_in_intervals_less_what_came_late_are_those_of_the_summary() {
+    // More jitter than the 100 ms between two reports of RTP's receiver.
+    let link = "rate = \"100Mbit\"\ndelay = \"300ms\"\n\
+                loss = { kind = \"random\", rate = 0.02 }\nnetem = { jitter = \"200ms\" }";
+    for (transport, app, place) in [
+        (
+            "udp",
+            "kind = \"cbr\", packet = 972, rate = \"2Mbit\"",
+            "receiver",
+        ),
+        ("rtp", "kind = \"video\"", "sender"),
+    ] {
+        let flow = format!("transport = {{ kind = \"{transport}\" }}\napp = {{ {app} }}");
+        let options = RunOptions {
+            packets: true,
+            ..traced()
+        };
+        let text = stream_over("duration = \"10s\"", link, &flow);
+        let output = run_text(&text, &options);
+        let table = output.flows[0].intervals.as_ref().expect("a table");
+        let [found, late] = ["packets_lost", "packets_late"].map(|name| sum(table, name) as u64);
+        let packets = output.packets.as_ref().expect("they were asked for");
+        let [places, events] = ["place", "event"].map(|name| packets.words(name).unwrap());
+        let lost = |row: &usize| (&*places[*row], &*events[*row]) == (place, "lost");
+        let rows = (0..packets.rows()).filter(lost).count() as u64;
+        assert_eq!(found, rows, "{transport}");
+        assert!(late > 0, "{transport}");
+        let summary = &output.summary.flows["stream"];
+        assert_eq!(found - late, summary.packets_lost, "{transport}");
+    }
+}

@@ -57,6 +57,7 @@ impl FlowStatistics {
         let own = match finder {
             LossFinder::Sender => Statistics {
                 packets_lost: 0,
+                packets_late: 0,
                 loss_events: 0,
                 ..receiver
             },
@@ -68,9 +69,26 @@ impl FlowStatistics {
         }
     }
 
-    /// Packets of the data's direction that either end found to be lost.
+    /// Packets of the data's direction that either end found to be lost, less those that arrived
+    /// after all.
     pub(super) const fn lost(&self) -> u64 {
         self.sender.packets_lost + self.receiver.packets_lost
+    }
+
+    /// Packets that arrived after an end had found them to be lost.
+    pub(super) const fn late(&self) -> u64 {
+        self.sender.packets_late + self.receiver.packets_late
+    }
+
+    /// Packets that either end found to be lost, whether or not they arrived after all.
+    pub(super) const fn found_lost(&self) -> u64 {
+        self.lost() + self.late()
+    }
+
+    /// Packets that were lost since `before`. One that was found to be lost before, and arrived
+    /// since, is taken off too: no time loses less than nothing (RFC 3550 §A.3).
+    pub(super) const fn lost_since(&self, before: &Self) -> u64 {
+        self.lost().saturating_sub(before.lost())
     }
 
     /// The counters of two connections together, as far as they are counted for both.
@@ -89,6 +107,7 @@ fn sum_of(a: &Statistics, b: &Statistics) -> Statistics {
         bytes_received: a.bytes_received + b.bytes_received,
         payload_received: a.payload_received + b.payload_received,
         packets_lost: a.packets_lost + b.packets_lost,
+        packets_late: a.packets_late + b.packets_late,
         packets_retransmitted: a.packets_retransmitted + b.packets_retransmitted,
         timeouts: a.timeouts + b.timeouts,
         ..Statistics::default()
@@ -182,7 +201,8 @@ pub struct FlowSummary {
     /// Packets that the sender handed over.
     pub packets_sent: u64,
     /// Packets of the sender that the transport found to be lost: the sender itself, or for TFRC
-    /// the receiver.
+    /// and UDP the receiver. With UDP and RTP less those that arrived after all, also if they were
+    /// found to be lost in the warm-up, and at least none.
     pub packets_lost: u64,
     /// Packets whose data was sent before, and timeouts. `None` with UDP, which has neither; of
     /// quinn the timeouts alone.
@@ -423,9 +443,7 @@ impl FlowSummary {
             goodput_bps: bits_per_second(receiver.1.payload_received - receiver.0.payload_received),
             active_s: secs,
             packets_sent: sender.1.packets_sent - sender.0.packets_sent,
-            // A packet that counted as lost at the end of the warm-up may have arrived after it.
-            packets_lost: (sender.1.packets_lost + receiver.1.packets_lost)
-                .saturating_sub(sender.0.packets_lost + receiver.0.packets_lost),
+            packets_lost: after.lost_since(before),
             packets_received: receiver.1.packets_received - receiver.0.packets_received,
             loss_event_rate: if sent > 0 {
                 events as f64 / sent as f64

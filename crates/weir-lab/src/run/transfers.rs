@@ -41,7 +41,7 @@ impl TransferSummary {
             throughput_bps: rate(|of| of.receiver.bytes_received),
             goodput_bps: rate(|of| of.receiver.payload_received),
             packets_sent: after.sender.packets_sent - before.sender.packets_sent,
-            packets_lost: after.lost().saturating_sub(before.lost()),
+            packets_lost: after.lost_since(before),
             retransmissions: after.sender.packets_retransmitted
                 - before.sender.packets_retransmitted,
             timeouts: after.sender.timeouts - before.sender.timeouts,

@@ -166,6 +166,7 @@ impl Session {
         }
         let lost = &mut self.statistics.packets_lost;
         *lost = lost.saturating_sub(outcome.late);
+        self.statistics.packets_late += outcome.late;
     }
 
     fn push_state(&mut self, now: Instant) {
