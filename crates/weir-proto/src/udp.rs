@@ -45,6 +45,9 @@ settings! {
     }
 }
 
+/// Octets of the IP and UDP headers, which are no part of a datagram's size in events and counters.
+const LOWER_OCTETS: u32 = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
+
 /// Runs of numbers that a socket remembers to have arrived: as many losses may lie between a
 /// datagram and its copy. What is older counts as arrived.
 const MAX_RUNS: usize = 1024;
@@ -85,8 +88,7 @@ impl Socket {
 
     /// The largest datagram, in octets.
     pub fn max_payload(&self) -> u32 {
-        let headers = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
-        self.config.mtu.saturating_sub(headers)
+        self.config.mtu.saturating_sub(LOWER_OCTETS)
     }
 
     fn open(&mut self) {
@@ -115,10 +117,9 @@ impl Socket {
         let Some(at) = damaged_at else {
             return Some(payload);
         };
-        let headers = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
         match self.config.checksum {
             Checksum::Full => None,
-            Checksum::HeadersOnly if at.get() < headers => None,
+            Checksum::HeadersOnly if at.get() < LOWER_OCTETS => None,
             Checksum::HeadersOnly | Checksum::Absent => Some(payload.damaged()),
         }
     }
@@ -126,7 +127,7 @@ impl Socket {
 
 impl Endpoint for Socket {
     fn handle(&mut self, now: Instant, packet: &mut Packet) {
-        let (id, size) = (packet.id, packet.size.saturating_sub(IpHeader::V4_OCTETS));
+        let (id, size) = (packet.id, packet.size.saturating_sub(LOWER_OCTETS));
         // No sender comes to the last number; octets from a socket may have it.
         let Some(next_id) = id.checked_add(1) else {
             return;
@@ -183,7 +184,7 @@ impl Endpoint for Socket {
         };
         let id = self.next_id;
         self.next_id += 1;
-        let size = payload.len() + IpHeader::UDP_OCTETS;
+        let size = payload.len();
         let statistics = &mut self.statistics;
         statistics.packets_sent += 1;
         statistics.bytes_sent += u64::from(size);
@@ -201,7 +202,7 @@ impl Endpoint for Socket {
                 ecn: Ecn::NotEct,
                 ..IpHeader::default()
             },
-            size: size + IpHeader::V4_OCTETS,
+            size: size + LOWER_OCTETS,
             damaged_at: None,
             transit: Transit::default(),
             number: Some(TraceNumber::new(id)),

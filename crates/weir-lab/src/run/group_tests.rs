@@ -49,7 +49,7 @@ fn several_hosts_links_and_flows_are_one_entry() {
 #[test]
 fn flows_that_ended_in_the_warm_up_are_no_zeros_of_their_group() {
     let all = full(INCAST).summary;
-    let late = INCAST.replace("duration = \"3s\"", "duration = \"3s\", warmup = \"20ms\"");
+    let late = INCAST.replace("duration = \"3s\"", "duration = \"3s\", warmup = \"30ms\"");
     let late = full(&late).summary;
     let group = &late.groups["answer"];
     assert!((1..20).contains(&group.active), "{group:?}");

@@ -500,7 +500,8 @@ fn tables_and_summary_end_at_the_same_time() {
     assert!(wire.drops > 400);
     for (path, table) in output.tables() {
         // An interval ends with the run, and its time is its end.
-        let last = table.as_numbers("time_s").unwrap().iter().copied().last();
+        let times = table.as_numbers("time_s").unwrap();
+        let last = times.last().copied();
         let after = if path.starts_with("intervals/") {
             last > Some(1.0)
         } else {
@@ -550,5 +551,37 @@ fn losses_found_in_intervals_less_what_came_late_are_those_of_the_summary() {
         assert!(late > 0, "{transport}");
         let summary = &output.summary.flows["stream"];
         assert_eq!(found - late, summary.packets_lost, "{transport}");
+    }
+}
+
+#[test]
+fn sizes_and_throughput_have_no_headers_of_ip_and_udp() {
+    // A datagram of UDP is what the application wrote, a packet of RTP has twelve octets more.
+    for (transport, size) in [("udp", 500), ("rtp", 512)] {
+        let flow = format!(
+            "transport = {{ kind = \"{transport}\" }}\n\
+             app = {{ kind = \"cbr\", packet = 500, rate = \"100kbit\" }}"
+        );
+        let options = RunOptions {
+            packets: true,
+            ..traced()
+        };
+        let link = "rate = \"10Mbit\"\ndelay = \"5ms\"";
+        let output = run_text(&stream_over("duration = \"2s\"", link, &flow), &options);
+        let flow = &output.summary.flows["stream"];
+        near(
+            flow.throughput_bps,
+            flow.goodput_bps * f64::from(size) / 500.0,
+            1e-12,
+        );
+        let packets = output.packets.as_ref().expect("they were asked for");
+        let contents = packets.words("content").unwrap();
+        let sizes = packets.as_numbers("size_bytes").unwrap();
+        let data = contents.iter().zip(sizes.iter());
+        let mut data = data.filter(|(content, _)| &***content == "data");
+        assert!(
+            data.all(|(_, octets)| *octets == f64::from(size)),
+            "{transport}"
+        );
     }
 }

@@ -148,7 +148,7 @@ fn a_run_that_ends_early_counts_the_time_that_it_had() {
     let summary = live.finish().summary;
     assert_eq!(summary.run.duration_s, 10.0);
     let udp = summary.flows["udp"].throughput_bps;
-    assert!((udp / 305_000.0 - 1.0).abs() < 0.02, "{udp}");
+    assert!((udp / 300_000.0 - 1.0).abs() < 0.02, "{udp}");
 }
 
 #[test]

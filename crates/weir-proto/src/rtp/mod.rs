@@ -83,10 +83,12 @@ settings! {
     }
 }
 
+/// Octets of the IP and UDP headers below RTP and RTCP.
+const LOWER_OCTETS: u32 = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
+
 impl Config {
     /// The largest payload, in octets.
     pub fn max_payload(&self) -> u32 {
-        let headers = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS + wire::HEADER_OCTETS;
-        self.mtu.saturating_sub(headers)
+        self.mtu.saturating_sub(LOWER_OCTETS + wire::HEADER_OCTETS)
     }
 }

@@ -3,7 +3,7 @@
 use super::history::{History, Outcome};
 use super::receiver::{Accepted, Receiver};
 use super::wire::{CcFeedback, MediaPacket, Packet as RtpPacket};
-use super::{Config, Controller};
+use super::{Config, Controller, LOWER_OCTETS};
 use crate::cc::Pacer;
 use crate::cc::nada::{Nada, PacketOutcome, Report};
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError};
@@ -102,7 +102,7 @@ impl Session {
             return;
         };
         self.open();
-        let size = media.wire_len() as u32 + IpHeader::UDP_OCTETS;
+        let size = media.wire_len() as u32;
         self.count_received(size);
         self.statistics.data_packets_received += 1;
         self.statistics.data_bytes_received += u64::from(size);
@@ -200,7 +200,7 @@ impl Session {
     fn packet(&mut self, body: RtpPacket, ecn: Ecn, number: u64) -> Packet {
         let id = self.next_id;
         self.next_id += 1;
-        let size = body.wire_len() as u32 + IpHeader::UDP_OCTETS;
+        let size = body.wire_len() as u32;
         self.statistics.packets_sent += 1;
         self.statistics.bytes_sent += u64::from(size);
         Packet {
@@ -210,7 +210,7 @@ impl Session {
                 ecn,
                 ..IpHeader::default()
             },
-            size: size + IpHeader::V4_OCTETS,
+            size: size + LOWER_OCTETS,
             damaged_at: None,
             transit: Transit::default(),
             number: Some(TraceNumber::new(number)),
@@ -223,7 +223,7 @@ impl Session {
         let number = self.reports_sent;
         self.reports_sent += 1;
         let packet = self.packet(RtpPacket::Feedback(report), Ecn::NotEct, number);
-        let size = packet.size - IpHeader::V4_OCTETS;
+        let size = packet.size - LOWER_OCTETS;
         self.events
             .push(now, EventMask::PACKET, move || Event::Sent {
                 number,
@@ -282,9 +282,9 @@ impl Session {
     }
 }
 
-/// Octets of a packet with so much payload, without the IP header.
+/// Octets of a packet with so much payload, without IP and UDP headers.
 const fn media_size(payload: u32) -> u32 {
-    payload + super::wire::HEADER_OCTETS + IpHeader::UDP_OCTETS
+    payload + super::wire::HEADER_OCTETS
 }
 
 impl Endpoint for Session {
@@ -293,7 +293,7 @@ impl Endpoint for Session {
         if packet.damaged_at.is_some() {
             return;
         }
-        let size = packet.size.saturating_sub(IpHeader::V4_OCTETS);
+        let size = packet.size.saturating_sub(LOWER_OCTETS);
         match &packet.body {
             Body::Rtp(RtpPacket::Media(media)) => self.on_media(now, media, packet.ip.ecn),
             Body::Rtp(RtpPacket::Feedback(feedback)) => self.on_feedback(now, feedback, size),
@@ -303,8 +303,7 @@ impl Endpoint for Session {
 
     fn handle_timeout(&mut self, now: Instant) {
         if self.receiver.due().is_some_and(|due| due <= now) {
-            let headers = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
-            let octets = self.config.mtu.saturating_sub(headers) as usize;
+            let octets = self.config.mtu.saturating_sub(LOWER_OCTETS) as usize;
             let reports = self.receiver.report(now, self.ssrc, octets);
             self.reports.extend(reports);
         }
