@@ -73,7 +73,7 @@ class Results:
             return []
         rows = [row for row in self.table.rows() if row["kind"] == kind]
         for row in rows:
-            row["flow" if kind in ("flow", "group") else kind] = row["name"]
+            row["flow" if kind in ("flow", "transfers", "group") else kind] = row["name"]
         return rows
 
     def __len__(self) -> int:
@@ -108,16 +108,16 @@ class Results:
 
     def summary(self, kind: str = "flow") -> Table:
         """A row per run and flow: settings, seed, goodput, 95 % one-way delay, completion time,
-        then all other measures. ``kind`` may be ``group``, ``link`` or ``total``."""
+        then all other measures. ``kind`` may be ``transfers`` (of flows with arrivals),
+        ``group``, ``link`` or ``total``."""
         rows = self._rows(kind)
         own = ("run", "seed", "status", "error", "kind", "name", *self.parameters)
         measures = [name for name in self.table.columns if name not in own]
         used = [name for name in measures if any(row[name] is not None for row in rows)]
         ordered = [name for name in _FIRST if name in used]
         ordered += [name for name in used if name not in ordered]
-        names = ["run", "seed", *self.parameters, *([kind] if kind != "total" else []), *ordered]
-        if kind == "group":
-            names[names.index("group")] = "flow"
+        named = {"total": [], "link": ["link"]}.get(kind, ["flow"])
+        names = ["run", "seed", *self.parameters, *named, *ordered]
         return _table(rows, names, self.table.units)
 
     def flows(self, run: int) -> Table:

@@ -26,4 +26,4 @@ pub mod table;
 pub mod theory;
 pub mod trace;
 
-pub use natural_order::natural_order;
+pub use natural_order::{in_natural_order, natural_order};

@@ -1,6 +1,23 @@
 //! The order in which people list names: `f2` before `f10`.
 
+use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// The entries in the natural order of their names.
+pub fn in_natural_order<T>(named: &BTreeMap<String, T>) -> Vec<(&str, &T)> {
+    let mut entries: Vec<_> = named.iter().map(|(name, of)| (name.as_str(), of)).collect();
+    entries.sort_by(|(a, _), (b, _)| natural_order(a, b));
+    entries
+}
+
+/// Writes a map with its entries in the natural order of their names.
+pub(crate) fn serialize<T: Serialize, S: Serializer>(
+    named: &BTreeMap<String, T>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    to.collect_map(in_natural_order(named))
+}
 
 /// Compares names part by part: runs of digits by their number, all else by its characters. Names
 /// that differ only in leading zeros are compared as texts, so that only equal names are equal.

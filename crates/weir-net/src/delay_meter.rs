@@ -27,6 +27,16 @@ pub struct DelayStatistics {
     pub marks: u64,
 }
 
+impl DelayStatistics {
+    /// Adds those of another connection.
+    pub fn add(&mut self, other: &Self) {
+        self.one_way.add(&other.one_way);
+        self.queueing.add(&other.queueing);
+        self.jitter.add(&other.jitter);
+        self.marks += other.marks;
+    }
+}
+
 /// Delays of the packets that arrived in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntervalDelays {
@@ -42,6 +52,21 @@ pub struct IntervalDelays {
     pub queueing_max: Duration,
     /// Packets that arrived with Congestion Experienced.
     pub marks: u64,
+}
+
+impl IntervalDelays {
+    /// These and those of another connection in the same interval.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            packets: self.packets + other.packets,
+            one_way_sum: self.one_way_sum + other.one_way_sum,
+            one_way_max: self.one_way_max.max(other.one_way_max),
+            queueing_sum: self.queueing_sum + other.queueing_sum,
+            queueing_max: self.queueing_max.max(other.queueing_max),
+            marks: self.marks + other.marks,
+        }
+    }
 }
 
 /// Measures the packets that arrive at one end of a flow.

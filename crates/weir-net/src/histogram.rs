@@ -47,7 +47,34 @@ impl Histogram {
         if self.buckets.is_empty() {
             self.keep(nanos);
         } else {
-            self.count_in_bucket(nanos);
+            self.count_in_bucket(bucket_of(nanos), 1);
+        }
+    }
+
+    /// Adds all samples of another.
+    pub fn add(&mut self, other: &Self) {
+        if other.buckets.is_empty() {
+            other.samples.iter().for_each(|&nanos| self.push(nanos));
+            return;
+        }
+        if self.count == 0 {
+            self.clone_from(other);
+            return;
+        }
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.count += other.count;
+        self.sum += other.sum;
+        // The other's squares are around its own origin.
+        let (shift, count) = (other.origin as f64 - self.origin as f64, other.count as f64);
+        self.squares += other.squares + 2.0 * shift * other.distance + count * shift * shift;
+        self.distance += other.distance + count * shift;
+        for nanos in std::mem::take(&mut self.samples) {
+            self.count_in_bucket(bucket_of(nanos), 1);
+        }
+        let counted = (other.first..).zip(&other.buckets);
+        for (bucket, &count) in counted.filter(|(_, count)| **count > 0) {
+            self.count_in_bucket(bucket, count);
         }
     }
 
@@ -100,24 +127,23 @@ impl Histogram {
         self.samples.push(nanos);
         if self.samples.len() > EXACT_SAMPLES {
             for nanos in std::mem::take(&mut self.samples) {
-                self.count_in_bucket(nanos);
+                self.count_in_bucket(bucket_of(nanos), 1);
             }
         }
     }
 
     #[inline]
-    fn count_in_bucket(&mut self, nanos: u64) {
-        let bucket = bucket_of(nanos);
+    fn count_in_bucket(&mut self, bucket: usize, samples: u64) {
         let place = bucket.wrapping_sub(self.first);
         match self.buckets.get_mut(place) {
-            Some(count) => *count += 1,
-            None => self.grow_to(bucket),
+            Some(count) => *count += samples,
+            None => self.grow_to(bucket, samples),
         }
     }
 
-    /// Makes room for a bucket, and counts one in it.
+    /// Makes room for a bucket, and counts samples in it.
     #[cold]
-    fn grow_to(&mut self, bucket: usize) {
+    fn grow_to(&mut self, bucket: usize, samples: u64) {
         if self.buckets.is_empty() {
             self.first = bucket;
         } else if bucket < self.first {
@@ -129,7 +155,7 @@ impl Histogram {
         if self.buckets.len() <= place {
             self.buckets.resize(place + 1, 0);
         }
-        self.buckets[place] += 1;
+        self.buckets[place] += samples;
     }
 }
 
@@ -198,6 +224,34 @@ mod tests {
         }
         assert_eq!(Histogram::default().percentile(50), None);
         assert_eq!(Histogram::default().mean(), None);
+    }
+
+    #[test]
+    fn parts_that_are_added_are_the_whole() {
+        let value = |n: u64| 5_000_000 + (n * 7_919 % 3_000) * 1000;
+        // One part kept as it is, one in buckets, and both orders of these.
+        for ends in [[0, 0], [0, 3_000], [100, 3_000], [2_900, 3_000], [200, 400]] {
+            let mut parts = [Histogram::default(), Histogram::default()];
+            let mut whole = Histogram::default();
+            for n in 0..ends[1] {
+                parts[usize::from(n >= ends[0])].push(value(n));
+                whole.push(value(n));
+            }
+            let [mut sum, other] = parts;
+            sum.add(&other);
+            assert_eq!((sum.count(), sum.min()), (whole.count(), whole.min()));
+            assert_eq!((sum.max(), sum.mean()), (whole.max(), whole.mean()));
+            for percent in [1, 50, 95, 99] {
+                assert_eq!(
+                    sum.percentile(percent),
+                    whole.percentile(percent),
+                    "{ends:?}"
+                );
+            }
+            let deviation = |of: &Histogram| of.standard_deviation().unwrap_or_default();
+            let off = (deviation(&sum) - deviation(&whole)).abs();
+            assert!(off <= 1e-9 * deviation(&whole), "{ends:?}");
+        }
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! By how much a measure of B differs from that of A.
 
 use super::headline::{Better, HEADLINE, Headline};
-use super::measures::Measures;
+use super::measures::{Measures, Part};
 use super::pairing::Pair;
+use crate::natural_order::natural_order;
 use crate::replication::{Interval, Sample, student_t_quantile};
 use crate::run::Summary;
 
@@ -129,8 +130,9 @@ impl Effect {
     }
 }
 
-/// The effects on all headline measures that both sides of every pair have: of flows, of groups of
-/// flows in place of their members, of all flows together if there are several, and of links.
+/// The effects on all headline measures that both sides of every pair have: of flows and of
+/// transfers, of groups in place of their members, of all flows together if there are several, and
+/// of links.
 pub fn effects(pairs: &[Pair<&Summary>]) -> Vec<Effect> {
     let of = |pair: &Pair<&Summary>| [pair.a, pair.b].map(Measures::of);
     let sides: Vec<[Measures; 2]> = pairs.iter().map(of).collect();
@@ -150,7 +152,9 @@ pub fn measured_effects(setting: &str, pairs: &[Pair<&Measures>]) -> Vec<Effect>
     let Some(first) = pairs.first() else {
         return effects;
     };
-    for part in first.a.0.keys() {
+    let mut parts: Vec<&Part> = first.a.0.keys().collect();
+    parts.sort_by(|a, b| a.0.cmp(b.0).then_with(|| natural_order(&a.1, &b.1)));
+    for part in parts {
         let found = HEADLINE.iter().filter_map(|measure| {
             let value = |side: &Measures| side.0.get(part)?.get(measure.pointer).copied();
             let a: Option<Sample> = pairs.iter().map(|pair| value(pair.a)).collect();

@@ -16,7 +16,8 @@ pub enum Better {
 /// A measure that comparisons show and judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headline {
-    /// Its JSON pointer below a flow or a link of the summary, without the first slash.
+    /// Its JSON pointer below a flow, a link or another part of the summary, without the first
+    /// slash.
     pub pointer: &'static str,
     /// Its name for people.
     pub label: &'static str,
@@ -40,7 +41,7 @@ const fn measure(
     }
 }
 
-/// The measures of flows, groups, all flows together and links, in the order in which they are
+/// The measures of flows, transfers, groups, all flows together and links, in the order in which they are
 /// shown, in comparisons and in the tables of several seeds. A summary has those that apply.
 pub const HEADLINE: &[Headline] = &[
     measure("goodput_bps", "goodput", "bit/s", Higher),
@@ -48,8 +49,11 @@ pub const HEADLINE: &[Headline] = &[
     measure("throughput_bps", "throughput", "bit/s", Neither),
     measure("throughput_bps/mean", "throughput, mean", "bit/s", Neither),
     measure("jain_index", "Jain's index", "", Higher),
+    measure("transfers", "begun", "", Neither),
+    measure("completed", "completed", "", Higher),
     measure("completion_time_s", "completed in", "s", Lower),
     measure("completion_time_s/mean", "completed in, mean", "s", Lower),
+    measure("completion_time_s/p50", "completed in, median", "s", Lower),
     measure("completion_time_s/p99", "completed in, 99 %", "s", Lower),
     measure("startup_s", "first 65,536 bytes in", "s", Lower),
     measure("packets_sent", "packets sent", "", Neither),

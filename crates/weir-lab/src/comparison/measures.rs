@@ -10,18 +10,21 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measures(pub(super) BTreeMap<Part, BTreeMap<&'static str, f64>>);
 
-/// `flow`, `group`, `flows` for all together, or `link`; and the name.
+/// `flow`, `transfers`, `group`, `flows` for all together, or `link`; and the name.
 pub(super) type Part = (&'static str, String);
 
 impl Measures {
-    /// Of flows, of groups of flows in place of their members, of all flows together if there are
-    /// several, and of links.
+    /// Of flows and of transfers, of groups in place of their members, of all flows together if
+    /// there are several, and of links.
     pub fn of(summary: &Summary) -> Self {
         let mut all = Self::default();
         let is_member = |flow: &str| is_member(flow, |group| summary.groups.contains_key(group));
         let flows = summary.flows.iter().filter(|(name, _)| !is_member(name));
         flows.for_each(|(name, flow)| all.add("flow", name, flow));
-        if summary.flows.len() > 1 {
+        let transfers = summary.transfers.iter();
+        let transfers = transfers.filter(|(name, _)| !is_member(name));
+        transfers.for_each(|(name, of)| all.add("transfers", name, of));
+        if summary.flows.len() + summary.transfers.len() > 1 {
             all.add("flows", "together", &summary.totals);
         }
         let groups = summary.groups.iter();

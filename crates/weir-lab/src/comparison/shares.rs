@@ -1,6 +1,7 @@
 //! What held the senders back, side by side.
 
 use super::pairing::Pair;
+use crate::natural_order::natural_order;
 use crate::run::Summary;
 use std::collections::BTreeMap;
 
@@ -45,5 +46,7 @@ pub fn bound_shares(pairs: &[Pair<&Summary>]) -> Vec<Share> {
         a: a / n,
         b: b / n,
     });
-    shares.collect()
+    let mut shares: Vec<Share> = shares.collect();
+    shares.sort_by(|a, b| natural_order(&a.flow, &b.flow));
+    shares
 }

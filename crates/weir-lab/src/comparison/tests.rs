@@ -1,6 +1,8 @@
 use super::*;
 use crate::fixture::traced;
-use crate::run::{FlowSummary, RunOptions, RunOutput, Summary, TraceLevel, run};
+use crate::run::{
+    Distribution, FlowSummary, RunOptions, RunOutput, Summary, TraceLevel, TransferSummary, run,
+};
 use crate::scenario::{Scenario, parse};
 
 /// A summary of one flow with this goodput.
@@ -57,6 +59,38 @@ fn verdicts_follow_from_the_pairs() {
         let verdicts: Vec<_> = found.iter().map(|effect| effect.verdict).collect();
         assert_eq!(verdicts, [expected], "{a:?} {b:?}");
     }
+}
+
+#[test]
+fn transfers_are_compared_in_natural_order() {
+    let side = |seconds: f64| {
+        let mut summary = Summary::default();
+        for name in ["web10", "web2"] {
+            let time = Distribution {
+                p99: seconds,
+                ..Distribution::default()
+            };
+            let transfers = TransferSummary {
+                completion_time_s: Some(time),
+                ..TransferSummary::default()
+            };
+            summary.transfers.insert(name.to_owned(), transfers);
+        }
+        summary
+    };
+    let (a, b) = (side(1.0), side(2.0));
+    let pair = Pair {
+        seed: 1,
+        a: &a,
+        b: &b,
+    };
+    let found = effects(&[pair]).into_iter();
+    let found = found.filter(|effect| effect.measure.pointer == "completion_time_s/p99");
+    let found: Vec<_> = found
+        .map(|effect| (effect.kind, effect.name.clone(), effect.difference.mean()))
+        .collect();
+    let expected = ["web2", "web10"].map(|name| ("transfers", name.to_owned(), Some(1.0)));
+    assert_eq!(found, expected);
 }
 
 #[test]

@@ -134,7 +134,8 @@ const DELAYS: [([&str; 3], &str); 2] = [
 
 /// The delay that this run's summaries have.
 pub(super) fn delay_of(data: &PlotData) -> Option<([&'static str; 3], &'static str)> {
-    let mut flows = data.output.summary.flows.keys();
+    let summary = &data.output.summary;
+    let mut flows = summary.flows.keys().chain(summary.transfers.keys());
     let first = flows.find(|flow| {
         let mut paths = DELAYS.iter();
         paths.any(|(paths, _)| data.measure(flow, paths[0]).is_some())

@@ -68,9 +68,10 @@ impl PlotData {
         self.lives.get(flow).copied().unwrap_or(always)
     }
 
-    /// A number of a flow's summary: `rtt_s/p50`.
+    /// A number of a flow's summary, or of that of its transfers: `one_way_delay_s/p50`.
     pub(super) fn measure(&self, flow: &str, path: &str) -> Option<f64> {
-        let flow = self.summary.get("flows")?.get(flow)?;
+        let mut parts = ["flows", "transfers"].into_iter();
+        let flow = parts.find_map(|part| self.summary.get(part)?.get(flow))?;
         path.split('/')
             .try_fold(flow, |value, key| value.get(key))?
             .as_f64()

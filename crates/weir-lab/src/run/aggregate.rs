@@ -7,39 +7,119 @@ use super::transfer_summary::TransferSummary;
 use weir_proto::event::Bound;
 use weir_proto::time::Duration;
 
+/// What a group sums up: flows of one connection, and flows with arrivals.
+#[derive(Debug, Default)]
+pub(super) struct GroupParts<'a> {
+    pub(super) flows: Vec<&'a FlowSummary>,
+    pub(super) transfers: Vec<&'a TransferSummary>,
+    /// The completion time of each transfer, in seconds.
+    pub(super) transfer_times: Vec<f64>,
+}
+
+/// What a member of a group has, whether it is a flow of one connection or one with arrivals.
+struct Member {
+    flows: u64,
+    /// Of these, those that were alive between the warm-up and the end.
+    active: u64,
+    completed: u64,
+    throughput_bps: f64,
+    goodput_bps: f64,
+    one_way_delay_s: Option<Distribution>,
+    queueing_delay_s: Option<Distribution>,
+    jitter_s: Option<Distribution>,
+    packets_sent: u64,
+    packets_lost: u64,
+    retransmissions: u64,
+    timeouts: u64,
+    marks: u64,
+}
+
+impl From<&FlowSummary> for Member {
+    fn from(flow: &FlowSummary) -> Self {
+        let again = again(flow);
+        Self {
+            flows: 1,
+            active: u64::from(was_active(flow)),
+            completed: u64::from(flow.completion_time_s.is_some()),
+            throughput_bps: flow.throughput_bps,
+            goodput_bps: flow.goodput_bps,
+            one_way_delay_s: flow.one_way_delay_s,
+            queueing_delay_s: flow.queueing_delay_s,
+            jitter_s: flow.jitter_s,
+            packets_sent: flow.packets_sent,
+            packets_lost: flow.packets_lost,
+            retransmissions: again.packets,
+            timeouts: again.timeouts,
+            marks: flow.marks,
+        }
+    }
+}
+
+impl From<&TransferSummary> for Member {
+    fn from(of: &TransferSummary) -> Self {
+        Self {
+            flows: of.transfers,
+            active: of.transfers,
+            completed: of.completed,
+            throughput_bps: of.throughput_bps,
+            goodput_bps: of.goodput_bps,
+            one_way_delay_s: of.one_way_delay_s,
+            queueing_delay_s: of.queueing_delay_s,
+            jitter_s: of.jitter_s,
+            packets_sent: of.packets_sent,
+            packets_lost: of.packets_lost,
+            retransmissions: of.retransmissions,
+            timeouts: of.timeouts,
+            marks: of.marks,
+        }
+    }
+}
+
+impl Member {
+    /// False if it has no rate and no delay between the warm-up and the end, not even one of zero.
+    const fn is_active(&self) -> bool {
+        self.active > 0
+    }
+}
+
 impl GroupSummary {
-    /// Of these flows.
-    pub(super) fn of(flows: &[&FlowSummary]) -> Self {
-        let active = || flows.iter().copied().filter(|flow| was_active(flow));
-        let spread = |value: &dyn Fn(&FlowSummary) -> Option<f64>| {
-            Distribution::of(active().filter_map(value))
+    /// Of these parts.
+    pub(super) fn of(parts: &GroupParts<'_>) -> Self {
+        let flows = || parts.flows.iter().copied();
+        let active = || flows().filter(|flow| was_active(flow));
+        let members = flows().map(Member::from);
+        let members = members.chain(parts.transfers.iter().copied().map(Member::from));
+        let members: Vec<Member> = members.collect();
+        let alive = || members.iter().filter(|member| member.is_active());
+        let spread = |value: fn(&Member) -> f64| Distribution::of(alive().map(value));
+        let means = |of: fn(&Member) -> Option<Distribution>| {
+            Distribution::of(alive().filter_map(|member| Some(of(member)?.mean)))
         };
-        let sum = |value: &dyn Fn(&FlowSummary) -> u64| flows.iter().map(|flow| value(flow)).sum();
-        let mean = |of: Option<Distribution>| of.map(|distribution| distribution.mean);
+        let sum = |value: fn(&Member) -> u64| members.iter().map(value).sum();
         let share = |bound: &Bound| {
-            let share = mean(spread(&|flow| flow.bound_share.get(bound.name()).copied()))?;
-            Some((bound.name().to_owned(), share))
+            let shares = active().filter_map(|flow| flow.bound_share.get(bound.name()).copied());
+            Some((bound.name().to_owned(), Distribution::of(shares)?.mean))
         };
-        let completed = || flows.iter().filter_map(|flow| flow.completion_time_s);
+        let times = flows().filter_map(|flow| flow.completion_time_s);
         Self {
             members: Vec::new(),
-            flows: flows.len() as u64,
-            active: active().count() as u64,
-            completed: completed().count() as u64,
-            throughput_bps: spread(&|flow| Some(flow.throughput_bps)).unwrap_or_default(),
-            goodput_bps: spread(&|flow| Some(flow.goodput_bps)).unwrap_or_default(),
+            flows: sum(|member| member.flows),
+            active: sum(|member| member.active),
+            completed: sum(|member| member.completed),
+            throughput_bps: spread(|member| member.throughput_bps).unwrap_or_default(),
+            goodput_bps: spread(|member| member.goodput_bps).unwrap_or_default(),
             jain_index: jain_index(active().map(|flow| flow.goodput_bps)),
-            completion_time_s: Distribution::of(completed()),
-            one_way_delay_s: spread(&|flow| mean(flow.one_way_delay_s)),
-            queueing_delay_s: spread(&|flow| mean(flow.queueing_delay_s)),
-            jitter_s: spread(&|flow| mean(flow.jitter_s)),
-            rtt_s: spread(&|flow| mean(flow.rtt_s)),
+            completion_time_s: Distribution::of(times.chain(parts.transfer_times.iter().copied())),
+            one_way_delay_s: means(|member| member.one_way_delay_s),
+            queueing_delay_s: means(|member| member.queueing_delay_s),
+            jitter_s: means(|member| member.jitter_s),
+            rtt_s: Distribution::of(active().filter_map(|flow| Some(flow.rtt_s?.mean))),
             bound_share: Bound::ALL.iter().filter_map(share).collect(),
-            packets_sent: sum(&|flow| flow.packets_sent),
-            packets_lost: sum(&|flow| flow.packets_lost),
-            retransmissions: sum(&|flow| again(flow).packets),
-            timeouts: sum(&|flow| again(flow).timeouts),
-            marks: sum(&|flow| flow.marks),
+            packets_sent: sum(|member| member.packets_sent),
+            packets_lost: sum(|member| member.packets_lost),
+            retransmissions: sum(|member| member.retransmissions),
+            timeouts: sum(|member| member.timeouts),
+            marks: sum(|member| member.marks),
             requests: None,
         }
     }
@@ -82,6 +162,7 @@ impl Totals {
         self.packets_lost += transfers.packets_lost;
         self.retransmissions += transfers.retransmissions;
         self.timeouts += transfers.timeouts;
+        self.marks += transfers.marks;
     }
 }
 
@@ -163,7 +244,10 @@ mod tests {
             flow(3e6, 1.0, Some(1.5)),
             flow(2e6, 1.0, None),
         ];
-        let group = GroupSummary::of(&flows.iter().collect::<Vec<_>>());
+        let group = GroupSummary::of(&GroupParts {
+            flows: flows.iter().collect(),
+            ..GroupParts::default()
+        });
         assert_eq!((group.flows, group.completed), (3, 2));
         let times = group.completion_time_s.expect("two completed");
         assert_eq!((times.min, times.mean, times.max), (0.5, 1.0, 1.5));
@@ -183,7 +267,10 @@ mod tests {
         for (flow, (bound, share)) in flows.iter_mut().zip(shares) {
             flow.bound_share.insert(bound.to_owned(), share);
         }
-        let group = GroupSummary::of(&flows.iter().collect::<Vec<_>>());
+        let group = GroupSummary::of(&GroupParts {
+            flows: flows.iter().collect(),
+            ..GroupParts::default()
+        });
         assert_eq!((group.flows, group.active, group.completed), (3, 2, 2));
         assert_eq!((group.goodput_bps.min, group.goodput_bps.mean), (1e6, 2e6));
         assert_eq!(group.completion_time_s.map(|time| time.min), Some(1.0));

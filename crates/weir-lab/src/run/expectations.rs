@@ -9,7 +9,7 @@ use serde_json::Value;
 pub struct Judgement {
     /// What was expected.
     pub expectation: Expectation,
-    /// What was found, by flow, link or group; `None` where the summary has no such number, as
+    /// What was found, by flow, transfers, link or group; `None` where the summary has no such number, as
     /// with the completion time of a flow that did not complete.
     pub found: Vec<(String, Option<f64>)>,
 }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::run::{
         AudioSummary, Distribution, FlowSummary, GroupSummary, LatencyUnderLoad, LinkSummary,
-        MeanCov, RequestSummary, Retransmissions, Totals, VideoSummary,
+        MeanCov, RequestSummary, Retransmissions, Totals, TransferSummary, VideoSummary,
     };
     use crate::scenario::{self, measures_of};
     use weir_proto::event::Bound;
@@ -102,6 +102,38 @@ mod tests {
         }
         let written = scenario.resolved_toml();
         assert_eq!(scenario::parse(&written, "again").unwrap(), scenario);
+    }
+
+    #[test]
+    fn transfers_are_a_part_of_their_own() {
+        let arrivals = "arrivals = { kind = \"list\", transfers = [[0, 1000]] }\n";
+        let with = |expected: &str| {
+            let (_, text) = SCENARIO.split_once('\n').unwrap();
+            let text = format!("expect = [\"{expected}\"]\n{text}{arrivals}");
+            scenario::parse(&text, "test.toml")
+        };
+        let scenario = with("transfers.b.completion_time_s.p99 < 1s").unwrap();
+        for (p99, holds) in [(0.5, true), (2.0, false)] {
+            let mut summary = Summary::default();
+            let time = Distribution {
+                p99,
+                ..Distribution::default()
+            };
+            let transfers = TransferSummary {
+                completion_time_s: Some(time),
+                ..TransferSummary::default()
+            };
+            summary.transfers.insert("b".to_owned(), transfers);
+            assert_eq!(judge(&scenario, &summary)[0].holds(), holds);
+        }
+        let told = |expected: &str| with(expected).unwrap_err().to_string();
+        let flow = told("flow.b.one_way_delay_s.p95 < 1s");
+        assert!(flow.contains("a flow with arrivals"), "{flow}");
+        assert!(flow.contains("transfers.b.MEASURE"), "{flow}");
+        assert!(flow.contains("one_way_delay_s.p95"), "{flow}");
+        let one = told("transfers.a.completed > 1");
+        assert!(one.contains("flow.a.MEASURE"), "{one}");
+        assert!(told("transfers.c.completed > 1").contains("no name"));
     }
 
     /// The paths of all numbers of a value, with points.
@@ -152,12 +184,21 @@ mod tests {
             requests,
             ..GroupSummary::default()
         };
+        let transfers = TransferSummary {
+            completion_time_s: some,
+            size_bytes: some,
+            one_way_delay_s: some,
+            queueing_delay_s: some,
+            jitter_s: some,
+            ..TransferSummary::default()
+        };
         let totals = Totals {
             jain_index: Some(1.0),
             ..Totals::default()
         };
         for (part, value) in [
             ("flow", serde_json::to_value(flow)),
+            ("transfers", serde_json::to_value(transfers)),
             ("link", serde_json::to_value(LinkSummary::default())),
             ("group", serde_json::to_value(group)),
             ("total", serde_json::to_value(totals)),

@@ -261,6 +261,44 @@ fn arrivals_are_the_same_run_as_flows_that_are_there_from_the_start() {
             assert_eq!(Some(*time).filter(|s| !s.is_nan()), expected, "{transport}");
         }
         assert!(times[5].is_nan() && !times[0].is_nan(), "{transport}");
+        let web = &together.summary.transfers["web"];
+        let singles = || (1..=6).map(|number| &apart.summary.flows[&format!("web-{number}")]);
+        let received: u64 = singles().map(|flow| flow.packets_received).sum();
+        assert_eq!(web.packets_received, received, "{transport}");
+        let extremes = |of: fn(&FlowSummary) -> Option<Distribution>| {
+            let found = singles().filter_map(of);
+            found.fold([f64::INFINITY, 0.0_f64], |[min, max], one| {
+                [min.min(one.min), max.max(one.max)]
+            })
+        };
+        let found = |of: Option<Distribution>| of.map(|one| [one.min, one.max]);
+        for (together, apart) in [
+            (web.one_way_delay_s, extremes(|flow| flow.one_way_delay_s)),
+            (web.queueing_delay_s, extremes(|flow| flow.queueing_delay_s)),
+            (web.jitter_s, extremes(|flow| flow.jitter_s)),
+        ] {
+            assert_eq!(found(together), Some(apart), "{transport}");
+        }
+        let together = together.transfers[0].intervals.as_ref().unwrap();
+        let column = |table: &Table, name| table.as_numbers(name).unwrap().into_owned();
+        for name in ["packets_received", "goodput_bps", "one_way_delay_max_s"] {
+            let apart = apart.flows.iter().filter(|flow| flow.name != "beside");
+            let apart = apart.map(|flow| column(flow.intervals.as_ref().unwrap(), name));
+            let apart: Vec<Vec<f64>> = apart.collect();
+            for (row, found) in column(together, name).into_iter().enumerate() {
+                let values = apart.iter().map(|one| one[row]).filter(|one| !one.is_nan());
+                let expected = match name {
+                    "one_way_delay_max_s" => values.fold(f64::NAN, f64::max),
+                    _ => values.sum(),
+                };
+                let is_near = (found - expected).abs() <= 1e-9 * expected.abs();
+                let is_none = found.is_nan() && expected.is_nan();
+                assert!(
+                    is_near || is_none,
+                    "{transport} {name} {row}: {found} {expected}"
+                );
+            }
+        }
     }
 }
 

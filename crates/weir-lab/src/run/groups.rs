@@ -5,15 +5,18 @@ use super::statistics::Distribution;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The flows of an entry with a `count`: means and spreads over those that were alive between the
-/// warm-up and the end. One that had ended before, or had not yet begun, has no rate and no delay
-/// there; completion times are those of all.
+/// The flows of an entry with a `count`, or of one `group`: means and spreads over those members
+/// that were alive between the warm-up and the end. One that had ended before, or had not yet
+/// begun, has no rate and no delay there; completion times are those of all. A flow with arrivals
+/// is a member with what all its transfers got; each of its transfers that began after the warm-up
+/// counts as a flow, and has its own completion time. It has no part in the fairness index, because
+/// what its transfers get is what arrives.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupSummary {
-    /// The names of the flows.
+    /// The names of the members.
     #[serde(default)]
     pub members: Vec<String>,
-    /// How many flows.
+    /// How many flows, each transfer counted.
     pub flows: u64,
     /// Of these, those that were alive between the warm-up and the end.
     #[serde(default)]
@@ -21,26 +24,27 @@ pub struct GroupSummary {
     /// Of all, those that ended by themselves and delivered everything, also before the end of the
     /// warm-up.
     pub completed: u64,
-    /// The throughput of each that was alive, in bits per second.
+    /// The throughput of each member that was alive, in bits per second.
     pub throughput_bps: Distribution,
-    /// The goodput of each that was alive, in bits per second.
+    /// The goodput of each member that was alive, in bits per second.
     pub goodput_bps: Distribution,
-    /// Jain's fairness index of the goodputs: 1 if all are equal, 1/n if one has all.
+    /// Jain's fairness index of the goodputs of flows without arrivals: 1 if all are equal, 1/n if
+    /// one has all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jain_index: Option<f64>,
     /// The completion times of those that completed, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_time_s: Option<Distribution>,
-    /// The mean one-way delay of each, in seconds.
+    /// The mean one-way delay of each member, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_way_delay_s: Option<Distribution>,
-    /// The mean queueing delay of each, in seconds.
+    /// The mean queueing delay of each member, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queueing_delay_s: Option<Distribution>,
-    /// The mean jitter of each, in seconds.
+    /// The mean jitter of each member, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter_s: Option<Distribution>,
-    /// The mean round-trip time of each, in seconds.
+    /// The mean round-trip time of each flow without arrivals, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_s: Option<Distribution>,
     /// What held the senders back: the mean of each share of those that were alive.
@@ -64,15 +68,15 @@ pub struct GroupSummary {
 /// All flows of a run together. Rates are over the whole time from the warm-up to the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
-    /// How many flows.
+    /// How many flows, each transfer of a flow with arrivals counted.
     pub flows: u64,
     /// Octets of transport packets that all receivers got, in bits per second.
     pub throughput_bps: f64,
     /// Octets of application data delivered for the first time, in bits per second.
     pub goodput_bps: f64,
     /// Jain's fairness index of the goodputs (Jain, Chiu and Hawe 1984; RFC 5166 §2.3) of the flows
-    /// that were alive in that time: 1 if all have the same, 1/n if one has all; `None` if nothing
-    /// was delivered.
+    /// without arrivals that were alive in that time: 1 if all have the same, 1/n if one has all;
+    /// `None` if nothing was delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jain_index: Option<f64>,
     /// Packets that all senders handed over.

@@ -1,5 +1,6 @@
 //! What each flow delivered in each interval of a run, for every transport: the counters of its
-//! ends are read at the end of each interval, and its host measures delays meanwhile.
+//! ends are read at the end of each interval, and its host measures delays meanwhile. A flow with
+//! arrivals has the sums of its connections.
 
 use super::columns::{self, IntervalRow};
 use super::summary::FlowStatistics;

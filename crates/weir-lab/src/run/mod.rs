@@ -167,6 +167,9 @@ pub struct TransferTrace {
     pub name: String,
     /// A row per transfer: the columns of [`columns::TRANSFER`].
     pub table: Table,
+    /// A row per interval of the run, all connections together: the columns of
+    /// [`columns::INTERVAL`].
+    pub intervals: Option<Table>,
 }
 
 impl RunOutput {
@@ -192,6 +195,8 @@ impl RunOutput {
         }
         for set in &self.transfers {
             tables.push((format!("transfers/{}", set.name), &set.table));
+            let intervals = set.intervals.iter();
+            tables.extend(intervals.map(|table| (format!("intervals/{}", set.name), table)));
         }
         let links = self.links.iter();
         tables.extend(links.map(|link| (format!("links/{}", link.name), &link.table)));
@@ -220,6 +225,8 @@ impl RunOutput {
         }
         for set in self.transfers {
             tables.push((format!("transfers/{}", set.name), set.table));
+            let intervals = set.intervals.into_iter();
+            tables.extend(intervals.map(|table| (format!("intervals/{}", set.name), table)));
         }
         let links = self.links.into_iter();
         tables.extend(links.map(|link| (format!("links/{}", link.name), link.table)));

@@ -136,19 +136,34 @@ fn a_flow_that_is_stopped_is_alive_until_its_last_data() {
 }
 
 #[test]
-fn a_group_has_the_flows_with_a_connection_and_no_transfers() {
+fn a_group_sums_up_flows_and_transfers() {
     let short = "\n[[flow]]\nname = \"short\"\ncount = 3\ngroup = \"GROUP\"\nfrom = \"a\"\nto = \"b\"\n\
                  transport = { kind = \"tcp\" }\narrivals = { kind = \"list\", transfers = [[0, 1000]] }\n";
     let output = over_a_wire("2s", &short.replace("GROUP", "short"));
-    assert_eq!(output.summary.groups.len(), 0, "no group of no flow");
-    assert_eq!(output.summary.transfers.len(), 3);
+    let (transfers, short_ones) = (&output.summary.transfers, &output.summary.groups["short"]);
+    assert_eq!(transfers.len(), 3);
+    assert_eq!((short_ones.flows, short_ones.completed), (3, 3));
+    assert_eq!(short_ones.members, ["short-1", "short-2", "short-3"]);
+    let sent: u64 = transfers.values().map(|of| of.packets_sent).sum();
+    assert_eq!(short_ones.jain_index, None);
+    let times = || transfers.values().filter_map(|of| of.completion_time_s);
+    let longest = times().map(|time| time.max).fold(0.0, f64::max);
+    assert_eq!(
+        short_ones.completion_time_s.map(|time| time.max),
+        Some(longest)
+    );
+    assert_eq!(short_ones.packets_sent, sent);
+    let delays = short_ones.one_way_delay_s.expect("they were measured");
+    let means = transfers
+        .values()
+        .filter_map(|of| Some(of.one_way_delay_s?.mean));
+    assert_eq!(delays.max, means.fold(0.0, f64::max));
     let both = datagrams("one", "group = \"mixed\"\n", "") + &short.replace("GROUP", "mixed");
     let groups = over_a_wire("2s", &both).summary.groups;
     let mixed = &groups["mixed"];
-    assert_eq!(
-        (mixed.flows, mixed.members.as_slice()),
-        (1, &["one".to_owned()][..])
-    );
+    assert_eq!((mixed.flows, mixed.members.len()), (4, 4));
+    assert_eq!(mixed.jain_index, Some(1.0));
+    assert!(mixed.goodput_bps.max > mixed.goodput_bps.min);
 }
 
 #[test]

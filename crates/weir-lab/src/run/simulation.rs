@@ -46,6 +46,8 @@ pub struct Simulation {
     after: Option<Counters>,
     /// Of each flow, once the statistics have ended.
     pub(super) delays: Vec<Option<DelayStatistics>>,
+    /// Of each flow with arrivals, as `delays`.
+    pub(super) transfer_delays: Vec<Option<DelayStatistics>>,
     pub(super) events: u64,
     limits: ProcessLimits,
 }
@@ -71,9 +73,10 @@ impl Simulation {
             sim.measure_delays();
         }
         let full = options.trace == TraceLevel::Full && options.traced_flow.is_none();
+        let measured = sim.flows.len() + sim.transfers.len();
         Ok(Self {
             traced_flow: options.traced_flow.map(str::to_owned),
-            intervals: full.then(|| Intervals::new(&scenario.run, sim.flows.len())),
+            intervals: full.then(|| Intervals::new(&scenario.run, measured)),
             measures_delays,
             scenario: scenario.clone(),
             sim,
@@ -82,6 +85,7 @@ impl Simulation {
             before: None,
             after: None,
             delays: Vec::new(),
+            transfer_delays: Vec::new(),
             events: 0,
             limits,
         })
@@ -153,6 +157,7 @@ impl Simulation {
     /// What counts is over.
     fn end_statistics(&mut self) -> Counters {
         self.delays = self.sim.take_delays();
+        self.transfer_delays = self.sim.take_transfer_delays();
         self.sim.counters()
     }
 
@@ -285,8 +290,8 @@ impl Simulation {
         let summary = self.summarise(reached, [&before, &after], &mut check)?;
         let (mut flows, links, packets) = self.recorder.finish();
         let full = self.intervals.is_some();
-        let intervals = self.intervals.into_iter().flat_map(Intervals::finish);
-        for (flow, table) in flows.iter_mut().zip(intervals) {
+        let mut intervals = self.intervals.into_iter().flat_map(Intervals::finish);
+        for (flow, table) in flows.iter_mut().zip(&mut intervals) {
             flow.intervals = Some(table);
         }
         for (flow, sim_flow) in flows.iter_mut().zip(&self.sim.flows) {
@@ -301,9 +306,10 @@ impl Simulation {
             flows.retain(|flow| flow.name == traced);
         }
         let sets = self.sim.transfers.iter().filter(|_| full);
-        let transfers = sets.map(|set| TransferTrace {
+        let transfers = sets.zip(intervals).map(|(set, intervals)| TransferTrace {
             name: set.name.clone(),
             table: transfer_table(&self.sim, set),
+            intervals: Some(intervals),
         });
         Ok(RunOutput {
             transfers: transfers.collect(),

@@ -1,8 +1,10 @@
 //! Makes the summary of a simulation that has ended.
 
+use super::aggregate::GroupParts;
 use super::completion::is_complete;
 use super::sim_network::{Counters, SimFlow};
 use super::simulation::Simulation;
+use super::transfers::completion_times;
 use super::{
     Distribution, FlowSummary, GroupSummary, LatencyUnderLoad, LinkSummary, RUN_FORMAT,
     RequestSummary, Retransmissions, RunSummary, Summary, Totals, TransferSummary, VideoSummary,
@@ -68,40 +70,57 @@ impl Simulation {
             let link = LinkSummary::between(&before.links[index], &after.links[index]);
             summary.links.insert(name.clone(), link);
         }
-        for name in self.scenario.group_names() {
-            check()?;
-            let flows = self.scenario.flows.iter();
-            let entries = flows.filter(|flow| flow.group() == Some(&name));
-            // Flows with arrivals are transfers, which have summaries of their own.
-            let members = entries.flat_map(Flow::names);
-            let members: Vec<_> = members.filter(|n| summary.flows.contains_key(n)).collect();
-            let flows = members.iter().filter_map(|n| summary.flows.get(n));
-            let flows: Vec<_> = flows.collect();
-            if flows.is_empty() {
-                continue;
-            }
-            let group = GroupSummary {
-                requests: self.requests_of(&members),
-                ..GroupSummary::of(&flows)
-            };
-            let group = GroupSummary { members, ..group };
-            summary.groups.insert(name, group);
-        }
         let window = reached.saturating_sub(warmup);
         summary.totals = Totals::of(summary.flows.values(), window);
         for (index, set) in self.sim.transfers.iter().enumerate() {
             check()?;
             let counters = [&before.transfers[index], &after.transfers[index]];
             let transfers = TransferSummary::of(&self.sim, set, counters, [warmup, window]);
+            let delays = self.transfer_delays.get(index).and_then(Option::as_ref);
+            let transfers = transfers.with_delays(delays);
             summary.totals.add(&transfers);
             summary.transfers.insert(set.name.clone(), transfers);
+        }
+        for name in self.scenario.group_names() {
+            check()?;
+            if let Some(group) = self.group(&name, &summary) {
+                summary.groups.insert(name, group);
+            }
         }
         Ok(summary)
     }
 
+    /// The group of this name, of flows and transfers that are summed up; `None` if this part of
+    /// the scenario has none of them.
+    fn group(&self, name: &str, summary: &Summary) -> Option<GroupSummary> {
+        let flows = self.scenario.flows.iter();
+        let entries = flows.filter(|flow| flow.group() == Some(name));
+        let members: Vec<String> = entries.flat_map(Flow::names).collect();
+        let names: BTreeSet<&str> = members.iter().map(String::as_str).collect();
+        let sets = self.sim.transfers.iter();
+        let sets = sets.filter(|set| names.contains(set.name.as_str()));
+        let times = sets.flat_map(|set| completion_times(&self.sim, set, self.scenario.run.warmup));
+        let parts = GroupParts {
+            flows: members
+                .iter()
+                .filter_map(|n| summary.flows.get(n))
+                .collect(),
+            transfers: members
+                .iter()
+                .filter_map(|n| summary.transfers.get(n))
+                .collect(),
+            transfer_times: times.collect(),
+        };
+        let has_members = !(parts.flows.is_empty() && parts.transfers.is_empty());
+        has_members.then(|| GroupSummary {
+            requests: self.requests_of(&names),
+            members: members.clone(),
+            ..GroupSummary::of(&parts)
+        })
+    }
+
     /// The requests of these flows together.
-    fn requests_of(&self, flows: &[String]) -> Option<RequestSummary> {
-        let names: BTreeSet<&str> = flows.iter().map(String::as_str).collect();
+    fn requests_of(&self, names: &BTreeSet<&str>) -> Option<RequestSummary> {
         let members = self.sim.flows.iter();
         let members = members.filter(|flow| names.contains(flow.name.as_str()));
         let requests = members.flat_map(|flow| self.sim.network.requests(flow.id));

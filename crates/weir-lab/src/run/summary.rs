@@ -15,6 +15,7 @@ use super::requests::RequestSummary;
 use super::statistics::{Distribution, MeanCov};
 use super::transfer_summary::TransferSummary;
 use super::video::VideoSummary;
+use crate::natural_order;
 use crate::scenario::Transport;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -119,23 +120,37 @@ fn sum_of(a: &Statistics, b: &Statistics) -> Statistics {
 pub struct Summary {
     /// The run itself.
     pub run: RunSummary,
-    /// Flows by name.
+    /// Flows by name, in natural order as all names.
+    #[serde(serialize_with = "natural_order::serialize")]
     pub flows: BTreeMap<String, FlowSummary>,
     /// Directions of links by name, `NAME` forward and `NAME.backward` backward, and stations of
     /// 802.11 media, `NAME.HOST`.
+    #[serde(serialize_with = "natural_order::serialize")]
     pub links: BTreeMap<String, LinkSummary>,
     /// Entries of the scenario that stand for several flows (`count`), by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        serialize_with = "natural_order::serialize"
+    )]
     pub groups: BTreeMap<String, GroupSummary>,
     /// Flows with arrivals, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        serialize_with = "natural_order::serialize"
+    )]
     pub transfers: BTreeMap<String, TransferSummary>,
     /// All flows together.
     #[serde(default)]
     pub totals: Totals,
     /// What the run drew once from its seed, in seconds: `flow.NAME.start_s`,
     /// `flow.NAME.access_delay_s`, `link.NAME.delay_s`. Only what the scenario gives as a range.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        serialize_with = "natural_order::serialize"
+    )]
     pub drawn: BTreeMap<String, f64>,
 }
 

@@ -3,8 +3,8 @@
 use super::statistics::Distribution;
 use serde::{Deserialize, Serialize};
 
-/// The transfers of a flow with arrivals that began after the warm-up; rates and packets are those
-/// of all its connections from the warm-up to the end.
+/// The transfers of a flow with arrivals that began after the warm-up; rates, packets and delays are
+/// those of all its connections from the warm-up to the end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TransferSummary {
     /// How many began.
@@ -25,8 +25,23 @@ pub struct TransferSummary {
     pub packets_sent: u64,
     /// Packets that the transport found to be lost.
     pub packets_lost: u64,
+    /// Packets that the receivers' transports got.
+    #[serde(default)]
+    pub packets_received: u64,
+    /// Packets that arrived with Congestion Experienced.
+    #[serde(default)]
+    pub marks: u64,
     /// Packets whose data was sent before.
     pub retransmissions: u64,
     /// Timeouts.
     pub timeouts: u64,
+    /// How long packets took from the senders' transport to the receivers'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_way_delay_s: Option<Distribution>,
+    /// The part of it in queues of links and 802.11 stations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queueing_delay_s: Option<Distribution>,
+    /// RFC 3550's interarrival jitter after each packet, of each connection by itself (§6.4.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter_s: Option<Distribution>,
 }

@@ -7,6 +7,7 @@ use super::summary::FlowStatistics;
 use super::transfer_summary::TransferSummary;
 use crate::scenario::Transfer;
 use crate::table::{Table, TableRecorder};
+use weir_net::DelayStatistics;
 use weir_proto::time::{Duration, Instant};
 
 /// What each transfer of a set took.
@@ -16,6 +17,17 @@ fn completions(sim: &SimNetwork, set: &SimTransfers) -> Vec<TransferRow> {
         completion: completed.map(|at| at.since(Instant::ZERO + transfer.start)),
     };
     sim.completions(set).map(row).collect()
+}
+
+/// How long the transfers of a set took that began after the warm-up and are complete, in seconds.
+pub(super) fn completion_times(
+    sim: &SimNetwork,
+    set: &SimTransfers,
+    warmup: Duration,
+) -> impl Iterator<Item = f64> {
+    let rows = completions(sim, set).into_iter();
+    let begun = rows.filter(move |row| row.transfer.start >= warmup);
+    begun.filter_map(|row| Some(row.completion?.as_secs_f64()))
 }
 
 impl TransferSummary {
@@ -42,9 +54,24 @@ impl TransferSummary {
             goodput_bps: rate(|of| of.receiver.payload_received),
             packets_sent: after.sender.packets_sent - before.sender.packets_sent,
             packets_lost: after.lost_since(before),
+            packets_received: after.receiver.packets_received - before.receiver.packets_received,
             retransmissions: after.sender.packets_retransmitted
                 - before.sender.packets_retransmitted,
             timeouts: after.sender.timeouts - before.sender.timeouts,
+            ..Self::default()
+        }
+    }
+}
+
+impl TransferSummary {
+    /// With the delays of the packets of all its connections, if they were measured.
+    pub(super) fn with_delays(self, delays: Option<&DelayStatistics>) -> Self {
+        Self {
+            one_way_delay_s: delays.and_then(|d| Distribution::of_histogram(&d.one_way)),
+            queueing_delay_s: delays.and_then(|d| Distribution::of_histogram(&d.queueing)),
+            jitter_s: delays.and_then(|d| Distribution::of_histogram(&d.jitter)),
+            marks: delays.map_or(0, |delays| delays.marks),
+            ..self
         }
     }
 }

@@ -1,11 +1,11 @@
 //! What the values of a scenario must be to one another.
 
+mod expected;
 mod ways;
 
 use super::arrivals::load_pairs;
 use super::document::{Document, Step};
 use super::error::{ScenarioError, suggestion};
-use super::expectation::ExpectedOf;
 use super::files::{leaves_folder, read_text};
 use super::model::{Direction, Flow, Host, Link, MAX_FLOWS, MAX_NODES, MAX_TRANSFERS, Scenario};
 use super::rate_trace;
@@ -458,29 +458,6 @@ impl Check<'_> {
             Ok(()) => Ok(()),
             Err(wrong) => self.error(&at(wrong.key), wrong.message, wrong.help),
         }
-    }
-
-    /// What is expected is of something that the scenario has.
-    fn expectations(&self) -> Checked {
-        let scenario = &*self.scenario;
-        for (index, expectation) in scenario.expect.0.iter().enumerate() {
-            let of = &expectation.of;
-            let names: Vec<String> = match of {
-                ExpectedOf::Flow(_) => scenario.flows.iter().flat_map(Flow::names).collect(),
-                ExpectedOf::Link(_) => scenario.trace_names().collect(),
-                ExpectedOf::Group(_) => scenario.group_names().into_iter().collect(),
-                ExpectedOf::Total => continue,
-            };
-            if names.iter().any(|name| of.covers(name)) {
-                continue;
-            }
-            let (list, name) = (of.list(), of.name().unwrap_or_default());
-            let message = format!("expect: no name of {list} is \"{name}\"");
-            let names: Vec<&str> = names.iter().map(String::as_str).take(20).collect();
-            let help = suggestion(name, list, &names);
-            return self.error(&[Key("expect"), Index(index)], message, help);
-        }
-        Ok(())
     }
 
     fn cost(&self) -> Checked {

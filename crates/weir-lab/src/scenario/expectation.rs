@@ -1,8 +1,9 @@
 //! `expect = ["flow.video.goodput_bps > 2Mbit"]`: what must hold of the summary of each run.
 //!
-//! `flow.NAME.MEASURE`, `link.NAME.MEASURE` and `group.NAME.MEASURE` name a number of the summary,
-//! with points where `summary.json` has braces; `*` stands for any name, and then it must hold for
-//! all. `total.MEASURE` is a number of all flows together. Values have the unit of their measure.
+//! `flow.NAME.MEASURE`, `transfers.NAME.MEASURE`, `link.NAME.MEASURE` and `group.NAME.MEASURE` name
+//! a number of the summary, with points where `summary.json` has braces; `*` stands for any name,
+//! and then it must hold for all. `transfers` are those of a flow with arrivals. `total.MEASURE` is
+//! a number of all flows together. Values have the unit of their measure.
 
 use super::error::suggestion;
 use std::fmt;
@@ -33,6 +34,8 @@ pub struct Expectations(pub Vec<Expectation>);
 pub enum ExpectedOf {
     /// The flow of this name; `*` for all.
     Flow(String),
+    /// The transfers of the flow with arrivals of this name; `*` for all.
+    Transfers(String),
     /// The direction of a link or the station of this name; `*` for all.
     Link(String),
     /// The group of this name; `*` for all.
@@ -137,6 +140,23 @@ const FLOW_MEASURES: &[&str] = measures! {
     "video.longest_freeze_s",
     "video.frozen_s",
 };
+const TRANSFER_MEASURES: &[&str] = measures! {
+    "transfers",
+    "completed",
+    distribution "completion_time_s",
+    distribution "size_bytes",
+    "throughput_bps",
+    "goodput_bps",
+    "packets_sent",
+    "packets_lost",
+    "packets_received",
+    "marks",
+    "retransmissions",
+    "timeouts",
+    distribution "one_way_delay_s",
+    distribution "queueing_delay_s",
+    distribution "jitter_s",
+};
 const LINK_MEASURES: &[&str] = measures! {
     "utilisation",
     "drops",
@@ -179,7 +199,7 @@ const TOTAL_MEASURES: &[&str] = measures! {
     "timeouts",
     "marks",
 };
-const PARTS: &[&str] = &["flow", "link", "group", "total"];
+const PARTS: &[&str] = &["flow", "transfers", "link", "group", "total"];
 const EXAMPLE: &str = "write \"flow.NAME.goodput_bps > 2Mbit\"";
 
 impl Comparison {
@@ -214,6 +234,7 @@ impl fmt::Display for ExpectedOf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flow(name) => write!(f, "flow.{name}"),
+            Self::Transfers(name) => write!(f, "transfers.{name}"),
             Self::Link(name) => write!(f, "link.{name}"),
             Self::Group(name) => write!(f, "group.{name}"),
             Self::Total => f.write_str("total"),
@@ -226,6 +247,7 @@ impl ExpectedOf {
     pub const fn list(&self) -> &'static str {
         match self {
             Self::Flow(_) => "flows",
+            Self::Transfers(_) => "transfers",
             Self::Link(_) => "links",
             Self::Group(_) => "groups",
             Self::Total => "totals",
@@ -235,7 +257,9 @@ impl ExpectedOf {
     /// The name, in which `*` stands for any text; the total has none.
     pub fn name(&self) -> Option<&str> {
         match self {
-            Self::Flow(name) | Self::Link(name) | Self::Group(name) => Some(name),
+            Self::Flow(name) | Self::Transfers(name) | Self::Link(name) | Self::Group(name) => {
+                Some(name)
+            }
             Self::Total => None,
         }
     }
@@ -255,6 +279,7 @@ impl ExpectedOf {
     fn named(part: &str, name: &str) -> Self {
         match part {
             "flow" => Self::Flow(name.to_owned()),
+            "transfers" => Self::Transfers(name.to_owned()),
             "link" => Self::Link(name.to_owned()),
             _ => Self::Group(name.to_owned()),
         }
@@ -265,6 +290,7 @@ impl ExpectedOf {
 pub fn measures_of(part: &str) -> &'static [&'static str] {
     match part {
         "flow" => FLOW_MEASURES,
+        "transfers" => TRANSFER_MEASURES,
         "link" => LINK_MEASURES,
         "group" => GROUP_MEASURES,
         _ => TOTAL_MEASURES,
@@ -312,7 +338,7 @@ fn parse_path(path: &str) -> Result<(ExpectedOf, &'static str), Diagnostic> {
     }
     let known = measures_of(part);
     let unknown = |measure: &str| {
-        let message = format!("a {part} has no measure \"{}\"", shortened(measure));
+        let message = format!("{part}: there is no measure \"{}\"", shortened(measure));
         Diagnostic::new(message, suggestion(measure, "measures", known))
     };
     if part == "total" {
@@ -424,6 +450,7 @@ mod tests {
             ),
             ("link.air.ap.utilisation >= 95%", 0.95, ""),
             ("group.burst.completion_time_s.p99 < 1s", 1.0, "s"),
+            ("transfers.web.completion_time_s.p99 < 1s", 1.0, "s"),
             ("total.jain_index > 0.9", 0.9, ""),
             ("total.timeouts <= 0", 0.0, ""),
             ("flow.*.bound_share.window < 10%", 0.1, ""),

@@ -150,7 +150,7 @@ settings! {
         /// So many flows of the same kind, called NAME-1, NAME-2 and so on.
         pub count: u32 = 1 => count(1..=MAX_FLOWS, "flows"),
         /// The flows that `summary.json` and the tables sum up together; those of a `count` are
-        /// a group of their own name.
+        /// a group of their own name. A flow with `arrivals` is a part with all its transfers.
         pub group: Option<String> => or_word("none", name()),
         /// The host that sends the data: of requests, the server.
         pub from: String [required] => name(),
@@ -162,7 +162,8 @@ settings! {
         pub app: AppConfig,
         /// Short flows in place of one connection: when transfers begin, each over a connection of
         /// its own, and how large they are. `app` must be bulk without `total`; `stop` ends the
-        /// arrivals. `summary.json` has them together, `transfers/NAME` each.
+        /// arrivals. `summary.json` has them together, `transfers/NAME` each, `intervals/NAME` what
+        /// all of them got over time.
         pub arrivals: Arrivals,
         /// What the sender's packets suffer at its socket, before the wire.
         pub loss: LossConfig,
@@ -323,6 +324,11 @@ impl Flow {
     /// The names of the flows that `count` makes.
     pub fn names(&self) -> impl Iterator<Item = String> + '_ {
         numbered(&self.name, self.count)
+    }
+
+    /// True unless it has arrivals, each of which is a connection of its own.
+    pub fn is_one_connection(&self) -> bool {
+        self.arrivals == Arrivals::Once
     }
 
     /// The group that its flows are summed up in; `None` for a flow of its own.

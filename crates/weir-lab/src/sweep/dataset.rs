@@ -183,7 +183,7 @@ impl Record {
             let mut groups = self.rows.iter();
             groups.any(|row| row.kind == "group" && row.name == name)
         };
-        let is_one = of_kind("flow") < 2;
+        let is_one = of_kind("flow") + of_kind("transfers") < 2;
         let mut measures = Measures::default();
         for Row {
             kind,
@@ -193,6 +193,7 @@ impl Record {
         {
             let (kind, name) = match kind.as_str() {
                 "flow" if !is_member(name, is_group) => ("flow", name.as_str()),
+                "transfers" if !is_member(name, is_group) => ("transfers", name.as_str()),
                 "total" if !is_one => ("flows", "together"),
                 "group" => ("group", name.as_str()),
                 "link" => ("link", name.as_str()),

@@ -1,12 +1,12 @@
-//! What is kept of a run: a row for each flow, group and link, or its error.
+//! What is kept of a run: a row for each flow, flow with arrivals, group and link, or its error.
 
 use super::columns::{OWN_COLUMNS, measure_columns, pointers};
 use super::parameter::Label;
 use super::plan::{Plan, WorkItem};
+use crate::natural_order::in_natural_order;
 use crate::run::Summary;
 use crate::table::{Column, Table, Values, interned};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -28,9 +28,9 @@ pub struct Record {
 /// The measures of a part of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// `flow`, `group`, `link`, `total`, or `run` for a run that failed.
+    /// `flow`, `transfers`, `group`, `link`, `total`, or `run` for a run that failed.
     pub kind: String,
-    /// The name of the flow, group or link.
+    /// The name of the flow, group or link; of transfers that of their flow.
     pub name: String,
     /// Measures by the name of their column, those that apply.
     #[serde(with = "exact")]
@@ -68,14 +68,11 @@ mod exact {
 impl Record {
     /// Of a run that came to a result.
     pub fn of(run: u64, summary: &Summary) -> Self {
-        // A summary has only names and numbers, which JSON can hold.
-        let document = serde_json::to_value(summary).unwrap_or_default();
-        let mut rows = Vec::new();
-        for (kind, part) in [("flow", "flows"), ("group", "groups"), ("link", "links")] {
-            let parts = document[part].as_object().into_iter().flatten();
-            rows.extend(parts.map(|(name, part)| Row::of(kind, name, part)));
-        }
-        rows.push(Row::of("total", "", &document["totals"]));
+        let mut rows = rows_of("flow", &summary.flows);
+        rows.extend(rows_of("transfers", &summary.transfers));
+        rows.extend(rows_of("group", &summary.groups));
+        rows.extend(rows_of("link", &summary.links));
+        rows.push(Row::of("total", "", &summary.totals));
         Self {
             run,
             seed: summary.run.seed,
@@ -98,8 +95,18 @@ impl Record {
     }
 }
 
+/// The rows of parts of this kind.
+fn rows_of(kind: &str, parts: &BTreeMap<String, impl Serialize>) -> Vec<Row> {
+    let parts = in_natural_order(parts).into_iter();
+    parts
+        .map(|(name, part)| Row::of(kind, name, part))
+        .collect()
+}
+
 impl Row {
-    fn of(kind: &str, name: &str, part: &Value) -> Self {
+    fn of(kind: &str, name: &str, part: &impl Serialize) -> Self {
+        // A summary has only names and numbers, which JSON can hold.
+        let part = serde_json::to_value(part).unwrap_or_default();
         let measure = |pointer: &'static str| {
             let number = part.pointer(&format!("/{pointer}"))?.as_f64()?;
             Some((pointer.replace('/', "_"), number))

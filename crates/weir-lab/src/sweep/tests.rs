@@ -351,7 +351,15 @@ fn datasets_are_paired_by_what_varies_and_by_seed() {
 fn a_record_has_the_measures_of_its_summary() {
     let second = "[[flow]]\nname = \"web\"\ncount = 3\nfrom = \"server\"\nto = \"client\"\n\
                   transport = { kind = \"quic\" }\n";
-    for text in [SCENARIO.to_owned(), format!("{SCENARIO}\n{second}")] {
+    let short = second.replace(
+        "count = 3",
+        "arrivals = { kind = \"list\", transfers = [[0, 1000]] }",
+    );
+    for text in [
+        SCENARIO.to_owned(),
+        format!("{SCENARIO}\n{second}"),
+        format!("{SCENARIO}\n{short}"),
+    ] {
         let scenario = crate::scenario::parse(&text, "path.toml").unwrap();
         let options = crate::run::RunOptions {
             trace: crate::run::TraceLevel::Summary,
@@ -361,5 +369,10 @@ fn a_record_has_the_measures_of_its_summary() {
         let record = Record::of(0, &summary);
         assert_eq!(record.measures(), crate::comparison::Measures::of(&summary));
         assert_ne!(record.measures(), crate::comparison::Measures::default());
+        for name in summary.transfers.keys() {
+            let mut rows = record.rows.iter();
+            let row = rows.find(|row| row.kind == "transfers" && row.name == *name);
+            assert_eq!(row.unwrap().measures["completed"], 1.0);
+        }
     }
 }

@@ -131,8 +131,11 @@ impl RunFolder {
         let mut transfers = Vec::new();
         for name in self.summary.transfers.keys() {
             if let Some(table) = self.table(&format!("transfers/{name}"))? {
-                let name = name.clone();
-                transfers.push(TransferTrace { name, table });
+                transfers.push(TransferTrace {
+                    name: name.clone(),
+                    table,
+                    intervals: self.table(&format!("intervals/{name}"))?,
+                });
             }
         }
         let mut links = Vec::new();

@@ -1,8 +1,8 @@
 //! `runs.parquet`: all runs of a folder of results as one table, for pandas, DuckDB and others.
 //!
-//! A row is a flow, a group of flows or a direction of a link of a run: the run's folder,
-//! scenario, seed and settings, then every number of its summary under its name, such as
-//! `goodput_bps` and `rtt_s_p95`. A setting is a column of its path
+//! A row is a flow, all transfers of a flow with arrivals, a group of flows or a direction of a link
+//! of a run: the run's folder, scenario, seed and settings, then every number of its summary under
+//! its name, such as `goodput_bps` and `rtt_s_p95`. A setting is a column of its path
 //! (`flow.stream.transport.controller`), empty where it was not set. The file is replaced whole
 //! under a lock, so that commands beside each other lose nothing; rows of folders that are gone go
 //! too.
@@ -10,8 +10,10 @@
 use super::folder_error::{FolderError, io_error};
 use super::parquet::{self, Description, PageCoder, TableWriter};
 use super::partial::FileSet;
+use crate::natural_order::{in_natural_order, natural_order};
 use crate::run::Summary;
 use crate::table::{Column, Table, Values};
+use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -148,6 +150,25 @@ impl Rows {
         self.set("warmup_s", Cell::Number(run.warmup_s));
     }
 
+    /// A row for each part, one after the other: all of them as JSON would take gigabytes for many
+    /// flows.
+    fn add_parts(
+        &mut self,
+        entry: &IndexEntry<'_>,
+        kind: &str,
+        parts: &BTreeMap<String, impl Serialize>,
+    ) {
+        for (name, part) in in_natural_order(parts) {
+            self.set_run(entry);
+            self.set("kind", Cell::Word(kind));
+            self.set("name", Cell::Word(name));
+            // A summary has only names and numbers, which JSON can hold.
+            let part = serde_json::to_value(part).unwrap_or_default();
+            self.set_part(&part, &mut String::new());
+            self.row += 1;
+        }
+    }
+
     /// The numbers and words of a part of a summary, under the names on the way to them.
     fn set_part(&mut self, value: &Value, name: &mut String) {
         match value {
@@ -178,9 +199,10 @@ fn table_of(entries: &[IndexEntry<'_>]) -> Table {
             flows,
             links,
             groups,
+            transfers,
             ..
         } = entry.summary;
-        flows.len() + links.len() + groups.len()
+        flows.len() + links.len() + groups.len() + transfers.len()
     });
     let mut rows = Rows {
         table: Table::default(),
@@ -189,27 +211,16 @@ fn table_of(entries: &[IndexEntry<'_>]) -> Table {
         row: 0,
     };
     for entry in entries {
-        // One part after the other: all of them as JSON would take gigabytes for many flows.
         let summary = entry.summary;
-        let flows = summary.flows.iter();
-        let flows = flows.map(|(name, flow)| ("flow", name, serde_json::to_value(flow)));
-        let links = summary.links.iter();
-        let links = links.map(|(name, link)| ("link", name, serde_json::to_value(link)));
-        let groups = summary.groups.iter();
-        let groups = groups.map(|(name, group)| ("group", name, serde_json::to_value(group)));
-        for (kind, name, part) in flows.chain(links).chain(groups) {
-            rows.set_run(entry);
-            rows.set("kind", Cell::Word(kind));
-            rows.set("name", Cell::Word(name));
-            // A summary has only names and numbers, which JSON can hold.
-            rows.set_part(&part.unwrap_or_default(), &mut String::new());
-            rows.row += 1;
-        }
+        rows.add_parts(entry, "flow", &summary.flows);
+        rows.add_parts(entry, "transfers", &summary.transfers);
+        rows.add_parts(entry, "link", &summary.links);
+        rows.add_parts(entry, "group", &summary.groups);
     }
     rows.table
 }
 
-/// These rows of the known table and all new ones, ordered by folder.
+/// These rows of the known table and all new ones, in the natural order of their folders.
 fn merged(known: &Table, kept: &[usize], new: Table) -> Table {
     let rows = kept.len() + new.rows();
     let mut names: Vec<&str> = new
@@ -232,7 +243,7 @@ fn merged(known: &Table, kept: &[usize], new: Table) -> Table {
     let mut order = folders(known, &mut kept.iter().copied());
     order.extend(folders(&new, &mut (0..new.rows())));
     let mut sorted: Vec<usize> = (0..rows).collect();
-    sorted.sort_by(|&a, &b| order.get(a).cmp(&order.get(b)));
+    sorted.sort_by(|&a, &b| natural_order(&order[a], &order[b]));
     let columns = names.into_iter().map(|name| {
         let (old, new) = (known.column(name), new.column(name));
         Column {
@@ -323,7 +334,7 @@ pub fn read_index(results: &Path) -> Result<Table, FolderError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::FlowSummary;
+    use crate::run::{FlowSummary, TransferSummary};
 
     fn summary(seed: u64, goodput_bps: f64) -> Summary {
         let mut summary = Summary::default();
@@ -400,6 +411,35 @@ mod tests {
         fs::write(results.join(INDEX), "no index").unwrap();
         update(results, "path/4", &[], &summary(4, 4.0));
         assert_eq!(read_index(results).unwrap().rows(), 2);
+    }
+
+    #[test]
+    fn transfers_have_rows_and_names_are_in_natural_order() {
+        let place = tempfile::tempdir().unwrap();
+        let mut of = Summary::default();
+        for name in ["f10", "f2"] {
+            of.flows.insert(name.to_owned(), FlowSummary::default());
+            let transfers = TransferSummary {
+                completed: 7,
+                ..TransferSummary::default()
+            };
+            of.transfers.insert(format!("web-{name}"), transfers);
+        }
+        update(place.path(), "path/1", &[], &of);
+        let index = read_index(place.path()).unwrap();
+        let words = |name: &str| -> Vec<String> {
+            let words = index.words(name).unwrap().iter();
+            words.map(ToString::to_string).collect()
+        };
+        assert_eq!(words("kind"), ["flow", "flow", "transfers", "transfers"]);
+        assert_eq!(words("name"), ["f2", "f10", "web-f2", "web-f10"]);
+        assert_eq!(index.as_numbers("completed").unwrap()[3], 7.0);
+        let written = serde_json::to_string(&of).unwrap();
+        assert!(
+            written.find("\"f2\"") < written.find("\"f10\""),
+            "{written}"
+        );
+        assert!(written.find("\"web-f2\"") < written.find("\"web-f10\""));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What several runs of `weir run` show together: for each setting a table of its measures over
 //! the seeds, and `index.json`, which says what each folder holds.
 
-use super::summary_table::{listed_flows, natural};
+use super::summary_table::{listed_flows, listed_transfers};
 use crate::build;
 use crate::exit::Failure;
 use crate::files::write_file;
@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use weir_lab::comparison::HEADLINE;
+use weir_lab::in_natural_order;
 use weir_lab::replication::{Fingerprint, Replicates, Sample, measures};
 use weir_lab::run::{Judgement, RunOutput, Summary, judge};
 use weir_lab::scenario::{Override, Scenario};
@@ -270,14 +271,16 @@ impl Group<'_> {
 /// What a table has lines of: its title and its pointer in the summary.
 fn parts(summary: &Summary) -> Vec<(String, String)> {
     let (flows, _) = listed_flows(summary);
-    let flows = flows.into_iter().map(|(name, _)| ("flow", name));
-    let groups = natural(&summary.groups).into_iter();
-    let groups = groups.map(|(name, _)| ("group", name));
-    let links = natural(&summary.links).into_iter();
-    let links = links.map(|(name, _)| ("link", name));
-    let named = flows.chain(groups).chain(links);
+    let flows = flows.into_iter().map(|(name, _)| ("flow", "flows", name));
+    let transfers = listed_transfers(summary).into_iter();
+    let transfers = transfers.map(|(name, _)| ("transfers", "transfers", name));
+    let groups = in_natural_order(&summary.groups).into_iter();
+    let groups = groups.map(|(name, _)| ("group", "groups", name));
+    let links = in_natural_order(&summary.links).into_iter();
+    let links = links.map(|(name, _)| ("link", "links", name));
+    let named = flows.chain(transfers).chain(groups).chain(links);
     let mut parts: Vec<_> = named
-        .map(|(kind, name)| (format!("{kind} {name}"), format!("/{kind}s/{name}")))
+        .map(|(kind, list, name)| (format!("{kind} {name}"), format!("/{list}/{name}")))
         .collect();
     if summary.totals.flows > 1 {
         parts.push(("all flows".to_owned(), "/totals".to_owned()));
@@ -340,4 +343,35 @@ pub fn write_index(out: &Path, scenario: &Path, groups: &[Group<'_>]) -> Result<
     });
     write_file(&path, format!("{:#}\n", json!({ "runs": runs })).as_bytes())?;
     Ok(path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_lab::run::{Distribution, TransferSummary};
+
+    #[test]
+    fn tables_over_seeds_have_the_transfers() {
+        let mut summary = Summary::default();
+        let transfers = TransferSummary {
+            completion_time_s: Some(Distribution::default()),
+            ..TransferSummary::default()
+        };
+        for name in ["web10", "web2"] {
+            summary.transfers.insert(name.to_owned(), transfers.clone());
+        }
+        let found = parts(&summary);
+        let titles: Vec<_> = found.iter().map(|(title, _)| title.as_str()).collect();
+        assert_eq!(titles, ["transfers web2", "transfers web10"]);
+        let measures = measures([&summary]);
+        for (_, pointer) in found {
+            let shown = HEADLINE
+                .iter()
+                .filter(|measure| measures.contains_key(&format!("{pointer}/{}", measure.pointer)));
+            let labels: Vec<_> = shown.map(|measure| measure.label).collect();
+            for label in ["begun", "completed", "completed in, 99 %", "goodput"] {
+                assert!(labels.contains(&label), "{label}: {labels:?}");
+            }
+        }
+    }
 }

@@ -3,14 +3,14 @@
 //! A column in which nothing stands is left out, and of groups with many flows only the group.
 
 use std::collections::{BTreeMap, BTreeSet};
-use weir_lab::natural_order;
+use weir_lab::in_natural_order;
 use weir_lab::run::{
     Distribution, FlowSummary, GroupSummary, LinkSummary, Summary, TransferSummary,
 };
 use weir_lab::theory::{format_digits, significant};
 
-/// A group with more flows than this is one line.
-const LISTED_FLOWS: u64 = 8;
+/// A group with more members than this is one line.
+const LISTED_FLOWS: usize = 8;
 /// Links that are listed: those that are busiest.
 const LISTED_LINKS: usize = 8;
 /// Significant digits.
@@ -96,10 +96,15 @@ const TRANSFERS: &[Column<TransferSummary>] = &[
     }),
     ("throughput", |of| rate(of.throughput_bps)),
     ("goodput", |of| rate(of.goodput_bps)),
+    ("one way p50", |of| seconds(of.one_way_delay_s?.p50)),
+    ("p95", |of| seconds(of.one_way_delay_s?.p95)),
+    ("in queues p95", |of| seconds(of.queueing_delay_s?.p95)),
+    ("jitter", |of| seconds(of.jitter_s?.mean)),
     ("sent", |of| Some(of.packets_sent.to_string())),
     ("lost", |of| Some(of.packets_lost.to_string())),
     ("sent again", |of| some_count(of.retransmissions)),
     ("timeouts", |of| some_count(of.timeouts)),
+    ("marked", |of| some_count(of.marks)),
 ];
 
 /// How long finite transfers and requests took.
@@ -128,8 +133,8 @@ pub fn summary_tables(summary: &Summary) -> String {
     let (flows, hidden) = listed_flows(summary);
     let video = flows.iter().filter(|(_, flow)| flow.video.is_some());
     let video: Vec<_> = video.copied().collect();
-    let groups = natural(&summary.groups);
-    let transfers = natural(&summary.transfers);
+    let groups = in_natural_order(&summary.groups);
+    let (transfers, hidden_transfers) = listed(summary, &summary.transfers);
     let of_groups = groups.iter().filter_map(|(name, group)| {
         let time = group.completion_time_s?;
         Some((*name, (group.completed, group.flows, time)))
@@ -171,7 +176,10 @@ pub fn summary_tables(summary: &Summary) -> String {
     ]
     .concat();
     for (count, what) in [
-        (hidden, "flows are shown as their groups only"),
+        (
+            hidden + hidden_transfers,
+            "flows are shown as their groups only",
+        ),
         (idle, "links were less busy"),
     ] {
         if count > 0 {
@@ -201,23 +209,27 @@ fn totals(summary: &Summary) -> String {
 
 /// The flows that are no part of a large group, and how many the others are.
 pub fn listed_flows(summary: &Summary) -> (Vec<(&str, &FlowSummary)>, usize) {
-    let large = summary.groups.iter();
-    let large = large.filter(|(_, group)| group.flows > LISTED_FLOWS);
-    let members: BTreeSet<&str> = large
-        .flat_map(|(_, group)| group.members.iter().map(String::as_str))
-        .collect();
-    let mut flows = natural(&summary.flows);
-    let all = flows.len();
-    flows.retain(|(name, _)| !members.contains(*name));
-    let hidden = all - flows.len();
-    (flows, hidden)
+    listed(summary, &summary.flows)
 }
 
-/// The entries in the order in which people list names.
-pub fn natural<T>(named: &BTreeMap<String, T>) -> Vec<(&str, &T)> {
-    let mut entries: Vec<_> = named.iter().map(|(name, of)| (name.as_str(), of)).collect();
-    entries.sort_by(|(a, _), (b, _)| natural_order(a, b));
-    entries
+/// The flows with arrivals that are no part of a large group.
+pub fn listed_transfers(summary: &Summary) -> Vec<(&str, &TransferSummary)> {
+    listed(summary, &summary.transfers).0
+}
+
+fn listed<'a, T>(
+    summary: &Summary,
+    parts: &'a BTreeMap<String, T>,
+) -> (Vec<(&'a str, &'a T)>, usize) {
+    let groups = summary.groups.values();
+    let large = groups.filter(|group| group.members.len() > LISTED_FLOWS);
+    let members: BTreeSet<&str> = large
+        .flat_map(|group| group.members.iter().map(String::as_str))
+        .collect();
+    let mut listed = in_natural_order(parts);
+    listed.retain(|(name, _)| !members.contains(*name));
+    let hidden = parts.len() - listed.len();
+    (listed, hidden)
 }
 
 fn table<T>(title: &str, columns: &[Column<T>], rows: &[(&str, &T)]) -> String {
@@ -348,6 +360,14 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("777 of 800"), "{text}");
+        assert!(text.contains("100 flows are shown as their groups only"));
+        for number in 1..=100 {
+            let name = format!("burst-{number}");
+            summary.flows.remove(&name);
+            summary.transfers.insert(name, TransferSummary::default());
+        }
+        let text = summary_tables(&summary);
+        assert!(!text.contains("burst-1"), "{text}");
         assert!(text.contains("100 flows are shown as their groups only"));
     }
 }

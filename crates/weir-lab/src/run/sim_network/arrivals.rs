@@ -8,8 +8,8 @@ use crate::run::completion::is_complete;
 use crate::run::registry::TransportRegistry;
 use crate::run::summary::{FlowStatistics, LossFinder};
 use crate::scenario::{Scenario, Transfer};
-use weir_net::Side;
 use weir_net::app::BulkConfig;
+use weir_net::{DelayStatistics, IntervalDelays, Side};
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::{Duration, Instant};
 
@@ -43,6 +43,10 @@ pub(in crate::run) struct SimTransfers {
     open: Vec<u32>,
     /// The sums of those that are done.
     done: FlowStatistics,
+    /// The delays of those that are done, since the measurement began.
+    done_delays: DelayStatistics,
+    /// The delays of those that are done, since the last interval ended.
+    done_in_interval: IntervalDelays,
 }
 
 /// A transfer, and when its last octet was delivered.
@@ -73,6 +77,8 @@ impl SimTransfers {
             opened: 0,
             open: Vec::new(),
             done: FlowStatistics::default(),
+            done_delays: DelayStatistics::default(),
+            done_in_interval: IntervalDelays::default(),
         }
     }
 
@@ -86,9 +92,14 @@ impl SimTransfers {
         Some(Instant::ZERO + next.transfer.start)
     }
 
+    /// The flows of those that are open.
+    fn open_flows(&self) -> impl Iterator<Item = FlowId> {
+        self.open.iter().map(|&index| self.flow(index))
+    }
+
     /// The sums of all, of open ones by the flow.
     pub(super) fn statistics(&self, of: impl Fn(FlowId) -> FlowStatistics) -> FlowStatistics {
-        let open = self.open.iter().map(|&index| of(self.flow(index)));
+        let open = self.open_flows().map(of);
         open.fold(self.done, FlowStatistics::plus)
     }
 }
@@ -184,7 +195,59 @@ impl SimNetwork {
         };
         let id = set.flow(index);
         let config = self.connection(&plan, id.0 as usize)?;
-        self.network.open_flow(id, config).map_err(build_error)
+        self.network.open_flow(id, config).map_err(build_error)?;
+        if self.measures_delays {
+            self.network.measure_delays(id, Side::Receiver);
+        }
+        Ok(())
+    }
+
+    /// Begins to measure the delays of all transfers, or begins again.
+    pub(super) fn measure_transfers(&mut self) {
+        for set in &mut self.transfers {
+            set.done_delays = DelayStatistics::default();
+            for flow in set.open_flows() {
+                self.network.measure_delays(flow, Side::Receiver);
+            }
+        }
+    }
+
+    /// Ends measuring: the delays of each flow with arrivals, those of all its connections
+    /// together, if they were measured.
+    pub(in crate::run) fn take_transfer_delays(&mut self) -> Vec<Option<DelayStatistics>> {
+        let (network, measured) = (&mut self.network, self.measures_delays);
+        let sets = self.transfers.iter_mut().map(|set| {
+            let mut delays = std::mem::take(&mut set.done_delays);
+            for flow in set.open_flows() {
+                if let Some(open) = network.take_delays(flow, Side::Receiver) {
+                    delays.add(&open);
+                }
+            }
+            measured.then_some(delays)
+        });
+        sets.collect()
+    }
+
+    /// The counters of each flow with arrivals, and the delays of its connections since the last
+    /// call.
+    pub(super) fn intervals_of_transfers(&mut self) -> Vec<(FlowStatistics, IntervalDelays)> {
+        let network = &mut self.network;
+        let sets = self.transfers.iter_mut().map(|set| {
+            let open = set.open.iter().map(|&index| {
+                network.take_interval_delays(FlowId(set.first + index), Side::Receiver)
+            });
+            let delays = open.fold(
+                std::mem::take(&mut set.done_in_interval),
+                IntervalDelays::plus,
+            );
+            let counted = set.statistics(|flow| {
+                let ends =
+                    [Side::Sender, Side::Receiver].map(|side| network.statistics(flow, side));
+                FlowStatistics::new(ends, set.finder)
+            });
+            (counted, delays)
+        });
+        sets.collect()
     }
 
     /// Removes the connections in which nothing can happen any more, and keeps their numbers.
@@ -201,6 +264,11 @@ impl SimNetwork {
                 let ends = [Side::Sender, Side::Receiver];
                 let ends = ends.map(|side| self.network.statistics(flow, side));
                 set.done = set.done.plus(FlowStatistics::new(ends, set.finder));
+                let in_interval = self.network.take_interval_delays(flow, Side::Receiver);
+                set.done_in_interval = set.done_in_interval.plus(in_interval);
+                if let Some(delays) = self.network.take_delays(flow, Side::Receiver) {
+                    set.done_delays.add(&delays);
+                }
                 self.network.retire_flow(flow);
             }
             // Both are in the order of their numbers.

@@ -49,6 +49,8 @@ pub(super) struct SimNetwork {
     pub(super) flows: Vec<SimFlow>,
     /// The flows with arrivals, in the order of the scenario.
     pub(super) transfers: Vec<SimTransfers>,
+    /// Connections that are opened have their delays measured.
+    measures_delays: bool,
     /// Open connections of transfers at which it is looked for those that are done.
     next_sweep: usize,
     /// What has a queue and a trace, by its name in traces, in the order of the scenario.
@@ -102,6 +104,7 @@ impl SimNetwork {
             network: Network::new(scenario.run.seed),
             flows: Vec::new(),
             transfers: Vec::new(),
+            measures_delays: false,
             next_sweep: arrivals::FIRST_SWEEP,
             links: Vec::new(),
             segments: Vec::new(),
@@ -264,9 +267,11 @@ impl SimNetwork {
 
     /// Begins to measure the delays of all flows, or begins again.
     pub(super) fn measure_delays(&mut self) {
+        self.measures_delays = true;
         for flow in &self.flows {
             self.network.measure_delays(flow.id, Side::Receiver);
         }
+        self.measure_transfers();
     }
 
     /// Ends measuring: the delays of each flow, if they were measured.
@@ -276,15 +281,18 @@ impl SimNetwork {
             .collect()
     }
 
-    /// The counters of each flow, and its delays since the last call.
+    /// The counters of each flow, and its delays since the last call; after the flows of one
+    /// connection those with arrivals.
     pub(super) fn intervals(
         &mut self,
     ) -> impl Iterator<Item = (FlowStatistics, IntervalDelays)> + '_ {
-        (0..self.flows.len()).map(|index| {
+        let transfers = self.intervals_of_transfers();
+        let flows = (0..self.flows.len()).map(|index| {
             let id = self.flows[index].id;
             let delays = self.network.take_interval_delays(id, Side::Receiver);
             (self.flow_statistics(&self.flows[index]), delays)
-        })
+        });
+        flows.chain(transfers)
     }
 
     /// Octets of application data that each flow has delivered so far.

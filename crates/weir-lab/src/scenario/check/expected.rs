@@ -1,0 +1,60 @@
+//! What is expected is of something that the scenario has.
+
+use super::super::expectation::{ExpectedOf, measures_of};
+use super::super::model::Flow;
+use super::{Check, Checked};
+use crate::scenario::document::Step::{Index, Key};
+use crate::scenario::error::suggestion;
+
+impl Check<'_> {
+    /// What is expected is of something that the scenario has.
+    pub(super) fn expectations(&self) -> Checked {
+        let scenario = &*self.scenario;
+        let names_of_flows = |wanted: fn(&Flow) -> bool| -> Vec<String> {
+            let flows = scenario.flows.iter().filter(|flow| wanted(flow));
+            flows.flat_map(Flow::names).collect()
+        };
+        for (index, expectation) in scenario.expect.0.iter().enumerate() {
+            let of = &expectation.of;
+            let names: Vec<String> = match of {
+                ExpectedOf::Flow(_) => names_of_flows(Flow::is_one_connection),
+                ExpectedOf::Transfers(_) => names_of_flows(|flow| !flow.is_one_connection()),
+                ExpectedOf::Link(_) => scenario.trace_names().collect(),
+                ExpectedOf::Group(_) => scenario.group_names().into_iter().collect(),
+                ExpectedOf::Total => continue,
+            };
+            if names.iter().any(|name| of.covers(name)) {
+                continue;
+            }
+            let (list, name) = (of.list(), of.name().unwrap_or_default());
+            if let Some((what, part)) = self.other_part(of) {
+                let message = format!("expect: \"{name}\" of {list} is {what}");
+                let measures = measures_of(part).join(", ");
+                let help = format!("write \"{part}.{name}.MEASURE\"; measures: {measures}");
+                return self.error(&[Key("expect"), Index(index)], message, help);
+            }
+            let message = format!("expect: no name of {list} is \"{name}\"");
+            let names: Vec<&str> = names.iter().map(String::as_str).take(20).collect();
+            let help = suggestion(name, list, &names);
+            return self.error(&[Key("expect"), Index(index)], message, help);
+        }
+        Ok(())
+    }
+
+    /// What a flow of this name is, if not what is expected, and the part that has its measures.
+    fn other_part(&self, of: &ExpectedOf) -> Option<(&'static str, &'static str)> {
+        let flows = self.scenario.flows.iter();
+        let names = flows.flat_map(Flow::names);
+        let is_known = names.into_iter().any(|name| of.covers(&name));
+        match of {
+            ExpectedOf::Flow(_) if is_known => Some((
+                "a flow with arrivals, whose connections are summed up as transfers",
+                "transfers",
+            )),
+            ExpectedOf::Transfers(_) if is_known => {
+                Some(("a flow without arrivals, of one connection", "flow"))
+            }
+            _ => None,
+        }
+    }
+}
