@@ -44,6 +44,7 @@ fn flow_draws(flow: &Flow) -> bool {
         | Transport::Udp(_) => false,
     };
     transport
+        || flow.arrivals.is_random()
         || flow.start.is_random()
         || flow.access_delay.is_random()
         || flow.loss.is_random()

@@ -103,6 +103,21 @@ fn a_sound_scenario_has_no_findings() {
 }
 
 #[test]
+fn arrivals_are_chance_and_have_no_steady_state() {
+    let text = |arrivals: &str| {
+        let text = CLEAN.replace(JITTER, "").replace(START, "");
+        let text = text.replace(QUEUE, "queue = { kind = \"codel\" }");
+        format!("{}arrivals = {arrivals}\n", text.replace("120s", "5s"))
+    };
+    let poisson =
+        "{ kind = \"poisson\", per_second = 9, size = { kind = \"constant\", bytes = 9000 } }";
+    assert_eq!(found(&text(poisson)), []);
+    let list = "{ kind = \"list\", transfers = [[0, 9000]] }";
+    let rules: Vec<_> = found(&text(list)).iter().map(|(rule, _)| *rule).collect();
+    assert_eq!(rules, ["seeds"]);
+}
+
+#[test]
 fn arf_in_a_cell_of_several_stations_is_found() {
     let rules = |rate_control: &str, stations: &[&str]| {
         let station = |host: &&str| {

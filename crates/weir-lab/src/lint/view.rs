@@ -65,9 +65,10 @@ pub(super) struct FlowView<'a> {
 }
 
 impl FlowView<'_> {
-    /// True if it sends as much as its control allows.
+    /// True if it sends as much as its control allows. Transfers of arrivals are over before a
+    /// control has a steady state.
     pub(super) fn is_bulk(&self) -> bool {
-        matches!(self.flow.app, AppConfig::Bulk(_))
+        self.flow.is_one_connection() && matches!(self.flow.app, AppConfig::Bulk(_))
     }
 }
 

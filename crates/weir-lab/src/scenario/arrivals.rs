@@ -151,6 +151,23 @@ impl Arrivals {
         }
     }
 
+    /// True if times or sizes are drawn.
+    pub const fn is_random(&self) -> bool {
+        matches!(self, Self::Poisson(_))
+    }
+
+    /// The mean size of a transfer in bytes; `None` for one connection.
+    pub(super) fn mean_bytes(&self) -> Option<f64> {
+        match self {
+            Self::Once => None,
+            Self::Poisson(poisson) => Some(poisson.size.mean()),
+            Self::List(list) => {
+                let sizes = list.transfers.pairs.iter().map(|pair| pair[1]);
+                Some(sizes.sum::<f64>() / list.transfers.pairs.len().max(1) as f64)
+            }
+        }
+    }
+
     /// How many transfers begin within this time, at least on average; `None` for one connection.
     pub(super) fn expected(&self, within: Duration) -> Option<f64> {
         match self {

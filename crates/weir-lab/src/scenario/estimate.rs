@@ -1,7 +1,8 @@
 //! How large a run will be, before it starts: from rates, sizes of packets and lengths of paths.
 //!
 //! The estimate is coarse, a factor of three either way: it takes each greedy flow to have an equal
-//! share of its narrowest link, and knows nothing of losses. It is to tell seconds from hours.
+//! share of its narrowest link, and transfers of arrivals to come through, and knows nothing of
+//! losses. It is to tell seconds from hours.
 
 use super::model::{Direction, Flow, Scenario};
 use super::paths::{Graph, Hop};
@@ -18,6 +19,8 @@ const EVENTS_AT_ENDS: f64 = 0.5;
 const FLOW_CONTROL: f64 = 6e6;
 /// Bits per second that a shared 802.11 medium carries at most.
 const MEDIUM_RATE: f64 = 30e6;
+/// Packets of a sender that open and close a connection, and its last one, which is not full.
+const PACKETS_OF_A_CONNECTION: f64 = 3.0;
 /// Octets of a full packet.
 const FULL_PACKET: f64 = 1500.0;
 /// Events that a core processes in a second.
@@ -66,7 +69,7 @@ impl Scenario {
         let paths: Vec<Vec<Hop<'_>>> = paths.collect();
         let mut greedy: BTreeMap<usize, f64> = BTreeMap::new();
         for (flow, path) in self.flows.iter().zip(&paths) {
-            if flow.app.load().is_none() {
+            if flow.app.load().is_none() && flow.is_one_connection() {
                 for hop in path {
                     *greedy.entry(hop.number).or_default() += f64::from(flow.count);
                 }
@@ -122,6 +125,12 @@ impl Scenario {
         if let Some(load) = flow.app.load() {
             let written = load.per_second * active;
             return Some(written.min(load.count.unwrap_or(u64::MAX) as f64));
+        }
+        let transfers = flow.arrivals.expected(end.saturating_sub(flow.start.least));
+        if let Some((transfers, bytes)) = transfers.zip(flow.arrivals.mean_bytes()) {
+            // No more than the path carries.
+            let octets = (transfers * bytes).min(active * bps / 8.0);
+            return Some(octets / FULL_PACKET + transfers * PACKETS_OF_A_CONNECTION);
         }
         let round_trip = 2.0 * path.iter().map(delay_s).sum::<f64>()
             + 2.0 * flow.access_delay.least.as_secs_f64();
@@ -210,6 +219,38 @@ mod tests {
                 "{link} {flow}: events {ratio}"
             );
         }
+    }
+
+    #[test]
+    fn transfers_of_arrivals_are_counted_by_their_sizes() {
+        let arrivals = |size: &str| {
+            format!(
+                "transport = {{ kind = \"tcp\" }}\n\
+                 arrivals = {{ kind = \"poisson\", per_second = 50, size = {size} }}"
+            )
+        };
+        let fast = "rate = \"1Gbit\"\ndelay = \"5ms\"";
+        for size in [
+            "{ kind = \"constant\", bytes = 500 }",
+            "{ kind = \"exponential\", mean = 100000 }",
+            "{ kind = \"cdf\", cdf = [[1000, 0.5], [90000, 1.0]] }",
+        ] {
+            let scenario = scenario(fast, &arrivals(size));
+            let estimate = scenario.estimate().expect("bounded");
+            let output = run(&scenario, &RunOptions::default()).expect("it runs");
+            let sent = output.summary.transfers["f"].packets_sent as f64;
+            let ratio = estimate.packets / sent;
+            assert!((0.5..2.0).contains(&ratio), "{size}: packets {ratio}");
+            let ratio = estimate.events / output.summary.run.events as f64;
+            assert!((0.33..3.0).contains(&ratio), "{size}: events {ratio}");
+        }
+        // More than the path carries is not sent.
+        let crowded = scenario(
+            "rate = \"1Mbit\"\ndelay = \"5ms\"",
+            &arrivals("{ kind = \"constant\", bytes = 1000000 }"),
+        );
+        let estimate = crowded.estimate().expect("bounded");
+        assert!(estimate.packets < 1000.0, "{estimate:?}");
     }
 
     #[test]

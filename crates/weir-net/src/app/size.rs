@@ -230,6 +230,19 @@ impl TransferSize {
         }
     }
 
+    /// The mean in bytes.
+    pub fn mean(&self) -> f64 {
+        match self {
+            Self::Constant(size) => size.bytes as f64,
+            Self::Exponential(size) => size.mean as f64,
+            Self::Pareto(size) => size.mean as f64,
+            Self::Cdf(size) => mean_of(&size.cdf.pairs),
+            Self::WebSearch => mean_of(WEB_SEARCH),
+            Self::DataMining => mean_of(DATA_MINING),
+            Self::Hadoop => mean_of(HADOOP),
+        }
+    }
+
     /// The next size in bytes.
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         let size = match self {
@@ -271,6 +284,16 @@ fn check_cdf(pairs: &[[f64; 2]]) -> Result<(), Diagnostic> {
     }
 }
 
+/// The mean of [`quantile`]: each row's share by the middle between its size and the one before.
+fn mean_of(cdf: &[[f64; 2]]) -> f64 {
+    let first = cdf.first().map_or(0.0, |[size, share]| size * share);
+    let rest = cdf.windows(2).map(|pair| {
+        let ([least, before], [most, share]) = (pair[0], pair[1]);
+        (share - before) * (least + most) / 2.0
+    });
+    first + rest.sum::<f64>()
+}
+
 /// The size up to which this share of transfers are.
 fn quantile(cdf: &[[f64; 2]], share: f64) -> f64 {
     let after = cdf.partition_point(|[_, known]| *known < share);
@@ -307,6 +330,7 @@ mod tests {
             let draws = 50_000;
             let total: u64 = (0..draws).map(|_| size.draw(&mut rng)).sum();
             let found = total as f64 / f64::from(draws);
+            assert!((size.mean() - mean as f64).abs() < 1e-6, "{size:?}");
             let off = (found / mean as f64 - 1.0).abs();
             assert!(off <= tolerance, "{size:?}: {found}");
         }
@@ -327,6 +351,7 @@ mod tests {
                 (share - before) * (least + most) / 2.0
             };
             let found: f64 = cdf.windows(2).map(middle).sum();
+            assert!((mean_of(cdf) / mean - 1.0).abs() < 1e-9);
             assert!((found / mean - 1.0).abs() < 1e-9, "{found}");
             assert!((quantile(cdf, 0.5) / median - 1.0).abs() < 1e-6);
         }
