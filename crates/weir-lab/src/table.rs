@@ -213,6 +213,27 @@ pub struct ColumnInfo {
     pub kind: ValueKind,
 }
 
+/// What the file of a table says about one of its columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnNote {
+    /// The name in files.
+    pub name: String,
+    /// The unit of the values; empty for words, shares and counts.
+    pub unit: &'static str,
+    /// What the values are, in one line.
+    pub doc: String,
+}
+
+impl From<&ColumnInfo> for ColumnNote {
+    fn from(info: &ColumnInfo) -> Self {
+        Self {
+            name: info.name.to_owned(),
+            unit: info.unit,
+            doc: info.doc.to_owned(),
+        }
+    }
+}
+
 /// How a column takes its value from a row.
 enum ValueOf<Row: 'static> {
     Number(&'static dyn Extract<Row, f64>),

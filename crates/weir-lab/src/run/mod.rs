@@ -20,6 +20,7 @@ mod handshake;
 mod interval_columns;
 mod intervals;
 mod measured;
+mod measures;
 mod packet_sampling;
 mod process_limits;
 mod quic_decoder;
@@ -48,6 +49,7 @@ pub use measured::{
     MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, SenderRecorder, is_measured,
     measured_run,
 };
+pub use measures::column_of_runs;
 pub use process_limits::{ProcessWatch, over_memory, over_time};
 pub use registry::{EndpointPair, QuinnFactory, QuinnFlow, TransportRegistry};
 pub use requests::RequestSummary;

@@ -4,6 +4,7 @@
 //! `docs/columns.md`.
 
 use super::columns;
+use super::measures::{FAMILIES, MEASURES, OF_DISTRIBUTIONS, RUN_COLUMNS};
 use crate::table::{ColumnInfo, ColumnSpec, ValueKind};
 use std::fmt::Write;
 
@@ -65,7 +66,8 @@ pub fn table_kinds() -> Vec<TableKind> {
         ),
         kind(
             "intervals/NAME",
-            "an interval of the run (`[run] interval`)",
+            "an interval of the run (`[run] interval`); of a flow with arrivals all its connections \
+             together",
             infos(columns::INTERVAL),
         ),
         kind(
@@ -104,9 +106,10 @@ pub fn column_dictionary() -> String {
          Every table of a run's folder, column by column. The test `column_dictionary` writes this \
          page from the\ndeclarations (`WEIR_BLESS=1`). Each Parquet file carries the same words: \
          a column's field has the metadata\n`unit` and `description`; the file has the key-value \
-         metadata `weir.format`, `weir.table`, `weir.name`, `weir.seed`\nand `weir.scenario` (the \
-         BLAKE3 of the resolved scenario). A number may be null where there is no value; words are \
-         dictionary-encoded.\n",
+         metadata `weir.format`, `weir.table`, `weir.name`, `weir.seed`,\n`weir.scenario` (the \
+         BLAKE3 of the resolved scenario) and, if something was set, `weir.settings` (a line \
+         PATH=VALUE for each, without the seed). A number may be null where there is no value; \
+         words are dictionary-encoded.\n",
     );
     for kind in table_kinds() {
         // Writing to a string cannot fail.
@@ -132,6 +135,31 @@ pub fn column_dictionary() -> String {
                 column.name, column.doc
             );
         }
+    }
+    text + &columns_of_runs()
+}
+
+/// The columns of tables of runs, as a chapter of the dictionary.
+fn columns_of_runs() -> String {
+    let mut text = String::from(
+        "\n## runs.parquet\nA row is a flow, all transfers of a flow with arrivals, a group or a \
+         direction of a link of a run; `runs/*/*.parquet`\nof a sweep is of the same kind, with \
+         the columns of the headline measures alone and a row `total`. The file has the key-value\n\
+         metadata `weir.format` and `weir.table`. A setting is a column of its path, or of its \
+         end in a sweep. A distribution has\na column for each of its numbers: ",
+    );
+    let endings = OF_DISTRIBUTIONS.iter();
+    let endings = endings.map(|(ending, which)| format!("`NAME{ending}` ({which})"));
+    text += &endings.collect::<Vec<_>>().join(", ");
+    text += ".\n\n| column | unit | what it is |\n|---|---|---|\n";
+    let families = FAMILIES.iter();
+    let families = families.map(|(begin, what, doc)| (format!("{begin}{what}"), "", *doc));
+    let named = RUN_COLUMNS.iter().chain(MEASURES);
+    let named = named.map(|(name, unit, doc)| ((*name).to_owned(), *unit, *doc));
+    for (name, unit, doc) in named.chain(families) {
+        let unit = if unit.is_empty() { "–" } else { unit };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "| `{name}` | {unit} | {doc} |");
     }
     text
 }

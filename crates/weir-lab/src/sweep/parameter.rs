@@ -128,6 +128,16 @@ impl Parameter {
         range.map_or("", |range| range.unit.ending())
     }
 
+    /// The unit of its column.
+    pub(super) fn column_unit(&self) -> &'static str {
+        match self.column_ending() {
+            "_s" => "s",
+            "_bps" => "bit/s",
+            "_bytes" => "bytes",
+            _ => "",
+        }
+    }
+
     /// The value of this number of the list.
     pub(super) fn value(&self, number: usize) -> Option<Setting> {
         let value = self.values.get(number)?;

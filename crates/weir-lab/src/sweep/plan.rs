@@ -6,6 +6,7 @@ use super::parameter::{Parameter, PlanError, Setting};
 use crate::scenario::files::read_text;
 use crate::scenario::overrides::parse_seeds;
 use crate::scenario::{Override, Scenario, ScenarioError, parse_with};
+use crate::table::ColumnNote;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -240,6 +241,19 @@ impl Plan {
         });
         let overrides = set.chain(settings).chain(seed).collect();
         (&self.text, &self.document.scenario, overrides)
+    }
+}
+
+impl Plan {
+    /// What the column of a parameter is.
+    pub(super) fn note_of(&self, column: &str) -> Option<ColumnNote> {
+        let mut parameters = self.columns().iter().zip(self.parameters());
+        let (name, parameter) = parameters.find(|(name, _)| *name == column)?;
+        Some(ColumnNote {
+            name: name.clone(),
+            unit: parameter.column_unit(),
+            doc: format!("the value of {}", parameter.path),
+        })
     }
 }
 

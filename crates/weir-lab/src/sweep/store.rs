@@ -8,6 +8,7 @@
 use super::parameter::PlanError;
 use super::plan::Plan;
 use super::record::{Record, records_of, table_of};
+use crate::run::column_of_runs;
 use crate::table::{Column, Table, Values};
 use crate::trace::{read_table, table_octets};
 use std::collections::{BTreeMap, BTreeSet};
@@ -231,7 +232,7 @@ impl Store {
             records.push(at(&file, record)?);
         }
         records.sort_by_key(|record| record.run);
-        let octets = at(&path, table_octets(&table_of(&self.plan, &records)))?;
+        let octets = at(&path, octets_of(&self.plan, &records))?;
         write_whole(&path, &octets)?;
         state.journal.remove(&block);
         for run in &runs {
@@ -260,6 +261,13 @@ impl State {
             .insert(record.run);
         self.failed += u64::from(record.error.is_some());
     }
+}
+
+/// The file of these records, whose columns say what they are.
+fn octets_of(plan: &Plan, records: &[Record]) -> io::Result<Vec<u8>> {
+    table_octets(&table_of(plan, records), |column| {
+        column_of_runs(column).or_else(|| plan.note_of(column))
+    })
 }
 
 /// The dataset in the folder of a sweep as one table, in the order of the runs.

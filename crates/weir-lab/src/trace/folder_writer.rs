@@ -67,6 +67,17 @@ impl FolderWriter {
         })
     }
 
+    /// The files of tables say what was set in the scenario: paths and values, without the seed,
+    /// which they say anyway.
+    #[must_use]
+    pub fn of_settings<'a>(
+        mut self,
+        settings: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Self {
+        self.files.set(settings.into_iter());
+        self
+    }
+
     /// Writing ends with [`FolderError::Cancelled`] once this says so: the tables of many flows
     /// take a while.
     #[must_use]

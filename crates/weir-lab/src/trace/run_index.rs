@@ -8,11 +8,12 @@
 //! too.
 
 use super::folder_error::{FolderError, io_error};
-use super::parquet::{self, Description, PageCoder, TableWriter};
+use super::parquet::{self, PageCoder, TableWriter};
 use super::partial::FileSet;
+use super::single_table::description_of_runs;
 use crate::natural_order::{in_natural_order, natural_order};
-use crate::run::Summary;
-use crate::table::{Column, Table, Values};
+use crate::run::{Summary, column_of_runs};
+use crate::table::{Column, ColumnNote, Table, Values};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,12 +65,23 @@ fn lock(results: &Path) -> io::Result<Option<File>> {
 fn write(results: &Path, table: &Table) -> io::Result<()> {
     let mut files = FileSet::create(results)?;
     let file = files.begin(Path::new(INDEX))?;
-    let mut writer = TableWriter::new(table, &Description::default(), file)?;
+    let mut writer = TableWriter::new(table, &description_of_runs(table, note_of), file)?;
     let mut coder = PageCoder::new()?;
     writer.append(table, &mut coder)?;
     writer.close(&mut coder, |_| ())?;
     files.commit()?;
     Ok(())
+}
+
+/// What a column is: a measure, or else a setting by its path.
+fn note_of(column: &str) -> Option<ColumnNote> {
+    column_of_runs(column).or_else(|| {
+        Some(ColumnNote {
+            name: column.to_owned(),
+            unit: "",
+            doc: format!("the value that was set for {column}, as --set has it"),
+        })
+    })
 }
 
 /// The rows that stay, by their numbers: those of other folders that are there.
@@ -273,8 +285,8 @@ const FIRST: [&str; 10] = [
 fn rank(name: &str) -> usize {
     match FIRST.iter().position(|first| *first == name) {
         Some(position) => position,
-        // Paths of settings have dots.
-        None if name.contains('.') && !name.starts_with("goodput_cov_") => FIRST.len(),
+        // Settings are no measures.
+        None if column_of_runs(name).is_none() => FIRST.len(),
         None => FIRST.len() + 1,
     }
 }
@@ -335,6 +347,7 @@ pub fn read_index(results: &Path) -> Result<Table, FolderError> {
 mod tests {
     use super::*;
     use crate::run::{FlowSummary, TransferSummary};
+    use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
     fn summary(seed: u64, goodput_bps: f64) -> Summary {
         let mut summary = Summary::default();
@@ -440,6 +453,26 @@ mod tests {
             "{written}"
         );
         assert!(written.find("\"web-f2\"") < written.find("\"web-f10\""));
+    }
+
+    #[test]
+    fn each_column_says_what_it_is() {
+        let place = tempfile::tempdir().unwrap();
+        let set = [("flow.a.start", "1s")];
+        update(place.path(), "path/1", &set, &summary(1, 1.0));
+        let file = File::open(place.path().join(INDEX)).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        for field in reader.schema().fields() {
+            let description = field.metadata().get("description");
+            assert!(description.is_some_and(|doc| !doc.is_empty()), "{field}");
+        }
+        let goodput = reader.schema().field_with_name("goodput_bps").unwrap();
+        assert_eq!(goodput.metadata()["unit"], "bit/s");
+        let start = reader.schema().field_with_name("flow.a.start").unwrap();
+        assert!(start.metadata()["description"].contains("set for flow.a.start"));
+        let properties = reader.metadata().file_metadata().key_value_metadata();
+        let mut properties = properties.unwrap().iter();
+        assert!(properties.any(|property| property.key == "weir.format"));
     }
 
     #[test]

@@ -1,18 +1,38 @@
 //! A table as the octets of one Parquet file, and back.
 
 use super::parquet::{self, Description, PageCoder, TableWriter};
-use crate::table::Table;
+use crate::run::RUN_FORMAT;
+use crate::table::{ColumnNote, Table};
 use std::io;
 
-/// The octets of a Parquet file with this table.
+/// The octets of a Parquet file with this table of runs. `note_of` says what a column is.
 ///
 /// # Errors
 /// If a column has another length than the others.
-pub fn table_octets(table: &Table) -> io::Result<Vec<u8>> {
-    let mut writer = TableWriter::new(table, &Description::default(), Vec::new())?;
+pub fn table_octets(
+    table: &Table,
+    note_of: impl Fn(&str) -> Option<ColumnNote>,
+) -> io::Result<Vec<u8>> {
+    let mut writer = TableWriter::new(table, &description_of_runs(table, note_of), Vec::new())?;
     let mut coder = PageCoder::new()?;
     writer.append(table, &mut coder)?;
     Ok(writer.close(&mut coder, |_| ())?.1)
+}
+
+/// What the file of a table of runs says about itself and its columns.
+pub(super) fn description_of_runs(
+    table: &Table,
+    note_of: impl Fn(&str) -> Option<ColumnNote>,
+) -> Description {
+    let columns = table.columns.iter();
+    Description {
+        columns: columns.filter_map(|column| note_of(&column.name)).collect(),
+        properties: vec![
+            ("weir.format", RUN_FORMAT.to_string()),
+            ("weir.table", "runs".to_owned()),
+        ],
+        ..Description::default()
+    }
 }
 
 /// The table of a Parquet file.

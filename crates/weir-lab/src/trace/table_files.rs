@@ -4,7 +4,7 @@ use super::folder_error::{FolderError, io_error};
 use super::parquet::{Description, PageCoder, TableWriter, schema_of};
 use crate::run::{RUN_FORMAT, table_kind};
 use crate::scenario::Scenario;
-use crate::table::{RowBatch, ValueKind};
+use crate::table::{ColumnNote, RowBatch, ValueKind};
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -72,6 +72,16 @@ impl TableFiles {
             coder: None,
             complete: Vec::new(),
             held: 0,
+        }
+    }
+
+    /// Files say from now on what was set in the scenario of the run: paths and values.
+    pub(super) fn set<'a>(&mut self, settings: impl Iterator<Item = (&'a str, &'a str)>) {
+        let lines: Vec<String> = settings
+            .map(|(path, value)| format!("{path}={value}"))
+            .collect();
+        if !lines.is_empty() {
+            self.properties.push(("weir.settings", lines.join("\n")));
         }
     }
 
@@ -194,7 +204,7 @@ fn schema_in(schemas: &mut Vec<TableSchema>, path: &str, rows: &dyn RowBatch) ->
         return Arc::clone(&known.schema);
     }
     let description = Description {
-        columns: table_kind(path).map_or_else(Vec::new, |kind| kind.columns),
+        columns: notes_of(path),
         ..Description::default()
     };
     let schema: Arc<str> = schema_of(rows, &description).into();
@@ -207,6 +217,13 @@ fn schema_in(schemas: &mut Vec<TableSchema>, path: &str, rows: &dyn RowBatch) ->
         schema: Arc::clone(&schema),
     });
     schema
+}
+
+/// What the columns of the table with this path are.
+fn notes_of(path: &str) -> Vec<ColumnNote> {
+    let kind = table_kind(path);
+    let columns = kind.iter().flat_map(|kind| &kind.columns);
+    columns.map(ColumnNote::from).collect()
 }
 
 /// The description of the table with this path, of a run with these properties.
@@ -306,6 +323,7 @@ mod tests {
     use super::*;
     use crate::scenario::parse;
     use crate::table::{Column, Table, Values};
+    use ::parquet::file::reader::{FileReader, SerializedFileReader};
 
     #[test]
     fn the_file_of_a_complete_table_is_there_before_the_others() {
@@ -322,6 +340,7 @@ mod tests {
                 values: Values::U64(vec![1, 2, 3]),
             }],
         };
+        files.set([("flow.f.start", "1s"), ("link.wire.rate", "2Mbit")].into_iter());
         files.append("links/one", &rows).unwrap();
         files.append("links/two", &rows).unwrap();
         files.complete("links/one").unwrap();
@@ -329,6 +348,13 @@ mod tests {
         assert_eq!(files.schemas.len(), 1);
         assert!(folder.join("links/one.parquet").is_file());
         assert!(!folder.join("links/two.parquet").is_file());
+        let file = fs::File::open(folder.join("links/one.parquet")).unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        let properties = reader.metadata().file_metadata().key_value_metadata();
+        let mut properties = properties.unwrap().iter();
+        let settings = properties.find(|property| property.key == "weir.settings");
+        let settings = settings.and_then(|property| property.value.as_deref());
+        assert_eq!(settings, Some("flow.f.start=1s\nlink.wire.rate=2Mbit"));
         let written = files.finish().unwrap();
         let paths: Vec<_> = written.iter().map(|table| table.path.as_str()).collect();
         assert_eq!(paths, ["links/one", "links/two"]);
@@ -351,7 +377,7 @@ mod tests {
         // The same columns in a table that does not describe them.
         assert_ne!(first, schema_in(&mut schemas, "flows/two", &drops));
         let alone = Description {
-            columns: table_kind("links/one").unwrap().columns,
+            columns: notes_of("links/one"),
             ..Description::default()
         };
         assert_eq!(*first, schema_of(&drops, &alone));

@@ -44,10 +44,15 @@ pub struct RunInProgress {
 }
 
 impl RunInProgress {
-    /// Begins the folder of this name below `out`.
-    pub fn begin(out: &Path, scenario: &Scenario, name: &str) -> Result<Self, Failure> {
+    /// Begins the folder of this name below `out`, of a scenario in which this was set.
+    pub fn begin(
+        out: &Path,
+        (scenario, overrides): (&Scenario, &[Override]),
+        name: &str,
+    ) -> Result<Self, Failure> {
         let path = out.join(name);
         let writer = FolderWriter::create(scenario, &path, out)?;
+        let writer = writer.of_settings(paths_and_values(overrides));
         Ok(Self {
             name: name.to_owned(),
             path,
@@ -76,13 +81,10 @@ impl RunInProgress {
 impl FinishedRun {
     /// Its entry in the index of all runs.
     pub fn index_entry<'a>(&'a self, scenario: &'a str) -> IndexEntry<'a> {
-        let set = self.overrides.iter().filter(|change| !is_seed(change));
         IndexEntry {
             folder: &self.name,
             scenario,
-            set: set
-                .map(|one| (one.path.as_str(), one.value.as_str()))
-                .collect(),
+            set: paths_and_values(&self.overrides).collect(),
             summary: &self.summary,
         }
     }
@@ -147,6 +149,12 @@ pub struct Group<'a> {
     set: Vec<&'a Override>,
     runs: Vec<&'a FinishedRun>,
     replicates: Replicates,
+}
+
+/// What is set besides the seed.
+fn paths_and_values(overrides: &[Override]) -> impl Iterator<Item = (&str, &str)> {
+    let set = overrides.iter().filter(|change| !is_seed(change));
+    set.map(|one| (one.path.as_str(), one.value.as_str()))
 }
 
 /// What is set besides the seed, as on the command line.

@@ -103,7 +103,8 @@ fn one(
         advance((share * STEPS as f64) as u64);
     };
     let name = run_name(&arguments.runs.scenario, &run.overrides, &run.scenario);
-    let folder = RunInProgress::begin(&arguments.runs.out, &run.scenario, &name)?;
+    let set = (&run.scenario, run.overrides.as_slice());
+    let folder = RunInProgress::begin(&arguments.runs.out, set, &name)?;
     let mut folder = folder.within(watchdog);
     let sink = folder.sink();
     let options = RunOptions {

@@ -52,7 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         results.add(
             number,
             FinishedRun::write(
-                RunInProgress::begin(out, &run.scenario, &name)?,
+                RunInProgress::begin(out, (&run.scenario, &run.overrides), &name)?,
                 &run.overrides,
                 output,
                 None,

@@ -5,7 +5,7 @@
 //! Message.fbs and Schema.fbs) in base64, under the key by which Parquet readers look for one.
 
 use super::Description;
-use crate::table::{ColumnInfo, ValueKind};
+use crate::table::{ColumnNote, ValueKind};
 use base64::Engine;
 use flatbuffers::{
     FlatBufferBuilder, ForwardsUOffset, TableFinishedWIPOffset, TableUnfinishedWIPOffset, Vector,
@@ -65,10 +65,10 @@ fn end(builder: &mut Builder, start: WIPOffset<TableUnfinishedWIPOffset>) -> Any
 }
 
 /// `Field`: a column with its type, and its unit and description as metadata.
-fn field(builder: &mut Builder, (name, kind): (&str, ValueKind), info: Option<&ColumnInfo>) -> Any {
+fn field(builder: &mut Builder, (name, kind): (&str, ValueKind), note: Option<&ColumnNote>) -> Any {
     let name = builder.create_string(name);
-    let metadata: Vec<Any> = info
-        .map(|info| [("unit", info.unit), ("description", info.doc)])
+    let metadata: Vec<Any> = note
+        .map(|note| [("unit", note.unit), ("description", note.doc.as_str())])
         .into_iter()
         .flatten()
         .map(|(key, value)| key_value(builder, key, value))

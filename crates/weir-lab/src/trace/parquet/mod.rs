@@ -18,14 +18,14 @@ pub(super) use chunk::PageCoder;
 pub(super) use read::read;
 pub(super) use write::TableWriter;
 
-use crate::table::{ColumnInfo, RowBatch};
+use crate::table::{ColumnNote, RowBatch};
 use std::sync::Arc;
 
 /// What a file says about its table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Description {
     /// Columns by name; a column that is not here has no unit and no description.
-    pub columns: Vec<ColumnInfo>,
+    pub columns: Vec<ColumnNote>,
     /// Metadata of the file.
     pub properties: Vec<(&'static str, String)>,
     /// What [`schema_of`] makes of this and the columns, if that is known.
@@ -34,8 +34,8 @@ pub(super) struct Description {
 
 impl Description {
     /// The unit and the description of a column.
-    fn of(&self, column: &str) -> Option<&ColumnInfo> {
-        self.columns.iter().find(|info| info.name == column)
+    fn of(&self, column: &str) -> Option<&ColumnNote> {
+        self.columns.iter().find(|note| note.name == column)
     }
 }
 

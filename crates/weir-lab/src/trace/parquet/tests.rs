@@ -3,7 +3,7 @@
 use super::encoding::{put_deltas, put_hybrid, put_streams};
 use super::page_buffer::PageBuffer;
 use super::{Description, PageCoder, TableWriter, read};
-use crate::table::{Column, ColumnInfo, Table, ValueKind, Values};
+use crate::table::{Column, ColumnNote, Table, Values};
 use arrow_schema::DataType;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Encoding;
@@ -307,17 +307,16 @@ fn a_file_says_what_its_columns_and_its_table_are() {
             ),
         ],
     };
-    let info = |name, unit, doc, kind| ColumnInfo {
-        name,
+    let note = |name: &str, unit, doc: &str| ColumnNote {
+        name: name.to_owned(),
         unit,
-        doc,
-        kind,
+        doc: doc.to_owned(),
     };
     let description = Description {
         schema: None,
         columns: vec![
-            info("rtt_s", "s", "the round-trip time", ValueKind::Number),
-            info("state", "", "the state", ValueKind::Word),
+            note("rtt_s", "s", "the round-trip time"),
+            note("state", "", "the state"),
         ],
         properties: vec![("weir.seed", "7".to_owned())],
     };
