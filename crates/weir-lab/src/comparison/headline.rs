@@ -41,8 +41,9 @@ const fn measure(
     }
 }
 
-/// The measures of flows, transfers, groups, all flows together and links, in the order in which they are
-/// shown, in comparisons and in the tables of several seeds. A summary has those that apply.
+/// The measures of flows, transfers, groups, all flows together and links, in the order in which
+/// they are shown, in comparisons and in the tables of several seeds. A summary has those that
+/// apply.
 pub const HEADLINE: &[Headline] = &[
     measure("goodput_bps", "goodput", "bit/s", Higher),
     measure("goodput_bps/mean", "goodput, mean", "bit/s", Higher),

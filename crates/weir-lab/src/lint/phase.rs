@@ -14,10 +14,11 @@ use weir_proto::units::Rate;
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     let locked = view.bottlenecks().into_iter().filter_map(|shared| {
         let is_drop_tail = shared.is_shaped || matches!(shared.queue, QueueConfig::DropTail(_));
+        // Short flows are over before they lock.
         let adaptive = shared
             .flows
             .iter()
-            .filter(|flow| flow.control != Control::None);
+            .filter(|view| view.control != Control::None && view.flow.is_one_connection());
         let adaptive: u32 = adaptive.map(|flow| flow.flow.count).sum();
         let is_locked = is_drop_tail && adaptive >= 2 && !varies(view, &shared);
         is_locked.then(|| finding(&shared))
@@ -43,7 +44,10 @@ fn varies(view: &View<'_>, shared: &Shared<'_, '_>) -> bool {
         .filter_map(|view| view.path.as_ref())
         .flat_map(|path| &path.hops);
     jittered.any(|host| ends(&host.name))
-        || shared.flows.iter().any(|view| view.flow.loss.is_random())
+        || shared
+            .flows
+            .iter()
+            .any(|view| view.flow.loss.is_random() || view.flow.arrivals.is_random())
         || hops.any(|hop| !hop.direction.netem.jitter.is_zero() || hop.direction.loss.is_random())
 }
 

@@ -106,7 +106,6 @@ fn a_sound_scenario_has_no_findings() {
 fn arrivals_are_chance_and_have_no_steady_state() {
     let text = |arrivals: &str| {
         let text = CLEAN.replace(JITTER, "").replace(START, "");
-        let text = text.replace(QUEUE, "queue = { kind = \"codel\" }");
         format!("{}arrivals = {arrivals}\n", text.replace("120s", "5s"))
     };
     let poisson =

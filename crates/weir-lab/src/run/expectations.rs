@@ -9,8 +9,8 @@ use serde_json::Value;
 pub struct Judgement {
     /// What was expected.
     pub expectation: Expectation,
-    /// What was found, by flow, transfers, link or group; `None` where the summary has no such number, as
-    /// with the completion time of a flow that did not complete.
+    /// What was found, by flow, transfers, link or group; `None` where the summary has no such
+    /// number, as with the completion time of a flow that did not complete.
     pub found: Vec<(String, Option<f64>)>,
 }
 

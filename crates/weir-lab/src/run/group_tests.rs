@@ -279,25 +279,28 @@ fn arrivals_are_the_same_run_as_flows_that_are_there_from_the_start() {
         ] {
             assert_eq!(found(together), Some(apart), "{transport}");
         }
-        let together = together.transfers[0].intervals.as_ref().unwrap();
-        let column = |table: &Table, name| table.as_numbers(name).unwrap().into_owned();
-        for name in ["packets_received", "goodput_bps", "one_way_delay_max_s"] {
-            let apart = apart.flows.iter().filter(|flow| flow.name != "beside");
-            let apart = apart.map(|flow| column(flow.intervals.as_ref().unwrap(), name));
-            let apart: Vec<Vec<f64>> = apart.collect();
-            for (row, found) in column(together, name).into_iter().enumerate() {
-                let values = apart.iter().map(|one| one[row]).filter(|one| !one.is_nan());
-                let expected = match name {
-                    "one_way_delay_max_s" => values.fold(f64::NAN, f64::max),
-                    _ => values.sum(),
-                };
-                let is_near = (found - expected).abs() <= 1e-9 * expected.abs();
-                let is_none = found.is_nan() && expected.is_nan();
-                assert!(
-                    is_near || is_none,
-                    "{transport} {name} {row}: {found} {expected}"
-                );
-            }
+        compare_intervals(&together, &apart);
+    }
+}
+
+/// What transfers together got over time is the sum, or the largest, of what each got.
+fn compare_intervals(together: &RunOutput, apart: &RunOutput) {
+    let together = together.transfers[0].intervals.as_ref().unwrap();
+    let column = |table: &Table, name| table.as_numbers(name).unwrap().into_owned();
+    for name in ["packets_received", "goodput_bps", "one_way_delay_max_s"] {
+        let apart = apart.flows.iter().filter(|flow| flow.name != "beside");
+        let apart = apart.map(|flow| column(flow.intervals.as_ref().unwrap(), name));
+        let apart: Vec<Vec<f64>> = apart.collect();
+        for (row, found) in column(together, name).into_iter().enumerate() {
+            let values = apart.iter().map(|one| one[row]);
+            let values = values.filter(|one| !one.is_nan());
+            let expected = match name {
+                "one_way_delay_max_s" => values.fold(f64::NAN, f64::max),
+                _ => values.sum(),
+            };
+            let is_near = (found - expected).abs() <= 1e-9 * expected.abs();
+            let is_none = found.is_nan() && expected.is_nan();
+            assert!(is_near || is_none, "{name} {row}: {found} {expected}");
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::statistics::Distribution;
 use serde::{Deserialize, Serialize};
 
-/// The transfers of a flow with arrivals that began after the warm-up; rates, packets and delays are
-/// those of all its connections from the warm-up to the end.
+/// The transfers of a flow with arrivals that began after the warm-up; rates, packets and delays
+/// are those of all its connections from the warm-up to the end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TransferSummary {
     /// How many began.

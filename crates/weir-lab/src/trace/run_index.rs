@@ -1,8 +1,8 @@
 //! `runs.parquet`: all runs of a folder of results as one table, for pandas, DuckDB and others.
 //!
-//! A row is a flow, all transfers of a flow with arrivals, a group of flows or a direction of a link
-//! of a run: the run's folder, scenario, seed and settings, then every number of its summary under
-//! its name, such as `goodput_bps` and `rtt_s_p95`. A setting is a column of its path
+//! A row is a flow, all transfers of a flow with arrivals, a group of flows or a direction of a
+//! link of a run: the run's folder, scenario, seed and settings, then every number of its summary
+//! under its name, such as `goodput_bps` and `rtt_s_p95`. A setting is a column of its path
 //! (`flow.stream.transport.controller`), empty where it was not set. The file is replaced whole
 //! under a lock, so that commands beside each other lose nothing; rows of folders that are gone go
 //! too.
