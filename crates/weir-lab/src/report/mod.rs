@@ -34,6 +34,7 @@ mod rules;
 mod run_pictures;
 mod selection;
 mod series;
+mod service;
 mod style;
 mod subjects;
 mod svg;
@@ -63,5 +64,7 @@ pub use window_plots::{SawtoothOverlay, WINDOW_ROUNDS, window_sawtooth};
 
 #[cfg(all(test, feature = "files"))]
 mod layout_tests;
+#[cfg(test)]
+mod picture_tests;
 #[cfg(test)]
 mod tests;

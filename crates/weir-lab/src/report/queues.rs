@@ -1,15 +1,18 @@
-//! Queues of links: which link is the bottleneck, and how long its queue is in milliseconds.
+//! Queues of links: which link is the bottleneck, how long its queue is in milliseconds, and its
+//! limit.
 
 use super::axis::Axis;
 use super::plot::{Colour, Plot, PlotLayer, Shape};
 use super::series::{points, time_axis};
+use super::service::Service;
 use super::subjects::PlotData;
 use crate::natural_order;
 use crate::run::LinkTrace;
-use crate::scenario::{Direction, Scenario};
+use crate::scenario::{Direction, Scenario, Station};
 use crate::table::Table;
+use crate::theory::with_unit;
 use std::cmp::Ordering;
-use weir_net::QueueLimit;
+use weir_net::{LossConfig, QueueLimit};
 
 /// The colour of queues in all pictures, and of what marks them.
 const QUEUE: Colour = Colour(9);
@@ -42,78 +45,131 @@ pub(super) fn queue(data: &PlotData, link: &LinkTrace) -> Option<(Plot, String)>
     if bytes.iter().all(|point| point.1 == 0.0) {
         return None;
     }
-    let direction = direction(&data.output.scenario, &link.name);
-    let rates = direction.map(rates).unwrap_or_default();
-    let title = format!("{}: queue", link.name);
-    let mut caption;
-    let mut plot;
-    if rates.is_empty() {
-        caption = "What waits for its transmission.".to_owned();
-        let axis = Axis::linear("queue, bytes", "bytes");
-        plot = Plot::new(&title, time_axis(), axis);
-        plot = plot.with("queue", QUEUE, Shape::Step(bytes));
+    let scenario = &data.output.scenario;
+    let service = direction(scenario, &link.name).and_then(Service::of);
+    let (mut caption, axis) = if service.is_some() {
+        let caption = "How long the link takes to send what is queued: if that is first in, first \
+                       out, the wait of a packet that arrives then.";
+        (caption.to_owned(), Axis::linear("queueing delay, s", "s"))
     } else {
-        caption = "How long a packet that arrives then waits: what is queued, divided by the rate \
-                   of the link."
-            .to_owned();
-        let delay = bytes
-            .iter()
-            .map(|(at, bytes)| (*at, bytes * 8.0 / rate_at(&rates, *at)));
-        let axis = Axis::linear("queueing delay, s", "s");
-        plot = Plot::new(&title, time_axis(), axis);
-        plot = plot.with("queue", QUEUE, Shape::Step(delay.collect()));
+        let caption = "What waits for its transmission.".to_owned();
+        (caption, Axis::linear("queue, bytes", "bytes"))
+    };
+    let in_axis = |bytes: Vec<(f64, f64)>| -> Vec<(f64, f64)> {
+        let Some(service) = &service else {
+            return bytes;
+        };
+        let bytes = bytes.into_iter();
+        bytes
+            .map(|(at, bytes)| (at, service.time_for(bytes, at)))
+            .collect()
+    };
+    let queue = in_axis(bytes);
+    let plot = Plot::new(&format!("{}: queue", link.name), time_axis(), axis);
+    let mut plot = plot.with("queue", QUEUE, Shape::Step(queue));
+    if let Some(limit) = queue_limit(scenario, &link.name) {
+        let most = in_axis(limit_bytes(&link.table, limit));
+        caption.push_str(&add_limit(&mut plot, limit, most));
     }
-    let packet = packet_bytes(&link.table);
-    let limit = direction.and_then(|direction| limit(direction, &rates, packet));
-    if let Some((name, value)) = limit {
-        let longest = longest(&plot);
-        if value <= longest * LIMIT_IN_SIGHT {
-            plot = plot.with(&name, QUEUE, Shape::Level(value));
-        } else {
-            caption = format!("{caption} The {name} lies above the picture.");
-        }
+    let elsewhere = drops_elsewhere(scenario, &link.name);
+    if elsewhere.is_empty() {
+        add_events(&mut plot, &link.table, ("drops", "drop"), DROP);
+    } else {
+        add_events(&mut plot, &link.table, ("drops", "drop or loss"), DROP);
+        let causes = elsewhere.join(" and ");
+        caption = format!(
+            "{caption} Drops of the queue and losses by {causes} are counted together: the table \
+             of packets has the reason of each."
+        );
     }
-    for (column, word, colour) in [("drops", "drop", DROP), ("marks", "mark", MARK)] {
-        let times = increments(&link.table, column);
-        if !times.is_empty() {
-            let name = format!("{word} ({} in all)", times.len());
-            plot.layers
-                .push(PlotLayer::new(&name, colour, Shape::Rug(times)));
-        }
-    }
+    add_events(&mut plot, &link.table, ("marks", "mark"), MARK);
     Some((plot, caption))
 }
 
-/// The mean size in octets of the packets that wait when most of them do, so that a limit in
-/// packets can stand beside octets; 1500 if none ever waits.
-fn packet_bytes(table: &Table) -> f64 {
-    let columns = ["queue_packets", "queue_bytes"].map(|name| table.as_numbers(name));
-    let [Some(packets), Some(bytes)] = columns else {
-        return 1500.0;
-    };
-    let rows = packets.iter().zip(bytes.iter());
-    let fullest = rows.max_by(|a, b| a.0.total_cmp(b.0));
-    let waiting = fullest.filter(|(packets, _)| **packets > 0.0);
-    waiting.map_or(1500.0, |(packets, bytes)| bytes / packets)
-}
-
-fn longest(plot: &Plot) -> f64 {
+/// Adds the limit where it is not far above the longest queue; returns what the caption says of it.
+fn add_limit(plot: &mut Plot, limit: QueueLimit, mut most: Vec<(f64, f64)>) -> String {
     let extents = plot.layers.iter().flat_map(|layer| layer.shape.extent());
-    extents.map(|point| point.1).fold(0.0, f64::max)
+    let in_sight = extents.map(|point| point.1).fold(0.0, f64::max) * LIMIT_IN_SIGHT;
+    for point in most.iter_mut().filter(|point| point.1 > in_sight) {
+        point.1 = f64::NAN;
+    }
+    let (name, of_packets) = match limit {
+        QueueLimit::Packets(packets) => (format!("limit: {packets} packets"), OF_MEAN_SIZE),
+        QueueLimit::Bytes(bytes) => (
+            format!("limit: {}", with_unit(bytes as f64, "bytes", 4)),
+            "",
+        ),
+    };
+    let drawn = most.iter().filter(|point| point.1.is_finite()).count();
+    let above = match drawn {
+        0 => format!(" The {name} lies above the picture."),
+        some if some < most.len() => " Where it is not drawn it lies above the picture.".to_owned(),
+        _ => String::new(),
+    };
+    if drawn == 0 {
+        return above;
+    }
+    let layer = PlotLayer::new(&name, QUEUE, Shape::Step(most));
+    plot.layers.push(layer.dashed());
+    format!("{of_packets}{above}")
 }
 
-/// The times at which a count rose.
-fn increments(table: &Table, column: &str) -> Vec<f64> {
-    let Some(points) = points(table, column) else {
-        return Vec::new();
+/// Adds a tick at each time at which packets were dropped or marked.
+fn add_events(plot: &mut Plot, table: &Table, (column, word): (&str, &str), colour: Colour) {
+    let (times, count) = increments(table, column);
+    if !times.is_empty() {
+        let name = format!("{word} ({count} in all)");
+        let layer = PlotLayer::new(&name, colour, Shape::Rug(times));
+        plot.layers.push(layer);
+    }
+}
+
+/// What the caption of a queue with a limit in packets says.
+const OF_MEAN_SIZE: &str = " The limit stands where so many packets would, of the mean size of \
+                            those that wait.";
+
+/// A mean size counts from this share of a limit in packets on: a few packets in the queue say
+/// little about a full one.
+const TELLING_SHARE: f64 = 0.1;
+
+/// The most octets that may wait at the times of a table's rows. Of a limit in packets, so many of
+/// the mean size of those that wait then; while few wait, of the largest mean so far, so that no
+/// queue is ever above its limit.
+fn limit_bytes(table: &Table, limit: QueueLimit) -> Vec<(f64, f64)> {
+    let bytes = points(table, "queue_bytes").unwrap_or_default();
+    let packets = match limit {
+        QueueLimit::Bytes(most) => {
+            return bytes.into_iter().map(|row| (row.0, most as f64)).collect();
+        }
+        QueueLimit::Packets(packets) => packets as f64,
     };
-    let mut before = 0.0;
+    let waiting = points(table, "queue_packets").unwrap_or_default();
+    let rows = bytes.into_iter().zip(waiting);
+    let rows = rows.filter(|(_, (_, waiting))| *waiting > 0.0);
+    let mut size = 0.0_f64;
+    let limits = rows.map(|((at, bytes), (_, waiting))| {
+        let mean = bytes / waiting;
+        size = if waiting >= packets * TELLING_SHARE {
+            mean
+        } else {
+            size.max(mean)
+        };
+        (at, packets * size)
+    });
+    limits.collect()
+}
+
+/// The times at which a count rose, and the count in the end: a row may add several.
+fn increments(table: &Table, column: &str) -> (Vec<f64>, f64) {
+    let points = points(table, column).unwrap_or_default();
+    let mut count = 0.0;
     let risen = points.into_iter().filter(|point| {
-        let rose = point.1 > before;
-        before = point.1;
+        let rose = point.1 > count;
+        count = point.1;
         rose
     });
-    risen.map(|point| point.0).collect()
+    let times = risen.map(|point| point.0).collect();
+    (times, count)
 }
 
 /// The direction of a wire whose trace has this name; stations of 802.11 media have none.
@@ -128,54 +184,49 @@ pub(super) fn direction<'a>(scenario: &'a Scenario, trace: &str) -> Option<&'a D
     })
 }
 
-/// From when on a direction has which rate in bits per second; nothing if it is not limited. Of a
-/// trace of opportunities the mean.
-fn rates(direction: &Direction) -> Vec<(f64, f64)> {
-    if let Some(mean) = direction.rate_trace.mean_rate() {
-        return vec![(0.0, mean.as_bps())];
+/// The station of an 802.11 medium whose trace has this name.
+fn station<'a>(scenario: &'a Scenario, trace: &str) -> Option<&'a Station> {
+    let media = scenario.wifi.iter();
+    let mut stations = media.flat_map(|wifi| wifi.stations.iter().map(move |near| (wifi, near)));
+    let found = stations.find(|(wifi, station)| wifi.trace_name(station) == trace);
+    found.map(|(_, station)| station)
+}
+
+/// The most that waits in the queue of this trace.
+fn queue_limit(scenario: &Scenario, trace: &str) -> Option<QueueLimit> {
+    if let Some(direction) = direction(scenario, trace) {
+        let of_bucket = direction.shaper.and_then(|bucket| bucket.queue_limit());
+        let of_queue = || direction.queue.limit();
+        return Some(of_bucket.map_or_else(of_queue, QueueLimit::Bytes));
     }
-    let shaper = direction.shaper.as_ref().map(|bucket| bucket.rate);
-    let Some(rate) = shaper.or(direction.rate) else {
-        return Vec::new();
+    Some(station(scenario, trace)?.config.queue.limit())
+}
+
+/// What else than its queue makes a link drop packets; its table counts them together.
+fn drops_elsewhere(scenario: &Scenario, trace: &str) -> Vec<&'static str> {
+    let Some(direction) = direction(scenario, trace) else {
+        let station = station(scenario, trace);
+        return station
+            .map(|_| "retries that ended on the air")
+            .into_iter()
+            .collect();
     };
-    let mut rates = vec![(0.0, rate as f64)];
-    for change in &direction.changes {
-        let changed = if shaper.is_some() {
-            change.shaper_rate
-        } else {
-            change.rate.flatten()
-        };
-        rates.extend(changed.map(|rate| (change.at.as_secs_f64(), rate as f64)));
-    }
-    rates
-}
-
-fn rate_at(rates: &[(f64, f64)], time: f64) -> f64 {
-    let after = rates.partition_point(|rate| rate.0 <= time);
-    let rate = after.checked_sub(1).and_then(|place| rates.get(place));
-    rate.map_or(f64::NAN, |rate| rate.1.max(1.0))
-}
-
-/// The queue's limit in words and as a value of the axis.
-fn limit(direction: &Direction, rates: &[(f64, f64)], packet: f64) -> Option<(String, f64)> {
-    let rate = rates.first().map(|rate| rate.1);
-    let in_axis = |bytes: f64| rate.map_or(bytes, |rate| bytes * 8.0 / rate);
-    if let Some(bucket) = &direction.shaper {
-        if let Some(latency) = bucket.latency {
-            let seconds = latency.as_secs_f64();
-            return Some((format!("limit: {} ms", seconds * 1e3), seconds));
-        }
-        let bytes = bucket.limit? as f64;
-        return Some((format!("limit: {} kB", bytes / 1e3), in_axis(bytes)));
-    }
-    Some(match direction.queue.limit() {
-        QueueLimit::Bytes(bytes) => {
-            let bytes = bytes as f64;
-            (format!("limit: {} kB", bytes / 1e3), in_axis(bytes))
-        }
-        QueueLimit::Packets(packets) => (
-            format!("limit: {packets} packets, here of {packet:.0} bytes"),
-            in_axis(packets as f64 * packet),
+    let lossy = |loss: &LossConfig| !matches!(loss, LossConfig::None);
+    let mut changes = direction.changes.iter();
+    let loses =
+        lossy(&direction.loss) || changes.any(|change| change.loss.as_ref().is_some_and(lossy));
+    let mut changes = direction.changes.iter();
+    let damages = direction.netem.corrupt > 0.0
+        || changes.any(|change| change.netem.is_some_and(|netem| netem.corrupt > 0.0));
+    let causes = [
+        (loses, "the loss model"),
+        (damages, "damaged headers"),
+        (direction.policer.is_some(), "the policer"),
+        (
+            direction.ack_thinning.is_some(),
+            "the thinning of acknowledgements",
         ),
-    })
+    ];
+    let causes = causes.into_iter().filter(|(is_there, _)| *is_there);
+    causes.map(|(_, words)| words).collect()
 }

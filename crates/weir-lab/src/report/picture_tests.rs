@@ -1,0 +1,131 @@
+//! What the pictures of whole runs claim, held against the runs: queues and their limits, drops,
+//! the bottleneck, where curves and axes end, and which runs a comparison shows.
+
+use super::*;
+use crate::fixture::{run_text, stream_over, traced};
+
+const TCP: &str = "transport = { kind = \"tcp\", controller = \"cubic\" }";
+
+fn data(text: &str) -> PlotData {
+    PlotData::new(run_text(text, &traced()))
+}
+
+/// The picture of this name, with its caption.
+fn picture(data: &PlotData, name: &str) -> (Plot, String) {
+    let pictures = pictures_of(data, &PlotSelection::default()).unwrap();
+    let figure = pictures.figures().find(|figure| figure.name == name);
+    let figure = figure.unwrap_or_else(|| panic!("no picture {name}"));
+    let plot = figure.drawing.plot().expect("a plot");
+    (plot.clone(), figure.caption.clone())
+}
+
+/// The points of the step whose name starts so.
+fn step(plot: &Plot, name: &str) -> Vec<(f64, f64)> {
+    let layer = plot
+        .layers
+        .iter()
+        .find(|layer| layer.name.starts_with(name));
+    match layer.map(|layer| &layer.shape) {
+        Some(Shape::Step(points)) => points.clone(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn value_at(points: &[(f64, f64)], time: f64) -> f64 {
+    let after = points.partition_point(|point| point.0 <= time);
+    points[after - 1].1
+}
+
+fn longest(points: &[(f64, f64)]) -> f64 {
+    points.iter().map(|point| point.1).fold(0.0, f64::max)
+}
+
+/// Asserts that the queue is never above its limit.
+fn check_limit(plot: &Plot) {
+    let limit = step(plot, "limit");
+    for (at, queue) in step(plot, "queue").into_iter().skip(1) {
+        if queue > 0.0 {
+            let limit = value_at(&limit, at);
+            let is_above = queue > limit * 1.000_001;
+            assert!(!is_above, "{at}: {queue} of {limit}");
+        }
+    }
+}
+
+/// 20 packets of 1500 octets take 24 ms at 10 Mbit/s and 120 ms at 2.
+#[test]
+fn the_limit_of_a_queue_follows_the_rate_of_its_link() {
+    let link = "rate = \"10Mbit\"\ndelay = \"20ms\"\nqueue = { kind = \"droptail\", limit = 20 }\n\
+                change = [{ at = \"3s\", rate = \"2Mbit\" }]";
+    let data = data(&stream_over("duration = \"6s\"", link, TCP));
+    let (plot, _) = picture(&data, "wire-queue");
+    check_limit(&plot);
+    let limit = step(&plot, "limit: 20 packets");
+    assert!((value_at(&limit, 2.0) - 0.024).abs() < 1e-4, "{limit:?}");
+    assert!((value_at(&limit, 5.9) - 0.12).abs() < 1e-3, "{limit:?}");
+}
+
+/// Datagrams of 100 octets beside segments of 1500 in one queue.
+#[test]
+fn packets_of_other_sizes_do_not_lift_a_queue_above_its_limit() {
+    let link = "rate = \"100kbit\"\ndelay = \"20ms\"\nqueue = { kind = \"droptail\", limit = 20 }";
+    let small = "[[flow]]\nname = \"small\"\nfrom = \"server\"\nto = \"client\"\n\
+                 transport = { kind = \"udp\" }\n\
+                 app = { kind = \"cbr\", rate = \"80kbit\", packet = 100 }\n";
+    let text = stream_over("duration = \"30s\"", link, TCP) + small;
+    let (plot, caption) = picture(&data(&text), "wire-queue");
+    check_limit(&plot);
+    assert!(caption.contains("mean size"), "{caption}");
+}
+
+/// Opportunities every 10 ms for a second, then none for a second, over and over: what comes during
+/// the pause waits for up to a second and for its turn.
+#[test]
+fn the_wait_at_a_link_with_a_trace_is_that_for_its_opportunities() {
+    let millis: Vec<String> = (1..=100)
+        .chain([200])
+        .map(|at| (at * 10).to_string())
+        .collect();
+    let link = format!(
+        "delay = \"1ms\"\nforward = {{ rate_trace = [{}] }}",
+        millis.join(", ")
+    );
+    let flow = "transport = { kind = \"udp\" }\n\
+                app = { kind = \"cbr\", rate = \"240kbit\", packet = 1000 }";
+    let data = data(&stream_over("duration = \"4s\"", &link, flow));
+    let (plot, _) = picture(&data, "wire-queue");
+    let longest = longest(&step(&plot, "queue"));
+    let delay = data.output.summary.flows["stream"]
+        .one_way_delay_s
+        .expect("delays")
+        .max;
+    assert!(
+        (longest - delay).abs() < 0.05,
+        "{longest} in the queue, {delay} on the way"
+    );
+}
+
+#[test]
+fn drops_are_counted_by_packets_and_losses_on_the_wire_are_told() {
+    let link = "rate = \"10Mbit\"\ndelay = \"20ms\"\nqueue = { kind = \"droptail\", limit = 20 }";
+    let flow = format!("count = 20\n{TCP}");
+    let run = "duration = \"2s\"";
+    let burst = data(&stream_over(run, link, &flow));
+    let drops = burst.output.summary.links["wire"].drops;
+    let (plot, caption) = picture(&burst, "wire-queue");
+    let words = |plot: &Plot| -> Vec<String> {
+        let layers = plot
+            .layers
+            .iter()
+            .filter(|layer| matches!(layer.shape, Shape::Rug(_)));
+        layers.map(|layer| layer.name.clone()).collect()
+    };
+    assert_eq!(words(&plot), [format!("drop ({drops} in all)")]);
+    assert!(!caption.contains("losses"), "{caption}");
+    let link = format!("{link}\nforward = {{ loss = {{ kind = \"random\", rate = 0.01 }} }}");
+    let lossy = data(&stream_over(run, &link, &flow));
+    let drops = lossy.output.summary.links["wire"].drops;
+    let (plot, caption) = picture(&lossy, "wire-queue");
+    assert_eq!(words(&plot), [format!("drop or loss ({drops} in all)")]);
+    assert!(caption.contains("losses by the loss model"), "{caption}");
+}
