@@ -129,3 +129,54 @@ fn drops_are_counted_by_packets_and_losses_on_the_wire_are_told() {
     assert_eq!(words(&plot), [format!("drop or loss ({drops} in all)")]);
     assert!(caption.contains("losses by the loss model"), "{caption}");
 }
+
+/// The first link is used more, by packets that never fill its queue.
+#[test]
+fn a_link_whose_queue_was_full_is_the_bottleneck_before_one_that_was_used_more() {
+    let text = r#"
+[run]
+duration = "4s"
+[[link]]
+name = "busy"
+between = ["server", "middle"]
+rate = "10Mbit"
+delay = "1ms"
+[[link]]
+name = "narrow"
+between = ["middle", "client"]
+rate = "2Mbit"
+delay = "100ms"
+queue = { kind = "droptail", limit = 3 }
+[[flow]]
+name = "short"
+from = "server"
+to = "middle"
+transport = { kind = "udp" }
+app = { kind = "cbr", rate = "8Mbit", packet = 1000 }
+[[flow]]
+name = "long"
+from = "server"
+to = "client"
+transport = { kind = "tcp", controller = "newreno" }
+"#;
+    let data = data(text);
+    let links = &data.output.summary.links;
+    assert!(links["busy"].utilisation > links["narrow"].utilisation);
+    assert!(links["busy"].drops == 0 && links["narrow"].drops > 0);
+    let pictures = pictures_of(&data, &PlotSelection::default()).unwrap();
+    let mut queues = pictures
+        .figures()
+        .filter_map(|figure| figure.name.strip_suffix("-queue"));
+    assert_eq!(queues.next(), Some("narrow"));
+    let used = format!(
+        "bottleneck: {:.0} % used",
+        links["narrow"].utilisation * 100.0
+    );
+    assert!(words_at_links(&data).contains(&used), "{used}");
+}
+
+/// The words at the links of the picture of the network.
+fn words_at_links(data: &PlotData) -> Vec<String> {
+    let edges = super::network::plan(data).expect("a picture").edges;
+    edges.into_iter().flat_map(|edge| edge.words).collect()
+}

@@ -11,7 +11,6 @@ use crate::run::LinkTrace;
 use crate::scenario::{Direction, Scenario, Station};
 use crate::table::Table;
 use crate::theory::with_unit;
-use std::cmp::Ordering;
 use weir_net::{LossConfig, QueueLimit};
 
 /// The colour of queues in all pictures, and of what marks them.
@@ -22,21 +21,37 @@ const MARK: Colour = Colour(8);
 /// A limit farther above the longest queue than this is said and not drawn.
 const LIMIT_IN_SIGHT: f64 = 3.0;
 
-/// The traced directions of links, the bottleneck first: by utilisation in per cent, then drops,
-/// then the longest queue, then name.
+/// The traced directions of links, the bottleneck first: those whose queue was full, dropped or
+/// marked before the others, then by utilisation in per cent, drops, the longest queue and name.
 pub(super) fn by_load(data: &PlotData) -> Vec<&LinkTrace> {
-    let mut links: Vec<&LinkTrace> = data.output.links.iter().collect();
     let load = |link: &LinkTrace| {
         let summary = data.output.summary.links.get(&link.name);
         let summary = summary.copied().unwrap_or_default();
         let percent = libm::round(summary.utilisation * 100.0) as i64;
-        (percent, summary.drops, summary.queue_bytes.max)
+        let scenario = &data.output.scenario;
+        let of_queue = summary.marks > 0
+            || (summary.drops > 0 && drops_elsewhere(scenario, &link.name).is_empty());
+        let congested = of_queue || was_full(scenario, link);
+        (congested, percent, summary.drops, summary.queue_bytes.max)
     };
-    links.sort_by(|a, b| {
-        let order: Ordering = load(b).cmp(&load(a));
+    let links = data.output.links.iter();
+    let mut links: Vec<_> = links.map(|link| (load(link), link)).collect();
+    links.sort_by(|(load, a), (other, b)| {
+        let order = other.cmp(load);
         order.then_with(|| natural_order(&a.name, &b.name))
     });
-    links
+    links.into_iter().map(|(_, link)| link).collect()
+}
+
+/// True if the queue reached its limit.
+fn was_full(scenario: &Scenario, link: &LinkTrace) -> bool {
+    let (column, limit) = match queue_limit(scenario, &link.name) {
+        Some(QueueLimit::Packets(packets)) => ("queue_packets", packets),
+        Some(QueueLimit::Bytes(bytes)) => ("queue_bytes", bytes),
+        None => return false,
+    };
+    let waiting = points(&link.table, column).unwrap_or_default();
+    waiting.iter().any(|point| point.1 >= limit as f64)
 }
 
 /// A picture of a queue with a sentence; `None` if no packet ever waited.

@@ -69,8 +69,9 @@ pub fn pictures_of(data: &PlotData, selection: &PlotSelection) -> Result<RunPict
         let mut first: Vec<NamedPlot> = Vec::new();
         if !selection.is_chosen() {
             first.extend(Topology::of(data).map(|network| {
-                let caption = "Rates, delays and queues as the scenario has them; the link that \
-                               was used most is thick.";
+                let caption = "Rates, delays and queues as the scenario has them. The bottleneck \
+                               is thick: the link that was used most, of those whose queue was \
+                               full, dropped or marked if there are any.";
                 NamedPlot::new("network", caption, network)
             }));
         }
