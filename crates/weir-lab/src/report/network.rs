@@ -5,9 +5,10 @@ use super::axis::with_unit;
 use super::queues::by_load;
 use super::subjects::PlotData;
 use crate::natural_order;
-use crate::scenario::{Direction, Flow, Scenario, Transport};
+use crate::scenario::{Direction, Flow, Scenario, Transport, Wifi};
 use std::collections::{BTreeMap, BTreeSet};
-use weir_net::QueueLimit;
+use weir_net::wifi::Standard;
+use weir_net::{QueueConfig, QueueLimit};
 use weir_proto::rtp;
 use weir_proto::settings::Variants as _;
 use weir_proto::time::Duration;
@@ -88,11 +89,7 @@ pub(super) fn plan(data: &PlotData) -> Option<NetworkPlan> {
             .cmp(&columns[*b])
             .then_with(|| natural_order(a, b))
     });
-    let media: BTreeSet<String> = scenario
-        .wifi
-        .iter()
-        .map(|wifi| medium(&wifi.name))
-        .collect();
+    let media: BTreeSet<String> = scenario.wifi.iter().map(medium).collect();
     let nodes = ordered.iter().map(|label| NetworkNode {
         label: (*label).clone(),
         column: columns[*label],
@@ -131,8 +128,13 @@ struct RawEdge {
     is_bottleneck: bool,
 }
 
-fn medium(name: &str) -> String {
-    format!("802.11: {name}")
+/// The box of a medium: its standard and its name.
+fn medium(wifi: &Wifi) -> String {
+    let standard = match wifi.phy.standard {
+        Standard::B | Standard::BShort => "802.11b",
+        Standard::G => "802.11g",
+    };
+    format!("{standard}: {}", wifi.name)
 }
 
 fn raw_edges(scenario: &Scenario, bottleneck: Option<&(String, f64)>) -> Vec<RawEdge> {
@@ -157,10 +159,20 @@ fn raw_edges(scenario: &Scenario, bottleneck: Option<&(String, f64)>) -> Vec<Raw
         }
     });
     let stations = scenario.wifi.iter().flat_map(|wifi| {
-        wifi.stations.iter().map(move |station| RawEdge {
-            between: [station.host.clone(), medium(&wifi.name)],
-            words: Vec::new(),
-            is_bottleneck: used(&[wifi.trace_name(station)]).is_some(),
+        wifi.stations.iter().map(move |station| {
+            let mut words = vec![queue_words(&station.config.queue)];
+            let used = used(&[wifi.trace_name(station)]);
+            if let Some(utilisation) = used {
+                words.push(format!(
+                    "bottleneck: {:.0} % of the air",
+                    utilisation * 100.0
+                ));
+            }
+            RawEdge {
+                between: [station.host.clone(), medium(wifi)],
+                words,
+                is_bottleneck: used.is_some(),
+            }
         })
     });
     wires.chain(stations).collect()
@@ -180,7 +192,7 @@ fn direction_words(direction: &Direction) -> Vec<String> {
         ", changes"
     };
     let mut words = vec![format!("{rate}, {}{changes}", delay_words(direction))];
-    let limit = match (&direction.shaper, direction.queue.limit()) {
+    let limit = match (&direction.shaper, direction.rate) {
         (Some(bucket), _) => {
             let wait = bucket.latency;
             let wait = wait.map(|latency| with_unit(latency.as_secs_f64(), "s", 4));
@@ -190,17 +202,20 @@ fn direction_words(direction: &Direction) -> Vec<String> {
             let limit = wait.or(bytes).unwrap_or_default();
             Some(format!("token bucket, {limit}"))
         }
-        (None, _) if direction.rate.is_none() && direction.rate_trace.millis.is_empty() => None,
-        (None, QueueLimit::Packets(packets)) => {
-            Some(format!("{}, {packets} packets", direction.queue.word()))
-        }
-        (None, QueueLimit::Bytes(bytes)) => {
-            let bytes = with_unit(bytes as f64, "bytes", 4);
-            Some(format!("{}, {bytes}", direction.queue.word()))
-        }
+        (None, None) if direction.rate_trace.millis.is_empty() => None,
+        (None, _) => Some(queue_words(&direction.queue)),
     };
     words.extend(limit);
     words
+}
+
+/// The discipline of a queue and its limit.
+fn queue_words(queue: &QueueConfig) -> String {
+    let limit = match queue.limit() {
+        QueueLimit::Packets(packets) => format!("{packets} packets"),
+        QueueLimit::Bytes(bytes) => with_unit(bytes as f64, "bytes", 4),
+    };
+    format!("{}, {limit}", queue.word())
 }
 
 fn delay_words(direction: &Direction) -> String {

@@ -180,3 +180,36 @@ fn words_at_links(data: &PlotData) -> Vec<String> {
     let edges = super::network::plan(data).expect("a picture").edges;
     edges.into_iter().flat_map(|edge| edge.words).collect()
 }
+
+#[test]
+fn the_queue_of_a_station_has_its_limit_and_the_air_its_standard() {
+    let text = r#"
+[run]
+duration = "3s"
+[[wifi]]
+name = "air"
+standard = "b"
+station = [{ host = "router", queue = { kind = "droptail", limit = 30 } }, { host = "laptop" }]
+[[flow]]
+name = "download"
+from = "router"
+to = "laptop"
+transport = { kind = "tcp", controller = "cubic" }
+"#;
+    let data = data(text);
+    let (plot, _) = picture(&data, "air.router-queue");
+    assert_eq!(plot.y.unit, "bytes");
+    assert!((value_at(&step(&plot, "limit: 30 packets"), 2.9) - 45e3).abs() < 100.0);
+    check_limit(&plot);
+    let words = words_at_links(&data);
+    assert!(
+        words.contains(&"droptail, 30 packets".to_owned()),
+        "{words:?}"
+    );
+    assert!(
+        words.iter().any(|words| words.ends_with("% of the air")),
+        "{words:?}"
+    );
+    let network = Topology::of(&data).expect("a picture").svg();
+    assert!(network.contains("802.11b: air"));
+}
