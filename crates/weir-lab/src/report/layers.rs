@@ -51,8 +51,10 @@ impl Canvas {
                 self.data(&class, "dots", &layer.name, path);
             }
             Shape::Ribbon(points) => {
-                path.add(&self.ribbon(points));
-                path.close();
+                for run in points.split(|point| point.1.is_nan()) {
+                    path.add(&self.ribbon(run));
+                    path.close();
+                }
                 let name = &layer.name;
                 self.data(&format!("ribbon {fill}"), "ribbon", name, path);
             }

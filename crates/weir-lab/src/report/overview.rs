@@ -4,7 +4,9 @@
 use super::axis::{Axis, Scale};
 use super::drawing::NamedPlot;
 use super::plot::{ErrorBar, Plot, PlotLayer, Shape};
-use super::series::{distribution, layers, of_intervals, of_rows, rtt_samples, time_axis};
+use super::series::{
+    OF_GROUPS, distribution, layers, of_intervals, of_rows, rtt_samples, time_axis,
+};
 use super::subjects::{PlotData, Subject};
 
 /// The pictures that the run's tables allow.
@@ -29,8 +31,14 @@ fn series_of(subject: &Subject, series: impl Fn(&str) -> Option<Vec<(f64, f64)>>
     flows.filter_map(|flow| series(flow)).collect()
 }
 
-/// A picture over time with a curve or band for each subject; `None` without a series.
-fn over_time(title: &str, y: Axis, curves: &[(&Subject, Series)]) -> Option<Plot> {
+/// A picture over time with a curve or band for each subject; `None` without a series. Its file's
+/// name and its caption come first.
+fn over_time(
+    (name, caption): (&str, &str),
+    title: &str,
+    y: Axis,
+    curves: &[(&Subject, Series)],
+) -> Option<NamedPlot> {
     let mut plot = Plot::new(title, time_axis(), y);
     let layers = curves
         .iter()
@@ -39,7 +47,11 @@ fn over_time(title: &str, y: Axis, curves: &[(&Subject, Series)]) -> Option<Plot
     // Areas lie below all curves.
     plot.layers
         .sort_by_key(|layer| !matches!(layer.shape, Shape::Ribbon(_)));
-    (!plot.layers.is_empty()).then_some(plot)
+    let mut caption = caption.to_owned();
+    if curves.iter().any(|(subject, _)| subject.is_group()) {
+        caption = format!("{caption} {OF_GROUPS}");
+    }
+    (!plot.layers.is_empty()).then(|| NamedPlot::new(name, &caption, plot))
 }
 
 fn curves(
@@ -57,10 +69,10 @@ fn rates(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
     let goodputs = curves(subjects, goodput);
     if !goodputs.is_empty() {
         let axis = Axis::linear("goodput, bit/s", "bit/s");
-        let plot = over_time("Goodput of all flows", axis, &goodputs)?;
         let caption = "Data delivered to the application for the first time. What waits behind a \
                        lost packet is delivered with it, at more than the link's rate.";
-        return Some(NamedPlot::new("goodput", caption, plot));
+        let words = ("goodput", caption);
+        return over_time(words, "Goodput of all flows", axis, &goodputs);
     }
     let allowed = |flow: &str| {
         if let Some(rates) = of_rows(data, flow, "allowed_rate_bps") {
@@ -79,9 +91,9 @@ fn rates(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
         .iter()
         .flat_map(|(_, series)| series.iter().flatten());
     let axis = Axis::linear("allowed rate, bit/s", "bit/s").by_range(values.map(|p| p.1));
-    let plot = over_time("What the controllers of all flows allow", axis, &allowed)?;
     let caption = "X of rate controllers, cwnd divided by the round-trip time of windows.";
-    Some(NamedPlot::new("allowed-rates", caption, plot))
+    let title = "What the controllers of all flows allow";
+    over_time(("allowed-rates", caption), title, axis, &allowed)
 }
 
 /// One-way delay of all flows; without a table of intervals their round-trip times.
@@ -90,16 +102,16 @@ fn delays(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
     let one_way = curves(subjects, one_way);
     if !one_way.is_empty() {
         let axis = Axis::linear("one-way delay, s", "s");
-        let plot = over_time("One-way delay of all flows", axis, &one_way)?;
         let caption = "From the sender's handover to the receiver: means of the intervals.";
-        return Some(NamedPlot::new("delay", caption, plot));
+        let title = "One-way delay of all flows";
+        return over_time(("delay", caption), title, axis, &one_way);
     }
     let smoothed = |flow: &str| of_rows(data, flow, "smoothed_rtt_s");
     let smoothed = curves(subjects, smoothed);
     let axis = Axis::linear("round-trip time, s", "s");
-    let plot = over_time("Round-trip time of all flows", axis, &smoothed)?;
     let caption = "The smoothed round-trip time of each sender.";
-    Some(NamedPlot::new("delay", caption, plot))
+    let title = "Round-trip time of all flows";
+    over_time(("delay", caption), title, axis, &smoothed)
 }
 
 /// The windows of all flows in one picture, if there are several.
@@ -110,9 +122,9 @@ fn windows(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
         return None;
     }
     let axis = Axis::linear("congestion window, bytes", "bytes");
-    let plot = over_time("Congestion windows of all flows", axis, &windows)?;
     let caption = "Each flow's window by itself, with what held it back, comes below.";
-    Some(NamedPlot::new("windows", caption, plot))
+    let title = "Congestion windows of all flows";
+    over_time(("windows", caption), title, axis, &windows)
 }
 
 /// The delay of a summary that pictures show: paths of the median, the least and the 95th
@@ -255,7 +267,11 @@ fn delay_distribution(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot
 }
 
 /// Empirical distribution functions; `None` if no subject has two values.
-fn distributions(title: &str, x: Axis, values: Vec<(&Subject, Vec<f64>)>) -> Option<Plot> {
+fn distributions(
+    title: &str,
+    x: Axis,
+    values: Vec<(&Subject, Vec<f64>)>,
+) -> Option<Plot> {
     let all = values.iter().flat_map(|(_, values)| values.iter().copied());
     let mut x = x.by_range(all);
     x.tight = x.scale == Scale::Log;

@@ -181,6 +181,48 @@ fn words_at_links(data: &PlotData) -> Vec<String> {
     edges.into_iter().flat_map(|edge| edge.words).collect()
 }
 
+const GROUP_AND_LONG: &str = r#"
+[run]
+duration = "6s"
+[[link]]
+name = "wire"
+between = ["server", "client"]
+rate = "10Mbit"
+delay = "10ms"
+queue = { kind = "droptail", limit = 60 }
+[[flow]]
+name = "web"
+count = 10
+from = "server"
+to = "client"
+transport = { kind = "tcp", controller = "cubic" }
+app = { kind = "bulk", total = "100kB" }
+[[flow]]
+name = "long"
+from = "server"
+to = "client"
+transport = { kind = "tcp", controller = "cubic" }
+"#;
+
+#[test]
+fn the_curve_of_a_group_ends_with_its_last_flow() {
+    let data = data(GROUP_AND_LONG);
+    let flows = data.output.summary.flows.iter();
+    let of_group = flows.filter(|(name, _)| name.starts_with("web"));
+    let end = of_group
+        .filter_map(|(_, flow)| flow.completion_time_s)
+        .fold(0.0, f64::max);
+    assert!(end > 0.0 && end < 5.0, "{end}");
+    let (plot, caption) = picture(&data, "windows");
+    let median = step(&plot, "web (10 flows): median of those open");
+    assert!(value_at(&median, end * 0.9) > 0.0);
+    assert!(
+        value_at(&median, end).is_nan() && value_at(&median, 5.9).is_nan(),
+        "{median:?}"
+    );
+    assert!(caption.contains("open at the time"), "{caption}");
+}
+
 #[test]
 fn the_queue_of_a_station_has_its_limit_and_the_air_its_standard() {
     let text = r#"

@@ -67,8 +67,8 @@ fn interval_steps(table: &Table, name: &str, life: Life) -> Option<Vec<(f64, f64
     Some(ended(points, life.end_s))
 }
 
-/// Steps that end at this time, if it is finite.
-fn ended(mut steps: Vec<(f64, f64)>, end_s: f64) -> Vec<(f64, f64)> {
+/// Steps that end at this time, if it is finite: a point without a value says so.
+pub(super) fn ended(mut steps: Vec<(f64, f64)>, end_s: f64) -> Vec<(f64, f64)> {
     if end_s.is_finite() {
         steps.retain(|point| point.0 < end_s);
         let last = steps.last().map(|point| point.1);
@@ -123,8 +123,12 @@ pub(super) fn distribution(mut values: Vec<f64>) -> Vec<(f64, f64)> {
 /// Times at which a group's percentiles are taken.
 const GRID: usize = 240;
 
+/// What the captions of pictures with groups say of their curves.
+pub(super) const OF_GROUPS: &str = "A group has the median of its flows that are open at the time, \
+                                    and the area from their 10th to their 90th percentile.";
+
 /// The layers of a subject: a step curve of one flow; of a group the median and the area from the
-/// 10th to the 90th percentile of its flows.
+/// 10th to the 90th percentile of those of its flows that are open at the time.
 pub(super) fn layers(subject: &Subject, series: &[Vec<(f64, f64)>]) -> Vec<PlotLayer> {
     let colour = subject.colour();
     let curve = |shape| PlotLayer::new(&subject.label, colour, shape).curve(subject.number);
@@ -134,11 +138,16 @@ pub(super) fn layers(subject: &Subject, series: &[Vec<(f64, f64)>]) -> Vec<PlotL
         many => {
             let bands = percentiles(many);
             let low_high = bands.iter().map(|(x, [low, _, high])| (*x, *low, *high));
-            let name = format!("{}: p10 to p90", subject.label);
+            let of = if some_end_first(many) {
+                " of those open"
+            } else {
+                ""
+            };
+            let name = format!("{}: p10 to p90{of}", subject.label);
             let ribbon = Shape::Ribbon(held(low_high));
             let median = bands.iter().map(|(x, [_, median, _])| (*x, *median));
             let mut line = curve(Shape::Step(median.collect()));
-            line.name = format!("{}: median", subject.label);
+            line.name = format!("{}: median{of}", subject.label);
             vec![PlotLayer::new(&name, colour, ribbon), line]
         }
     }
@@ -156,7 +165,15 @@ fn held(points: impl Iterator<Item = (f64, f64, f64)>) -> Vec<(f64, f64, f64)> {
     held
 }
 
-/// The 10th, 50th and 90th percentile of the series that have a value, at times of a grid.
+/// True if some of the series end before others: what is left then is not the same group.
+fn some_end_first(series: &[Vec<(f64, f64)>]) -> bool {
+    let lasts = || series.iter().filter_map(|points| points.last());
+    let end = lasts().map(|last| last.0).fold(f64::NEG_INFINITY, f64::max);
+    lasts().any(|last| last.1.is_nan() && last.0 < end)
+}
+
+/// The 10th, 50th and 90th percentile of the series that have a value, at times of a grid; no
+/// value where none has one, as after the end of the last.
 fn percentiles(series: &[Vec<(f64, f64)>]) -> Vec<(f64, [f64; 3])> {
     let firsts = series.iter().filter_map(|points| Some(points.first()?.0));
     let lasts = series.iter().filter_map(|points| Some(points.last()?.0));
@@ -165,24 +182,25 @@ fn percentiles(series: &[Vec<(f64, f64)>]) -> Vec<(f64, [f64; 3])> {
     if to <= from {
         return Vec::new();
     }
-    let at = |place: usize| from + (to - from) * place as f64 / GRID as f64;
+    let at = |place: usize| {
+        let share = place as f64 / GRID as f64;
+        // The last time is exactly that of the end.
+        from * (1.0 - share) + to * share
+    };
     (0..=GRID)
-        .filter_map(|place| {
+        .map(|place| {
             let time = at(place);
             let values = series.iter().filter_map(|points| value_at(points, time));
             let mut values: Vec<f64> = values.collect();
             values.sort_by(f64::total_cmp);
-            let of = |share| percentile(&values, share);
-            Some((time, [of(0.1)?, of(0.5)?, of(0.9)?]))
+            let of = |share| percentile(&values, share).unwrap_or(f64::NAN);
+            (time, [of(0.1), of(0.5), of(0.9)])
         })
         .collect()
 }
 
-/// The value of a step at a time between its first and last point.
+/// The value of a step at a time, which holds until the next point.
 fn value_at(points: &[(f64, f64)], time: f64) -> Option<f64> {
-    if points.last()?.0 < time {
-        return None;
-    }
     let after = points.partition_point(|point| point.0 <= time);
     let value = points.get(after.checked_sub(1)?)?.1;
     value.is_finite().then_some(value)
@@ -209,6 +227,51 @@ mod tests {
         let bands = percentiles(&series);
         assert_eq!(bands.len(), GRID + 1);
         assert!(bands.iter().all(|band| band.1 == [1.0, 5.0, 9.0]));
+    }
+
+    /// Three flows of a group end at 1, 2 and 4 s; a fourth, without a value from 6 s on, is open
+    /// from 5 to 8 s.
+    #[test]
+    fn a_group_has_a_value_only_while_one_of_its_flows_is_open() {
+        let flow = |end: f64| vec![(0.0, end), (end, end), (end, f64::NAN)];
+        let late = vec![(5.0, 9.0), (6.0, f64::NAN), (7.0, 9.0), (8.0, f64::NAN)];
+        let bands = percentiles(&[flow(1.0), flow(2.0), flow(4.0), late]);
+        let median = |time: f64| {
+            let at = bands.iter().find(|band| band.0 >= time);
+            at.map_or(f64::NAN, |band| band.1[1])
+        };
+        // Of 1, 2 and 4 all are open, then two (the lower by nearest rank), then one.
+        assert_eq!([0.5, 1.5, 3.0].map(median), [2.0, 2.0, 4.0]);
+        assert!([4.5, 6.5, 8.0].iter().all(|time| median(*time).is_nan()));
+        assert_eq!([5.5, 7.5].map(median), [9.0, 9.0]);
+        let last = bands.last().expect("a grid");
+        assert!(last.0 == 8.0 && last.1[1].is_nan(), "{last:?}");
+    }
+
+    /// A flow that is open but has no row any more, as one that waits for a timer, keeps its value.
+    #[test]
+    fn a_flow_that_has_not_ended_keeps_its_last_value() {
+        let bands = percentiles(&[vec![(0.0, 3.0)], vec![(0.0, 1.0), (4.0, 1.0)]]);
+        assert!(bands.iter().all(|band| band.1 == [1.0, 1.0, 3.0]));
+    }
+
+    #[test]
+    fn the_curve_of_a_group_whose_flows_end_says_whose_median_it_is() {
+        let subject = Subject {
+            label: "web (2 flows)".to_owned(),
+            flows: vec!["web-1".to_owned(), "web-2".to_owned()],
+            number: 0,
+        };
+        let names = |series: [Vec<(f64, f64)>; 2]| -> Vec<String> {
+            let layers = layers(&subject, &series).into_iter();
+            layers.map(|layer| layer.name).collect()
+        };
+        let open = vec![(0.0, 1.0), (4.0, 1.0)];
+        let closed = ended(open.clone(), 2.0);
+        let of_all = ["web (2 flows): p10 to p90", "web (2 flows): median"];
+        assert_eq!(names([open.clone(), open.clone()]), of_all);
+        let of_open = of_all.map(|name| format!("{name} of those open"));
+        assert_eq!(names([open, closed]), of_open);
     }
 
     /// Intervals of a second; the flow is open from 1.5 s to 3.5 s.
