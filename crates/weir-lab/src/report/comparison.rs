@@ -65,8 +65,8 @@ pub fn comparison(runs: &[PlotData], selection: &PlotSelection) -> Result<RunPic
     let ends = runs.iter().map(PlotData::end_s);
     let end = ends.fold(0.0, f64::max);
     for figure in &mut figures {
-        if let super::Drawing::Plot(plot) = &figure.drawing {
-            figure.drawing = selection.applied(plot.clone(), end).into();
+        if let super::Drawing::Plot(plot) = &mut figure.drawing {
+            selection.apply(plot, end);
         }
     }
     if figures.is_empty() {

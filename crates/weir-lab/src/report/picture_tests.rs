@@ -224,6 +224,43 @@ fn the_curve_of_a_group_ends_with_its_last_flow() {
 }
 
 #[test]
+fn the_pictures_of_one_flow_end_with_it_unless_a_time_is_asked_for() {
+    let data = data(GROUP_AND_LONG);
+    let end_of = |name: &str, selection: &PlotSelection| {
+        let pictures = pictures_of(&data, selection).unwrap();
+        let mut figures = pictures.figures();
+        let figure = figures
+            .find(|figure| figure.name == name)
+            .expect("a picture");
+        figure
+            .drawing
+            .plot()
+            .expect("a plot")
+            .x
+            .range
+            .expect("a range")
+    };
+    let taken = data.output.summary.flows["web-1"]
+        .completion_time_s
+        .expect("complete");
+    let whole = PlotSelection::default();
+    assert_eq!(end_of("web-1-window", &whole), (0.0, taken));
+    assert_eq!(end_of("web-1-rtt", &whole), (0.0, taken));
+    assert_eq!(end_of("windows", &whole), (0.0, data.end_s()));
+    assert_eq!(end_of("long-window", &whole), (0.0, data.end_s()));
+    let to = PlotSelection {
+        to_s: Some(5.0),
+        ..PlotSelection::default()
+    };
+    assert_eq!(end_of("web-1-window", &to), (0.0, 5.0));
+    let after = PlotSelection {
+        from_s: Some(5.0),
+        ..PlotSelection::default()
+    };
+    assert_eq!(end_of("web-1-window", &after), (5.0, data.end_s()));
+}
+
+#[test]
 fn the_queue_of_a_station_has_its_limit_and_the_air_its_standard() {
     let text = r#"
 [run]

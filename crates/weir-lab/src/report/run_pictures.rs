@@ -1,6 +1,5 @@
 //! All pictures of a run in the order in which a reader needs them, and what is left out.
 
-use super::axis::Axis;
 use super::columns::of_columns;
 use super::drawing::{Drawing, NamedPlot};
 use super::flow_plots::plots_of_flow;
@@ -9,7 +8,7 @@ use super::overview::overview;
 use super::queues::{by_load, queue};
 use super::selection::{PlotError, PlotSelection, selects};
 use super::series::end_steps;
-use super::subjects::{PlotData, Subject, subjects};
+use super::subjects::{Life, PlotData, Subject, subjects};
 use super::topology::Topology;
 use crate::scenario::Flow;
 
@@ -120,16 +119,13 @@ fn check(data: &PlotData, selection: &PlotSelection) -> Result<(), PlotError> {
     Ok(())
 }
 
-/// Cuts each picture to the span of time, and ends each time axis where the data does.
+/// Cuts each picture to the span of time, and ends each time axis where the run's data does.
 fn finish(pictures: &mut RunPictures, data: &PlotData, selection: &PlotSelection) {
     let end = data.end_s();
     for section in &mut pictures.sections {
         for figure in &mut section.figures {
             match &mut figure.drawing {
-                Drawing::Plot(plot) => {
-                    let empty = super::Plot::new("", Axis::time(), Axis::time());
-                    *plot = selection.applied(std::mem::replace(plot, empty), end);
-                }
+                Drawing::Plot(plot) => selection.apply(plot, end),
                 Drawing::Topology(topology) => topology.size = selection.size,
             }
         }
@@ -242,9 +238,12 @@ fn flows(
             };
             plots.retain(|plot| !detail(&plot.name));
         }
+        let life = data.life(flow);
+        let end_s = end_of_flow(data, selection, life);
         for plot in &mut plots {
             if let Drawing::Plot(plot) = &mut plot.drawing {
-                end_steps(plot, data.life(flow));
+                end_steps(plot, life);
+                selection.apply(plot, end_s);
             }
         }
         pictures.push(&format!("Flow {flow}"), plots);
@@ -260,6 +259,18 @@ fn flows(
             more.len(),
             listed(&more)
         ));
+    }
+}
+
+/// Where the time axes of a flow's own pictures end: with the flow, unless a time is asked for in
+/// which it is over.
+fn end_of_flow(data: &PlotData, selection: &PlotSelection, life: Life) -> f64 {
+    let (run, flow) = (data.end_s(), life.end_s.min(data.end_s()));
+    let is_over = selection.from_s.is_some_and(|from| from >= flow);
+    if is_over || selection.to_s.is_some() {
+        run
+    } else {
+        flow
     }
 }
 

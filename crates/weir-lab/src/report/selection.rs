@@ -68,25 +68,21 @@ impl PlotSelection {
         })
     }
 
-    /// The plot in the span of time and the size that were asked for, its time axis as long as
-    /// the run's data otherwise.
-    pub(super) fn applied(&self, mut plot: Plot, end_s: f64) -> Plot {
+    /// Gives the plot the span of time and the size that were asked for; its time axis ends with
+    /// the data otherwise.
+    pub(super) fn apply(&self, plot: &mut Plot, end_s: f64) {
         if plot.is_over_time() && plot.x.range.is_none() {
             let from = self.from_s.unwrap_or(0.0);
             let to = self.to_s.unwrap_or(end_s).min(end_s);
             if to > from {
-                let layers = plot.layers.into_iter();
-                plot.layers = layers
-                    .map(|mut layer| {
-                        layer.shape = cut(layer.shape, from, to);
-                        layer
-                    })
-                    .collect();
-                plot.x = plot.x.within(from, to);
+                for layer in &mut plot.layers {
+                    let shape = std::mem::replace(&mut layer.shape, Shape::Rug(Vec::new()));
+                    layer.shape = cut(shape, from, to);
+                }
+                plot.x.range = Some((from, to));
             }
         }
         plot.size = self.size.or(plot.size);
-        plot
     }
 }
 
