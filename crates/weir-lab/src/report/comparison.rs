@@ -3,26 +3,34 @@
 
 use super::axis::Axis;
 use super::drawing::NamedPlot;
-use super::overview::delay_of;
+use super::overview::{delay_of, distributions};
 use super::plot::{ErrorBar, Plot, PlotLayer, Shape};
 use super::run_pictures::{RunPictures, Section};
-use super::selection::{PlotError, PlotSelection, selects};
-use super::series::{distribution, layers, of_intervals};
-use super::subjects::{PlotData, Subject, colour_of};
+use super::selection::{PlotError, PlotSelection};
+use super::series::{ended, layers, of_intervals};
+use super::subjects::{PlotData, Subject, subjects_of};
 use crate::replication::Sample;
+use crate::scenario::Flow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The runs that differ in their seed only.
 struct Case<'a> {
-    /// The settings in which it differs from the other cases.
-    label: String,
+    /// The settings that tell it from the other cases.
+    settings: Vec<Setting>,
     runs: Vec<&'a PlotData>,
 }
 
-/// The flows of one name over the runs of one case.
+/// A setting in which runs differ.
+#[derive(Clone, PartialEq, Eq)]
+struct Setting {
+    /// Its path: `flow.NAME.transport.controller`.
+    path: String,
+    value: String,
+}
+
+/// A flow or a group over the runs of one case.
 struct Member<'a> {
     subject: Subject,
-    flow: &'a str,
     runs: &'a [&'a PlotData],
 }
 
@@ -35,21 +43,19 @@ const MOST_CURVES: usize = 14;
 /// # Errors
 /// A flow that no run has, or nothing to compare.
 pub fn comparison(runs: &[PlotData], selection: &PlotSelection) -> Result<RunPictures, PlotError> {
-    let cases = cases(runs);
-    let names: BTreeSet<&str> = runs
-        .iter()
-        .flat_map(|run| run.output.summary.flows.keys().map(String::as_str))
-        .collect();
-    let known: Vec<&str> = names.iter().copied().collect();
-    PlotSelection::check("flow", &selection.flows, &known)?;
-    let mut names: Vec<&str> = known
-        .into_iter()
-        .filter(|name| selects(&selection.flows, name))
-        .collect();
+    let scenarios = || runs.iter().map(|run| &run.output.scenario);
+    let flows = scenarios().flat_map(|scenario| scenario.flows.iter().flat_map(Flow::names));
+    let names: BTreeSet<String> = flows.collect();
+    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
     names.sort_by(|a, b| crate::natural_order(a, b));
-    let members = members(&cases, &names);
+    PlotSelection::check("flow", &selection.flows, &names)?;
+    let cases = cases(runs);
+    let most = MOST_CURVES / cases.len().max(1);
+    let (subjects, missing) = subjects_of(scenarios(), selection, most);
+    let mut members = members(&cases, &subjects);
+    let all = members.len() + missing.len() * cases.len();
+    members.truncate(MOST_CURVES);
     let mut pictures = RunPictures::default();
-    let all = cases.len() * names.len();
     if all > members.len() {
         pictures.left_out.push(format!(
             "{} of {all} combinations of flow and settings; --flow NAME chooses others.",
@@ -86,27 +92,21 @@ type Settings = BTreeMap<String, String>;
 /// The runs by their settings without the seed, in the order of their first run.
 fn cases(runs: &[PlotData]) -> Vec<Case<'_>> {
     let settings: Vec<Settings> = runs.iter().map(settings_of).collect();
-    let keys: BTreeSet<&String> = settings.iter().flat_map(BTreeMap::keys).collect();
-    let differing: Vec<&String> = keys
-        .into_iter()
-        .filter(|key| {
-            settings
-                .iter()
-                .any(|other| other.get(*key) != settings[0].get(*key))
-        })
-        .collect();
+    let paths = telling(&settings);
     let mut cases: Vec<Case<'_>> = Vec::new();
     for (run, settings) in runs.iter().zip(&settings) {
-        let values = differing.iter().map(|key| {
-            let value = settings.get(*key).map_or("not set", String::as_str);
-            format!("{}={value}", short(key))
+        let of_run = paths.iter().map(|(path, shown)| Setting {
+            path: shown.clone(),
+            value: settings
+                .get(*path)
+                .map_or("not set", String::as_str)
+                .to_owned(),
         });
-        let values: Vec<String> = values.take(3).collect();
-        let label = values.join(", ");
-        match cases.iter_mut().find(|case| case.label == label) {
+        let of_run: Vec<Setting> = of_run.collect();
+        match cases.iter_mut().find(|case| case.settings == of_run) {
             Some(case) => case.runs.push(run),
             None => cases.push(Case {
-                label,
+                settings: of_run,
                 runs: vec![run],
             }),
         }
@@ -114,11 +114,40 @@ fn cases(runs: &[PlotData]) -> Vec<Case<'_>> {
     cases
 }
 
-/// The last two parts of a setting's path.
-fn short(key: &str) -> &str {
-    let mut dots = key.rmatch_indices('.').map(|(place, _)| place + 1);
-    let start = dots.nth(1).unwrap_or(0);
-    &key[start..]
+/// The paths of the settings that tell the runs apart, each with the path to show: no more than are
+/// needed, those that all runs have before those that only some have, as the rules of a controller.
+fn telling(settings: &[Settings]) -> Vec<(&str, String)> {
+    let all: BTreeSet<&String> = settings.iter().flat_map(BTreeMap::keys).collect();
+    let of = |path: &str| -> Vec<Option<&String>> {
+        settings.iter().map(|of_run| of_run.get(path)).collect()
+    };
+    let mut differing: Vec<&String> = all.into_iter().collect();
+    differing.retain(|path| of(path).windows(2).any(|pair| pair[0] != pair[1]));
+    differing.sort_by_key(|path| of(path).contains(&None));
+    let mut telling = Vec::new();
+    let mut kinds = vec![Vec::new(); settings.len()];
+    for path in differing {
+        let before = kinds.iter().collect::<BTreeSet<_>>().len();
+        let mut finer = kinds.clone();
+        for (kind, value) in finer.iter_mut().zip(of(path)) {
+            kind.push(value);
+        }
+        if finer.iter().collect::<BTreeSet<_>>().len() > before {
+            kinds = finer;
+            telling.push((path.as_str(), of_both_directions(path, of)));
+        }
+    }
+    telling
+}
+
+/// The path without the direction if the setting is the same in both directions of its link.
+fn of_both_directions<'a>(path: &str, of: impl Fn(&str) -> Vec<Option<&'a String>>) -> String {
+    for (this, other) in [(".forward.", ".backward."), (".backward.", ".forward.")] {
+        if path.contains(this) && of(path) == of(&path.replacen(this, other, 1)) {
+            return path.replacen(this, ".", 1);
+        }
+    }
+    path.to_owned()
 }
 
 /// The settings of a run, flat, without its seed.
@@ -144,8 +173,13 @@ fn flatten(path: &str, value: &toml::Value, settings: &mut Settings) {
             }
         }
         toml::Value::Array(items) if items.iter().all(toml::Value::is_table) => {
+            let name = if path.ends_with(".station") {
+                "host"
+            } else {
+                "name"
+            };
             for (number, item) in items.iter().enumerate() {
-                let name = item.get("name").and_then(toml::Value::as_str);
+                let name = item.get(name).and_then(toml::Value::as_str);
                 let name = name.map_or_else(|| number.to_string(), str::to_owned);
                 flatten(&below(&name), item, settings);
             }
@@ -159,32 +193,52 @@ fn flatten(path: &str, value: &toml::Value, settings: &mut Settings) {
     }
 }
 
-fn members<'a>(cases: &'a [Case<'a>], names: &[&'a str]) -> Vec<Member<'a>> {
-    let mut members = Vec::new();
-    for case in cases {
-        for name in names {
-            let mut words = vec![];
-            if !case.label.is_empty() {
-                words.push(case.label.as_str());
-            }
-            if names.len() > 1 || words.is_empty() {
-                words.insert(0, name);
-            }
-            let subject = Subject {
-                label: words.join(", "),
-                flows: Vec::new(),
-                number: members.len(),
-            };
-            if members.len() < MOST_CURVES {
-                members.push(Member {
-                    subject,
-                    flow: name,
-                    runs: &case.runs,
-                });
-            }
+/// Each flow or group in each case; the cases of one beside each other.
+fn members<'a>(cases: &'a [Case<'a>], subjects: &[Subject]) -> Vec<Member<'a>> {
+    let pairs = subjects
+        .iter()
+        .flat_map(|subject| cases.iter().map(move |case| (subject, case)));
+    let members = pairs.enumerate().map(|(number, (subject, case))| {
+        let settings = case.settings.iter();
+        let mut words: Vec<String> = settings
+            .map(|setting| words_of(setting, case, subject))
+            .collect();
+        if subjects.len() > 1 || words.is_empty() {
+            words.insert(0, subject.label.clone());
         }
+        let subject = Subject {
+            label: words.join(", "),
+            flows: subject.flows.clone(),
+            number,
+        };
+        Member {
+            subject,
+            runs: &case.runs,
+        }
+    });
+    members.collect()
+}
+
+/// A setting in a label: `transport.controller=cubic` of the curve's own flow, with the name of
+/// another flow or of a link before it.
+fn words_of(setting: &Setting, case: &Case<'_>, subject: &Subject) -> String {
+    let Setting { path, value } = setting;
+    let mut parts = path.splitn(3, '.');
+    let (Some(kind), Some(name), Some(rest)) = (parts.next(), parts.next(), parts.next()) else {
+        return format!("{path}={value}");
+    };
+    let mut runs = case.runs.iter();
+    let is_own = kind == "flow"
+        && runs.any(|run| {
+            let mut flows = run.output.scenario.flows.iter();
+            let flow = flows.find(|flow| flow.name == name);
+            flow.is_some_and(|flow| flow.names().any(|name| subject.flows.contains(&name)))
+        });
+    if is_own {
+        format!("{rest}={value}")
+    } else {
+        format!("{name}.{rest}={value}")
     }
-    members
 }
 
 /// A mark at the means, with their 95 % intervals over the seeds; every run a dot.
@@ -199,8 +253,12 @@ fn throughput_and_delay(members: &[Member<'_>]) -> Option<NamedPlot> {
     );
     for member in members {
         let runs = member.runs.iter().filter_map(|run| {
-            let delay = run.measure(member.flow, paths[0])?;
-            Some((delay, run.measure(member.flow, "goodput_bps")?))
+            let mean = |path: &str| {
+                let flows = member.subject.flows.iter();
+                let values = flows.filter_map(|flow| run.measure(flow, path));
+                values.collect::<Sample>().mean()
+            };
+            Some((mean(paths[0])?, mean("goodput_bps")?))
         });
         let runs: Vec<(f64, f64)> = runs.collect();
         let delays: Sample = runs.iter().map(|run| run.0).collect();
@@ -228,7 +286,7 @@ fn throughput_and_delay(members: &[Member<'_>]) -> Option<NamedPlot> {
         return None;
     }
     let caption = "Marks are means over the seeds, bars their 95 % intervals, dots the single \
-                   runs; n is the number of runs.";
+                   runs, in which a group has the mean of its flows; n is the number of runs.";
     Some(NamedPlot::new("goodput-over-delay", caption, plot))
 }
 
@@ -237,42 +295,40 @@ fn goodput(members: &[Member<'_>]) -> Option<NamedPlot> {
     let axis = Axis::linear("goodput, bit/s", "bit/s");
     let mut plot = Plot::new("Goodput over time", Axis::time(), axis);
     for member in members {
-        let runs = member.runs.iter();
-        let series = runs.filter_map(|run| of_intervals(run, member.flow, "goodput_bps"));
+        let series = member.runs.iter().flat_map(|run| {
+            let end_s = run.end_s();
+            let flows = member.subject.flows.iter();
+            flows.filter_map(move |flow| {
+                let steps = of_intervals(run, flow, "goodput_bps")?;
+                // One run may be shorter than another.
+                Some(ended(steps, run.life(flow).end_s.min(end_s)))
+            })
+        });
         plot.layers
             .extend(layers(&member.subject, &series.collect::<Vec<_>>()));
     }
     plot.layers
         .sort_by_key(|layer| !matches!(layer.shape, Shape::Ribbon(_)));
-    let caption = "Over several seeds the median, and the area from the 10th to the 90th \
-                   percentile.";
+    let caption = "Over several seeds, and over the flows of a group, the median of those that are \
+                   open at the time, and the area from the 10th to the 90th percentile.";
     (!plot.layers.is_empty()).then(|| NamedPlot::new("goodput", caption, plot))
 }
 
 /// The share of finite transfers that were complete after so long, all seeds together.
 fn completion_times(members: &[Member<'_>]) -> Option<NamedPlot> {
-    let y = Axis::linear("share that is at most this", "").within(0.0, 1.0);
-    let x = Axis::linear("completion time, s", "s");
-    let mut plot = Plot::new("Completion time of transfers and requests", x, y);
-    for member in members {
+    let values = members.iter().map(|member| {
         let times = member.runs.iter().flat_map(|run| {
-            let table = run.transfers.get(member.flow);
-            let column = table.and_then(|table| table.as_numbers("completion_time_s"));
-            let time = || run.measure(member.flow, "completion_time_s");
-            let single = || time().into_iter().collect();
-            column.map_or_else(single, |times| times.to_vec())
+            let flows = member.subject.flows.iter();
+            flows.flat_map(move |flow| run.completion_times(flow))
         });
-        let times: Vec<f64> = times.filter(|time| time.is_finite()).collect();
-        if times.len() < 2 {
-            continue;
-        }
-        let name = format!("{}, n = {}", member.subject.label, times.len());
-        let colour = colour_of(member.subject.number);
-        let steps = Shape::Step(distribution(times));
-        let layer = PlotLayer::new(&name, colour, steps);
-        plot.layers.push(layer.curve(member.subject.number));
-    }
+        (&member.subject, times.collect())
+    });
+    let plot = distributions(
+        "Completion time of transfers and requests",
+        Axis::linear("completion time, s", "s"),
+        values.collect(),
+    )?;
     let caption = "The share of transfers whose last octet reached the receiving application so \
                    long after their start; all seeds together.";
-    (!plot.layers.is_empty()).then(|| NamedPlot::new("completion-time", caption, plot))
+    Some(NamedPlot::new("completion-time", caption, plot))
 }

@@ -197,20 +197,10 @@ fn throughput_and_delay(data: &PlotData, subjects: &[Subject]) -> Option<NamedPl
 
 /// The share of finite transfers that were complete after so long.
 fn completion_times(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
-    let of = |flow: &String| -> Vec<f64> {
-        let table = data.transfers.get(flow);
-        let column = table.and_then(|table| table.as_numbers("completion_time_s"));
-        match column {
-            Some(times) => times.to_vec(),
-            None => data
-                .measure(flow, "completion_time_s")
-                .into_iter()
-                .collect(),
-        }
-    };
     let values = subjects.iter().map(|subject| {
         let flows = subject.flows.iter();
-        (subject, flows.flat_map(of).collect())
+        let times = flows.flat_map(|flow| data.completion_times(flow));
+        (subject, times.collect())
     });
     let plot = distributions(
         "Completion time of transfers and requests",
@@ -267,7 +257,7 @@ fn delay_distribution(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot
 }
 
 /// Empirical distribution functions; `None` if no subject has two values.
-fn distributions(
+pub(super) fn distributions(
     title: &str,
     x: Axis,
     values: Vec<(&Subject, Vec<f64>)>,

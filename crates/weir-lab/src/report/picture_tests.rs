@@ -260,6 +260,68 @@ fn the_pictures_of_one_flow_end_with_it_unless_a_time_is_asked_for() {
     assert_eq!(end_of("web-1-window", &after), (5.0, data.end_s()));
 }
 
+fn names(pictures: &RunPictures, picture: &str) -> Vec<String> {
+    let figure = pictures.figures().find(|figure| figure.name == picture);
+    let plot = figure
+        .and_then(|figure| figure.drawing.plot())
+        .expect("a plot");
+    let layers = plot.layers.iter().map(|layer| layer.name.clone());
+    layers.filter(|name| !name.is_empty()).collect()
+}
+
+#[test]
+fn a_comparison_of_many_flows_shows_each_setting_by_groups() {
+    let run = |limit: &str| data(&GROUP_AND_LONG.replace("limit = 60", limit));
+    let runs = [run("limit = 20"), run("limit = 60")];
+    let pictures = comparison(&runs, &PlotSelection::default()).unwrap();
+    let label = |subject: &str, limit: u32, count: u32| {
+        format!("{subject}, wire.queue.limit={limit}, n = {count}")
+    };
+    let marks = [
+        ("long", 20),
+        ("long", 60),
+        ("web (10 flows)", 20),
+        ("web (10 flows)", 60),
+    ];
+    let marks = marks.map(|(subject, limit)| label(subject, limit, 1));
+    assert_eq!(names(&pictures, "goodput-over-delay"), marks);
+    let times = [20, 60].map(|limit| label("web (10 flows)", limit, 10));
+    assert_eq!(names(&pictures, "completion-time"), times);
+    assert_eq!(pictures.left_out, Vec::<String>::new());
+}
+
+#[test]
+fn the_label_of_a_flow_does_not_claim_the_setting_of_another() {
+    let two = r#"
+[run]
+duration = "2s"
+[[link]]
+name = "wire"
+between = ["server", "client"]
+rate = "10Mbit"
+delay = "10ms"
+[[flow]]
+name = "x"
+from = "server"
+to = "client"
+transport = { kind = "tcp", controller = "CONTROLLER" }
+[[flow]]
+name = "y"
+from = "server"
+to = "client"
+transport = { kind = "tcp", controller = "newreno" }
+"#;
+    let runs = ["cubic", "bbr"].map(|controller| data(&two.replace("CONTROLLER", controller)));
+    let pictures = comparison(&runs, &PlotSelection::default()).unwrap();
+    let expected = [
+        "x, transport.controller=cubic, n = 1",
+        "x, transport.controller=bbr, n = 1",
+        "y, x.transport.controller=cubic, n = 1",
+        "y, x.transport.controller=bbr, n = 1",
+    ];
+    assert_eq!(names(&pictures, "goodput-over-delay"), expected);
+}
+
 #[test]
 fn the_queue_of_a_station_has_its_limit_and_the_air_its_standard() {
     let text = r#"

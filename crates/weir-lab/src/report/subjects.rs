@@ -8,7 +8,7 @@ use crate::run::RunOutput;
 use crate::scenario::Scenario;
 use crate::table::Table;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A run with the tables that pictures need.
 #[derive(Clone, Debug)]
@@ -91,6 +91,15 @@ impl PlotData {
         flows.find(|trace| trace.name == flow)?.frames.as_ref()
     }
 
+    /// How long the finite transfers or the requests of a flow took, in seconds.
+    pub(super) fn completion_times(&self, flow: &str) -> Vec<f64> {
+        let name = "completion_time_s";
+        let table = self.transfers.get(flow);
+        let column = table.and_then(|table| table.as_numbers(name));
+        let single = || self.measure(flow, name).into_iter().collect();
+        column.map_or_else(single, |times| times.to_vec())
+    }
+
     /// When the last row of any table was written, in seconds. Once all flows are complete nothing
     /// happens any more, however long the run goes on to count its intervals.
     pub(super) fn end_s(&self) -> f64 {
@@ -143,8 +152,18 @@ pub(super) fn colour_of(number: usize) -> Colour {
 
 /// The curves of a run, in natural order of their names; and the flows for which there is none.
 pub(super) fn subjects(data: &PlotData, selection: &PlotSelection) -> (Vec<Subject>, Vec<String>) {
-    let all = groups(&data.output.scenario);
-    let many = all.iter().map(|(_, flows)| flows.len()).sum::<usize>() > MOST_CURVES;
+    subjects_of([&data.output.scenario], selection, MOST_CURVES)
+}
+
+/// The curves of runs of these scenarios, a flow each where there are not more than `most`; and the
+/// flows for which there is none.
+pub(super) fn subjects_of<'a>(
+    scenarios: impl IntoIterator<Item = &'a Scenario>,
+    selection: &PlotSelection,
+    most: usize,
+) -> (Vec<Subject>, Vec<String>) {
+    let all = groups(scenarios);
+    let many = all.iter().map(|(_, flows)| flows.len()).sum::<usize>() > most;
     let mut subjects = Vec::new();
     let mut missing = Vec::new();
     let mut number = 0;
@@ -154,7 +173,7 @@ pub(super) fn subjects(data: &PlotData, selection: &PlotSelection) -> (Vec<Subje
         let apart = !many || flows.len() == 1;
         if chosen.is_empty() {
             number += if apart { flows.len() } else { 1 };
-        } else if apart || (selection.is_chosen() && chosen.len() <= MOST_CURVES) {
+        } else if apart || (selection.is_chosen() && chosen.len() <= most) {
             for flow in chosen {
                 if subjects.len() > MOST_CURVES * 2 {
                     missing.push(flow);
@@ -179,17 +198,20 @@ pub(super) fn subjects(data: &PlotData, selection: &PlotSelection) -> (Vec<Subje
     (subjects, missing)
 }
 
-/// The groups of flows, and each flow that is in none, in natural order.
-fn groups(scenario: &Scenario) -> Vec<(String, Vec<String>)> {
+/// The groups of flows, and each flow that is in none, in natural order; those of several scenarios
+/// together.
+fn groups<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Vec<(String, Vec<String>)> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     let mut known = BTreeMap::new();
-    for flow in &scenario.flows {
+    let mut flows = BTreeSet::new();
+    for flow in scenarios.into_iter().flat_map(|scenario| &scenario.flows) {
         let name = flow.group().unwrap_or(&flow.name);
         let index = *known.entry(name).or_insert(groups.len());
         if index == groups.len() {
             groups.push((name.to_owned(), Vec::new()));
         }
-        groups[index].1.extend(flow.names());
+        let names = flow.names().filter(|name| flows.insert(name.clone()));
+        groups[index].1.extend(names);
     }
     groups.sort_by(|a, b| natural_order(&a.0, &b.0));
     groups
