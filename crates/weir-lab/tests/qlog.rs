@@ -1,7 +1,7 @@
 //! Exports to qlog have the structure of their schema and say what the run's tables say.
 
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use weir_lab::run::{RunOptions, RunOutput, TraceLevel, run};
 use weir_lab::scenario;
 use weir_lab::trace::{Format, export};
@@ -101,7 +101,7 @@ fn check_data(name: &str, data: &Value) {
     if name.starts_with("packet") {
         let header = &data["header"];
         assert!(
-            is_one_of(&header["packet_type"], &["1RTT", "unknown"]),
+            is_one_of(&header["packet_type"], &["initial", "1RTT", "unknown"]),
             "{header}"
         );
         assert!(header["packet_number"].is_u64(), "{header}");
@@ -184,6 +184,33 @@ fn the_current_draft_has_its_fields_and_the_events_of_the_tables() {
     let table = run.flows.iter().find(|flow| flow.name == "quic").unwrap();
     let last = table.table.numbers("cwnd_bytes").unwrap().last().copied();
     assert_eq!(windows.next_back(), last);
+}
+
+/// RFC 9000 §12.3: a number is used once in its space. Of QUIC the handshake is one Initial packet
+/// of the client, its acknowledgement by the server, and the client's.
+#[test]
+fn each_packet_of_quic_has_its_type_and_its_number_once() {
+    let run = output(true);
+    for (format, sent) in [
+        ("qlog", "quic:packet_sent"),
+        ("qlog-0.3", "transport:packet_sent"),
+    ] {
+        let document = &documents(&run, format)["quic.qlog"];
+        for trace in document["traces"].as_array().unwrap() {
+            let events = trace["events"].as_array().unwrap().iter();
+            let headers = events.filter(|event| event["name"] == sent);
+            let headers = headers.map(|event| &event["data"]["header"]);
+            let numbered = headers.map(|header| {
+                let packet_type = header["packet_type"].as_str().unwrap();
+                (packet_type, header["packet_number"].as_u64().unwrap())
+            });
+            let numbered: Vec<(&str, u64)> = numbered.collect();
+            assert_eq!(numbered[0], ("initial", 0), "{format}");
+            assert!(numbered.contains(&("1RTT", 0)), "{format}");
+            let distinct: BTreeSet<_> = numbered.iter().collect();
+            assert_eq!(distinct.len(), numbered.len(), "{format}");
+        }
+    }
 }
 
 #[test]

@@ -208,6 +208,22 @@ named! {
 }
 
 named! {
+    /// The type of a QUIC packet (RFC 9000 §17.2, §17.3), as `packet_type` in qlog. The packets of
+    /// each type have a sequence of numbers of their own (RFC 9000 §12.3).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PacketType {
+        /// That of a transport whose packets have one sequence of numbers.
+        None => "",
+        /// Initial: the first messages of the handshake.
+        Initial => "initial",
+        /// Handshake: its other messages.
+        Handshake => "handshake",
+        /// 1-RTT: everything after the handshake.
+        OneRtt => "1RTT",
+    }
+}
+
+named! {
     /// What the receiver of TFRC decided about feedback (RFC 5348 §6.1, RFC 4342 §10.3).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum FeedbackDecision {
@@ -245,6 +261,8 @@ pub enum Event {
         size: u32,
         /// What it carries.
         content: PacketContent,
+        /// To which sequence of numbers its number belongs.
+        packet_type: PacketType,
     },
     /// A packet arrived and was accepted.
     Received {
@@ -254,6 +272,8 @@ pub enum Event {
         size: u32,
         /// What it carries; that data was sent before is not known here.
         content: PacketContent,
+        /// As in [`Event::Sent`].
+        packet_type: PacketType,
     },
     /// A packet was declared lost: by its sender, or by the receiver where that detects losses
     /// (TFRC, UDP).
@@ -264,6 +284,8 @@ pub enum Event {
         size: u32,
         /// What made the sender, or the receiver, declare it lost.
         trigger: LossTrigger,
+        /// As in [`Event::Sent`].
+        packet_type: PacketType,
     },
     /// A packet was declared lost by a transport that does not say which one.
     LostUnnamed {
@@ -416,6 +438,7 @@ impl Events {
                 number,
                 size: 0,
                 trigger: LossTrigger::PacketThreshold,
+                packet_type: PacketType::None,
             });
         }
     }

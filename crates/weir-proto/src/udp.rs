@@ -11,7 +11,7 @@
 //! received; its data is not delivered again, as programs over UDP see to by numbers of their own.
 
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
-use crate::event::{Bound, Event, EventMask, Events, PacketContent};
+use crate::event::{Bound, Event, EventMask, Events, PacketContent, PacketType};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, TraceNumber, Transit};
 use crate::ranges::RangeSet;
 use crate::time::Instant;
@@ -167,6 +167,7 @@ impl Endpoint for Socket {
                 number: id,
                 size,
                 content: PacketContent::Data,
+                packet_type: PacketType::None,
             });
     }
 
@@ -194,6 +195,7 @@ impl Endpoint for Socket {
                 number: id,
                 size,
                 content: PacketContent::Data,
+                packet_type: PacketType::None,
             });
         Some(Packet {
             id,

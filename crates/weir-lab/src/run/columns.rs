@@ -3,7 +3,7 @@
 
 use crate::table::{ColumnSpec, PlotLabel, RowKind};
 use std::sync::Arc;
-use weir_proto::event::{Bound, Event, Limit, MediaState, RateState, WindowState};
+use weir_proto::event::{Bound, Event, Limit, MediaState, PacketType, RateState, WindowState};
 use weir_proto::time::{Duration, Instant};
 use weir_proto::units::Rate;
 
@@ -61,6 +61,7 @@ pub struct PacketRow {
     number: Option<u64>,
     size: u32,
     content: &'static str,
+    packet_type: PacketType,
     reason: &'static str,
 }
 
@@ -406,6 +407,13 @@ pub const PACKET: &[Packet] = &[
          receiver a retransmission is data",
         &|row| row.content,
     ),
+    Packet::word(
+        "packet_type",
+        "of a packet of QUIC sent, received or lost: initial, handshake or 1RTT, each of which has \
+         numbers of its own; of quinn the type of the first packet of a datagram, whose number is \
+         that of the datagram",
+        &|row| row.packet_type.name(),
+    ),
 ];
 
 /// `gaps/NAME`: a row for each gap in the audio.
@@ -507,29 +515,35 @@ impl PacketRow {
         [name, flow]: [&Arc<str>; 2],
         event: &Event,
     ) -> Option<Self> {
-        let mut carried = "";
+        let (mut carried, mut of_type) = ("", PacketType::None);
         let (event, number, size, reason) = match *event {
             Event::Sent {
                 number,
                 size,
                 content,
+                packet_type,
             } => {
-                carried = content.name();
+                (carried, of_type) = (content.name(), packet_type);
                 ("sent", Some(number), size, "")
             }
             Event::Received {
                 number,
                 size,
                 content,
+                packet_type,
             } => {
-                carried = content.name();
+                (carried, of_type) = (content.name(), packet_type);
                 ("received", Some(number), size, "")
             }
             Event::Lost {
                 number,
                 size,
                 trigger,
-            } => ("lost", Some(number), size, trigger.name()),
+                packet_type,
+            } => {
+                of_type = packet_type;
+                ("lost", Some(number), size, trigger.name())
+            }
             Event::LostUnnamed { size } => ("lost", None, size, ""),
             Event::Drop {
                 number,
@@ -549,6 +563,7 @@ impl PacketRow {
             number,
             size,
             content: carried,
+            packet_type: of_type,
             reason,
         })
     }

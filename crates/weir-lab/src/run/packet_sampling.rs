@@ -48,7 +48,7 @@ impl PacketSampling {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
-    use weir_proto::event::{DropReason, PacketContent};
+    use weir_proto::event::{DropReason, PacketContent, PacketType};
     use weir_proto::packet::FlowId;
 
     #[test]
@@ -64,6 +64,7 @@ mod tests {
                 number,
                 size,
                 content,
+                packet_type: PacketType::None,
             };
             if sampling.keeps(at, &leaves, rows) {
                 rows += 1;
@@ -73,6 +74,7 @@ mod tests {
                 number,
                 size,
                 content,
+                packet_type: PacketType::None,
             };
             if packet % 100 > 0 {
                 if sampling.keeps(at, &arrives, rows) {

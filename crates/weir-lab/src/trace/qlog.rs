@@ -5,11 +5,13 @@
 //! qvis read. Both are the contained form: one JSON document. Times are virtual, in
 //! milliseconds since the start of the run.
 //!
+//! Packets of QUIC have the type that the run's table names, and their number in its space; those of
+//! other transports are `unknown`.
+//!
 //! Does not model: frames, so that tools see which packets arrived and not what they carried;
 //! packets without a run that kept them (`--packets`).
 
 use crate::run::{FlowTrace, RunOutput};
-use crate::scenario::{Flow, Transport};
 use crate::table::Table;
 use serde_json::{Map, Value, json};
 
@@ -115,12 +117,11 @@ fn file_of(run: &RunOutput, flow: &FlowTrace, schema: Schema) -> Value {
     let mut declared = run.scenario.flows.iter();
     let declared = declared.find(|declared| declared.names().any(|name| name == flow.name));
     let ends = declared.map_or(["sender", "receiver"], |flow| [&flow.from, &flow.to]);
-    let packet_type = packet_type_of(declared);
     let mut sender = controller_events(&flow.table, schema);
     let mut receiver = Vec::new();
     if let Some(packets) = &run.packets {
         for (place, events) in [("sender", &mut sender), ("receiver", &mut receiver)] {
-            let of_packets = packet_events(packets, [place, &flow.name], packet_type, schema);
+            let of_packets = packet_events(packets, [place, &flow.name], schema);
             events.extend(of_packets);
             // Stable: at one time the controller's events stay before those of packets.
             events.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -140,14 +141,6 @@ fn file_of(run: &RunOutput, flow: &FlowTrace, schema: Schema) -> Value {
         schema.trace(&title, [host, end], events)
     });
     schema.file(&format!("Weir: flow {}", flow.name), traces.collect())
-}
-
-/// The type of data packets in the header of QUIC; other transports have none.
-fn packet_type_of(flow: Option<&Flow>) -> &'static str {
-    match flow.map(|flow| &flow.transport) {
-        Some(Transport::Quic(_) | Transport::Quinn(_)) => "1RTT",
-        _ => "unknown",
-    }
 }
 
 fn event(schema: Schema, time_s: f64, name: &str, data: Value) -> Timed {
@@ -219,17 +212,13 @@ fn controller_events(table: &Table, schema: Schema) -> Vec<Timed> {
 }
 
 /// Packets sent, received and declared lost at an end of a flow.
-fn packet_events(
-    packets: &Table,
-    [place, flow]: [&str; 2],
-    packet_type: &str,
-    schema: Schema,
-) -> Vec<Timed> {
+fn packet_events(packets: &Table, [place, flow]: [&str; 2], schema: Schema) -> Vec<Timed> {
     let words = |name| packets.words(name).unwrap_or_default();
     let numbers = |name| packets.as_numbers(name).unwrap_or_default();
     let (times, sequence, sizes) = (numbers("time_s"), numbers("number"), numbers("size_bytes"));
     let (places, names) = (words("place"), words("name"));
     let (kinds, reasons) = (words("event"), words("reason"));
+    let types = words("packet_type");
     let mut events = Vec::new();
     let rows = packets.rows();
     let columns = [
@@ -250,8 +239,10 @@ fn packet_events(
         if &*places[row] != place || &*names[row] != flow || !sequence[row].is_finite() {
             continue;
         }
+        // Only packets of QUIC have a type.
+        let of_type = types.get(row).filter(|name| !name.is_empty());
         let header = json!({
-            "packet_type": packet_type,
+            "packet_type": of_type.map_or("unknown", |name| name),
             "packet_number": sequence[row] as u64,
         });
         let raw = json!({ "length": sizes[row] as u64 });

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use weir_net::{App, FlowConfig, LossConfig, Side};
 use weir_net::{DropTailConfig, LinkConfig, QueueConfig, QueueLimit};
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
-use weir_proto::event::{Event, EventMask, EventSource, Events, PacketContent, Probe};
+use weir_proto::event::{Event, EventMask, EventSource, Events, PacketContent, PacketType, Probe};
 use weir_proto::packet::{Body, HostId, Packet, Payload, TraceNumber};
 use weir_proto::time::{Duration, Instant};
 
@@ -83,6 +83,7 @@ impl Endpoint for PlainEndpoint {
                 number: packet.id,
                 size: packet.size,
                 content: PacketContent::Data,
+                packet_type: PacketType::None,
             });
         self.state.statistics.packets_received += 1;
         self.refill();
@@ -123,6 +124,7 @@ impl Endpoint for PlainEndpoint {
                 number: id,
                 size: len,
                 content: PacketContent::Data,
+                packet_type: PacketType::None,
             });
         Some(Packet {
             id,

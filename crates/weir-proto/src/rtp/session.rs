@@ -7,7 +7,7 @@ use super::{Config, Controller, LOWER_OCTETS};
 use crate::cc::Pacer;
 use crate::cc::nada::{Nada, PacketOutcome, Report};
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError};
-use crate::event::{Bound, Event, EventMask, Events, LossTrigger, PacketContent};
+use crate::event::{Bound, Event, EventMask, Events, LossTrigger, PacketContent, PacketType};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, TraceNumber, Transit};
 use crate::rng::Rng;
 use crate::time::Instant;
@@ -117,6 +117,7 @@ impl Session {
                 number,
                 size,
                 content: PacketContent::Data,
+                packet_type: PacketType::None,
             });
     }
 
@@ -132,6 +133,7 @@ impl Session {
                 number: u64::from(feedback.timestamp),
                 size,
                 content: PacketContent::Acknowledgement,
+                packet_type: PacketType::None,
             });
         let outcome = self.history.on_report(now, self.ssrc, feedback);
         self.waits_since = (self.history.in_flight() > 0).then_some(now);
@@ -162,6 +164,7 @@ impl Session {
                     number: packet.sequence,
                     size: media_size(packet.bytes),
                     trigger: LossTrigger::Reported,
+                    packet_type: PacketType::None,
                 });
         }
         let lost = &mut self.statistics.packets_lost;
@@ -229,6 +232,7 @@ impl Session {
                 number,
                 size,
                 content: PacketContent::Acknowledgement,
+                packet_type: PacketType::None,
             });
         Some(packet)
     }
@@ -264,6 +268,7 @@ impl Session {
                 number,
                 size: media_size(bytes),
                 content: PacketContent::Data,
+                packet_type: PacketType::None,
             });
         if std::mem::take(&mut self.is_blocked) {
             self.endpoint_events.push_back(EndpointEvent::Writable);

@@ -12,7 +12,7 @@ use crate::cc::rtt::{RttEstimator, TimeoutRules};
 use crate::dccp::ack_vector::{self, AckState};
 use crate::dccp::ccid::{CcidSender, LossCounts, SendTime};
 use crate::dccp::wire::{DccpOption, Packet, SeqNum};
-use crate::event::{Bound, Event, EventMask, Events, LossTrigger};
+use crate::event::{Bound, Event, EventMask, Events, LossTrigger, PacketType};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -239,6 +239,7 @@ impl Ccid2Sender {
             number,
             size,
             trigger,
+            packet_type: PacketType::None,
         });
     }
 

@@ -247,6 +247,7 @@ fn packets_that_the_receiver_finds_lost_are_named() {
                 number,
                 size: 0,
                 trigger: LossTrigger::PacketThreshold,
+                ..
             } => number,
             other => panic!("{other:?}"),
         });

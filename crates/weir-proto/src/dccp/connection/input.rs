@@ -9,7 +9,7 @@ use crate::dccp::negotiation::{Location, MANDATORY_FAILURE, Message};
 use crate::dccp::wire::checksum::{covered_len, data_checksum};
 use crate::dccp::wire::{self, ApplicableOption, DccpOption, OptionFault, PacketType, feature};
 use crate::endpoint::{CloseReason, EndpointEvent};
-use crate::event::{Event, EventMask};
+use crate::event::{self, Event, EventMask};
 use crate::packet::{Body, Ecn, IpHeader, Packet};
 use crate::time::Instant;
 
@@ -203,6 +203,7 @@ impl Connection {
                 number,
                 size,
                 content,
+                packet_type: event::PacketType::None,
             });
         if let (true, Some(receiver)) = (new, &mut self.receiver) {
             receiver.on_packet(now, packet, ecn, &mut self.events);

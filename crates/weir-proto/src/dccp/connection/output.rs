@@ -7,7 +7,7 @@ use crate::dccp::negotiation::Location;
 use crate::dccp::wire::checksum::{covered_len, data_checksum};
 use crate::dccp::wire::{self, DccpOption, PacketType, SeqNum, feature};
 use crate::endpoint::EndpointEvent;
-use crate::event::{Bound, Event, EventMask, PacketContent};
+use crate::event::{self, Bound, Event, EventMask, PacketContent};
 use crate::packet::{Body, Ecn, IpHeader, Packet, TraceNumber, Transit};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
@@ -62,6 +62,7 @@ impl Connection {
                 number,
                 size: octets,
                 content,
+                packet_type: event::PacketType::None,
             });
         Packet {
             id: number,

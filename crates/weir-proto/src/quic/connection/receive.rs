@@ -68,12 +68,13 @@ impl Connection {
             statistics.data_packets_received += 1;
             statistics.data_bytes_received += u64::from(size);
         }
-        let number = packet.number;
+        let (number, packet_type) = (packet.number, packet.space.packet_type());
         self.events
             .push(now, EventMask::PACKET, move || Event::Received {
                 number,
                 size,
                 content: content(packet),
+                packet_type,
             });
     }
 

@@ -217,6 +217,7 @@ impl Connection {
                     number,
                     size,
                     trigger,
+                    packet_type: space.packet_type(),
                 });
         }
         self.statistics.packets_lost += lost.len() as u64;

@@ -71,13 +71,13 @@ impl Connection {
         } else {
             PacketContent::Data
         };
-        self.count_sent(now, number, size, content);
         let packet = wire::Packet {
             number,
             number_len,
             space: SpaceId::Data,
             frames: Frames::one(Frame::Stream(frame)),
         };
+        self.count_sent(now, &packet, size, content);
         self.wrap(packet, size)
     }
 

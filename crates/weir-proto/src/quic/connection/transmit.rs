@@ -9,7 +9,7 @@ use crate::event::{Bound, Event, EventMask, PacketContent};
 use crate::packet::{Body, Ecn, IpHeader, Packet, TraceNumber, Transit};
 use crate::quic::loss::{RetransmitFrame, SentPacket};
 use crate::quic::streams::Role;
-use crate::quic::wire::{self, Ack, Frame, Frames, PacketNumber, SpaceId};
+use crate::quic::wire::{self, Ack, Frame, Frames, SpaceId};
 use crate::time::Instant;
 
 /// The least size of a datagram with an Initial packet, in octets (RFC 9000 §14.1).
@@ -404,14 +404,13 @@ impl Connection {
         sent.skip();
         let frame = Frame::Ack(ack);
         let size = self.config.header.overhead(SpaceId::Data, number_len) + frame.len(true);
-        self.count_sent(now, number, size, PacketContent::Acknowledgement);
-        let frames = Frames::one(frame);
         let packet = wire::Packet {
             number,
             number_len,
             space: SpaceId::Data,
-            frames,
+            frames: Frames::one(frame),
         };
+        self.count_sent(now, &packet, size, PacketContent::Acknowledgement);
         self.wrap(packet, size)
     }
 
@@ -444,7 +443,6 @@ impl Connection {
         } else {
             self.spaces.of(space).sent.skip();
         }
-        self.count_sent(now, number, size, builder.content);
         self.frame_buffers.keep(&builder.frames);
         let packet = wire::Packet {
             number,
@@ -452,6 +450,7 @@ impl Connection {
             space,
             frames: builder.frames,
         };
+        self.count_sent(now, &packet, size, builder.content);
         self.wrap(packet, size)
     }
 
@@ -485,7 +484,7 @@ impl Connection {
     pub(super) fn count_sent(
         &mut self,
         now: Instant,
-        number: PacketNumber,
+        packet: &wire::Packet,
         size: u32,
         content: PacketContent,
     ) {
@@ -498,11 +497,13 @@ impl Connection {
         self.statistics.data_packets_sent += u64::from(has_data);
         self.statistics.packets_retransmitted +=
             u64::from(content == PacketContent::Retransmission);
+        let (number, packet_type) = (packet.number, packet.space.packet_type());
         self.events
             .push(now, EventMask::PACKET, move || Event::Sent {
                 number,
                 size,
                 content,
+                packet_type,
             });
     }
 

@@ -21,6 +21,7 @@ pub(super) mod tests;
 pub use frame::{Ack, AckRange, EcnCounts, Frame, OlderRanges, StreamFrame};
 pub use frames::{FrameBuffers, Frames};
 
+use crate::event::PacketType;
 use crate::settings::count;
 use crate::{keywords, settings};
 use std::fmt;
@@ -36,6 +37,16 @@ pub enum SpaceId {
     Initial,
     /// 1-RTT packets.
     Data,
+}
+
+impl SpaceId {
+    /// The type of its packets, as traces name it.
+    pub(super) const fn packet_type(self) -> PacketType {
+        match self {
+            Self::Initial => PacketType::Initial,
+            Self::Data => PacketType::OneRtt,
+        }
+    }
 }
 
 keywords! {

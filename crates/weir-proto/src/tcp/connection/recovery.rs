@@ -5,7 +5,7 @@ use super::input::{AckKind, News};
 use super::{Connection, MAX_EXPIRIES, Recovery, State, Undo};
 use crate::cc::{CongestionEvent, DeliveryRateSampler, Lost, RetransmissionTimeout};
 use crate::endpoint::CloseReason;
-use crate::event::{Event, EventMask, LossTrigger};
+use crate::event::{Event, EventMask, LossTrigger, PacketType};
 use crate::tcp::prr::{Delivery, Prr};
 use crate::tcp::rack::Situation;
 use crate::tcp::rules::{LossDetection, RecoveryWindow, ReductionBase};
@@ -138,6 +138,7 @@ impl Connection {
                 number,
                 size,
                 trigger,
+                packet_type: PacketType::None,
             });
         }
         // Slow start loses many times as much at once as what follows.
@@ -185,6 +186,7 @@ impl Connection {
                     number: segment.start,
                     size: segment.len,
                     trigger: LossTrigger::PacketThreshold,
+                    packet_type: PacketType::None,
                 });
         }
         losses
@@ -377,6 +379,7 @@ impl Connection {
                 number,
                 size,
                 trigger: LossTrigger::Timeout,
+                packet_type: PacketType::None,
             });
         };
         match deadline.filter(|_| rules.loss_detection == LossDetection::Rack && self.sack) {

@@ -1,7 +1,7 @@
 //! What a connection reports about itself: packets, the window, and what holds the sender back.
 
 use super::{Connection, State};
-use crate::event::{Bound, Event, EventMask, PacketContent, WindowState};
+use crate::event::{Bound, Event, EventMask, PacketContent, PacketType, WindowState};
 use crate::packet::{Body, Packet, TraceNumber};
 use crate::tcp::sequence::unwrap;
 use crate::tcp::wire::{Packet as TcpPacket, flag};
@@ -69,6 +69,7 @@ impl Connection {
                 number,
                 size,
                 content,
+                packet_type: PacketType::None,
             });
     }
 
@@ -96,6 +97,7 @@ impl Connection {
                 number,
                 size,
                 content,
+                packet_type: PacketType::None,
             });
     }
 

@@ -1,6 +1,6 @@
 //! The simulator's trait [`Endpoint`].
 
-use super::{COLLECTED, PEER, SMALL_WRITE, SimEndpoint, State, ZEROS, identity};
+use super::{COLLECTED, PEER, SMALL_WRITE, SimEndpoint, State, ZEROS, identity, packet_type};
 use bytes::{Bytes, BytesMut};
 use quinn_proto::EcnCodepoint;
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
@@ -32,7 +32,7 @@ impl Endpoint for SimEndpoint {
                 statistics.data_packets_received += 1;
                 statistics.data_bytes_received += u64::from(size);
             }
-            let number = packet.id;
+            let (number, packet_type) = (packet.id, packet_type(datagram));
             let content = if has_data {
                 PacketContent::Data
             } else {
@@ -43,6 +43,7 @@ impl Endpoint for SimEndpoint {
                     number,
                     size,
                     content,
+                    packet_type,
                 });
         }
         self.process_events(now);

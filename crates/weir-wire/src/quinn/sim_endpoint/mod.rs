@@ -31,7 +31,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time;
 use weir_proto::endpoint::{CloseReason, EndpointEvent, Statistics};
-use weir_proto::event::{Event, EventMask, Events, PacketContent, WindowState};
+use weir_proto::event::{Event, EventMask, Events, PacketContent, PacketType, WindowState};
 use weir_proto::packet::{Body, Ecn, FlowId, IpHeader, Packet, Payload, TraceNumber, Transit};
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
@@ -416,6 +416,7 @@ impl SimEndpoint {
             number: id,
             size,
             content,
+            packet_type: packet_type(datagram),
         });
         Packet {
             id,
@@ -463,6 +464,17 @@ impl SimEndpoint {
             PacketContent::Acknowledgement
         };
         Some((Ecn::from_bits(ecn.map_or(0, |ecn| ecn as u8)), content))
+    }
+}
+
+/// The type of a datagram's first packet, which its first octet says (RFC 9000 §17.2, §17.3).
+fn packet_type(datagram: &[u8]) -> PacketType {
+    match datagram.first() {
+        Some(first) if first & 0x80 == 0 => PacketType::OneRtt,
+        Some(first) if first & 0x30 == 0 => PacketType::Initial,
+        Some(first) if first & 0x30 == 0x20 => PacketType::Handshake,
+        // 0-RTT, Retry and Version Negotiation.
+        _ => PacketType::None,
     }
 }
 
