@@ -21,11 +21,14 @@
     const log = scale === "log";
     const [p, q] = [Number(from), Number(to)];
     const [a, b] = log ? [Math.log10(low), Math.log10(high)] : [Number(low), Number(high)];
+    // Paths have tenths of pixels: what is nearer to zero is zero.
+    const least = log ? 0 : Math.abs((b - a) / (q - p)) / 20;
     return {
       p, q, unit: unit || "",
       value: (pixel) => {
         const at = a + ((pixel - p) / (q - p)) * (b - a);
-        return log ? Math.pow(10, at) : at;
+        if (log) return Math.pow(10, at);
+        return Math.abs(at) < least ? 0 : at;
       },
       pixel: (value) => p + (((log ? Math.log10(value) : value) - a) / (b - a)) * (q - p),
       whole: [Number(low), Number(high)],
@@ -55,7 +58,9 @@
       const near = Math.abs(point[0] - x) <= reach;
       if (near) (low = Math.min(low, point[1])), (high = Math.max(high, point[1]));
       const joins = before && !point[2] && kind !== "dots" && kind !== "rug";
-      if (joins && before[0] <= x && point[0] >= x && point[0] > before[0]) {
+      // The outline of an area goes to the right and back.
+      const spans = joins && (before[0] - x) * (point[0] - x) <= 0 && point[0] !== before[0];
+      if (spans) {
         const share = (x - before[0]) / (point[0] - before[0]);
         const y = before[1] + share * (point[1] - before[1]);
         (low = Math.min(low, y)), (high = Math.max(high, y));
@@ -162,7 +167,12 @@
   bar.className = "zoom";
   bar.hidden = true;
   const zoomAll = (span) => {
-    for (const picture of pictures) if (picture.svg.dataset.time) show(picture, span);
+    for (const picture of pictures) {
+      if (!picture.svg.dataset.time) continue;
+      show(picture, span);
+      // The pointer has stayed, and what lies under it has moved.
+      if (!picture.box.hidden) readout(picture, ...picture.pointer);
+    }
     bar.hidden = !span;
     if (!span) return;
     const words = document.createElement("span");
@@ -195,7 +205,7 @@
       svg, axisX, axisY, box, ticksGroup, scale: 1, factor: prefix,
       width: view.width, top: axisY.q, floor: down ? down[1] : axisY.p,
       group: svg.querySelector(".data"), marks: svg.querySelector(".marks"),
-      original: ticksGroup.innerHTML, toWhole: (x) => x,
+      original: ticksGroup.innerHTML, toWhole: (x) => x, pointer: [0, 0],
     };
     pictures.push(picture);
     const place = (event) => {
@@ -212,6 +222,7 @@
       const [x, y] = place(event);
       if (x < axisX.p || x > axisX.q || y > picture.floor || y < axisY.q) return leave();
       cursor.setAttribute("d", `M${x} ${axisY.q}V${picture.floor}`);
+      picture.pointer = [x, y];
       readout(picture, x, y);
       if (start === null) return;
       brush.setAttribute("x", Math.min(x, start));
