@@ -6,7 +6,7 @@
 //! only a linear axis upwards has a margin, so that no line runs into the frame.
 
 pub(super) use crate::theory::with_unit;
-use crate::theory::{prefixed, prefixes, significant};
+use crate::theory::{LEAST_PLAIN, prefixed, prefixes, scientific, significant};
 
 /// From this quotient of the largest and the smallest value on, an axis is logarithmic.
 const LOG_FROM: f64 = 50.0;
@@ -177,13 +177,11 @@ impl ScaledAxis {
                 low
             };
         } else if axis.range.is_none() {
-            let margin = (high - low) * 0.04;
             // A range that starts near zero starts at zero.
-            low = if low >= 0.0 && (axis.zero || low < high * 0.3) {
-                0.0
-            } else {
-                low - margin
-            };
+            let from_zero = low >= 0.0 && (axis.zero || low < high * 0.3);
+            // The margin is a share of the axis, however near to each other its values are.
+            let margin = (high - if from_zero { 0.0 } else { low }) * 0.04;
+            low = if from_zero { 0.0 } else { low - margin };
             high += margin;
         }
         Self {
@@ -283,8 +281,12 @@ impl ScaledAxis {
         match self.axis.scale {
             _ if value == 0.0 => "0".to_owned(),
             Scale::Linear => significant(value / self.unit_of_ticks().0, 5),
-            Scale::Log if prefixes(&self.axis.unit).is_empty() => significant(value, 5),
-            Scale::Log => with_unit(value, &self.axis.unit, 5),
+            Scale::Log if !prefixes(&self.axis.unit).is_empty() => {
+                with_unit(value, &self.axis.unit, 5)
+            }
+            // One notation on the whole axis.
+            Scale::Log if self.low < LEAST_PLAIN => scientific(value, 5),
+            Scale::Log => significant(value, 5),
         }
     }
 
@@ -348,5 +350,31 @@ fn clean(value: f64, step: f64) -> f64 {
         0.0
     } else {
         value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_near_each_other_far_from_zero_leave_room_above_them() {
+        let axis = Axis::linear("goodput, bit/s", "bit/s").from_zero();
+        let scaled = ScaledAxis::new(&axis, [9.61e6, 9.62e6].into_iter());
+        // 4 % above the largest value: its share is 1/1.04 = 0.9615.
+        assert!((scaled.share(9.62e6) - 0.9615).abs() < 1e-4);
+        let apart = ScaledAxis::new(&Axis::linear("x", ""), [50.0, 60.0].into_iter());
+        assert_eq!(apart.ends(), (49.6, 60.4));
+    }
+
+    #[test]
+    fn the_ticks_of_a_logarithmic_axis_have_one_notation() {
+        let labels = |low: f64, high: f64| -> Vec<String> {
+            let axis = ScaledAxis::new(&Axis::log("p", "").within(low, high), [].into_iter());
+            let ticks = axis.ticks(4.0).into_iter();
+            ticks.map(|tick| tick.1).collect()
+        };
+        assert_eq!(labels(1e-6, 1e-3), ["1e-6", "1e-5", "1e-4", "1e-3"]);
+        assert_eq!(labels(1e-4, 0.1), ["0.0001", "0.001", "0.01", "0.1"]);
     }
 }

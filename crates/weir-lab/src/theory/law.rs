@@ -323,13 +323,29 @@ pub fn significant(value: f64, digits: i32) -> String {
         };
     }
     let magnitude = libm::floor(libm::log10(value.abs())) as i32;
-    if !(-5..=9).contains(&magnitude) {
-        return format!("{value:.*e}", (digits - 1).max(0) as usize);
+    if value.abs() < LEAST_PLAIN || magnitude > 9 {
+        return scientific(value, digits);
     }
     let text = format!("{value:.*}", (digits - 1 - magnitude).max(0) as usize);
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    without_zeros(&text).to_owned()
+}
+
+/// The smallest number that is written without a power of ten.
+pub(crate) const LEAST_PLAIN: f64 = 1e-5;
+
+/// A number with a power of ten and this many significant digits, without trailing zeros.
+pub(crate) fn scientific(value: f64, digits: i32) -> String {
+    let text = format!("{value:.*e}", (digits - 1).max(0) as usize);
+    match text.split_once('e') {
+        Some((number, power)) => format!("{}e{power}", without_zeros(number)),
+        None => text,
+    }
+}
+
+fn without_zeros(number: &str) -> &str {
+    if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
     } else {
-        text
+        number
     }
 }

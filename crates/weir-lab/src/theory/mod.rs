@@ -22,7 +22,7 @@ pub use law::{
 };
 pub use table::LAWS;
 
-pub(crate) use law::{prefixed, prefixes, with_unit};
+pub(crate) use law::{LEAST_PLAIN, prefixed, prefixes, scientific, with_unit};
 
 use law::closest;
 

@@ -259,6 +259,7 @@ fn values_are_printed_with_the_prefix_that_a_person_would_choose() {
         (0.0, "bit/s", "0 bit/s"),
         (9.718_9, "packets", "9.7189 packets"),
         (12_520.0, "bytes", "12520 bytes"),
+        (0.000_001, "packets", "1e-6 packets"),
     ] {
         assert_eq!(format_value(number, unit), text);
     }
