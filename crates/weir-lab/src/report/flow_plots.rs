@@ -92,7 +92,8 @@ pub fn rate_by_limit(table: &Table, title: &str) -> Option<Plot> {
     let axis = Axis::linear("allowed rate X, bit/s", "bit/s").by_range(values);
     let mut plot = Plot::new(title, time_axis(), axis);
     if let Some(points) = points(table, "receive_rate_bps") {
-        plot = plot.with("X_recv", BESIDE, Shape::Step(points));
+        let layer = PlotLayer::new("X_recv", BESIDE, Shape::Step(points));
+        plot.layers.push(PlotLayer { dash: 2, ..layer });
     }
     plot.height = 400.0;
     let rows = rate.iter().zip(&numbers);

@@ -241,7 +241,7 @@ impl Canvas {
         for (number, path) in paths {
             let none = (String::new(), Colour::BESIDE);
             let (name, colour) = categories.get(number).unwrap_or(&none);
-            self.data(&format!("line s{}", colour.number()), "step", name, path);
+            self.data(&format!("line {}", colour.line_class()), "step", name, path);
         }
     }
 

@@ -48,7 +48,7 @@ fn entries(layer: &PlotLayer, shown: (f64, f64)) -> Vec<LegendEntry> {
                 .filter(|(number, (name, _))| occurs(*number) && !name.is_empty())
                 .map(|(_, (name, colour))| LegendEntry {
                     name: name.clone(),
-                    swatch: Swatch::Line(format!("s{}", colour.number()), None),
+                    swatch: Swatch::Line(colour.line_class(), None),
                 })
                 .collect();
         }

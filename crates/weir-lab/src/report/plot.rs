@@ -3,21 +3,38 @@
 use super::axis::Axis;
 use super::style::COLOURS;
 
-/// One of the categorical colours, by number; numbers beyond the last start again.
+/// One of the categorical colours, by number.
 ///
-/// Flows and curves have the colours from 0 on, rules and bounds those from [`RULES`](Self::RULES)
-/// on, so that no colour means both.
+/// Flows and curves have the colours from 0 on, bounds those from [`BOUNDS`](Self::BOUNDS) on,
+/// rules those from [`LIMITS`](Self::LIMITS) on, so that no colour means two of them. The last ten
+/// colours start again with each further ten numbers, with another pattern of line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour(pub usize);
 
 impl Colour {
-    /// The first of the colours of rules and bounds.
-    pub const RULES: usize = 10;
+    /// The first of the colours of bounds.
+    pub const BOUNDS: usize = 10;
+    /// The first of the colours of rules.
+    pub const LIMITS: usize = 20;
     /// What stands beside the subject of a plot: samples, thresholds, published values.
     pub const BESIDE: Self = Self(7);
 
     pub(super) fn number(self) -> usize {
-        self.0 % COLOURS
+        let beyond = self.0.saturating_sub(Self::LIMITS);
+        self.0.min(Self::LIMITS) + beyond % (COLOURS - Self::LIMITS)
+    }
+
+    /// The classes of a line in the style sheet: its colour and its own pattern.
+    pub(super) fn line_class(self) -> String {
+        let pattern = self.0.saturating_sub(Self::LIMITS) / (COLOURS - Self::LIMITS);
+        line_class(self.number(), pattern)
+    }
+}
+
+fn line_class(colour: usize, dash: usize) -> String {
+    match dash % 4 {
+        0 => format!("s{colour}"),
+        dash => format!("s{colour} dash{dash}"),
     }
 }
 
@@ -117,11 +134,7 @@ impl PlotLayer {
 
     /// The classes of a line in the style sheet.
     pub(super) fn line_class(&self) -> String {
-        let dash = match self.dash % 4 {
-            0 => String::new(),
-            number => format!(" dash{number}"),
-        };
-        format!("s{}{dash}", self.colour.number())
+        line_class(self.colour.number(), self.dash)
     }
 }
 

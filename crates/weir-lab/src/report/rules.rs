@@ -24,8 +24,8 @@ fn words_of_window(limit: &str) -> String {
     limit.replace('_', " ")
 }
 
-/// The limits that occur, in the order of their codes, with the number of each row's; their
-/// colours are fixed, so that a limit has the same colour in every picture.
+/// The limits that occur, in the order of their codes, with the number of each row's. Colour and
+/// pattern of line are those of one limit alone, in every picture; neighbours differ in both.
 pub(super) fn categories(limits: &[Arc<str>]) -> Categories {
     named(limits, words)
 }
@@ -34,37 +34,25 @@ pub(super) fn categories(limits: &[Arc<str>]) -> Categories {
 type Categories = (Vec<(String, Colour)>, Vec<usize>);
 
 fn named(limits: &[Arc<str>], words: fn(&str) -> String) -> Categories {
-    let colour = |limit: Limit| match limit {
-        Limit::OnePacketPerRtt
-        | Limit::CongestionAvoidance
-        | Limit::MaxInflight
-        | Limit::GradualUpdate => 3,
-        Limit::NofeedbackHalving | Limit::Recovery | Limit::InflightShortterm => 1,
-        Limit::InitialWindow | Limit::MaximumMediaRate => 0,
-        Limit::Equation | Limit::InflightLongterm => 6,
-        Limit::SlowStart | Limit::AcceleratedRampUp => 4,
-        Limit::TwiceReceiveRate | Limit::ApplicationLimited => 2,
-        Limit::MinimumRate
-        | Limit::MinimumMediaRate
-        | Limit::Timeout
-        | Limit::PersistentCongestion => 5,
-        Limit::OscillationReduction | Limit::FlowControl => 9,
-        Limit::DataLimited | Limit::ProbeRtt => 8,
-        Limit::None | Limit::MinimumWindow => 7,
-    };
     let seen: Vec<Limit> = Limit::ALL
         .into_iter()
         .filter(|limit| limits.iter().any(|name| &**name == limit.name()))
         .collect();
-    let named = seen.iter().map(|limit| {
-        let colour = Colour(Colour::RULES + colour(*limit));
-        (words(limit.name()), colour)
-    });
+    let named = seen
+        .iter()
+        .map(|limit| (words(limit.name()), colour_of(*limit)));
     let numbers = limits.iter().map(|name| {
         let place = seen.iter().position(|limit| limit.name() == &**name);
         place.unwrap_or(usize::MAX)
     });
     (named.collect(), numbers.collect())
+}
+
+/// Ten colours, each with up to four patterns. The equation, which X_calc's dashes lie on, is solid.
+fn colour_of(limit: Limit) -> Colour {
+    let place = limit as usize;
+    let (hue, pattern) = (place % 10, (place + place / 10 + 3) % 4);
+    Colour(Colour::LIMITS + hue + 10 * pattern)
 }
 
 /// What stopped the sending, with its colour; the words of the column `bound`.
@@ -100,7 +88,7 @@ pub(super) fn strip(table: &Table) -> Option<Strip> {
 
 fn bounds_of(bounds: &[Arc<str>]) -> Categories {
     let named = BOUNDS.iter().map(|(word, colour)| {
-        let colour = Colour(Colour::RULES + colour);
+        let colour = Colour(Colour::BOUNDS + colour);
         (word.replace('_', " "), colour)
     });
     let numbers = bounds.iter().map(|bound| {
@@ -126,6 +114,20 @@ fn spans(times: &[f64], numbers: &[usize]) -> Vec<(f64, f64, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_rule_has_a_line_and_each_bound_a_colour_of_its_own() {
+        let limits = Limit::ALL.map(|limit| colour_of(limit).line_class());
+        let distinct: BTreeSet<&String> = limits.iter().collect();
+        assert_eq!(distinct.len(), Limit::ALL.len(), "{limits:?}");
+        let words: Vec<Arc<str>> = BOUNDS.iter().map(|(word, _)| (*word).into()).collect();
+        let bounds: BTreeSet<usize> = bounds_of(&words).0.iter().map(|b| b.1.number()).collect();
+        assert_eq!(bounds.len(), BOUNDS.len());
+        let of_limits = Limit::ALL.map(|limit| colour_of(limit).number());
+        assert!(of_limits.iter().all(|number| !bounds.contains(number)));
+        assert_eq!(colour_of(Limit::Equation).line_class(), "s21");
+    }
 
     #[test]
     fn a_category_holds_until_the_next_row_and_equal_ones_join() {

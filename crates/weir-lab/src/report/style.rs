@@ -3,8 +3,9 @@
 //!
 //! Of the categorical colours the first ten are for flows and curves: they follow Okabe and Ito's
 //! set, darkened on white and lightened on black until each has at least 3:1 contrast with its
-//! background. The next ten, earthy and violet, are for the rules and bounds that held a sender,
-//! so that no colour means a flow here and a rule there.
+//! background, as all others have. The next ten, earthy and violet, are for the bounds that held a
+//! sender, the last ten, vivid ones, for the rules that set its rate or window, so that no colour
+//! means a flow here, a bound there and a rule elsewhere.
 
 use std::fmt::Write as _;
 
@@ -17,7 +18,8 @@ const LIGHT: Theme = Theme {
     colours: [
         "#0072b2", "#c74a00", "#00805a", "#a3418a", "#8a6100", "#b0122f", "#4b4fc4", "#5f6670",
         "#00778a", "#7a4a2b", "#6a8f2c", "#b9770e", "#d0547f", "#3d5a80", "#8e6bbf", "#b03a2e",
-        "#2a9d8f", "#8d99a6", "#a0703a", "#574b90",
+        "#2a9d8f", "#84909d", "#a0703a", "#574b90", "#630d31", "#1f12d8", "#e012d8", "#079a00",
+        "#2b3f04", "#ee1210", "#7a10c8", "#c859de", "#f0127a", "#073b4c",
     ],
 };
 const DARK: Theme = Theme {
@@ -29,12 +31,13 @@ const DARK: Theme = Theme {
     colours: [
         "#5db4ec", "#ff9254", "#3fc79b", "#e694cd", "#e0b040", "#ff7b8a", "#a5a8ff", "#a5adb7",
         "#45c5d6", "#cfa183", "#a8cf66", "#f0b352", "#f28fb1", "#8fb0dd", "#c3a6ee", "#f0766a",
-        "#6fd6c9", "#b8c2cc", "#d9ac78", "#a99cf0",
+        "#6fd6c9", "#b8c2cc", "#d9ac78", "#a99cf0", "#d9a3b4", "#5a78ff", "#ff3ad6", "#32e05a",
+        "#c7f006", "#ff4a3d", "#b05cff", "#e6a6f5", "#ff5fa8", "#4fd0e8",
     ],
 };
 
 /// How many categorical colours there are.
-pub const COLOURS: usize = 20;
+pub const COLOURS: usize = 30;
 
 struct Theme {
     paper: &'static str,
@@ -122,4 +125,36 @@ pub fn page_style() -> String {
         DARK.variables(),
         rules(|name| format!("var(--{name})"))
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Relative luminance (WCAG 2.2): 0.2126 R + 0.7152 G + 0.0722 B of linear components.
+    fn luminance(colour: &str) -> f64 {
+        let component = |place: usize| {
+            let digits = &colour[place..place + 2];
+            let share = f64::from(u8::from_str_radix(digits, 16).unwrap()) / 255.0;
+            if share <= 0.04045 {
+                share / 12.92
+            } else {
+                libm::pow((share + 0.055) / 1.055, 2.4)
+            }
+        };
+        0.2126 * component(1) + 0.7152 * component(3) + 0.0722 * component(5)
+    }
+
+    #[test]
+    fn each_colour_is_another_and_stands_out_from_its_background() {
+        for theme in [LIGHT, DARK] {
+            for (place, colour) in theme.colours.iter().enumerate() {
+                let mut both = [luminance(colour), luminance(theme.paper)];
+                both.sort_by(f64::total_cmp);
+                let contrast = (both[1] + 0.05) / (both[0] + 0.05);
+                assert!(contrast >= 3.0, "{colour} on {}: {contrast}", theme.paper);
+                assert!(!theme.colours[..place].contains(colour), "{colour} twice");
+            }
+        }
+    }
 }

@@ -22,7 +22,7 @@ pub(super) fn plot(name: &str, evidence: &Evidence, trigger_s: Option<f64>) -> O
     });
     let points: Vec<_> = points.collect();
     let categories = names.iter().enumerate().map(|(number, state)| {
-        let colour = Colour(Colour::RULES + number % 8);
+        let colour = Colour(Colour::BOUNDS + number % 8);
         (state.replace('_', " "), colour)
     });
     let categories = categories.collect();
