@@ -10,6 +10,10 @@ use crate::run::columns::{FLOW, LINK};
 use crate::table::Values;
 use std::collections::BTreeSet;
 
+/// Why a run that kept its summary only has no pictures of what happened when.
+pub(super) const NO_TRACES: &str =
+    "the run holds no traces to draw, only its summary: run it again without --summary-only";
+
 /// A picture for each column: of all flows that have it, of links if it is one of theirs.
 pub(super) fn of_columns(
     data: &PlotData,
@@ -17,6 +21,9 @@ pub(super) fn of_columns(
     subjects: &[Subject],
 ) -> Result<Vec<NamedPlot>, PlotError> {
     let known = known(data);
+    if known.is_empty() {
+        return Err(PlotError::Nothing(NO_TRACES.to_owned()));
+    }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     PlotSelection::check("column", &selection.columns, &known)?;
     let mut figures = Vec::new();

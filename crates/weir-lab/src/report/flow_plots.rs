@@ -22,18 +22,15 @@ pub fn plots_of_flow(flow: &str, table: &Table, colour: Colour) -> Vec<NamedPlot
         }
         Some(plot)
     };
+    let window = window_overview(table, &title("congestion window"), colour);
+    let (window, of_window) = window.unzip();
     let plots = [
         (
             "rate",
             "Each piece of the allowed rate has the colour of the rule that bound it.",
             rate_by_limit(table, &title("allowed rate and the rule that bound it")),
         ),
-        (
-            "window",
-            "The window of the whole run, and below it what held the sender: in each column of \
-             pixels its share of the time.",
-            window_overview(table, &title("congestion window"), colour),
-        ),
+        ("window", of_window.as_deref().unwrap_or_default(), window),
         (
             "rtt",
             "Samples as dots, the smoothed round-trip time as a line.",

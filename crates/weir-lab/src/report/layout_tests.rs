@@ -4,6 +4,7 @@
 use super::png::tree_of;
 use super::*;
 use crate::fixture::{run_text, traced};
+use crate::run::RunOptions;
 use resvg::usvg::{Group, Node, TextChunk};
 
 const TWO_SENDERS: &str = r#"
@@ -175,6 +176,45 @@ fn the_bottleneck_comes_first_and_what_is_left_out_is_said() {
     let ribbons = windows.drawing.plot().unwrap().layers.iter();
     let ribbons = ribbons.filter(|layer| matches!(layer.shape, Shape::Ribbon(_)));
     assert_eq!(ribbons.count(), 2, "a band for each group");
+}
+
+#[test]
+fn networks_and_transfers_that_have_no_picture_are_said() {
+    use std::fmt::Write as _;
+    let mut chain = "[run]\nduration = \"2s\"\n".to_owned();
+    for hop in 0..24 {
+        let _ = writeln!(
+            chain,
+            "[[link]]\nname = \"l{hop}\"\nbetween = [\"h{hop}\", \"h{}\"]\nrate = \"9Mbit\"\n\
+             delay = \"1ms\"",
+            hop + 1
+        );
+    }
+    let flow = "[[flow]]\nfrom = \"h0\"\nto = \"h24\"\ntransport = { kind = \"tcp\" }\n";
+    let list = "arrivals = { kind = \"list\", transfers = [[0, 9000], [1, 9000]] }\n";
+    let text = format!("{chain}{flow}name = \"long\"\n{flow}name = \"web\"\n{list}");
+    let pictures = all(&data(&text), &PlotSelection::default());
+    let said = pictures.left_out.join("\n");
+    assert!(said.contains("25 different hosts"), "{said}");
+    assert!(said.contains("which have no traces: 2 of web."), "{said}");
+    assert!(pictures.figures().all(|figure| figure.name != "network"));
+}
+
+#[test]
+fn a_run_without_traces_says_how_it_keeps_them() {
+    let data = PlotData::new(run_text(TWO_SENDERS, &RunOptions::default()));
+    let link = PlotSelection {
+        links: vec!["bottleneck".into()],
+        ..PlotSelection::default()
+    };
+    let columns = PlotSelection {
+        columns: vec!["cwnd_bytes".into()],
+        ..PlotSelection::default()
+    };
+    for selection in [link, columns] {
+        let error = pictures_of(&data, &selection).unwrap_err().to_string();
+        assert!(error.contains("without --summary-only"), "{error}");
+    }
 }
 
 #[test]

@@ -39,8 +39,6 @@ pub(super) struct NetworkPlan {
     pub(super) flows: Vec<String>,
 }
 
-/// Hosts and media that a picture can show.
-const MOST_NODES: usize = 24;
 /// Flows that have a line.
 const MOST_FLOWS: usize = 8;
 /// From this many equal hosts on they are one box.
@@ -69,7 +67,7 @@ impl NetworkPlan {
     }
 }
 
-/// The network of the run, its bottleneck thick; `None` if it has too many different hosts.
+/// The network of the run, its bottleneck thick; `None` if it has no hosts.
 pub(super) fn plan(data: &PlotData) -> Option<NetworkPlan> {
     let scenario = &data.output.scenario;
     let bottleneck = by_load(data).first().and_then(|link| {
@@ -80,7 +78,7 @@ pub(super) fn plan(data: &PlotData) -> Option<NetworkPlan> {
     let names = boxes(&raw, scenario);
     let columns = columns(&names, &raw, scenario);
     let labels: BTreeSet<&String> = names.values().collect();
-    if labels.len() > MOST_NODES || labels.is_empty() {
+    if labels.is_empty() {
         return None;
     }
     let mut ordered: Vec<&String> = labels.into_iter().collect();

@@ -1,6 +1,7 @@
 //! All pictures of a run in the order in which a reader needs them, and what is left out.
 
-use super::columns::of_columns;
+use super::axis::Axis;
+use super::columns::{NO_TRACES, of_columns};
 use super::drawing::{Drawing, NamedPlot};
 use super::flow_plots::plots_of_flow;
 use super::media_plots::plots_of_media;
@@ -34,6 +35,8 @@ pub struct RunPictures {
 const DETAILED_FLOWS: usize = 4;
 /// Directions of links whose queues are drawn unless they are asked for by name.
 const DETAILED_LINKS: usize = 3;
+/// Hosts and media that the picture of the network shows at most.
+const MOST_NODES: usize = 24;
 /// Flows or links that are drawn in detail at most.
 const MOST_DETAILED: usize = 24;
 
@@ -67,7 +70,8 @@ pub fn pictures_of(data: &PlotData, selection: &PlotSelection) -> Result<RunPict
     if selection.columns.is_empty() {
         let mut first: Vec<NamedPlot> = Vec::new();
         if !selection.is_chosen() {
-            first.extend(Topology::of(data).map(|network| {
+            let network = network(data, &mut pictures.left_out);
+            first.extend(network.map(|network| {
                 let caption = "Rates, delays and queues as the scenario has them. The bottleneck \
                                is thick: the link that was used most, of those whose queue was \
                                full, dropped or marked if there are any.";
@@ -76,6 +80,7 @@ pub fn pictures_of(data: &PlotData, selection: &PlotSelection) -> Result<RunPict
         }
         if selection.links.is_empty() || !selection.flows.is_empty() {
             first.extend(overview(data, &subjects));
+            pictures.left_out.extend(arrivals(data, selection));
         }
         let (bottleneck, others) = queues(data, selection, &mut pictures.left_out);
         // The queue explains the delays: it comes right after them.
@@ -90,10 +95,38 @@ pub fn pictures_of(data: &PlotData, selection: &PlotSelection) -> Result<RunPict
     }
     finish(&mut pictures, data, selection);
     if pictures.sections.is_empty() {
-        let what = "the run holds no traces to draw: run it with --trace full";
-        return Err(PlotError::Nothing(what.to_owned()));
+        return Err(PlotError::Nothing(NO_TRACES.to_owned()));
     }
     Ok(pictures)
+}
+
+/// The network, unless too much of it differs.
+fn network(data: &PlotData, left_out: &mut Vec<String>) -> Option<Topology> {
+    let network = Topology::of(data)?;
+    let nodes = network.nodes();
+    if nodes > MOST_NODES {
+        left_out.push(format!(
+            "The network: it has {nodes} different hosts and media, and a picture shows up to \
+             {MOST_NODES}."
+        ));
+        return None;
+    }
+    Some(network)
+}
+
+/// Transfers that arrive are connections of their own, of which no table says what happened when.
+fn arrivals(data: &PlotData, selection: &PlotSelection) -> Option<String> {
+    let transfers = data.output.summary.transfers.iter();
+    let transfers = transfers.filter(|(name, _)| selects(&selection.flows, name));
+    let transfers = transfers.map(|(name, of)| format!("{} of {name}", of.transfers));
+    let transfers: Vec<String> = transfers.collect();
+    (!transfers.is_empty()).then(|| {
+        format!(
+            "Rates, delays and windows over time of transfers that arrive, which have no traces: \
+             {}. Their completion times are drawn.",
+            transfers.join(", ")
+        )
+    })
 }
 
 fn check(data: &PlotData, selection: &PlotSelection) -> Result<(), PlotError> {

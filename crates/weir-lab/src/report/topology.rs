@@ -46,13 +46,18 @@ struct Layout {
 }
 
 impl Topology {
-    /// The network of the run, its bottleneck thick; `None` if it has too many different hosts.
+    /// The network of the run, its bottleneck thick; `None` if it has no hosts.
     pub fn of(data: &PlotData) -> Option<Self> {
         Some(Self {
             title: "The network".to_owned(),
             plan: network::plan(data)?,
             size: None,
         })
+    }
+
+    /// How many boxes it has: hosts and media, those that are alike counted once.
+    pub(super) fn nodes(&self) -> usize {
+        self.plan.nodes.len()
     }
 
     /// The text of an SVG file that stands alone on white.

@@ -1,12 +1,13 @@
 //! Pictures of a window controller: the window with what held it, and its last round trips as a
 //! sawtooth.
 
-use super::axis::Axis;
+use super::axis::{Axis, with_unit};
 use super::plot::{Colour, Plot, PlotLayer, Shape};
 use super::rules;
 use super::series::{points, time_axis};
 use crate::table::Table;
 use crate::theory::mathis::Sawtooth;
+use std::fmt::Write as _;
 
 /// Round-trip times that a zoomed sawtooth shows.
 pub const WINDOW_ROUNDS: f64 = 32.0;
@@ -21,28 +22,46 @@ const BESIDE_CWND: [(&str, &str, usize); 4] = [
     ("partial_bytes_acked", "partial bytes acked", 2),
 ];
 
-/// A window far above all others, as that of a receiver without a limit, would leave the others
-/// flat: it is left out from this factor on.
+/// A window far above cwnd and the bytes in flight, as that of a receiver without a limit, would
+/// leave these flat: it is left out from this factor on, and the caption says so.
 const OUT_OF_SIGHT: f64 = 2.0;
 
-/// Congestion window, bytes in flight and threshold over the whole run; below it what held the
-/// sender.
-pub(super) fn window_overview(table: &Table, title: &str, colour: Colour) -> Option<Plot> {
+/// Congestion window, bytes in flight and threshold over the whole run, below it what held the
+/// sender; and the caption.
+pub(super) fn window_overview(
+    table: &Table,
+    title: &str,
+    colour: Colour,
+) -> Option<(Plot, String)> {
     let cwnd = points(table, "cwnd_bytes")?;
     let axis = Axis::linear("window, bytes", "bytes");
     let mut plot = Plot::new(title, time_axis(), axis);
     let highest = |points: &[(f64, f64)]| points.iter().map(|p| p.1).fold(0.0, f64::max);
-    let in_sight = highest(&cwnd) * OUT_OF_SIGHT;
+    let mut in_sight = highest(&cwnd) * OUT_OF_SIGHT;
+    let mut caption = "The window of the whole run, and below it what held the sender: in each \
+                       column of pixels its share of the time."
+        .to_owned();
     for (column, name, dash) in BESIDE_CWND {
         // How much is acknowledged towards the next increase is a detail of the last round trips.
         let shown = column != "partial_bytes_acked";
         let points = points(table, column).filter(|points| shown && is_used(points));
-        if let Some(points) = points.filter(|points| highest(points) <= in_sight) {
+        let Some(points) = points else {
+            continue;
+        };
+        let highest = highest(&points);
+        if column == "bytes_in_flight" {
+            // However far a smaller window leaves them behind.
+            in_sight = in_sight.max(highest * OUT_OF_SIGHT);
+        }
+        if highest > in_sight {
+            let highest = with_unit(highest, "bytes", 4);
+            let _ = write!(caption, " Not drawn: {name}, up to {highest}.");
+        } else {
             plot.layers.push(beside(column, name, dash, points));
         }
     }
     plot.strips = rules::strip(table).into_iter().collect();
-    Some(plot.with("cwnd", colour, Shape::Step(cwnd)))
+    Some((plot.with("cwnd", colour, Shape::Step(cwnd)), caption))
 }
 
 /// A series beside the window. What is in flight fills the window most of the time and is drawn as
@@ -154,4 +173,31 @@ fn teeth(overlay: SawtoothOverlay, reduction: f64, end: f64) -> Vec<(f64, f64)> 
         start += cycle;
     }
     corners
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Column, Values};
+
+    #[test]
+    fn what_is_in_flight_is_drawn_and_what_is_out_of_sight_is_said() {
+        let column = |name: &str, values: [f64; 2]| Column {
+            name: name.to_owned(),
+            values: Values::F64(values.to_vec()),
+        };
+        let table = Table {
+            columns: vec![
+                column("time_s", [0.0, 1.0]),
+                column("cwnd_bytes", [14_500.0, 2_900.0]),
+                column("bytes_in_flight", [0.0, 40_000.0]),
+                column("ssthresh_bytes", [60_000.0, 7_000.0]),
+                column("receive_window_bytes", [6.25e6, 6.25e6]),
+            ],
+        };
+        let (plot, caption) = window_overview(&table, "window", Colour(0)).expect("a window");
+        let names: Vec<&str> = plot.layers.iter().map(|l| l.name.as_str()).collect();
+        assert_eq!(names, ["bytes in flight", "ssthresh", "cwnd"]);
+        assert!(caption.ends_with("Not drawn: receive window, up to 6.25 MB."));
+    }
 }
