@@ -1,6 +1,7 @@
 //! `weir plot RUN…`: the pictures of a run, or of several runs beside each other, as SVG, PNG or
 //! PDF, and one page with all of them.
 
+use super::summary_table::{SummaryTables, summary_tables};
 use crate::arguments::{JsonOutput, print_files, time};
 use crate::exit::Failure;
 use crate::files::Files;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use weir_lab::report::page::{escaped, pictures_page};
 use weir_lab::report::{self, NamedPlot, PlotData, PlotSelection, RunPictures};
+use weir_lab::run::Summary;
 use weir_lab::scenario::Flow;
 use weir_lab::trace::RunFolder;
 
@@ -111,7 +113,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (title, head, pictures) = match runs.as_slice() {
         [run] => {
             let pictures = report::pictures_of(run, &selection);
-            (format!("Run {}", first.display()), table(run), pictures)
+            let head = tables(&run.output.summary);
+            (format!("Run {}", first.display()), head, pictures)
         }
         several => {
             let pictures = report::comparison(several, &selection);
@@ -182,47 +185,63 @@ fn write(
     files.commit()
 }
 
-/// Flows that the table at the head of the page names.
-const MOST_ROWS: usize = 30;
-
-/// The summary of the run's flows as a table in HTML.
-fn table(data: &PlotData) -> String {
-    let summary = &data.output.summary;
-    let mut names: Vec<&String> = summary.flows.keys().collect();
-    names.sort_by(|a, b| weir_lab::natural_order(a, b));
+/// The tables of the run's summary, as `weir run` prints them, in HTML.
+fn tables(summary: &Summary) -> String {
     let run = &summary.run;
     let mut html = format!(
         "<p>{} s of virtual time, statistics from {} s on, seed {}.</p>\n",
         run.duration_s, run.warmup_s, run.seed
     );
-    html.push_str(
-        "<div class=\"scroll\"><table><thead><tr><th>flow</th><th class=\"n\">goodput, Mbit/s</th>\
-         <th class=\"n\">round-trip time, ms: median</th><th class=\"n\">95 %</th>\
-         <th class=\"n\">packets sent</th><th class=\"n\">lost</th></tr></thead><tbody>\n",
-    );
-    for name in names.iter().take(MOST_ROWS) {
-        let Some(flow) = summary.flows.get(*name) else {
-            continue;
-        };
-        let millis = |seconds: Option<f64>| {
-            seconds.map_or_else(|| "–".to_owned(), |s| format!("{:.1}", s * 1e3))
-        };
-        let _ = writeln!(
-            html,
-            "<tr><td>{}</td><td class=\"n\">{:.3}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-            escaped(name),
-            flow.goodput_bps / 1e6,
-            millis(flow.rtt_s.map(|rtt| rtt.p50)),
-            millis(flow.rtt_s.map(|rtt| rtt.p95)),
-            flow.packets_sent,
-            flow.packets_lost
-        );
+    let SummaryTables { tables, notes } = summary_tables(summary);
+    for cells in tables {
+        html.push_str("<div class=\"scroll\"><table>\n");
+        for (number, line) in cells.iter().enumerate() {
+            let tag = if number == 0 { "th" } else { "td" };
+            html.push_str("<tr>");
+            for (place, cell) in line.iter().enumerate() {
+                let class = if place == 0 { "" } else { " class=\"n\"" };
+                let _ = write!(html, "<{tag}{class}>{}</{tag}>", escaped(cell));
+            }
+            html.push_str("</tr>\n");
+        }
+        html.push_str("</table></div>\n");
     }
-    html.push_str("</tbody></table></div>\n");
-    if names.len() > MOST_ROWS {
-        let more = names.len() - MOST_ROWS;
-        let _ = writeln!(html, "<p>And {more} more flows, in summary.json.</p>");
+    for note in notes {
+        let _ = writeln!(html, "<p>{}</p>", escaped(&note));
     }
     html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_lab::run::{FlowSummary, GroupSummary};
+
+    #[test]
+    fn the_page_has_groups_and_units_that_fit() {
+        let mut summary = Summary::default();
+        let flow = FlowSummary {
+            goodput_bps: 486.0,
+            ..FlowSummary::default()
+        };
+        summary.flows.insert("slow".to_owned(), flow.clone());
+        let members: Vec<String> = (1..=100).map(|number| format!("f-{number}")).collect();
+        for name in &members {
+            summary.flows.insert(name.clone(), flow.clone());
+        }
+        let group = GroupSummary {
+            flows: 100,
+            members,
+            ..GroupSummary::default()
+        };
+        summary.groups.insert("f".to_owned(), group);
+        let html = tables(&summary);
+        assert!(html.contains("<td class=\"n\">486 bit/s</td>"), "{html}");
+        assert!(
+            html.contains("<td>f</td><td class=\"n\">100</td>"),
+            "{html}"
+        );
+        assert!(html.contains("<th class=\"n\">goodput mean</th>"), "{html}");
+        assert!(!html.contains("f-1"), "{html}");
+    }
 }

@@ -119,7 +119,7 @@ impl<'a> RunResults<'a> {
         while let Some(run) = self.waiting.remove(&self.runs.len()) {
             if !self.arguments.output.json && !self.replicated {
                 let changed = run.overrides.iter().map(|change| change.text() + "\n");
-                let tables = summary_tables(&run.summary);
+                let tables = summary_tables(&run.summary).to_string();
                 let judged = expectations::lines(&run.judgements);
                 let text = [changed.collect(), tables, judged, run.folder.clone() + "\n"];
                 terminal::print(&text.concat())?;

@@ -3,6 +3,7 @@
 //! A column in which nothing stands is left out, and of groups with many flows only the group.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use weir_lab::in_natural_order;
 use weir_lab::run::{
     Distribution, FlowSummary, GroupSummary, LinkSummary, Summary, TransferSummary,
@@ -128,8 +129,18 @@ const LINKS: &[Column<LinkSummary>] = &[
     ("max", |link| octets(link.queue_bytes.max as f64)),
 ];
 
+/// A table: a line of heads and a line for each row, whose name stands first.
+pub type Cells = Vec<Vec<String>>;
+
+/// The tables of a summary, and what is said below them.
+#[derive(Debug)]
+pub struct SummaryTables {
+    pub tables: Vec<Cells>,
+    pub notes: Vec<String>,
+}
+
 /// All tables.
-pub fn summary_tables(summary: &Summary) -> String {
+pub fn summary_tables(summary: &Summary) -> SummaryTables {
     let (flows, hidden) = listed_flows(summary);
     let video = flows.iter().filter(|(_, flow)| flow.video.is_some());
     let video: Vec<_> = video.copied().collect();
@@ -165,7 +176,7 @@ pub fn summary_tables(summary: &Summary) -> String {
         .iter()
         .map(|(name, of)| (name.as_str(), *of))
         .collect();
-    let mut text = [
+    let tables = [
         table("flow", RATES, &flows),
         table("flow", DELAYS, &flows),
         table("video", VIDEO, &video),
@@ -173,38 +184,65 @@ pub fn summary_tables(summary: &Summary) -> String {
         table("transfers", TRANSFERS, &transfers),
         table("completion times", COMPLETION, &completion),
         table("link", LINKS, &links),
-    ]
-    .concat();
-    for (count, what) in [
+    ];
+    let notes = [
         (
             hidden + hidden_transfers,
             "flows are shown as their groups only",
         ),
         (idle, "links were less busy"),
-    ] {
-        if count > 0 {
-            text.extend([&count.to_string(), " ", what, "\n"]);
-        }
+    ];
+    let notes = notes.into_iter().filter(|(count, _)| *count > 0);
+    let notes = notes.map(|(count, what)| format!("{count} {what}"));
+    SummaryTables {
+        tables: tables.into_iter().flatten().collect(),
+        notes: notes.chain(totals(summary)).collect(),
     }
-    text + &totals(summary)
 }
 
-fn totals(summary: &Summary) -> String {
+impl fmt::Display for SummaryTables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for cells in &self.tables {
+            write_table(f, cells)?;
+        }
+        self.notes.iter().try_for_each(|note| writeln!(f, "{note}"))
+    }
+}
+
+/// In columns as wide as their widest cell.
+fn write_table(f: &mut fmt::Formatter<'_>, cells: &Cells) -> fmt::Result {
+    let heads = cells.first().map_or(0, Vec::len);
+    let width = |column: usize| {
+        let widths = cells.iter().map(|line| line[column].chars().count());
+        widths.max().unwrap_or_default()
+    };
+    let widths: Vec<_> = (0..heads).map(width).collect();
+    for line in cells {
+        write!(f, "{:<1$}", line[0], widths[0])?;
+        for (cell, width) in line.iter().zip(&widths).skip(1) {
+            write!(f, "  {cell:>width$}")?;
+        }
+        writeln!(f)?;
+    }
+    Ok(())
+}
+
+fn totals(summary: &Summary) -> Option<String> {
     let totals = &summary.totals;
     if totals.flows < 2 {
-        return String::new();
+        return None;
     }
     let value = |value: Option<String>| value.unwrap_or_default();
     let index = totals.jain_index.and_then(number);
     let index = index.map_or_else(String::new, |index| format!(", Jain's index {index}"));
-    format!(
-        "{} flows together: {} throughput, {} goodput{index}, {} of {} packets lost\n",
+    Some(format!(
+        "{} flows together: {} throughput, {} goodput{index}, {} of {} packets lost",
         totals.flows,
         value(rate(totals.throughput_bps)),
         value(rate(totals.goodput_bps)),
         totals.packets_lost,
         totals.packets_sent,
-    )
+    ))
 }
 
 /// The flows that are no part of a large group, and how many the others are.
@@ -232,10 +270,8 @@ fn listed<'a, T>(
     (listed, hidden)
 }
 
-fn table<T>(title: &str, columns: &[Column<T>], rows: &[(&str, &T)]) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
+/// Without the columns in which nothing stands; `None` if no other is left.
+fn table<T>(title: &str, columns: &[Column<T>], rows: &[(&str, &T)]) -> Option<Cells> {
     let mut cells = vec![vec![title.to_owned()]];
     cells.extend(rows.iter().map(|(name, _)| vec![(*name).to_owned()]));
     for (head, value) in columns {
@@ -248,22 +284,7 @@ fn table<T>(title: &str, columns: &[Column<T>], rows: &[(&str, &T)]) -> String {
             line.push(value.unwrap_or_else(|| "–".to_owned()));
         }
     }
-    if cells[0].len() == 1 {
-        return String::new();
-    }
-    let width = |column: usize| {
-        let widths = cells.iter().map(|line| line[column].chars().count());
-        widths.max().unwrap_or_default()
-    };
-    let widths: Vec<_> = (0..cells[0].len()).map(width).collect();
-    let lines = cells.iter().map(|line| {
-        let mut text = format!("{:<1$}", line[0], widths[0]);
-        for (cell, width) in line.iter().zip(&widths).skip(1) {
-            text.extend(["  ", &format!("{cell:>width$}")]);
-        }
-        text + "\n"
-    });
-    lines.collect()
+    (cells[0].len() > 1).then_some(cells)
 }
 
 /// A value as a cell; nothing stays nothing.
@@ -318,7 +339,7 @@ mod tests {
         for name in ["f10", "f2"] {
             summary.flows.insert(name.to_owned(), flow(2.5e6));
         }
-        let text = summary_tables(&summary);
+        let text = summary_tables(&summary).to_string();
         let lines: Vec<_> = text.lines().map(str::trim_end).collect();
         assert_eq!(lines[0], "flow  alive  throughput     goodput  sent  lost");
         assert_eq!(lines[1], "f2     10 s     0 bit/s  2.5 Mbit/s   100     0");
@@ -350,7 +371,7 @@ mod tests {
             ..GroupSummary::default()
         };
         summary.groups.insert("burst".to_owned(), group);
-        let text = summary_tables(&summary);
+        let text = summary_tables(&summary).to_string();
         assert!(
             !text.contains("burst-1") && text.contains("\nlong "),
             "{text}"
@@ -366,7 +387,7 @@ mod tests {
             summary.flows.remove(&name);
             summary.transfers.insert(name, TransferSummary::default());
         }
-        let text = summary_tables(&summary);
+        let text = summary_tables(&summary).to_string();
         assert!(!text.contains("burst-1"), "{text}");
         assert!(text.contains("100 flows are shown as their groups only"));
     }
