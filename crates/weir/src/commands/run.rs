@@ -2,7 +2,6 @@
 //! parallel.
 
 use super::replicates::{FinishedRun, RunInProgress};
-use super::run_name::run_name;
 use super::runs::{PlannedRun, RunArguments, RunResults};
 use crate::exit::Failure;
 use crate::interrupt::interrupt_flag;
@@ -102,9 +101,8 @@ fn one(
         let share = reached.as_secs_f64() / end.as_secs_f64().max(1e-9);
         advance((share * STEPS as f64) as u64);
     };
-    let name = run_name(&arguments.runs.scenario, &run.overrides, &run.scenario);
     let set = (&run.scenario, run.overrides.as_slice());
-    let folder = RunInProgress::begin(&arguments.runs.out, set, &name)?;
+    let folder = RunInProgress::begin(&arguments.runs.out, set, &run.folder)?;
     let mut folder = folder.within(watchdog);
     let sink = folder.sink();
     let options = RunOptions {

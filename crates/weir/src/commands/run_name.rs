@@ -1,7 +1,9 @@
 //! The names of runs' folders: `path/controller=cubic,seed=3-1f0c9a2b`, the scenario's file, what
 //! was set, and the beginning of the resolved scenario's hash, which tells apart what the words
-//! do not.
+//! do not. A scenario that has a folder keeps it, whichever words make the scenario this time.
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 use weir_lab::scenario::{Override, Scenario};
 
@@ -10,22 +12,50 @@ const DIGITS: usize = 8;
 /// Octets of the settings at most; the hash tells longer ones apart.
 const MAX_SETTINGS: usize = 120;
 
-/// The path of a run's folder below the folder of all results.
-pub fn run_name(file: &Path, overrides: &[Override], scenario: &Scenario) -> String {
-    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-    let stem = match &*plain(&stem) {
-        // A scenario that was read from stdin has no name.
-        "" | "-" => "stdin".to_owned(),
-        stem => stem.trim_start_matches('-').to_owned(),
-    };
-    let mut settings = plain(&settings_text(overrides));
-    settings.truncate(MAX_SETTINGS);
-    if settings.is_empty() {
-        settings.push_str("base");
+/// The names of the runs of a scenario's file, new ones and those in a folder of results.
+pub struct RunNames {
+    stem: String,
+    /// The names that are there, by the hashes at their ends.
+    known: BTreeMap<String, String>,
+}
+
+impl RunNames {
+    /// Reads which runs of the file the folder has.
+    pub fn of(file: &Path, results: &Path) -> Self {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        let stem = match &*plain(&stem) {
+            // A scenario that was read from stdin has no name.
+            "" | "-" => "stdin".to_owned(),
+            stem => stem.trim_start_matches('-').to_owned(),
+        };
+        let entries = fs::read_dir(results.join(&stem)).into_iter().flatten();
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut names: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
+        names.sort();
+        let mut known = BTreeMap::new();
+        for name in names {
+            if let Some((_, hash)) = name.rsplit_once('-') {
+                known.entry(hash.to_owned()).or_insert(name);
+            }
+        }
+        Self { stem, known }
     }
-    let mut hash = scenario.content_hash();
-    hash.truncate(DIGITS);
-    format!("{stem}/{settings}-{hash}")
+
+    /// The path of a run's folder below the folder of all results.
+    pub fn name(&self, overrides: &[Override], scenario: &Scenario) -> String {
+        let mut hash = scenario.content_hash();
+        hash.truncate(DIGITS);
+        let stem = &self.stem;
+        if let Some(known) = self.known.get(&hash) {
+            return format!("{stem}/{known}");
+        }
+        let mut settings = plain(&settings_text(overrides));
+        settings.truncate(MAX_SETTINGS);
+        if settings.is_empty() {
+            settings.push_str("base");
+        }
+        format!("{stem}/{settings}-{hash}")
+    }
 }
 
 /// What was set, each path as short as it is still clear.
@@ -60,6 +90,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weir_lab::scenario::overrides;
 
     fn set(path: &str, value: &str) -> Override {
         Override {
@@ -90,6 +121,28 @@ mod tests {
         ] {
             assert_eq!(settings_text(overrides), expected);
         }
+    }
+
+    /// `--set run.seed=1` of a scenario with seed 1 is the same scenario.
+    #[test]
+    fn a_scenario_keeps_its_folder_whichever_words_make_it() {
+        let results = tempfile::tempdir().unwrap();
+        let text = r#"
+            run = { duration = "1s", seed = 1 }
+            link = [{ name = "l", between = ["a", "b"], rate = "1Mbit", delay = "1ms" }]
+            flow = [{ name = "f", from = "a", to = "b", transport = { kind = "tcp" } }]"#;
+        let seed = |seed| [set("run.seed", seed)];
+        let name = |overrides: &[Override]| {
+            let scenario = overrides::parse_with(text, "path.toml", overrides).unwrap();
+            let names = RunNames::of(Path::new("path.toml"), results.path());
+            names.name(overrides, &scenario)
+        };
+        let base = name(&[]);
+        assert!(base.starts_with("path/base-"), "{base}");
+        assert!(name(&seed("1")).starts_with("path/seed=1-"));
+        fs::create_dir_all(results.path().join(&base)).unwrap();
+        assert_eq!(name(&seed("1")), base);
+        assert!(name(&seed("2")).starts_with("path/seed=2-"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use super::expectations;
 use super::replicates::{FinishedRun, groups, set_of, settings, write_index};
+use super::run_name::RunNames;
 use super::summary_table::summary_tables;
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
@@ -35,6 +36,8 @@ pub struct RunArguments {
 
 /// A scenario with the values that were changed in it.
 pub struct PlannedRun {
+    /// The path of its folder below that of all results.
+    pub folder: String,
     pub overrides: Vec<Override>,
     pub scenario: Scenario,
 }
@@ -51,11 +54,13 @@ impl RunArguments {
             Some(seeds) => overrides::parse_seeds(seeds)?,
             None => Vec::new(),
         };
+        let folders = RunNames::of(&self.scenario, &self.out);
         let (mut runs, mut names) = (Vec::new(), BTreeSet::new());
         for overrides in overrides::grid(&axes, &seeds)? {
             let scenario = overrides::parse_with(&text, &name, &overrides)?;
             if names.insert(name_of(&scenario)) {
                 runs.push(PlannedRun {
+                    folder: folders.name(&overrides, &scenario),
                     overrides,
                     scenario,
                 });

@@ -3,7 +3,6 @@
 //! real time. Gives the folder that `weir run` gives.
 
 use super::replicates::{FinishedRun, RunInProgress};
-use super::run_name::run_name;
 use super::runs::{RunArguments, RunResults};
 use crate::exit::Failure;
 use crate::interrupt::interrupt_flag;
@@ -46,8 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         // A run that was cut short must not take the place of a whole one.
         let interrupted = stop.load(Ordering::Relaxed);
         let ending = if interrupted { "-interrupted" } else { "" };
-        let name = run_name(&arguments.runs.scenario, &run.overrides, &run.scenario);
-        let name = format!("{name}-testbed{ending}");
+        let name = format!("{}-testbed{ending}", run.folder);
         let out = &arguments.runs.out;
         results.add(
             number,
