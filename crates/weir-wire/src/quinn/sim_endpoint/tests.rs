@@ -185,6 +185,36 @@ fn each_packet_that_quinn_finds_lost_is_an_event_when_it_is_found() {
     assert!(lost[1..].iter().all(|(at, _)| *at > of(302).1));
 }
 
+/// RFC 9000 §17.2 and §17.3: the first bit is the header's form, and the third and fourth are the
+/// type of a long header (table 5: 0 Initial, 1 0-RTT, 2 Handshake, 3 Retry).
+#[test]
+fn a_datagram_has_the_type_of_its_first_packet() {
+    for (first, expected) in [
+        (0x40, PacketType::OneRtt),
+        (0xc3, PacketType::Initial),
+        (0xd0, PacketType::None),
+        (0xe1, PacketType::Handshake),
+        (0xf0, PacketType::None),
+    ] {
+        assert_eq!(packet_type(&[first, 0, 0]), expected, "{first:x}");
+    }
+    let mut path = Path::new(&config("newreno"), 1, |_| false);
+    path.to_write = 100_000;
+    if let Some(events) = path.ends[0].events() {
+        events.set_mask(EventMask::PACKET);
+    }
+    path.run(seconds(5));
+    let mut types = Vec::new();
+    if let Some(events) = path.ends[0].events() {
+        types.extend(events.drain().filter_map(|(_, event)| match event {
+            Event::Sent { packet_type, .. } => Some(packet_type),
+            _ => None,
+        }));
+    }
+    assert_eq!(types.first(), Some(&PacketType::Initial));
+    assert_eq!(types.last(), Some(&PacketType::OneRtt));
+}
+
 #[test]
 fn small_writes_reach_quinn_together() {
     // quinn walks over all segments that are not acknowledged for each packet: writes of 10 octets
