@@ -48,7 +48,7 @@ fn named(limits: &[Arc<str>], words: fn(&str) -> String) -> Categories {
     (named.collect(), numbers.collect())
 }
 
-/// Ten colours, each with up to four patterns. The equation, which X_calc's dashes lie on, is solid.
+/// Ten colours, each with up to four patterns. The equation is solid: X_calc's dashes lie on it.
 fn colour_of(limit: Limit) -> Colour {
     let place = limit as usize;
     let (hue, pattern) = (place % 10, (place + place / 10 + 3) % 4);

@@ -1,6 +1,5 @@
 //! All pictures of a run in the order in which a reader needs them, and what is left out.
 
-use super::axis::Axis;
 use super::columns::{NO_TRACES, of_columns};
 use super::drawing::{Drawing, NamedPlot};
 use super::flow_plots::plots_of_flow;

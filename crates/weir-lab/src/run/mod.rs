@@ -21,6 +21,7 @@ mod interval_columns;
 mod intervals;
 mod measured;
 mod measures;
+mod packet_columns;
 mod packet_sampling;
 mod process_limits;
 mod quic_decoder;

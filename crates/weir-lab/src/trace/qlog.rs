@@ -5,8 +5,8 @@
 //! qvis read. Both are the contained form: one JSON document. Times are virtual, in
 //! milliseconds since the start of the run.
 //!
-//! Packets of QUIC have the type that the run's table names, and their number in its space; those of
-//! other transports are `unknown`.
+//! Packets of QUIC have the type that the run's table names, and their number in its space; those
+//! of other transports are `unknown`.
 //!
 //! Does not model: frames, so that tools see which packets arrived and not what they carried;
 //! packets without a run that kept them (`--packets`).

@@ -101,8 +101,9 @@ fn one(
         let share = reached.as_secs_f64() / end.as_secs_f64().max(1e-9);
         advance((share * STEPS as f64) as u64);
     };
+    let name = &run.folder;
     let set = (&run.scenario, run.overrides.as_slice());
-    let folder = RunInProgress::begin(&arguments.runs.out, set, &run.folder)?;
+    let folder = RunInProgress::begin(&arguments.runs.out, set, name)?;
     let mut folder = folder.within(watchdog);
     let sink = folder.sink();
     let options = RunOptions {
