@@ -179,34 +179,6 @@ fn the_bottleneck_comes_first_and_what_is_left_out_is_said() {
 }
 
 #[test]
-fn the_distribution_of_delays_has_those_of_packets() {
-    let mut data = data(TWO_SENDERS);
-    let flows = data.output.flows.iter();
-    let intervals = flows.filter_map(|flow| Some((flow.name.clone(), flow.intervals.clone()?)));
-    data.intervals = intervals.collect();
-    let pictures = all(&data, &PlotSelection::default());
-    let mut figures = pictures.figures();
-    let figure = figures.find(|figure| figure.name == "delay-distribution");
-    let layers = &figure.unwrap().drawing.plot().unwrap().layers;
-    for (flow, number) in [("cubic", 0), ("tfrc", 1)] {
-        let delays = data.output.summary.flows[flow].one_way_delay_s.unwrap();
-        let mut marks = layers.iter().filter(|layer| layer.colour == Colour(number));
-        let marks = marks.find_map(|layer| match &layer.shape {
-            Shape::Marks(marks) => Some(marks.as_slice()),
-            _ => None,
-        });
-        let expected = [
-            (delays.min, 0.0),
-            (delays.p50, 0.5),
-            (delays.p95, 0.95),
-            (delays.p99, 0.99),
-            (delays.max, 1.0),
-        ];
-        assert_eq!(marks, Some(&expected[..]), "{flow}");
-    }
-}
-
-#[test]
 fn networks_and_transfers_that_have_no_picture_are_said() {
     use std::fmt::Write as _;
     let mut chain = "[run]\nduration = \"2s\"\n".to_owned();

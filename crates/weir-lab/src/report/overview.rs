@@ -232,10 +232,9 @@ fn delay_distribution(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot
     });
     let (title, label, caption) = if has_intervals {
         (
-            "One-way delay: distribution of means of intervals; marks: percentiles of packets",
+            "Distribution of the one-way delay: means of intervals, not packets",
             "one-way delay, s",
-            "The share of intervals in which the mean delay was at most this. The marks are the \
-             least delay of all packets after the warm-up, its median, p95, p99, and the greatest.",
+            "The share of intervals in which the mean delay was at most this.",
         )
     } else {
         (
@@ -253,36 +252,8 @@ fn delay_distribution(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot
         };
         (subject, values)
     });
-    let mut plot = distributions(title, Axis::linear(label, "s"), values.collect())?;
-    if has_intervals {
-        let marks = subjects
-            .iter()
-            .filter_map(|subject| of_packets(data, subject));
-        plot.layers.extend(marks);
-    }
+    let plot = distributions(title, Axis::linear(label, "s"), values.collect())?;
     Some(NamedPlot::new("delay-distribution", caption, plot))
-}
-
-/// Percentiles of a summary's distribution, and the shares of values that are at most these.
-const PERCENTILES: [(&str, f64); 5] = [
-    ("one_way_delay_s/min", 0.0),
-    ("one_way_delay_s/p50", 0.5),
-    ("one_way_delay_s/p95", 0.95),
-    ("one_way_delay_s/p99", 0.99),
-    ("one_way_delay_s/max", 1.0),
-];
-
-/// Marks of the one-way delays of a flow's packets, which reach further than means of intervals.
-fn of_packets(data: &PlotData, subject: &Subject) -> Option<PlotLayer> {
-    let [flow] = subject.flows.as_slice() else {
-        return None;
-    };
-    let marks = PERCENTILES.iter().filter_map(|(path, share)| {
-        let delay = data.measure(flow, path)?;
-        Some((delay, *share))
-    });
-    let marks = Shape::Marks(marks.collect());
-    Some(PlotLayer::new("", subject.colour(), marks).curve(subject.number))
 }
 
 /// Empirical distribution functions; `None` if no subject has two values.

@@ -177,7 +177,7 @@ transport = { kind = "tcp", controller = "newreno" }
 
 /// The words at the links of the picture of the network.
 fn words_at_links(data: &PlotData) -> Vec<String> {
-    let edges = super::network::plan(data).expect("a picture").edges;
+    let edges = network::plan(data).expect("a picture").edges;
     edges.into_iter().flat_map(|edge| edge.words).collect()
 }
 
