@@ -3,6 +3,7 @@
 //! For datagrams (DCCP) `packet` is the payload of a packet; for a stream (QUIC) it is only the
 //! size of one write. With `total` the application writes so many octets and closes.
 
+use super::outgoing::Outgoing;
 use super::{App, AppEnvironment, AppPair, AppReport, AppSettings, Session, WriteLoad};
 use weir_proto::endpoint::Endpoint;
 use weir_proto::rng::Rng;
@@ -49,7 +50,7 @@ impl AppSettings for BulkConfig {
 #[derive(Debug)]
 pub struct Bulk {
     packet: u32,
-    left: Option<u64>,
+    outgoing: Outgoing,
     session: Session,
 }
 
@@ -57,16 +58,10 @@ impl Bulk {
     /// An application that writes nothing but whole packets, except for the last one of a total.
     pub fn new(config: BulkConfig) -> Self {
         Self {
-            // A write without octets would never end.
-            packet: config.packet.max(1),
-            left: config.total,
+            packet: config.packet,
+            outgoing: Outgoing::new(config.total.unwrap_or(u64::MAX)),
             session: Session::default(),
         }
-    }
-
-    fn next_len(&self) -> u32 {
-        let left = self.left.unwrap_or(u64::MAX);
-        left.min(u64::from(self.packet)) as u32
     }
 }
 
@@ -76,27 +71,20 @@ impl App for Bulk {
         if !self.session.writable {
             return;
         }
-        loop {
-            let len = self.next_len();
-            if len == 0 {
-                self.session.writable = false;
-                self.session.statistics.finished = true;
-                endpoint.close(now);
-                return;
-            }
-            if !self.session.write(now, endpoint, len) {
-                return;
-            }
-            self.left = self.left.map(|left| left - u64::from(len));
+        let session = &mut self.session;
+        if self.outgoing.write(now, endpoint, session, self.packet) {
+            session.writable = false;
+            session.statistics.finished = true;
+            endpoint.close(now);
         }
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        None
+        self.outgoing.poll_timeout().filter(|_| !self.done())
     }
 
     fn done(&self) -> bool {
-        self.left == Some(0) || self.session.ended()
+        self.outgoing.octets == 0 || self.session.ended()
     }
 
     fn report(&self, _now: Instant) -> AppReport {

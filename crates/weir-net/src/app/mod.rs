@@ -11,9 +11,12 @@ mod audio;
 mod bulk;
 mod cbr;
 mod on_off;
+mod outgoing;
 mod request;
 mod sink;
 mod size;
+#[cfg(test)]
+mod test_stream;
 mod video;
 
 pub use audio::{AudioConfig, AudioFormat, AudioSink, AudioSource, AudioStatistics, AudioStream};

@@ -6,6 +6,7 @@
 //! connection. Both draw the sizes from the same random stream, so that the server knows where a
 //! request ends without a format of messages.
 
+use super::outgoing::Outgoing;
 use super::{
     App, AppEnvironment, AppPair, AppReport, AppSettings, LengthDistribution, Session,
     TransferSize, WriteLoad,
@@ -13,7 +14,7 @@ use super::{
 use weir_proto::endpoint::Endpoint;
 use weir_proto::rng::Rng;
 use weir_proto::settings::{bytes, count, or_word};
-use weir_proto::time::{Duration, Instant};
+use weir_proto::time::{Duration, Instant, earliest};
 
 weir_proto::settings! {
     /// A client at `to` sends requests to the server at `from`, which answers each with a response:
@@ -114,33 +115,6 @@ impl Sizes {
     }
 }
 
-/// What is still to be written, in pieces of a packet.
-#[derive(Debug, Default)]
-struct Outgoing {
-    bytes: u64,
-}
-
-impl Outgoing {
-    /// Writes as much as the endpoint takes; true once all is written.
-    fn write(
-        &mut self,
-        now: Instant,
-        endpoint: &mut dyn Endpoint,
-        session: &mut Session,
-        packet: u32,
-    ) -> bool {
-        while self.bytes > 0 {
-            // A write without octets would never end.
-            let len = self.bytes.min(u64::from(packet.max(1)));
-            if !session.writable || !session.write(now, endpoint, len as u32) {
-                return false;
-            }
-            self.bytes -= len;
-        }
-        true
-    }
-}
-
 /// Octets that were read since the last call.
 fn read(now: Instant, endpoint: &mut dyn Endpoint, session: &mut Session) -> u64 {
     let before = session.statistics.bytes_read;
@@ -191,13 +165,13 @@ impl App for RequestServer {
                 return;
             }
             self.received -= request;
-            self.outgoing.bytes = response;
+            self.outgoing.octets = response;
             self.awaited = self.sizes.next();
         }
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        None
+        self.outgoing.poll_timeout().filter(|_| !self.done())
     }
 
     fn done(&self) -> bool {
@@ -268,7 +242,7 @@ impl App for RequestClient {
             let Some([request, response]) = self.sizes.next() else {
                 return;
             };
-            self.outgoing.bytes = request;
+            self.outgoing.octets = request;
             self.missing = response;
             self.requests.push(RequestRecord {
                 start: now,
@@ -283,7 +257,7 @@ impl App for RequestClient {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.due.filter(|_| !self.done())
+        earliest(&[self.due, self.outgoing.poll_timeout()]).filter(|_| !self.done())
     }
 
     fn done(&self) -> bool {
