@@ -4,13 +4,15 @@
 //! a block of 1,000 are there, they become `runs/block=NUMBER/runs.parquet`, which also gets its
 //! name when it is complete, and then leave the journal. A run that is in a block does not count
 //! in the journal, so that it is there once whenever a program is killed.
+//!
+//! `BLAKE3SUMS` has the checksums of the plan and of each block, which are compared whenever one is
+//! read. A checksum is there before its file is.
 
-use super::parameter::PlanError;
 use super::plan::Plan;
 use super::record::{Record, records_of, table_of};
 use crate::run::column_of_runs;
 use crate::table::{Column, Table, Values};
-use crate::trace::{read_table, table_octets};
+use crate::trace::{CHECKSUMS, Checksums, read_table, table_octets};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -70,6 +72,7 @@ struct State {
     /// Those of the journal, by block.
     journal: BTreeMap<u64, BTreeSet<u64>>,
     failed: u64,
+    checksums: Checksums,
 }
 
 impl Store {
@@ -90,12 +93,16 @@ impl Store {
             // Where the file system knows no locks, nothing keeps programs apart.
             Err(fs::TryLockError::Error(_)) => None,
         };
-        let path = folder.join(PLAN);
         let wanted = plan.to_json();
-        match fs::read_to_string(&path) {
-            Ok(known) if known == wanted => {}
-            Ok(_) => return Err(StoreError::OtherPlan(name())),
-            Err(_) => write_whole(&path, wanted.as_bytes())?,
+        let mut checksums = read_checksums(folder)?;
+        if folder.join(PLAN).exists() {
+            if read_checked(folder, PLAN, &checksums)? != wanted.as_bytes() {
+                return Err(StoreError::OtherPlan(name()));
+            }
+        } else {
+            checksums.add(PLAN, wanted.as_bytes());
+            write_checksums(folder, &checksums)?;
+            write_whole(&folder.join(PLAN), wanted.as_bytes())?;
         }
         let store = Self {
             folder: folder.to_owned(),
@@ -103,25 +110,30 @@ impl Store {
             plan,
             _lock: lock,
         };
-        store.recover()?;
+        store.recover(&checksums)?;
         Ok(store)
     }
 
     /// Finds what is there, and finishes what a killed program began.
-    fn recover(&self) -> Result<(), StoreError> {
+    fn recover(&self, checksums: &Checksums) -> Result<(), StoreError> {
         let mut state = self.state();
         remove_unfinished(&self.folder)?;
         remove_unfinished(&self.folder.join(JOURNAL))?;
         for path in files(&self.folder.join(DATASET), "")? {
-            if !path.is_dir() {
-                continue;
+            if path.is_dir() {
+                remove_unfinished(&path)?;
             }
-            remove_unfinished(&path)?;
-            for path in files(&path, "parquet")? {
-                let records = records_of_file(&path)?;
-                state.failed += records.iter().filter(|r| r.error.is_some()).count() as u64;
-                state.done.extend(records.iter().map(|record| record.run));
-            }
+        }
+        state.checksums.add(PLAN, self.plan.to_json().as_bytes());
+        for name in blocks(&self.folder)? {
+            let octets = read_checked(&self.folder, &name, checksums)?;
+            state.checksums.add(&name, &octets);
+            let records = records_of_file(&self.folder.join(&name), octets)?;
+            state.failed += records.iter().filter(|r| r.error.is_some()).count() as u64;
+            state.done.extend(records.iter().map(|record| record.run));
+        }
+        if state.checksums != *checksums {
+            write_checksums(&self.folder, &state.checksums)?;
         }
         for path in files(&self.folder.join(JOURNAL), "")? {
             let record = fs::read(&path).ok();
@@ -217,11 +229,14 @@ impl Store {
         let Some(runs) = state.journal.get(&block).cloned() else {
             return Ok(());
         };
-        let folder = self.folder.join(DATASET).join(format!("block={block:06}"));
-        let path = folder.join("runs.parquet");
-        at(&folder, fs::create_dir_all(&folder))?;
-        let mut records = if path.exists() {
-            records_of_file(&path)?
+        let name = format!("{DATASET}/block={block:06}/runs.parquet");
+        let path = self.folder.join(&name);
+        let folder = path.parent().unwrap_or(&self.folder);
+        at(folder, fs::create_dir_all(folder))?;
+        let is_replaced = path.exists();
+        let mut records = if is_replaced {
+            let octets = read_checked(&self.folder, &name, &state.checksums)?;
+            records_of_file(&path, octets)?
         } else {
             Vec::new()
         };
@@ -233,7 +248,13 @@ impl Store {
         }
         records.sort_by_key(|record| record.run);
         let octets = at(&path, octets_of(&self.plan, &records))?;
+        state.checksums.add_alternative(&name, &octets);
+        write_checksums(&self.folder, &state.checksums)?;
         write_whole(&path, &octets)?;
+        if is_replaced {
+            state.checksums.add(&name, &octets);
+            write_checksums(&self.folder, &state.checksums)?;
+        }
         state.journal.remove(&block);
         for run in &runs {
             let file = self.journal_file(*run);
@@ -276,38 +297,95 @@ fn octets_of(plan: &Plan, records: &[Record]) -> io::Result<Vec<u8>> {
 /// [`StoreError`].
 pub fn read_dataset(folder: &Path) -> Result<Table, StoreError> {
     let mut all = Table::default();
-    for path in blocks(folder)? {
-        append(&mut all, table_of_file(&path)?);
+    for block in read_blocks(folder)? {
+        let (path, octets) = block?;
+        append(&mut all, table_of_file(&path, octets)?);
     }
     Ok(all)
 }
 
-/// The files of the dataset, in the order of the runs.
-fn blocks(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+/// The names of the files of the dataset in the folder, in the order of the runs.
+fn blocks(folder: &Path) -> Result<Vec<String>, StoreError> {
     let mut found = Vec::new();
     for block in files(&folder.join(DATASET), "")? {
         if block.is_dir() {
-            found.extend(files(&block, "parquet")?);
+            let names = files(&block, "parquet")?.into_iter();
+            found.extend(names.map(|path| name_in(folder, &path)));
         }
     }
     Ok(found)
 }
 
+/// The name of a file as the checksums have it, with `/` between folders.
+fn name_in(folder: &Path, path: &Path) -> String {
+    let parts = path.strip_prefix(folder).unwrap_or(path).iter();
+    let parts: Vec<_> = parts.map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
+/// A file of the dataset and its content.
+type Block = (PathBuf, Vec<u8>);
+
+/// The files of the dataset, in the order of the runs.
+fn read_blocks(
+    folder: &Path,
+) -> Result<impl Iterator<Item = Result<Block, StoreError>>, StoreError> {
+    // First, so that a program that writes has written the checksum of each of them.
+    let names = blocks(folder)?;
+    let checksums = read_checksums(folder)?;
+    Ok(names.into_iter().map(move |name| {
+        let octets = read_checked(folder, &name, &checksums)?;
+        Ok((folder.join(name), octets))
+    }))
+}
+
 /// The records of the dataset in the folder of a sweep, in the order of the runs.
 pub(super) fn read_records(folder: &Path) -> Result<Vec<Record>, StoreError> {
     let mut all = Vec::new();
-    for path in blocks(folder)? {
-        all.extend(records_of_file(&path)?);
+    for block in read_blocks(folder)? {
+        let (path, octets) = block?;
+        all.extend(records_of_file(&path, octets)?);
     }
     Ok(all)
 }
 
 /// The plan in the folder of a sweep.
 pub(super) fn read_plan(folder: &Path) -> Result<Plan, StoreError> {
-    let path = folder.join(PLAN);
-    let text = at(&path, fs::read_to_string(&path))?;
-    let damaged = |error: PlanError| StoreError::Damaged(path.display().to_string(), error.0);
-    Plan::from_json(&text).map_err(damaged)
+    let octets = read_checked(folder, PLAN, &read_checksums(folder)?)?;
+    let text = String::from_utf8(octets).map_err(|error| error.to_string());
+    let plan = text.and_then(|text| Plan::from_json(&text).map_err(|error| error.0));
+    plan.map_err(|why| damaged(&folder.join(PLAN), why))
+}
+
+/// The checksums of the folder's files; without any in a new folder.
+fn read_checksums(folder: &Path) -> Result<Checksums, StoreError> {
+    let path = folder.join(CHECKSUMS);
+    match fs::read(&path) {
+        Ok(octets) => {
+            let text = String::from_utf8(octets).map_err(|error| error.to_string());
+            let sums = text.and_then(|text| Checksums::parse(&text));
+            sums.map_err(|why| damaged(&path, why))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Checksums::default()),
+        Err(error) => at(&path, Err(error)),
+    }
+}
+
+fn write_checksums(folder: &Path, checksums: &Checksums) -> Result<(), StoreError> {
+    write_whole(&folder.join(CHECKSUMS), checksums.text().as_bytes())
+}
+
+/// The content of a file of the folder, if it has its checksum.
+fn read_checked(folder: &Path, name: &str, checksums: &Checksums) -> Result<Vec<u8>, StoreError> {
+    let path = folder.join(name);
+    let octets = at(&path, fs::read(&path))?;
+    let checked = checksums.check(name, &octets);
+    checked.map_err(|why| damaged(&path, why))?;
+    Ok(octets)
+}
+
+fn damaged(path: &Path, why: String) -> StoreError {
+    StoreError::Damaged(path.display().to_string(), why)
 }
 
 /// Adds rows; blocks of one plan have the same columns.
@@ -326,19 +404,14 @@ fn append(all: &mut Table, more: Table) {
     }
 }
 
-fn table_of_file(path: &Path) -> Result<Table, StoreError> {
-    let octets = at(path, fs::read(path))?;
-    let damaged =
-        |error: io::Error| StoreError::Damaged(path.display().to_string(), error.to_string());
-    read_table(octets).map_err(damaged)
+fn table_of_file(path: &Path, octets: Vec<u8>) -> Result<Table, StoreError> {
+    read_table(octets).map_err(|error| damaged(path, error.to_string()))
 }
 
-fn records_of_file(path: &Path) -> Result<Vec<Record>, StoreError> {
-    let table = table_of_file(path)?;
-    records_of(&table).ok_or_else(|| {
-        let why = "it has other columns than a sweep".to_owned();
-        StoreError::Damaged(path.display().to_string(), why)
-    })
+fn records_of_file(path: &Path, octets: Vec<u8>) -> Result<Vec<Record>, StoreError> {
+    let table = table_of_file(path, octets)?;
+    let records = records_of(&table);
+    records.ok_or_else(|| damaged(path, "it has other columns than a sweep".to_owned()))
 }
 
 /// How the names of files begin that are being written.
@@ -381,11 +454,8 @@ fn write_whole(path: &Path, octets: &[u8]) -> Result<(), StoreError> {
             .prefix(UNFINISHED)
             .tempfile_in(folder)?;
         file.write_all(octets)?;
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "parquet")
-        {
-            // The journal's files are removed next; one of those that is lost is only made again.
+        // A file of the journal that is lost is only made again.
+        if !folder.ends_with(JOURNAL) {
             file.as_file().sync_all()?;
         }
         file.persist(path)?;

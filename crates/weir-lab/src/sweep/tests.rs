@@ -231,6 +231,77 @@ fn a_sweep_goes_on_where_it_was_and_has_each_run_once() {
 }
 
 #[test]
+fn a_damaged_plan_or_block_is_an_error_and_never_a_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    sweep(&store(path), &SweepOptions::default()).unwrap();
+    let expected = rows(path);
+    let open = || Store::open(path, plan(GRID).unwrap());
+    for name in ["plan.json", "runs/block=000000/runs.parquet"] {
+        let file = path.join(name);
+        let whole = fs::read(&file).unwrap();
+        let places = (0..whole.len()).step_by(whole.len() / 40);
+        for (place, bit) in places.zip((0..8).cycle()) {
+            let mut octets = whole.clone();
+            octets[place] ^= 1 << bit;
+            fs::write(&file, octets).unwrap();
+            let resumed = open().map(|_| ());
+            let compared = Dataset::read(path).map(|_| ());
+            for result in [resumed, compared] {
+                let named =
+                    matches!(&result, Err(StoreError::Damaged(path, _)) if path.ends_with(name));
+                assert!(named, "{name}, octet {place}, bit {bit}: {result:?}");
+            }
+        }
+        fs::write(&file, whole).unwrap();
+        assert!(open().is_ok() && Dataset::read(path).is_ok());
+    }
+    // A block that is removed is made again.
+    fs::remove_file(path.join("runs/block=000000/runs.parquet")).unwrap();
+    assert_eq!(
+        sweep(&open().unwrap(), &SweepOptions::default())
+            .unwrap()
+            .made,
+        12
+    );
+    assert_eq!(rows(path), expected);
+}
+
+#[test]
+fn a_program_killed_while_it_replaces_a_block_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let block = path.join("runs/block=000000/runs.parquet");
+    let sums = path.join("BLAKE3SUMS");
+    let first = store(path);
+    let options = SweepOptions::default();
+    let make = |run| run_item(first.plan(), &first.plan().item(run).unwrap(), &options).unwrap();
+    first.commit(&make(0)).unwrap();
+    first.flush().unwrap();
+    let content = || {
+        (
+            fs::read(&block).unwrap(),
+            fs::read_to_string(&sums).unwrap(),
+        )
+    };
+    let (old, old_sums) = content();
+    first.commit(&make(1)).unwrap();
+    first.flush().unwrap();
+    let (new, new_sums) = content();
+    drop(first);
+    let both = format!("{old_sums}{new_sums}");
+    // The checksum of the new block is there, and the old block; then the new one.
+    for (content, done, settled) in [(&old, 1, &old_sums), (&new, 2, &new_sums)] {
+        fs::write(&sums, &both).unwrap();
+        fs::write(&block, content).unwrap();
+        assert_eq!(Dataset::read(path).unwrap().len(), done);
+        let again = store(path);
+        assert_eq!(again.done().0, done as u64);
+        assert_eq!(&fs::read_to_string(&sums).unwrap(), settled);
+    }
+}
+
+#[test]
 fn a_run_that_fails_is_recorded_and_stops_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let text = "seeds = 2\n[[parameter]]\npath = \"link.bottleneck.rate\"\n\

@@ -1,39 +1,51 @@
-//! `BLAKE3SUMS`: the checksum of each file of a run's folder, in the form of `b3sum`, which can
-//! check it too (`b3sum --check BLAKE3SUMS`).
+//! `BLAKE3SUMS`: the checksum of each file of a run's or a sweep's folder, in the form of `b3sum`,
+//! which can check it too (`b3sum --check BLAKE3SUMS`).
+//!
+//! A file that is being replaced has two lines: whenever the program is killed, its content has the
+//! checksum of one of them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The name of the file.
-pub(super) const CHECKSUMS: &str = "BLAKE3SUMS";
+pub(crate) const CHECKSUMS: &str = "BLAKE3SUMS";
 
 /// Digits of a checksum.
 const DIGITS: usize = 64;
 
 /// The checksums of files by their path in the folder, with `/` between names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Checksums {
-    files: BTreeMap<String, String>,
+pub(crate) struct Checksums {
+    files: BTreeMap<String, Vec<String>>,
 }
 
 impl Checksums {
-    /// Adds a file by its content.
-    pub(super) fn add(&mut self, path: &str, content: &[u8]) {
+    /// Adds a file by its content, in place of one that was there.
+    pub(crate) fn add(&mut self, path: &str, content: &[u8]) {
         self.add_digest(path, &blake3::hash(content));
     }
 
     /// Adds a file by its checksum.
-    pub(super) fn add_digest(&mut self, path: &str, digest: &blake3::Hash) {
+    pub(crate) fn add_digest(&mut self, path: &str, digest: &blake3::Hash) {
         let digest = digest.to_hex().to_string();
-        self.files.insert(path.to_owned(), digest);
+        self.files.insert(path.to_owned(), vec![digest]);
+    }
+
+    /// The file may have this content too.
+    pub(crate) fn add_alternative(&mut self, path: &str, content: &[u8]) {
+        let digest = blake3::hash(content).to_hex().to_string();
+        let digests = self.files.entry(path.to_owned()).or_default();
+        if !digests.contains(&digest) {
+            digests.push(digest);
+        }
     }
 
     /// Reads the file.
     ///
     /// # Errors
     /// What is wrong with the first line that is no checksum.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let mut files = BTreeMap::new();
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (number, line) in (1..).zip(text.lines()) {
             let parts = line.split_once("  ");
             let parts = parts.filter(|(digest, path)| {
@@ -43,7 +55,8 @@ impl Checksums {
             let Some((digest, path)) = parts else {
                 return Err(format!("line {number} is no checksum and name of a file"));
             };
-            files.insert(path.to_owned(), digest.to_owned());
+            let digests = files.entry(path.to_owned()).or_default();
+            digests.push(digest.to_owned());
         }
         if !text.is_empty() && !text.ends_with('\n') {
             return Err("its last line is not complete".to_owned());
@@ -52,22 +65,24 @@ impl Checksums {
     }
 
     /// The file.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        for (path, digest) in &self.files {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{digest}  {path}");
+        for (path, digests) in &self.files {
+            for digest in digests {
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "{digest}  {path}");
+            }
         }
         text
     }
 
     /// True if a file of this path was written with the folder.
-    pub(super) fn has(&self, path: &str) -> bool {
+    pub(crate) fn has(&self, path: &str) -> bool {
         self.files.contains_key(path)
     }
 
     /// The paths of all files.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
         self.files.keys().map(String::as_str)
     }
 
@@ -75,12 +90,13 @@ impl Checksums {
     ///
     /// # Errors
     /// What is wrong.
-    pub(super) fn check(&self, path: &str, content: &[u8]) -> Result<(), String> {
-        let Some(expected) = self.files.get(path) else {
+    pub(crate) fn check(&self, path: &str, content: &[u8]) -> Result<(), String> {
+        let digests = self.files.get(path).map_or(&[][..], Vec::as_slice);
+        let Some(expected) = digests.first() else {
             return Err(format!("{CHECKSUMS} has no checksum of it"));
         };
         let found = blake3::hash(content).to_hex();
-        if found.as_str() == expected {
+        if digests.iter().any(|digest| found.as_str() == digest) {
             Ok(())
         } else {
             Err(format!(
@@ -109,6 +125,14 @@ mod tests {
         let damaged = sums.check("flows/stream.parquet", b"x").unwrap_err();
         assert!(damaged.contains("damaged"), "{damaged}");
         assert!(sums.check("flows/other.parquet", b"").is_err());
+        let mut either = sums.clone();
+        either.add_alternative("flows/stream.parquet", b"x");
+        assert_eq!(Checksums::parse(&either.text()), Ok(either.clone()));
+        assert_eq!(either.check("flows/stream.parquet", b""), Ok(()));
+        assert_eq!(either.check("flows/stream.parquet", b"x"), Ok(()));
+        assert!(either.check("flows/stream.parquet", b"y").is_err());
+        either.add("flows/stream.parquet", b"");
+        assert_eq!(either, sums);
         for broken in ["af13  a\n", "zz\n", &text[..text.len() - 1], &text[1..]] {
             assert!(Checksums::parse(broken).is_err(), "{broken}");
         }

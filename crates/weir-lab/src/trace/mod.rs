@@ -32,6 +32,7 @@ mod stream;
 mod table_files;
 
 #[cfg(feature = "files")]
+pub(crate) use checksums::{CHECKSUMS, Checksums};
 pub use deflate::zlib;
 pub use export::{ExportError, ExportFile, Format, csv, export};
 #[cfg(feature = "files")]
