@@ -123,16 +123,28 @@ impl Plan {
     }
 
     fn of(document: Document) -> Result<Self, PlanError> {
+        let mut paths = BTreeSet::new();
         for parameter in &document.parameter {
             parameter.check()?;
+            if !paths.insert(&parameter.path) {
+                let path = &parameter.path;
+                return Err(PlanError(format!(
+                    "parameter \"{path}\" is there twice; write all its values in one"
+                )));
+            }
         }
         let seeds = match &document.seeds {
             None => Vec::new(),
             Some(Seeds::Count(count)) if *count <= MAX_RUNS => (1..=*count).collect(),
-            Some(Seeds::Count(count)) => return Err(PlanError(format!("{count} seeds"))),
-            Some(Seeds::Span(span)) => {
-                parse_seeds(span).map_err(|error| PlanError(error.to_string()))?
+            Some(Seeds::Count(count)) => {
+                let message = format!("{count} seeds, expected at most {MAX_RUNS}");
+                return Err(PlanError(message));
             }
+            Some(Seeds::Span(span)) => parse_seeds(span).map_err(|error| {
+                // Its place is that on a command line.
+                let help = error.help.unwrap_or_default();
+                PlanError(format!("seeds = \"{span}\": {}; {help}", error.message))
+            })?,
             Some(Seeds::List(seeds)) => seeds.clone(),
         };
         if document.seeds.is_some() && seeds.is_empty() {

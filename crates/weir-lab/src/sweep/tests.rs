@@ -83,7 +83,23 @@ fn wrong_plans_say_what_is_wrong() {
         ("seedz = 3".to_owned(), "seedz"),
         ("design = \"sobol\"".to_owned(), "points = N"),
         ("design = \"sobol\"\npoints = 100000".to_owned(), "65536"),
+        (
+            "seeds = 99999999999".to_owned(),
+            "99999999999 seeds, expected at most",
+        ),
+        (
+            "seeds = \"7..3\"".to_owned(),
+            "seeds = \"7..3\": 3 comes before 7; write A..B",
+        ),
         (parameter(""), "no value"),
+        (
+            [
+                parameter("values = [\"1s\"]"),
+                parameter("values = [\"2s\"]"),
+            ]
+            .join("\n"),
+            "\"run.duration\" is there twice",
+        ),
         (parameter("from = \"1s\""), "both"),
         (parameter("from = \"1s\"\nto = \"5s\""), "needs values"),
         (
@@ -111,6 +127,7 @@ fn wrong_plans_say_what_is_wrong() {
     for (text, words) in table {
         let error = plan(&text).unwrap_err().to_string();
         assert!(error.contains(words), "{text}: {error}");
+        assert!(!error.contains("--"), "no option is meant: {text}: {error}");
     }
 }
 
