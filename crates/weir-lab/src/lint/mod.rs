@@ -13,6 +13,7 @@ mod queue;
 mod rate_control;
 mod reordering;
 mod seeds;
+mod unused;
 mod view;
 
 pub use seeds::draws_random_numbers;
@@ -105,6 +106,11 @@ pub const RULES: &[Rule] = &[
         name: "marks",
         doc: "A controller does not get the marks that it answers to, or has no answer to them.",
         check: marks::check,
+    },
+    Rule {
+        name: "unused",
+        doc: "A setting has no effect beside another one.",
+        check: unused::check,
     },
 ];
 

@@ -77,14 +77,15 @@ impl<'a> Path<'a> {
     }
 
     /// The probability that a packet is lost on the wire or at the sender's socket, queues apart;
-    /// `None` if a model says it by its states or a list.
+    /// `None` if a list says it.
     pub(super) fn loss(&self, flow: &Flow) -> Option<f64> {
         let wires = self.hops.iter().map(|hop| &hop.direction.loss);
         let arrives = wires.chain([&flow.loss]).map(|loss| match loss {
             LossConfig::None => Some(1.0),
             LossConfig::Random(random) => Some(1.0 - random.rate.get()),
             LossConfig::Periodic(periodic) => Some(1.0 - 1.0 / (periodic.every as f64 + 1.0)),
-            LossConfig::Gilbert(_) | LossConfig::Trace(_) => None,
+            LossConfig::Gilbert(gilbert) => Some(1.0 - gilbert.mean_loss()),
+            LossConfig::Trace(_) => None,
         });
         let arrives: Option<f64> = arrives.product();
         arrives.map(|share| 1.0 - share)

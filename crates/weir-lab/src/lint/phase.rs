@@ -3,12 +3,13 @@
 //! Where flows share a drop-tail queue and nothing varies the time of a single packet, the packets
 //! of one flow may arrive again and again just after a packet has left and those of another just
 //! before: which one loses is decided by their phase and not by their control (Floyd and Jacobson,
-//! On Traffic Phase Effects in Packet-Switched Gateways, 1992). A jitter of the bottleneck's
-//! service time is enough to end it.
+//! On Traffic Phase Effects in Packet-Switched Gateways, 1992). A jitter of about the bottleneck's
+//! service time is enough to end it: from half of it on it counts here.
 
 use super::view::{Control, Shared};
 use super::{Finding, View};
 use weir_net::QueueConfig;
+use weir_proto::time::Duration;
 use weir_proto::units::Rate;
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
@@ -28,8 +29,13 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
 
 /// True if something varies the time of single packets, or takes packets at random.
 fn varies(view: &View<'_>, shared: &Shared<'_, '_>) -> bool {
+    let enough = service_micros(shared.rate) / 2.0;
+    let is_enough = |spread: Duration| !spread.is_zero() && spread.as_secs_f64() * 1e6 >= enough;
     let hosts = view.scenario.hosts.iter();
-    let mut jittered = hosts.filter(|host| host.timing.jitter.is_random());
+    let mut jittered = hosts.filter(|host| {
+        let jitter = host.timing.jitter;
+        is_enough(jitter.most.saturating_sub(jitter.least))
+    });
     let ends = |name: &str| {
         let mut flows = shared.flows.iter();
         flows.any(|view| {
@@ -48,28 +54,30 @@ fn varies(view: &View<'_>, shared: &Shared<'_, '_>) -> bool {
             .flows
             .iter()
             .any(|view| view.flow.loss.is_random() || view.flow.arrivals.is_random())
-        || hops.any(|hop| !hop.direction.netem.jitter.is_zero() || hop.direction.loss.is_random())
+        // netem's jitter is to both sides of the delay.
+        || hops.any(|hop| {
+            is_enough(hop.direction.netem.jitter * 2) || hop.direction.loss.is_random()
+        })
 }
 
 fn finding(shared: &Shared<'_, '_>) -> Finding {
-    let packet = service_time(shared.rate);
+    let packet = libm::ceil(service_micros(shared.rate)) as u64;
     Finding::new(
         "phase",
         &format!("link.{}.queue", shared.link.trim_end_matches(".backward")),
         format!(
-            "{} flows share a drop-tail queue and no packet's time varies: phase, not control, may \
-             decide which of them loses",
+            "{} flows share a drop-tail queue and no packet's time varies by half of what it takes on \
+             the link: phase, not control, may decide which of them loses",
             shared.count()
         ),
         format!(
-            "give the senders' [[host]] jitter = \"0s..{packet}\", a packet's time on this link, \
+            "give the senders' [[host]] jitter = \"0s..{packet}us\", a packet's time on this link, \
              and the flows start = \"0s..1s\""
         ),
     )
 }
 
-/// The time that a full packet takes on the link, in whole microseconds.
-fn service_time(rate: Rate) -> String {
-    let micros = libm::ceil(1500.0 * 8e6 / rate.as_bps().max(1.0));
-    format!("{}us", micros as u64)
+/// The time that a full packet takes on the link, in microseconds.
+fn service_micros(rate: Rate) -> f64 {
+    1500.0 * 8e6 / rate.as_bps().max(1.0)
 }

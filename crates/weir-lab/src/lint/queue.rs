@@ -7,7 +7,7 @@
 use super::view::{Shared, View};
 use super::{Finding, path::Path};
 use crate::scenario::{Direction, Transport};
-use weir_net::{QueueConfig, QueueLimit};
+use weir_net::QueueLimit;
 use weir_proto::units::format_rate;
 
 /// Packets of an initial window: the default of TCP and QUIC.
@@ -36,6 +36,20 @@ fn path_of(direction: &str) -> String {
 
 fn below_a_packet(path: &str, direction: &Direction) -> Option<Finding> {
     let mtu = u64::from(direction.mtu);
+    if let Some(policer) = &direction.policer {
+        let counted = mtu + u64::from(policer.overhead);
+        if policer.burst < counted {
+            return Some(Finding::new(
+                "queue",
+                &format!("{path}.policer.burst"),
+                format!(
+                    "{} bytes are less than a packet of {counted}, which never passes",
+                    policer.burst
+                ),
+                format!("write at least {counted} bytes"),
+            ));
+        }
+    }
     if let Some(shaper) = &direction.shaper {
         let too_small = [
             ("burst", Some(shaper.burst)),
@@ -64,18 +78,13 @@ fn below_a_packet(path: &str, direction: &Direction) -> Option<Finding> {
     })
 }
 
-/// What a first-in, first-out queue holds at most in octets; `None` for other disciplines.
-fn fifo_bytes(shared: &Shared<'_, '_>, mtu: u64) -> Option<u64> {
-    if shared.is_shaped {
-        return None;
-    }
-    match shared.queue {
-        QueueConfig::DropTail(queue) => Some(match queue.limit {
-            QueueLimit::Packets(packets) => packets.saturating_mul(mtu),
-            QueueLimit::Bytes(bytes) => bytes,
-        }),
-        _ => None,
-    }
+/// What the queue holds at most in octets, whatever its discipline drops before; `None` with the
+/// queue of a shaper.
+fn limit_bytes(shared: &Shared<'_, '_>, mtu: u64) -> Option<u64> {
+    (!shared.is_shaped).then(|| match shared.queue.limit() {
+        QueueLimit::Packets(packets) => packets.saturating_mul(mtu),
+        QueueLimit::Bytes(bytes) => bytes,
+    })
 }
 
 fn below_a_burst(shared: &Shared<'_, '_>) -> Option<Finding> {
@@ -87,7 +96,7 @@ fn below_a_burst(shared: &Shared<'_, '_>) -> Option<Finding> {
         window && arrives_faster(view.path.as_ref(), shared)
     })?;
     let mtu = u64::from(bursts.path.as_ref()?.mtu);
-    let queue = fifo_bytes(shared, mtu)?;
+    let queue = limit_bytes(shared, mtu)?;
     let burst = INITIAL_WINDOW * mtu;
     (queue < burst && queue >= mtu).then(|| {
         Finding::new(
@@ -121,7 +130,7 @@ fn below_the_bdp(shared: &Shared<'_, '_>) -> Option<Finding> {
         Some((path.bdp_bytes()?, 1.0 / beta - 1.0, u64::from(path.mtu)))
     });
     let (bdp, factor, mtu) = needs.max_by(|a, b| (a.0 * a.1).total_cmp(&(b.0 * b.1)))?;
-    let queue = fifo_bytes(shared, mtu)?;
+    let queue = limit_bytes(shared, mtu)?;
     let flows = f64::from(shared.count().max(1));
     let needed = bdp * factor / flows.sqrt();
     ((queue as f64) < needed).then(|| {

@@ -1,7 +1,7 @@
 //! Seeds that change nothing.
 
 use super::{Finding, View};
-use crate::scenario::{Direction, Flow, Scenario, Transport};
+use crate::scenario::{Direction, Flow, Graph, Scenario, Transport};
 use weir_net::{LossConfig, NetemConfig};
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
@@ -17,19 +17,27 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     )]
 }
 
-/// True if a setting of the scenario draws random numbers that change its run.
+/// True if a setting of the scenario draws random numbers that change its run: of a flow, of a host
+/// at an end of one, or of a link or medium on the way of one.
 pub fn draws_random_numbers(scenario: &Scenario) -> bool {
-    let directions = scenario
-        .links
-        .iter()
-        .flat_map(|link| [&link.forward, &link.backward]);
-    !scenario.wifi.is_empty()
-        || scenario
-            .hosts
-            .iter()
-            .any(|host| host.timing.jitter.is_random())
-        || scenario.flows.iter().any(flow_draws)
-        || directions.into_iter().any(direction_draws)
+    if scenario.flows.is_empty() {
+        // An emulated network, in which packets from outside may take any way.
+        let links = scenario.links.iter();
+        let mut directions = links.flat_map(|link| [&link.forward, &link.backward]);
+        return !scenario.wifi.is_empty() || directions.any(direction_draws);
+    }
+    let graph = Graph::of(scenario);
+    scenario.flows.iter().any(|flow| {
+        let ends = [flow.from.as_str(), flow.to.as_str()];
+        let [from, to] = ends;
+        let ways = [graph.path(from, to), graph.path(to, from)];
+        let mut hops = ways.iter().flatten().flatten();
+        let mut hosts = scenario.hosts.iter();
+        flow_draws(flow)
+            || hosts.any(|host| ends.contains(&&*host.name) && host.timing.jitter.is_random())
+            // Stations of 802.11 draw their backoff.
+            || hops.any(|hop| hop.direction().is_none_or(direction_draws))
+    })
 }
 
 fn flow_draws(flow: &Flow) -> bool {

@@ -32,6 +32,8 @@ fn found(text: &str) -> Vec<(&'static str, String)> {
 
 const JITTER: &str = "jitter = \"0s..1ms\"\n";
 const START: &str = "start = \"0s..1s\"\n";
+const UNUSED: &str = "[[link]]\nname = \"spare\"\nbetween = [\"x\", \"y\"]\n\
+                      loss = { kind = \"random\", rate = 0.1 }\n[[host]]\nname = \"x\"\njitter = \"0s..1ms\"\n";
 const QUEUE: &str = "queue = { kind = \"droptail\", limit = 30 }";
 const DELAY: &str = "delay = \"10ms\"";
 const LONG: &str = "delay = \"100ms\"";
@@ -51,6 +53,18 @@ const CASES: &[Case] = &[
     // Starts are drawn, the times of single packets are not. 1500 octets take 1.2 ms.
     (&[(JITTER, "")], "phase", "2 flows share a drop-tail queue"),
     (&[(JITTER, "")], "phase", "0s..1200us"),
+    // A jitter of less than half of that is none.
+    (&[(JITTER, "jitter = \"0s..1ns\"\n")], "phase", "time varies by half of what"),
+    (&[(JITTER, ""), (DELAY, "delay = \"10ms\"\nnetem = { jitter = \"200us\", keep_order = true }")], "phase", "0s..1200us"),
+    // A link that no flow uses, and a host at which none ends.
+    (&[(JITTER, ""), (START, UNUSED), (QUEUE, "queue = { kind = \"codel\" }")], "seeds", "each seed gives the same run"),
+    (&[(QUEUE, "policer = { kind = \"police\", rate = \"5Mbit\", burst = 1513, overhead = 14 }")], "queue", "policer.burst [queue]: 1513 bytes are less than a packet of 1514"),
+    (&[(QUEUE, "queue = { kind = \"codel\", limit = 3 }")], "queue", "hold 3 of the 10 packets"),
+    (&[("120s", "99s"), (NEWRENO, "kind = \"quic\", controller = \"bbr\"")], "duration", "19.8 times the interval of BBR's ProbeRTT"),
+    (&[("120s", "99s"), (NEWRENO, "kind = \"dccp\", ccid = 2, controller = \"copa\"")], "duration", "9.9 times the window of Copa's minimum RTT"),
+    (&[("120s", "2s"), (NEWRENO, "kind = \"rtp\""), (START, "app = { kind = \"video\" }\n")], "duration", "4.0 times the observation window of NADA"),
+    // The chain is in its bad state for 0.1 / (0.1 + 0.5) of the packets.
+    (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"gilbert\", to_bad = 0.1, to_good = 0.5 }")], "assumptions", "a loss of 16.667 %"),
     (&[("limit = 30", "limit = \"1000b\"")], "queue", "1000 bytes are less than a packet"),
     (&[("limit = 30", "limit = 5")], "queue", "hold 5 of the 10 packets"),
     // 10 Mbit/s over 200 ms are 167 packets; two flows need that over the root of 2.
@@ -64,6 +78,8 @@ const CASES: &[Case] = &[
     (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"random\", rate = 0.05 }")], "assumptions", "timeouts rule"),
     (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"random\", rate = 0.0001 }")], "assumptions", "would allow"),
     (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"random\", rate = 0.01 }"), (NEWRENO, "kind = \"tcp\", receive_buffer = \"8000b\"")], "assumptions", "receive buffer of 8000 bytes"),
+    (&[(DELAY, "delay = \"10ms\"\nrate_trace = [1, 2]")], "unused", "link.bottleneck.rate [unused]: the link sends by its rate_trace"),
+    (&[(DELAY, "delay = \"10ms\"\nchange = [{ at = \"120s\", rate = \"1Mbit\" }]")], "unused", "after the run of 120s"),
     (&[(NEWRENO, "kind = \"quinn\", controller = \"prague\"")], "marks", "prague takes marks for losses"),
     (&[(NEWRENO, "kind = \"quic\", controller = \"bbr\", ecn = true")], "marks", "bbr has no answer to marks"),
     (&[(NEWRENO, "kind = \"tcp\", controller = \"bbr\", ecn = true")], "marks", "its packets are Not-ECT"),

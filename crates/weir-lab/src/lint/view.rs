@@ -3,7 +3,9 @@
 use super::path::Path;
 use crate::scenario::{Flow, Scenario, Transport};
 use weir_net::{AppConfig, QueueConfig};
+use weir_proto::cc::window::{BbrConfig, CopaConfig};
 use weir_proto::rtp;
+use weir_proto::time::Duration;
 use weir_proto::units::Rate;
 
 /// The law by which a flow reacts to congestion.
@@ -15,6 +17,13 @@ pub(super) enum Control {
     Cubic,
     /// TFRC's equation: CCID 3 and 4, and as a window.
     Tfrc,
+    /// A controller with a model of its path that it renews after a period of its own.
+    Model {
+        /// The period.
+        period: Duration,
+        /// Its name.
+        name: &'static str,
+    },
     /// Another controller.
     Other,
     /// None: UDP, and RTP without a controller.
@@ -23,26 +32,43 @@ pub(super) enum Control {
 
 impl Control {
     fn of(transport: &Transport) -> Self {
-        let named = |name: &str| match name.trim_start_matches("quinn-") {
-            "newreno" => Self::NewReno,
-            "cubic" => Self::Cubic,
-            "tfrc" => Self::Tfrc,
-            _ => Self::Other,
-        };
         match transport {
             Transport::Dccp(dccp) if dccp.ccid != 2 => Self::Tfrc,
             Transport::Dccp(dccp) => match dccp.controller() {
-                Some(entry) => named(entry.name),
+                Some(entry) => Self::named(entry.name, &dccp.bbr, &dccp.copa),
                 None => Self::NewReno,
             },
-            Transport::Quic(quic) => named(quic.config.controller.name),
-            Transport::Quinn(quinn) => named(quinn.controller),
-            Transport::Tcp(tcp) => named(tcp.controller.name),
+            Transport::Quic(quic) => {
+                let config = &quic.config;
+                Self::named(config.controller.name, &config.bbr, &config.copa)
+            }
+            Transport::Quinn(quinn) => Self::named(quinn.controller, &quinn.bbr, &quinn.copa),
+            Transport::Tcp(tcp) => Self::named(tcp.controller.name, &tcp.bbr, &tcp.copa),
             Transport::Rtp(rtp) => match rtp.controller {
-                rtp::Controller::Nada => Self::Other,
+                rtp::Controller::Nada => Self::Model {
+                    period: rtp.nada.observation_window.max(rtp.nada.tau),
+                    name: "the observation window of NADA",
+                },
                 rtp::Controller::Uncontrolled => Self::None,
             },
             Transport::Udp(_) => Self::None,
+        }
+    }
+
+    fn named(name: &str, bbr: &BbrConfig, copa: &CopaConfig) -> Self {
+        match name.trim_start_matches("quinn-") {
+            "newreno" => Self::NewReno,
+            "cubic" => Self::Cubic,
+            "tfrc" => Self::Tfrc,
+            "bbr" => Self::Model {
+                period: bbr.probe_rtt_interval,
+                name: "the interval of BBR's ProbeRTT",
+            },
+            "copa" => Self::Model {
+                period: copa.min_rtt_filter,
+                name: "the window of Copa's minimum RTT",
+            },
+            _ => Self::Other,
         }
     }
 
@@ -51,7 +77,7 @@ impl Control {
         match self {
             Self::NewReno => Some(0.5),
             Self::Cubic => Some(0.7),
-            Self::Tfrc | Self::Other | Self::None => None,
+            Self::Tfrc | Self::Model { .. } | Self::Other | Self::None => None,
         }
     }
 }
@@ -65,10 +91,16 @@ pub(super) struct FlowView<'a> {
 }
 
 impl FlowView<'_> {
-    /// True if it sends as much as its control allows. Transfers of arrivals are over before a
-    /// control has a steady state.
+    /// True if it sends as much as its control allows, as a video that follows NADA's target rate.
+    /// Transfers of arrivals are over before a control has a steady state.
     pub(super) fn is_bulk(&self) -> bool {
-        self.flow.is_one_connection() && matches!(self.flow.app, AppConfig::Bulk(_))
+        match self.flow.app {
+            AppConfig::Bulk(_) => self.flow.is_one_connection(),
+            AppConfig::Video(_) => {
+                matches!(self.flow.transport, Transport::Rtp(_)) && self.control != Control::None
+            }
+            _ => false,
+        }
     }
 }
 
