@@ -1,5 +1,6 @@
 //! What a QUIC endpoint can be told.
 
+use super::loss::PACKET_THRESHOLD;
 use super::wire::{HeaderFormat, varint};
 use crate::cc::window::{
     BbrConfig, ControllerEntry, CopaConfig, CubicConfig, REGISTRY, Rules, WindowConfig,
@@ -83,6 +84,9 @@ settings! {
         pub send_queue_limit: u64 = 64_000_000 => bytes(1..=varint::MAX),
         /// The application may write again below this share of the limit, in 0..1.
         pub low_water_ratio: f64 = 0.4 => fraction(),
+        /// kPacketThreshold (RFC 9002 §6.1.1): a packet is lost when one that was sent so many
+        /// packets later is acknowledged.
+        pub packet_threshold: u32 = PACKET_THRESHOLD => count(1..=1 << 20, "packets"),
         /// Sizes of headers.
         pub header: HeaderFormat,
         /// Credit.

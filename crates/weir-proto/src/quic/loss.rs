@@ -1,6 +1,6 @@
 //! Loss detection (RFC 9002 §6 and appendix A).
 //!
-//! A packet is lost when a later one has been acknowledged and it is 3 packets (kPacketThreshold)
+//! A packet is lost when a later one has been acknowledged and it is some packets (kPacketThreshold)
 //! or 9/8 of a round-trip time (kTimeThreshold) behind. Sent packets are in a ring by their number,
 //! from the oldest in flight on, so acknowledging and losing packets takes time in proportion to
 //! their number.
@@ -27,7 +27,7 @@ pub const PROBE_TIMEOUT: TimeoutRules = TimeoutRules {
     maximum: Duration::MAX,
 };
 /// kPacketThreshold (RFC 9002 §6.1.1).
-pub const PACKET_THRESHOLD: u64 = 3;
+pub const PACKET_THRESHOLD: u32 = 3;
 /// kPersistentCongestionThreshold (RFC 9002 §7.6.1).
 pub const PERSISTENT_THRESHOLD: u64 = 3;
 
@@ -192,7 +192,7 @@ pub struct NewlyAcked {
 }
 
 /// The sent packets of one packet-number space.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SentPackets {
     packets: Ring<SentPacket>,
     /// What had been delivered when each of them was sent; empty for a controller that does not
@@ -209,9 +209,26 @@ pub struct SentPackets {
     loss_time: Option<Instant>,
     eliciting_in_flight: u64,
     last_eliciting_at: Instant,
+    packet_threshold: u64,
 }
 
 impl SentPackets {
+    /// None yet; `packet_threshold` is kPacketThreshold (RFC 9002 §6.1.1).
+    pub fn new(packet_threshold: u32) -> Self {
+        Self {
+            packets: Ring::default(),
+            snapshots: Ring::default(),
+            base: 0,
+            skipped: 0,
+            settled: 0,
+            largest_acked: None,
+            loss_time: None,
+            eliciting_in_flight: 0,
+            last_eliciting_at: Instant::default(),
+            packet_threshold: u64::from(packet_threshold),
+        }
+    }
+
     /// The number of the next packet.
     #[inline]
     pub fn next_number(&self) -> u64 {
@@ -369,7 +386,7 @@ impl SentPackets {
         let Some(largest) = self.largest_acked else {
             return false;
         };
-        let delay = loss_delay(rtt);
+        let (delay, threshold) = (loss_delay(rtt), self.packet_threshold);
         let mut period = PersistentCongestionPeriod::new(rtt.first_sample_at(), persistent_after);
         let mut number = self.base + self.settled as u64;
         while number <= largest {
@@ -381,7 +398,7 @@ impl SentPackets {
                 PacketState::Acked => period.interrupt(),
                 PacketState::NotInFlight => {}
                 PacketState::InFlight => {
-                    let trigger = if largest >= number + PACKET_THRESHOLD {
+                    let trigger = if largest >= number + threshold {
                         LossTrigger::PacketThreshold
                     } else if packet.sent_at + delay <= now {
                         LossTrigger::TimeThreshold

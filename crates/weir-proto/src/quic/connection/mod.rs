@@ -171,7 +171,7 @@ impl Connection {
         let has_initial = config.handshake == Handshake::OneRtt;
         let controller = (config.controller.make)(&config.window());
         let space = |never_delay| PacketSpace {
-            sent: SentPackets::default(),
+            sent: SentPackets::new(config.packet_threshold),
             received: ReceivedPackets::new(config.ack, never_delay),
         };
         Self {

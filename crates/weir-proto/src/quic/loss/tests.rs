@@ -9,7 +9,11 @@ fn at(millis: u64) -> Instant {
 }
 
 fn sent(times: &[u64]) -> SentPackets {
-    let mut packets = SentPackets::default();
+    sent_with(PACKET_THRESHOLD, times)
+}
+
+fn sent_with(packet_threshold: u32, times: &[u64]) -> SentPackets {
+    let mut packets = SentPackets::new(packet_threshold);
     for time in times {
         let mut packet = SentPacket::new(at(*time), 1200);
         packet.ack_eliciting = true;
@@ -112,6 +116,23 @@ fn follows_the_table_of_thresholds() {
 }
 
 #[test]
+fn the_packet_threshold_is_a_setting() {
+    // Before the time threshold: packets that are so many behind the last of five.
+    for (threshold, expected) in [(1, 0..4), (2, 0..3), (3, 0..2), (4, 0..1), (5, 0..0)] {
+        let mut packets = sent_with(threshold, &[0; 5]);
+        packets
+            .acknowledge(&ack(&[(4, 4)]), &mut Vec::new())
+            .unwrap();
+        let mut lost = Vec::new();
+        packets.detect_lost(at(80), &rtt(80), Duration::MAX, &mut lost);
+        let expected: Vec<_> = expected
+            .map(|n| (n, LossTrigger::PacketThreshold))
+            .collect();
+        assert_eq!(numbers(&lost), expected, "{threshold}");
+    }
+}
+
+#[test]
 fn each_packet_is_acknowledged_once_and_the_largest_first() {
     let mut packets = sent(&[0, 0, 0, 0, 0]);
     let mut acked = Vec::new();
@@ -196,7 +217,7 @@ fn losses_before_the_first_sample_do_not_count() {
 
 #[test]
 fn packets_that_are_not_in_flight_use_no_memory() {
-    let mut packets = SentPackets::default();
+    let mut packets = SentPackets::new(PACKET_THRESHOLD);
     for _ in 0..1000 {
         packets.skip();
     }
@@ -281,7 +302,7 @@ fn frames_to_send_again_come_back_in_order() {
 fn a_record_is_small_and_has_a_snapshot_only_if_one_is_kept() {
     assert!(size_of::<SentPacket>() <= 40, "{}", size_of::<SentPacket>());
     assert!(sent(&[0, 1]).get(1).unwrap().1.is_none());
-    let mut packets = SentPackets::default();
+    let mut packets = SentPackets::new(PACKET_THRESHOLD);
     let snapshot = DeliverySnapshot {
         delivered: 5,
         ..DeliverySnapshot::default()
