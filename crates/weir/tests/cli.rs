@@ -294,9 +294,46 @@ fn two_settings_are_compared_over_their_seeds() {
         text.contains("traces that both sides kept are equal"),
         "{text}"
     );
+    let identical = [&same[..7], &["--identical"]].concat();
+    assert_eq!(outcome(folder.path(), &identical).0, Some(0));
+    let (status, _, err) = compare(&["--identical"]);
+    assert_eq!(status, Some(3), "{err}");
+    assert!(err.contains("traces part in 20 of 20 pairs"), "{err}");
     // Without the conditions it cannot be known which runs belong together.
     let (status, _, err) = outcome(folder.path(), &["compare", "results", "path.toml"]);
     assert_eq!(status, Some(2), "{err}");
+}
+
+#[test]
+fn a_comparison_without_traces_says_so() {
+    let scenario = SCENARIO.replace(
+        "transport = { kind = \"dccp\", ccid = 3, profile = \"rfc5348\" }",
+        "transport = { kind = \"quic\" }\nloss = { kind = \"random\", rate = 0.01 }",
+    );
+    let folder = folder_with(&scenario.replace("1Mbit", "50Mbit"));
+    let threshold = |packets: u32| format!("flow.stream.transport.packet_threshold={packets}");
+    for (packets, out) in [(3, "a"), (2, "b"), (3, "c")] {
+        let set = threshold(packets);
+        let words = [
+            "run",
+            "path.toml",
+            "--summary-only",
+            "--set",
+            &set,
+            "--out",
+            out,
+        ];
+        assert_eq!(outcome(folder.path(), &words).0, Some(0));
+    }
+    let compare = |b| outcome(folder.path(), &["compare", "a", b, "--identical"]);
+    let (status, text, err) = compare("b");
+    assert_eq!(status, Some(3), "{text}");
+    let why = "measures differ in 1 of 1 pair; no pair has traces on both sides";
+    assert!(text.contains(why) && err.contains(why), "{text}{err}");
+    let (status, text, _) = compare("c");
+    assert_eq!(status, Some(0), "{text}");
+    let equal = "the measures are equal in all pairs; no pair has traces on both sides";
+    assert!(text.contains(equal), "{text}");
 }
 
 #[test]

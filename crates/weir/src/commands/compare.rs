@@ -8,12 +8,14 @@ use crate::exit::Failure;
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use report::{Report, Side};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use weir_lab::comparison::{
-    Divergence, Pair, bound_shares, changed_settings, effects, first_divergence, pair_runs,
-    settings_of,
+    Divergence, Measures, Pair, bound_shares, changed_settings, effects, first_divergence,
+    pair_runs, settings_of,
 };
 use weir_lab::replication::{Fingerprint, Replicates, in_order};
+use weir_lab::run::RunOutput;
 use weir_lab::scenario::Scenario;
 use weir_lab::trace::RunFolder;
 
@@ -21,6 +23,7 @@ use weir_lab::trace::RunFolder;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   weir compare results/before results/after --threshold 2%
+  weir compare results/before results/after --identical
   weir compare sweeps/before sweeps/after --threshold 2%
   weir compare results results --a flow.stream.transport.controller=cubic \\
       --b flow.stream.transport.controller=newreno --format markdown")]
@@ -38,6 +41,10 @@ pub struct Arguments {
     /// Exit with 3 if a measure differs by more than this share of A: 5%, 0% for any difference
     #[arg(long, value_name = "SHARE", value_parser = share)]
     threshold: Option<f64>,
+    /// Exit with 3 if the runs of any pair did not do the same, as far as both sides keep it: for a
+    /// change of code that is to change nothing
+    #[arg(long)]
+    identical: bool,
     /// How the comparison is written
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -72,16 +79,20 @@ fn condition(text: &str) -> Result<Condition, String> {
     }
 }
 
-/// A share: `5%` or `0.05`.
+/// A share: `5%` or `0.05`. A number from 1 on may be meant as either.
 fn share(text: &str) -> Result<f64, String> {
-    let (number, scale) = match text.strip_suffix('%') {
-        Some(number) => (number, 0.01),
-        None => (text, 1.0),
-    };
-    let share = number.trim().parse::<f64>().ok().map(|n| n * scale);
-    share
-        .filter(|share| share.is_finite() && *share >= 0.0)
-        .ok_or_else(|| "expected a share such as 5% or 0.05".to_owned())
+    let percent = text.strip_suffix('%');
+    let number = percent.unwrap_or(text).trim().parse::<f64>().ok();
+    let number = number.filter(|number| number.is_finite() && *number >= 0.0);
+    let number = number.ok_or("expected a share such as 5% or 0.05")?;
+    match percent {
+        Some(_) => Ok(number * 0.01),
+        None if number < 1.0 => Ok(number),
+        None => Err(format!(
+            "expected a share such as 5% or 0.05; write {number}% or {}%",
+            100.0 * number
+        )),
+    }
 }
 
 /// The folders of runs of one side.
@@ -96,6 +107,8 @@ pub struct PairResult {
     pub seed: u64,
     /// True if the two runs did not do the same, as far as both keep it.
     pub differs: bool,
+    /// True if both runs have a table to be compared.
+    pub has_traces: bool,
     pub divergence: Option<Divergence>,
 }
 
@@ -153,18 +166,20 @@ fn folders(arguments: &Arguments) -> Result<Report, Failure> {
     let changes = pairs.first().map_or_else(Vec::new, |pair| {
         changed_settings(a.runs[pair.a].scenario(), b.runs[pair.b].scenario())
     });
+    let has_traces = results.iter().any(|pair| pair.has_traces);
     Ok(Report {
         effects: effects(&counted),
         shares: bound_shares(&counted),
         counting: counting.len(),
         threshold: arguments.threshold,
+        identical: arguments.identical,
         a: a.side(),
         b: b.side(),
         changes,
         notes: Vec::new(),
         left_out: Vec::new(),
         results,
-        has_traces: true,
+        no_traces: (!has_traces).then_some("no pair has traces on both sides"),
     })
 }
 
@@ -257,15 +272,23 @@ fn compare_traces(
         let outputs = [a.runs[pair.a].load()?, b.runs[pair.b].load()?];
         bar.inc(1);
         let divergence = first_divergence(&outputs[0], &outputs[1]);
+        let [measures, others] = outputs.each_ref().map(|run| Measures::of(&run.summary));
         let result = PairResult {
             seed: pair.seed,
-            differs: divergence.is_some(),
+            differs: divergence.is_some() || measures != others,
+            has_traces: have_a_table(&outputs),
             divergence,
         };
         Ok((result, outputs.each_ref().map(Fingerprint::of)))
     });
     bar.finish_and_clear();
     results.into_iter().collect()
+}
+
+/// True if both runs have the same table, whatever it holds.
+fn have_a_table([a, b]: &[RunOutput; 2]) -> bool {
+    let of_b: BTreeSet<String> = b.tables().into_iter().map(|(name, _)| name).collect();
+    a.tables().iter().any(|(name, _)| of_b.contains(name))
 }
 
 /// The pairs that count: those of which not both sides did the same as in an earlier pair.
@@ -288,6 +311,10 @@ mod tests {
     fn shares_are_percentages_or_numbers() {
         assert_eq!(share("5%"), Ok(0.05));
         assert_eq!(share("0.5"), Ok(0.5));
+        assert_eq!(share("500%"), Ok(5.0));
         assert!(share("-1%").is_err() && share("five").is_err() && share("nan").is_err());
+        // Who means 5 %?
+        let error = share("5").unwrap_err();
+        assert!(error.contains("write 5% or 500%"), "{error}");
     }
 }

@@ -80,11 +80,12 @@ pub fn compare(arguments: &Arguments, [a, b]: [&Path; 2]) -> Result<Report, Fail
         notes,
         left_out: names,
         results: found.results,
-        has_traces: false,
+        no_traces: Some("a sweep keeps no traces"),
         counting: found.counting,
         effects: found.effects,
         shares: Vec::new(),
         threshold: arguments.threshold,
+        identical: arguments.identical,
     })
 }
 
@@ -141,6 +142,7 @@ impl Found {
             .extend(pairs.iter().zip(&done).map(|(pair, [a, b])| PairResult {
                 seed: pair.seed,
                 differs: a != b,
+                has_traces: false,
                 divergence: None,
             }));
         let counting = counting(&done);

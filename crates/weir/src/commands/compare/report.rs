@@ -37,14 +37,16 @@ pub struct Report {
     pub left_out: Vec<String>,
     /// All pairs, in the order of settings and seeds.
     pub results: Vec<PairResult>,
-    /// True if the runs' traces were compared too.
-    pub has_traces: bool,
+    /// Why no traces were compared; `None` if some were.
+    pub no_traces: Option<&'static str>,
     /// How many of them count.
     pub counting: usize,
     pub effects: Vec<Effect>,
     pub shares: Vec<Share>,
     /// The share of A beyond which a difference fails the comparison.
     pub threshold: Option<f64>,
+    /// A pair that did not do the same fails it too.
+    pub identical: bool,
 }
 
 /// A table: its head and its rows.
@@ -80,11 +82,19 @@ impl Report {
     /// Why the comparison fails; `None` if it does not.
     pub fn alarm(&self) -> Option<String> {
         let beyond = self.beyond();
-        let first = beyond.first()?;
+        let Some(first) = beyond.first() else {
+            let fails = self.identical && self.diverging() > 0;
+            return fails.then(|| self.divergence_line());
+        };
         let share = percent(self.threshold.unwrap_or_default());
         Some(format!(
-            "{} differ by more than {share}: {} {} {}{}{}",
+            "{} {} by more than {share}: {} {} {}{}{}",
             count(beyond.len(), "measure"),
+            if beyond.len() == 1 {
+                "differs"
+            } else {
+                "differ"
+            },
             first.kind,
             first.name,
             first.measure.label,
@@ -156,19 +166,25 @@ impl Report {
     fn divergence_line(&self) -> String {
         let diverging = self.diverging();
         let pairs = count(self.results.len(), "pair");
-        if !self.has_traces {
-            return match diverging {
-                0 => "the measures are equal in all pairs; a sweep keeps no traces".to_owned(),
-                _ => format!("measures differ in {diverging} of {pairs}; a sweep keeps no traces"),
-            };
-        }
         let Some((seed, first)) = self.first() else {
-            return "the traces that both sides kept are equal".to_owned();
+            let measures = match diverging {
+                0 => "the measures are equal in all pairs".to_owned(),
+                _ => format!("measures differ in {diverging} of {pairs}"),
+            };
+            return match self.no_traces {
+                Some(why) => format!("{measures}; {why}"),
+                None if diverging > 0 => {
+                    format!("{measures}, though the traces that both sides kept are equal")
+                }
+                None => "the traces that both sides kept are equal".to_owned(),
+            };
         };
+        let parting = self.results.iter().filter(|pair| pair.divergence.is_some());
+        let parting = parting.count();
         let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "no row".to_owned());
         let at = first.time_s.map(|time| format!(" at {time} s"));
         format!(
-            "traces part in {diverging} of {pairs}; first with seed {seed}: {}, row {}{}, {}: {} in \
+            "traces part in {parting} of {pairs}; first with seed {seed}: {}, row {}{}, {}: {} in \
              A, {} in B",
             first.table,
             first.row,
