@@ -251,6 +251,8 @@ impl Check<'_> {
                          which therefore is not complete",
                         link.name
                     ));
+                    // Both directions mostly have the same file.
+                    self.scenario.outside.dedup();
                 }
                 let read = read_text(&folder.join(&file)).map_err(|error| {
                     let help = "name a file beside the scenario";

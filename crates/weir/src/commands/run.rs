@@ -46,10 +46,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .or_of(runs.iter().map(|run| &run.scenario.run));
     let watchdog = limits.watch(interrupt_flag()?);
     for warning in runs.first().iter().flat_map(|run| &run.scenario.outside) {
-        terminal::status(&format!("warning: {warning}"));
+        terminal::notice(&format!("warning: {warning}"));
     }
     if let Some(warning) = estimate(&runs).and_then(|estimate| estimate.warning()) {
-        terminal::status(&format!("warning: {warning}"));
+        terminal::notice(&format!("warning: {warning}"));
     }
     let title = match runs.len() {
         1 => "run".to_owned(),

@@ -38,7 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = Plan::load(&arguments.plan)?;
     let first = plan.item(0).map(|item| plan.scenario(&item));
     for warning in first.transpose()?.iter().flat_map(|run| &run.outside) {
-        terminal::status(&format!("warning: {warning}"));
+        terminal::notice(&format!("warning: {warning}"));
     }
     let (runs, out) = (plan.runs(), arguments.folder());
     let watchdog = arguments.limits.watch(interrupt_flag()?);
