@@ -225,8 +225,8 @@ fn a_change_of_bound_shows_the_octets_in_flight_of_its_time() {
         lengths = "constant""#
         .replace('\n', " ");
     let link = r#"rate = "200Mbit", delay = "20ms""#;
-    // The receiver's credit ends each burst, or the window does, to which an idle time has led. With
-    // the octets of headers that do not count.
+    // The receiver's credit ends each burst, or the window does, to which an idle time has led.
+    // With the octets of headers that do not count.
     for (transport, header) in [
         (r#"kind = "tcp", receive_buffer = 60000"#, 20.0),
         (r#"kind = "quic", initial_max_stream_data = 60000"#, 0.0),

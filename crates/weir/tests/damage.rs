@@ -60,6 +60,11 @@ fn a_file_that_cannot_be_written_is_named_and_leaves_nothing_behind() {
     assert!(stderr.contains(".parquet\": File too large"), "{stderr}");
     assert_eq!(all_files(here), before);
 
+    let (status, _, stderr) = limited(here, "8", &["reproduce", "loopback", "--out", "report"]);
+    assert_eq!(status, Some(1), "{stderr}");
+    assert!(stderr.contains("cannot write \"report/"), "{stderr}");
+    std::fs::remove_dir_all(here.join("report")).expect("a report");
+
     let (status, _, stderr) = outcome(here, &["run", "path.toml"]);
     assert_eq!(status, Some(0), "{stderr}");
     let (run, before) = (only_run(here), all_files(here));

@@ -3,8 +3,8 @@
 //! The slowest time constants of a path with n flows on rate C: a round-trip time with a full
 //! queue; the cycle of NewReno, W/2 round trips for a window of W packets; the period of CUBIC,
 //! cube root of W·(1 − β)/C (RFC 9438 §4.2); the eight loss intervals of TFRC (RFC 5348 §5.4) of
-//! 1/p packets each, with the p at which the equation gives a flow's share of the rate; the period in
-//! which BBR, Copa or NADA renews what it knows of its path.
+//! 1/p packets each, with the p at which the equation gives a flow's share of the rate; the period
+//! in which BBR, Copa or NADA renews what it knows of its path.
 
 use super::Finding;
 use super::view::{Control, FlowView, Shared, View};

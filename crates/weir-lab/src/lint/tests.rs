@@ -32,6 +32,7 @@ fn found(text: &str) -> Vec<(&'static str, String)> {
 
 const JITTER: &str = "jitter = \"0s..1ms\"\n";
 const START: &str = "start = \"0s..1s\"\n";
+const SMALL_JITTER: &str = "delay = \"10ms\"\nnetem = { jitter = \"200us\", keep_order = true }";
 const UNUSED: &str = "[[link]]\nname = \"spare\"\nbetween = [\"x\", \"y\"]\n\
                       loss = { kind = \"random\", rate = 0.1 }\n[[host]]\nname = \"x\"\njitter = \"0s..1ms\"\n";
 const QUEUE: &str = "queue = { kind = \"droptail\", limit = 30 }";
@@ -55,7 +56,7 @@ const CASES: &[Case] = &[
     (&[(JITTER, "")], "phase", "0s..1200us"),
     // A jitter of less than half of that is none.
     (&[(JITTER, "jitter = \"0s..1ns\"\n")], "phase", "time varies by half of what"),
-    (&[(JITTER, ""), (DELAY, "delay = \"10ms\"\nnetem = { jitter = \"200us\", keep_order = true }")], "phase", "0s..1200us"),
+    (&[(JITTER, ""), (DELAY, SMALL_JITTER)], "phase", "0s..1200us"),
     // A link that no flow uses, and a host at which none ends.
     (&[(JITTER, ""), (START, UNUSED), (QUEUE, "queue = { kind = \"codel\" }")], "seeds", "each seed gives the same run"),
     (&[(QUEUE, "policer = { kind = \"police\", rate = \"5Mbit\", burst = 1513, overhead = 14 }")], "queue", "policer.burst [queue]: 1513 bytes are less than a packet of 1514"),

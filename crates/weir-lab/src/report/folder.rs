@@ -19,7 +19,7 @@ const RESULT: &str = "result.json";
 #[derive(Debug, Error)]
 pub enum ReportError {
     /// The folder cannot be made or a file cannot be written.
-    #[error("{path}: {source}")]
+    #[error("cannot write \"{path}\": {source}")]
     File {
         /// The path.
         path: String,

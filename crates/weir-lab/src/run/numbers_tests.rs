@@ -487,8 +487,8 @@ fn a_sender_that_sent_nothing_again_says_zero_and_not_nothing() {
 
 #[test]
 fn tables_and_summary_end_at_the_same_time() {
-    // A wire of 8 Mbit/s takes 1000 octets in 1 ms: with a datagram each millisecond from time zero,
-    // one is written, one starts, one arrives and one is dropped at the end of the run too.
+    // A wire of 8 Mbit/s takes 1000 octets in 1 ms: with a datagram each millisecond from time
+    // zero, one is written, one starts, one arrives and one is dropped at the end of the run too.
     let link = "rate = \"8Mbit\"\ndelay = \"10ms\"\n\
                 loss = { kind = \"random\", rate = 0.5 }";
     let flow = "transport = { kind = \"udp\" }\n\

@@ -22,8 +22,8 @@ use weir_proto::units::Rate;
 ///
 /// quinn asks for the window only when it has something to send that elicits an acknowledgement:
 /// once for each datagram to compare it with the octets in flight, and, if there is room, once
-/// more for its pacer. If the pacer agrees, it sends the datagram. For the probes of a probe timeout
-/// it does not ask.
+/// more for its pacer. If the pacer agrees, it sends the datagram. For the probes of a probe
+/// timeout it does not ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QuinnBound {
     /// There was nothing to send, or the peer's address is not validated.

@@ -538,8 +538,8 @@ fn a_server_whose_probes_the_limit_holds_back_is_held_by_anti_amplification() {
     let mut pair = Pair::started(Config::named("rfc9002").unwrap());
     pair.server.events.set_mask(EventMask::BOUND);
     // Only the first packet of the client arrives, and the application of the server has nothing to
-    // say: it repeats its handshake twice (RFC 9002 §6.2.2: after 999 ms, then after twice as long),
-    // and may send no more (RFC 9000 §8.1).
+    // say: it repeats its handshake twice (RFC 9002 §6.2.2: after 999 ms, then after twice as
+    // long), and may send no more (RFC 9000 §8.1).
     pair.drop = Box::new(|side, _| side == Side::Client);
     pair.run_for(Duration::from_secs(9));
     assert_eq!(pair.server.statistics().bytes_sent, 3600);
