@@ -182,7 +182,8 @@ pub struct Statistics {
     pub payload_received: u64,
     /// Packets of the data's direction that this endpoint found to be lost: as a sender, or with
     /// TFRC as a receiver. A flow's losses are the sum of both ends. What arrives after all is
-    /// taken off again where the transport says which packet it is (UDP, RTP), as RFC 3550 §6.4.1 counts.
+    /// taken off again where the transport says which packet it is (UDP, RTP), as RFC 3550 §6.4.1
+    /// counts.
     pub packets_lost: u64,
     /// Packets that were taken off `packets_lost` because they arrived after all.
     pub packets_late: u64,

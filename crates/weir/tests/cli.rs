@@ -494,7 +494,7 @@ fn an_interrupted_run_is_status_130_and_leaves_no_folder() {
 #[test]
 fn runs_have_readable_names_and_one_table() {
     let folder = folder_with(SCENARIO);
-    let profile = "flow.stream.transport.profile=rfc3448,rfc5348";
+    let profile = "flow.stream.transport.profile=linux-2008,rfc3448";
     let sweep = ["run", "path.toml", "--set", profile, "--seeds", "1..2"];
     let (status, _, err) = outcome(folder.path(), &sweep);
     assert_eq!((status, err.as_str()), (Some(0), ""));
@@ -514,10 +514,10 @@ fn runs_have_readable_names_and_one_table() {
             .collect::<Vec<_>>(),
         [
             "path/base",
+            "path/profile=linux-2008,seed=1",
+            "path/profile=linux-2008,seed=2",
             "path/profile=rfc3448,seed=1",
             "path/profile=rfc3448,seed=2",
-            "path/profile=rfc5348,seed=1",
-            "path/profile=rfc5348,seed=2",
         ]
     );
     let index = weir_lab::trace::read_index(&results).expect("an index");
@@ -526,7 +526,7 @@ fn runs_have_readable_names_and_one_table() {
     let words = |name: &str, row: usize| index.words(name).expect("words")[row].to_string();
     assert_eq!(words("folder", 14), names[4]);
     assert_eq!(words("scenario", 14), "path.toml");
-    assert_eq!(words("flow.stream.transport.profile", 14), "rfc5348");
+    assert_eq!(words("flow.stream.transport.profile", 14), "rfc3448");
     assert_eq!(words("flow.stream.transport.profile", 0), "");
     assert_eq!(
         (words("kind", 0), words("name", 0)),

@@ -35,6 +35,7 @@ pub(super) const MEASURES: &[Measure] = &[
     ("completion_time_s", "s", "from the start of a finite flow to the delivery of its last octet; of transfers and groups a distribution over those that completed"),
     ("startup_s", "s", "from the opening of the connection until 65,536 octets were delivered"),
     ("flows", "flows", "flows, each transfer of a flow with arrivals counted"),
+    ("active", "flows", "of the flows of a group, those that were alive between the warm-up and the end"),
     ("transfers", "transfers", "transfers that began after the warm-up"),
     ("completed", "flows", "transfers, or flows of a group, that delivered everything"),
     ("size_bytes", "bytes", "sizes of the transfers that began"),

@@ -1,9 +1,9 @@
 //! Loss detection (RFC 9002 §6 and appendix A).
 //!
 //! A packet is lost when a later one has been acknowledged and it is some packets
-//! (kPacketThreshold) or 9/8 of a round-trip time (kTimeThreshold) behind. Sent packets are in a ring by their number,
-//! from the oldest in flight on, so acknowledging and losing packets takes time in proportion to
-//! their number.
+//! (kPacketThreshold) or 9/8 of a round-trip time (kTimeThreshold) behind. Sent packets are in a
+//! ring by their number, from the oldest in flight on, so acknowledging and losing packets takes
+//! time in proportion to their number.
 
 use super::error::TransportError;
 use super::wire::{Ack, AckRange, Frame, PacketNumber, StreamFrame};
