@@ -54,6 +54,7 @@ pub(super) struct TableFiles {
     complete: Vec<WrittenTable>,
     /// What all that are open hold.
     held: usize,
+    max_held: usize,
 }
 
 impl TableFiles {
@@ -72,6 +73,7 @@ impl TableFiles {
             coder: None,
             complete: Vec::new(),
             held: 0,
+            max_held: MAX_HELD,
         }
     }
 
@@ -96,6 +98,7 @@ impl TableFiles {
             coder: None,
             complete: Vec::new(),
             held: 0,
+            max_held: MAX_HELD,
         }
     }
 
@@ -116,8 +119,8 @@ impl TableFiles {
             writer.append(rows, coder)?;
             let mut held = writer.held_bytes();
             let others = self.held.saturating_sub(before);
-            let share = MAX_HELD / tables.max(1);
-            if others + held > MAX_HELD && held >= share.max(LEAST_RELEASED) {
+            let share = self.max_held / tables.max(1);
+            if others + held > self.max_held && held >= share.max(LEAST_RELEASED) {
                 writer.release(coder)?.spill()?;
                 held = writer.held_bytes();
             }
@@ -320,20 +323,24 @@ pub(super) fn is_table(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parquet::read;
     use super::*;
     use crate::scenario::parse;
     use crate::table::{Column, Table, Values};
     use ::parquet::file::reader::{FileReader, SerializedFileReader};
 
-    #[test]
-    fn the_file_of_a_complete_table_is_there_before_the_others() {
-        let place = tempfile::tempdir().unwrap();
+    fn scenario() -> Scenario {
         let text = "[run]\nduration = \"1s\"\n\n[[link]]\nname = \"wire\"\nbetween = [\"a\", \"b\"]\n\
                     rate = \"1Mbit\"\n\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
                     transport = { kind = \"tcp\" }\n";
-        let scenario = parse(text, "test.toml").unwrap();
+        parse(text, "test.toml").unwrap()
+    }
+
+    #[test]
+    fn the_file_of_a_complete_table_is_there_before_the_others() {
+        let place = tempfile::tempdir().unwrap();
         let folder = place.path().to_owned();
-        let mut files = TableFiles::new(folder.clone(), folder.clone(), &scenario);
+        let mut files = TableFiles::new(folder.clone(), folder.clone(), &scenario());
         let rows = Table {
             columns: vec![Column {
                 name: "drops".to_owned(),
@@ -358,6 +365,52 @@ mod tests {
         let written = files.finish().unwrap();
         let paths: Vec<_> = written.iter().map(|table| table.path.as_str()).collect();
         assert_eq!(paths, ["links/one", "links/two"]);
+    }
+
+    #[test]
+    fn many_tables_end_row_groups_early_and_lose_no_row() {
+        const TABLES: u64 = 16;
+        const ROUNDS: u64 = 40;
+        const ROWS: u64 = 1024;
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().to_owned();
+        let mut files = TableFiles::new(folder.clone(), folder.clone(), &scenario());
+        files.max_held = (2 * TABLES as usize) * LEAST_RELEASED;
+        let rows = |table: u64, round: u64| {
+            let rows = (round * ROWS..(round + 1) * ROWS).map(|row| row * row + table);
+            Table {
+                columns: ["drops", "marks"]
+                    .map(|name| Column {
+                        name: name.to_owned(),
+                        values: Values::U64(rows.clone().collect()),
+                    })
+                    .into(),
+            }
+        };
+        let mut most = 0;
+        for round in 0..ROUNDS {
+            for table in 0..TABLES {
+                files
+                    .append(&format!("links/{table}"), &rows(table, round))
+                    .unwrap();
+                most = most.max(files.held);
+            }
+        }
+        // The rows of one call come on top.
+        assert!(
+            most <= files.max_held + (1 << 20),
+            "{most} octets were held"
+        );
+        assert!(folder.join("links/0.parquet").is_file());
+        files.finish().unwrap();
+        for table in 0..TABLES {
+            let octets = fs::read(folder.join(format!("links/{table}.parquet"))).unwrap();
+            let all: Vec<u64> = (0..ROUNDS * ROWS).map(|row| row * row + table).collect();
+            let read = read(octets).unwrap();
+            for column in read.columns {
+                assert_eq!(column.values, Values::U64(all.clone()), "{}", column.name);
+            }
+        }
     }
 
     #[test]
