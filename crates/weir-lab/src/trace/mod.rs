@@ -33,6 +33,7 @@ mod table_files;
 
 #[cfg(feature = "files")]
 pub(crate) use checksums::{CHECKSUMS, Checksums};
+#[cfg(feature = "files")]
 pub use deflate::zlib;
 pub use export::{ExportError, ExportFile, Format, csv, export};
 #[cfg(feature = "files")]
