@@ -40,9 +40,8 @@ pub(super) struct Path<'a> {
 
 impl<'a> Path<'a> {
     /// The path of a flow; `None` if it leads over an 802.11 medium.
-    pub(super) fn of(scenario: &'a Scenario, flow: &'a Flow) -> Option<Self> {
-        let graph = Graph::of(scenario);
-        let wires = |from: &'a str, to: &'a str| -> Option<Vec<Wire<'a>>> {
+    pub(super) fn of(scenario: &'a Scenario, graph: &Graph<'a>, flow: &Flow) -> Option<Self> {
+        let wires = |from: &str, to: &str| -> Option<Vec<Wire<'a>>> {
             graph.path(from, to)?.iter().map(Wire::of).collect()
         };
         let there = wires(&flow.from, &flow.to)?;

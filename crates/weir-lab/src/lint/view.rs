@@ -1,7 +1,7 @@
 //! A scenario as the rules see it: flows with their paths and the kind of their control.
 
 use super::path::Path;
-use crate::scenario::{Flow, Scenario, Transport};
+use crate::scenario::{Flow, Graph, Scenario, Transport};
 use weir_net::{AppConfig, QueueConfig};
 use weir_proto::cc::window::{BbrConfig, CopaConfig};
 use weir_proto::rtp;
@@ -130,10 +130,11 @@ impl Shared<'_, '_> {
 
 impl<'a> View<'a> {
     pub(super) fn of(scenario: &'a Scenario) -> Self {
+        let graph = Graph::of(scenario);
         let flows = scenario.flows.iter().map(|flow| FlowView {
             flow,
             control: Control::of(&flow.transport),
-            path: Path::of(scenario, flow),
+            path: Path::of(scenario, &graph, flow),
         });
         Self {
             scenario,

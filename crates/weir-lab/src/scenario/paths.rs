@@ -57,8 +57,12 @@ impl<'a> Hop<'a> {
     }
 }
 
-/// For each host the hops that begin there, with the hosts at which they end.
-pub(crate) struct Graph<'a>(BTreeMap<&'a str, Vec<(&'a str, Hop<'a>)>>);
+/// The hosts, and for each the hops that begin there with the hosts at which they end: searches
+/// among thousands of hosts compare numbers and no names.
+pub(crate) struct Graph<'a> {
+    hosts: BTreeMap<&'a str, usize>,
+    hops: Vec<Vec<(usize, Hop<'a>)>>,
+}
 
 impl<'a> Graph<'a> {
     /// The hosts of a scenario.
@@ -72,31 +76,46 @@ impl<'a> Graph<'a> {
             let pairs = wifi.pairs();
             pairs.map(|(near, far)| (near.host.as_str(), far.host.as_str(), HopMedium::Air(near)))
         });
-        let mut hops: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let mut graph = Self {
+            hosts: BTreeMap::new(),
+            hops: Vec::new(),
+        };
         for (number, (near, far, over)) in wires.chain(air).enumerate() {
-            hops.entry(near)
-                .or_default()
-                .push((far, Hop { number, over }));
+            let [near, far] = [near, far].map(|name| graph.place_of(name));
+            graph.hops[near].push((far, Hop { number, over }));
         }
-        Self(hops)
+        graph
+    }
+
+    /// The place of a host, which it gets if it has none yet.
+    fn place_of(&mut self, name: &'a str) -> usize {
+        *self.hosts.entry(name).or_insert_with(|| {
+            self.hops.push(Vec::new());
+            self.hops.len() - 1
+        })
     }
 
     /// The way with the fewest hops; `None` without a way.
-    pub(crate) fn path(&self, from: &'a str, to: &'a str) -> Option<Vec<Hop<'a>>> {
-        let mut came_by = BTreeMap::from([(from, None)]);
+    pub(crate) fn path(&self, from: &str, to: &str) -> Option<Vec<Hop<'a>>> {
+        if from == to {
+            return Some(Vec::new());
+        }
+        let [from, to] = [from, to].map(|name| self.hosts.get(name).copied());
+        let (from, to) = (from?, to?);
+        let mut came_by: Vec<Option<(usize, Hop<'a>)>> = vec![None; self.hops.len()];
         let mut front = VecDeque::from([from]);
-        while !came_by.contains_key(to) {
+        while came_by[to].is_none() {
             let host = front.pop_front()?;
-            for &(other, hop) in self.0.get(host).into_iter().flatten() {
-                came_by.entry(other).or_insert_with(|| {
+            for &(other, hop) in &self.hops[host] {
+                if came_by[other].is_none() && other != from {
+                    came_by[other] = Some((host, hop));
                     front.push_back(other);
-                    Some((host, hop))
-                });
+                }
             }
         }
         let mut path = Vec::new();
         let mut at = to;
-        while let Some((before, hop)) = came_by.get(at).copied().flatten() {
+        while let Some((before, hop)) = came_by[at] {
             path.push(hop);
             at = before;
         }
@@ -105,19 +124,16 @@ impl<'a> Graph<'a> {
     }
 
     /// The smallest MTU of the way between two hosts; `None` without a way.
-    pub(crate) fn path_mtu(&self, from: &'a str, to: &'a str) -> Option<u32> {
+    pub(crate) fn path_mtu(&self, from: &str, to: &str) -> Option<u32> {
         let path = self.path(from, to)?;
         Some(path.iter().map(Hop::mtu).min().unwrap_or(u32::MAX))
     }
-}
 
-impl Scenario {
     /// The largest packet that passes both ways between the hosts of a flow, in octets from the
     /// IP header on.
-    pub(crate) fn path_mtu(&self, flow: &Flow) -> u32 {
-        let graph = Graph::of(self);
-        let there = graph.path_mtu(&flow.from, &flow.to);
-        let back = graph.path_mtu(&flow.to, &flow.from);
+    pub(crate) fn mtu_both_ways(&self, flow: &Flow) -> u32 {
+        let there = self.path_mtu(&flow.from, &flow.to);
+        let back = self.path_mtu(&flow.to, &flow.from);
         there.into_iter().chain(back).min().unwrap_or(0)
     }
 }

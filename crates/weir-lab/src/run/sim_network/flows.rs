@@ -11,7 +11,7 @@ use crate::run::shim::Shimmed;
 use crate::run::summary::{LossFinder, Retransmissions};
 use crate::run::tap::{TapEnd, TapShim};
 use crate::run::wire_encoding::WireEncoding;
-use crate::scenario::{Flow, Host, Scenario, Transport};
+use crate::scenario::{Flow, Graph, Host, Scenario, Transport};
 use std::sync::Arc;
 use weir_net::app::{AppEnvironment, AppPair, Delivery};
 use weir_net::{AppConfig, FlowConfig, Side};
@@ -55,9 +55,10 @@ impl SimNetwork {
         encoding: PacketEncoding,
         registry: TransportRegistry<'_>,
     ) -> Result<(), RunError> {
+        let graph = Graph::of(scenario);
         for (entry, flow) in scenario.flows.iter().enumerate() {
             let ends = [find(hosts, &flow.from)?, find(hosts, &flow.to)?];
-            let path_mtu = scenario.path_mtu(flow);
+            let path_mtu = graph.mtu_both_ways(flow);
             for (name, start) in scenario.starts_of(flow) {
                 let transfers = scenario.transfers_of(flow, &name, start);
                 let plan = FlowPlan {
