@@ -14,18 +14,23 @@ pub(crate) fn write(table: &Table) -> String {
 fn write_table(text: &mut String, table: &Table, path: &str) {
     for entry in &table.entries {
         if !matches!(entry.value.raw, Raw::Table(_) | Raw::Tables(_)) {
-            let _ = writeln!(text, "{} = {}", entry.key, inline(&entry.value.raw));
+            text.push_str(&entry.key);
+            text.push_str(" = ");
+            write_value(text, &entry.value.raw);
+            text.push('\n');
         }
     }
+    let point = if path.is_empty() { "" } else { "." };
+    let path_of = |key: &str| format!("{path}{point}{key}");
     for entry in &table.entries {
-        let point = if path.is_empty() { "" } else { "." };
-        let path = format!("{path}{point}{}", entry.key);
         match &entry.value.raw {
             Raw::Table(inner) => {
+                let path = path_of(&entry.key);
                 let _ = writeln!(text, "\n[{path}]");
                 write_table(text, inner, &path);
             }
             Raw::Tables(list) => {
+                let path = path_of(&entry.key);
                 for inner in list {
                     let _ = writeln!(text, "\n[[{path}]]");
                     write_table(text, inner, &path);
@@ -39,15 +44,37 @@ fn write_table(text: &mut String, table: &Table, path: &str) {
 /// A value on one line. Texts are words, names and quantities, which hold nothing that needs an
 /// escape; a float keeps its point, so that it is read back as a float.
 pub(super) fn inline(raw: &Raw) -> String {
-    match raw {
-        Raw::Text(text) => format!("\"{text}\""),
-        Raw::Integer(number) => number.to_string(),
-        Raw::Float(number) => format!("{number:?}"),
-        Raw::Boolean(value) => value.to_string(),
-        Raw::Array(elements) => {
-            let elements: Vec<String> = elements.iter().map(|e| inline(&e.raw)).collect();
-            format!("[{}]", elements.join(", "))
+    let mut text = String::new();
+    write_value(&mut text, raw);
+    text
+}
+
+fn write_value(text: &mut String, raw: &Raw) {
+    // Writing to a string cannot fail.
+    let _ = match raw {
+        Raw::Text(word) => {
+            text.push('"');
+            text.push_str(word);
+            text.push('"');
+            Ok(())
         }
-        Raw::Table(_) | Raw::Tables(_) | Raw::Other(_) => "{}".to_owned(),
-    }
+        Raw::Integer(number) => write!(text, "{number}"),
+        Raw::Float(number) => write!(text, "{number:?}"),
+        Raw::Boolean(value) => write!(text, "{value}"),
+        Raw::Array(elements) => {
+            text.push('[');
+            for (place, element) in elements.iter().enumerate() {
+                if place > 0 {
+                    text.push_str(", ");
+                }
+                write_value(text, &element.raw);
+            }
+            text.push(']');
+            Ok(())
+        }
+        Raw::Table(_) | Raw::Tables(_) | Raw::Other(_) => {
+            text.push_str("{}");
+            Ok(())
+        }
+    };
 }
