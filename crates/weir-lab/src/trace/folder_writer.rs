@@ -122,17 +122,18 @@ impl FolderWriter {
         output: &RunOutput,
         note: &str,
     ) -> Result<(Written, Fingerprint), FolderError> {
-        if let Some(stream) = self.stream.take() {
-            let streamed = stream.finish()?;
-            self.note(streamed);
+        if let Some(stream) = &self.stream {
+            // Its files are completed beside the others.
+            stream.end_rows();
         }
         for (path, table) in output.tables() {
             self.go_on()?;
             self.files.append(&path, table)?;
-            self.files.complete(&path)?;
+            if let Some(table) = self.files.take(&path) {
+                let written = self.files.close(table)?;
+                self.note(written);
+            }
         }
-        let written = self.files.finish()?;
-        self.note(written);
         let mut scenario = output.scenario.resolved_toml();
         if !note.is_empty() {
             scenario = format!("# {}\n{scenario}", note.replace('\n', "\n# "));
@@ -140,6 +141,11 @@ impl FolderWriter {
         self.write_text(SCENARIO, &scenario)?;
         self.go_on()?;
         self.write_text(SUMMARY, &summary_json(&output.summary))?;
+        if let Some(stream) = self.stream.take() {
+            for written in stream.finish()? {
+                self.note(written);
+            }
+        }
         let text = self.checksums.text();
         let path = self.partial.new_files().join(CHECKSUMS);
         fs::write(&path, text).map_err(|error| self.write_error(CHECKSUMS)(error))?;
@@ -170,12 +176,10 @@ impl FolderWriter {
         Ok(())
     }
 
-    fn note(&mut self, tables: Vec<WrittenTable>) {
-        for table in tables {
-            self.parts.add(&table.path, table.rows.as_bytes());
-            self.checksums
-                .add_digest(&file_name(&table.path), &table.file);
-        }
+    fn note(&mut self, table: WrittenTable) {
+        self.parts.add(&table.path, table.rows.as_bytes());
+        let file = file_name(&table.path);
+        self.checksums.add_digest(&file, &table.file);
     }
 
     /// Gives the folder its name, unless what has it is worth more.

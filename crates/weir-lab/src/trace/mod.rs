@@ -4,6 +4,8 @@
 pub mod capture;
 #[cfg(feature = "files")]
 mod checksums;
+#[cfg(feature = "files")]
+mod closing;
 mod dccp_probe;
 #[cfg(feature = "files")]
 mod deflate;

@@ -3,6 +3,7 @@
 //! The thread may be a few batches behind; then the run waits for it, so that memory stays
 //! bounded. After an error it takes no more rows, and the run can end early.
 
+use super::closing::Closing;
 use super::folder_error::FolderError;
 use super::table_files::{TableFiles, WrittenTable};
 use crate::table::{RowBatch, TableSink};
@@ -72,22 +73,24 @@ impl TableStream {
         Arc::clone(&self.sink)
     }
 
-    /// Completes the files.
+    /// Waits until the files are complete.
     ///
     /// # Errors
     /// The first one of writing.
     pub(super) fn finish(mut self) -> Result<Vec<WrittenTable>, FolderError> {
-        self.end().unwrap_or_else(|| Ok(Vec::new()))
+        self.end_rows();
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(written)) => written,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => Ok(Vec::new()),
+        }
     }
 
-    fn end(&mut self) -> Option<Result<Vec<WrittenTable>, FolderError>> {
+    /// There are no more rows: the thread completes the files.
+    pub(super) fn end_rows(&self) {
         if let Some(mut way) = self.sink.way().take() {
             // A thread that takes no more says why.
             way.send();
-        }
-        match self.thread.take()?.join() {
-            Ok(written) => Some(written),
-            Err(panic) => std::panic::resume_unwind(panic),
         }
     }
 }
@@ -139,14 +142,22 @@ fn write_all(
     groups: Receiver<Vec<Batch>>,
     cancelled: Option<Cancelled>,
 ) -> Result<Vec<WrittenTable>, FolderError> {
+    let mut closing = Closing::default();
     for (path, rows) in groups.into_iter().flatten() {
         if cancelled.as_ref().is_some_and(|cancelled| cancelled()) {
             return Err(FolderError::Cancelled);
         }
         match rows {
             Some(rows) => files.append(&path, &*rows)?,
-            None => files.complete(&path)?,
+            None => {
+                if let Some(table) = files.take(&path) {
+                    closing.close(table, &mut files)?;
+                }
+            }
         }
     }
-    files.finish()
+    for table in files.take_all() {
+        closing.close(table, &mut files)?;
+    }
+    closing.finish()
 }

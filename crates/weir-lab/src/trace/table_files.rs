@@ -51,7 +51,6 @@ pub(super) struct TableFiles {
     schemas: Vec<TableSchema>,
     /// Made when it is needed.
     coder: Option<PageCoder>,
-    complete: Vec<WrittenTable>,
     /// What all that are open hold.
     held: usize,
     max_held: usize,
@@ -71,7 +70,6 @@ impl TableFiles {
             open: BTreeMap::new(),
             schemas: Vec::new(),
             coder: None,
-            complete: Vec::new(),
             held: 0,
             max_held: MAX_HELD,
         }
@@ -96,7 +94,6 @@ impl TableFiles {
             open: BTreeMap::new(),
             schemas: Vec::new(),
             coder: None,
-            complete: Vec::new(),
             held: 0,
             max_held: MAX_HELD,
         }
@@ -140,47 +137,63 @@ impl TableFiles {
         Ok(())
     }
 
-    fn close(
-        &mut self,
-        path: String,
-        writer: TableWriter<TableFile>,
-    ) -> Result<WrittenTable, FolderError> {
-        let coder = coder_in(&mut self.coder);
-        let closed = coder.and_then(|coder| writer.close(coder, TableFile::digest));
-        let closed = closed.and_then(|(rows, file)| Ok((rows, file.finish()?)));
-        let (rows, file) = closed.map_err(|error| self.write_error(&path)(error))?;
-        Ok(WrittenTable { path, rows, file })
+    /// The table with this path, if it has rows: it is complete, and what its file needs while it
+    /// is written would be much for the tables of a hundred thousand flows.
+    pub(super) fn take(&mut self, path: &str) -> Option<CompleteTable> {
+        let (path, writer) = self.open.remove_entry(path)?;
+        self.held = self.held.saturating_sub(writer.held_bytes());
+        Some(self.complete_table(path, writer))
     }
 
-    /// Completes the file of the table with this path before the others: what a file needs while it
-    /// is written would be much for the tables of a hundred thousand flows.
+    /// All tables.
+    pub(super) fn take_all(&mut self) -> Vec<CompleteTable> {
+        self.held = 0;
+        let open = mem::take(&mut self.open).into_iter();
+        open.map(|(path, writer)| self.complete_table(path, writer))
+            .collect()
+    }
+
+    fn complete_table(&self, path: String, writer: TableWriter<TableFile>) -> CompleteTable {
+        CompleteTable {
+            target: self.target.join(file_name(&path)),
+            path,
+            writer,
+        }
+    }
+
+    /// Ends the file of a table.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub(super) fn complete(&mut self, path: &str) -> Result<(), FolderError> {
-        if let Some((path, writer)) = self.open.remove_entry(path) {
-            self.held = self.held.saturating_sub(writer.held_bytes());
-            let written = self.close(path, writer)?;
-            self.complete.push(written);
-        }
-        Ok(())
-    }
-
-    /// Completes all files.
-    ///
-    /// # Errors
-    /// If one cannot be written.
-    pub(super) fn finish(&mut self) -> Result<Vec<WrittenTable>, FolderError> {
-        let mut tables = mem::take(&mut self.complete);
-        self.held = 0;
-        for (path, writer) in mem::take(&mut self.open) {
-            tables.push(self.close(path, writer)?);
-        }
-        Ok(tables)
+    pub(super) fn close(&mut self, table: CompleteTable) -> Result<WrittenTable, FolderError> {
+        table.close(&mut self.coder)
     }
 
     fn write_error(&self, path: &str) -> impl FnOnce(io::Error) -> FolderError + use<> {
         io_error("write", &self.target.join(file_name(path)))
+    }
+}
+
+/// A table whose rows are all there.
+pub(super) struct CompleteTable {
+    /// The path of the table: `flows/stream`.
+    path: String,
+    /// Where its file will be.
+    target: PathBuf,
+    writer: TableWriter<TableFile>,
+}
+
+impl CompleteTable {
+    /// Ends its file, with a coder that is made if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(super) fn close(self, coder: &mut Option<PageCoder>) -> Result<WrittenTable, FolderError> {
+        let (path, writer) = (self.path, self.writer);
+        let closed = coder_in(coder).and_then(|coder| writer.close(coder, TableFile::digest));
+        let closed = closed.and_then(|(rows, file)| Ok((rows, file.finish()?)));
+        let (rows, file) = closed.map_err(io_error("write", &self.target))?;
+        Ok(WrittenTable { path, rows, file })
     }
 }
 
@@ -350,7 +363,8 @@ mod tests {
         files.set([("flow.f.start", "1s"), ("link.wire.rate", "2Mbit")].into_iter());
         files.append("links/one", &rows).unwrap();
         files.append("links/two", &rows).unwrap();
-        files.complete("links/one").unwrap();
+        let one = files.take("links/one").unwrap();
+        let one = files.close(one).unwrap();
         assert_eq!(files.open.len(), 1);
         assert_eq!(files.schemas.len(), 1);
         assert!(folder.join("links/one.parquet").is_file());
@@ -362,9 +376,10 @@ mod tests {
         let settings = properties.find(|property| property.key == "weir.settings");
         let settings = settings.and_then(|property| property.value.as_deref());
         assert_eq!(settings, Some("flow.f.start=1s\nlink.wire.rate=2Mbit"));
-        let written = files.finish().unwrap();
-        let paths: Vec<_> = written.iter().map(|table| table.path.as_str()).collect();
-        assert_eq!(paths, ["links/one", "links/two"]);
+        assert_eq!(one.path, "links/one");
+        let others = files.take_all();
+        let others: Vec<_> = others.iter().map(|table| table.path.as_str()).collect();
+        assert_eq!(others, ["links/two"]);
     }
 
     #[test]
@@ -402,7 +417,9 @@ mod tests {
             "{most} octets were held"
         );
         assert!(folder.join("links/0.parquet").is_file());
-        files.finish().unwrap();
+        for table in files.take_all() {
+            files.close(table).unwrap();
+        }
         for table in 0..TABLES {
             let octets = fs::read(folder.join(format!("links/{table}.parquet"))).unwrap();
             let all: Vec<u64> = (0..ROUNDS * ROWS).map(|row| row * row + table).collect();

@@ -1,0 +1,91 @@
+//! Ends the files of tables in a second thread: those of a hundred flows end in the same instant,
+//! and their last pages are to be compressed.
+
+use super::folder_error::FolderError;
+use super::table_files::{CompleteTable, TableFiles, WrittenTable};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+
+/// Tables that may wait for the second thread.
+const MAX_WAITING: usize = 1;
+
+/// The files that are complete, and the thread that completes some of them.
+#[derive(Default)]
+pub(super) struct Closing {
+    written: Vec<WrittenTable>,
+    /// From the first table on.
+    helper: Option<Helper>,
+}
+
+struct Helper {
+    sender: SyncSender<CompleteTable>,
+    thread: JoinHandle<Result<Vec<WrittenTable>, FolderError>>,
+}
+
+impl Closing {
+    /// Ends the file of this table, here if the other thread has one to end.
+    ///
+    /// # Errors
+    /// If it cannot be written here.
+    pub(super) fn close(
+        &mut self,
+        table: CompleteTable,
+        files: &mut TableFiles,
+    ) -> Result<(), FolderError> {
+        let helper = self.helper.get_or_insert_with(Helper::start);
+        match helper.sender.try_send(table) {
+            Ok(()) => {}
+            Err(TrySendError::Full(table) | TrySendError::Disconnected(table)) => {
+                self.written.push(files.close(table)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the other thread.
+    ///
+    /// # Errors
+    /// If it could not write.
+    pub(super) fn finish(mut self) -> Result<Vec<WrittenTable>, FolderError> {
+        if let Some(helper) = self.helper.take() {
+            match helper.end() {
+                Ok(written) => self.written.extend(written?),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        Ok(std::mem::take(&mut self.written))
+    }
+}
+
+impl Drop for Closing {
+    /// The thread must not write into a folder that is being removed.
+    fn drop(&mut self) {
+        if let Some(helper) = self.helper.take() {
+            // Its result is of no use any more.
+            let _ = helper.end();
+        }
+    }
+}
+
+impl Helper {
+    fn start() -> Self {
+        let (sender, receiver) = sync_channel(MAX_WAITING);
+        Self {
+            sender,
+            thread: std::thread::spawn(move || close_all(receiver)),
+        }
+    }
+
+    fn end(self) -> std::thread::Result<Result<Vec<WrittenTable>, FolderError>> {
+        drop(self.sender);
+        self.thread.join()
+    }
+}
+
+fn close_all(tables: Receiver<CompleteTable>) -> Result<Vec<WrittenTable>, FolderError> {
+    let mut coder = None;
+    tables
+        .into_iter()
+        .map(|table| table.close(&mut coder))
+        .collect()
+}
