@@ -12,6 +12,9 @@ use std::sync::Arc;
 
 /// Rows of a batch: few enough that a batch stays in a processor's cache.
 const BATCH: usize = 1024;
+/// Octets of the rows of a batch of a table in memory: every flow has such tables, and its rows are
+/// some hundred octets.
+const MEMORY_BATCH: usize = 1 << 13;
 /// Rows for which a table has room at first, and so many times as many when it has no more: rows
 /// are large, and doubling would move as many as there are in the end.
 const FIRST_ROOM: usize = 16;
@@ -211,10 +214,14 @@ impl<Row: Clone + Send> TableRecorder<Row> {
     #[cold]
     fn make_room(&mut self) {
         let held = self.batch.len();
-        if held >= BATCH {
+        let most = match self.target {
+            Target::Memory(_) => (MEMORY_BATCH / size_of::<Row>().max(1)).clamp(FIRST_ROOM, BATCH),
+            Target::Stream { .. } => BATCH,
+        };
+        if held >= most {
             self.send();
         } else {
-            let room = (held * GROWTH).clamp(FIRST_ROOM, BATCH);
+            let room = (held * GROWTH).clamp(FIRST_ROOM, most);
             self.batch.reserve_exact(room - held);
         }
     }
@@ -281,6 +288,7 @@ impl<Row: Clone + Send> TableRecorder<Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::Values;
     use std::sync::Mutex;
 
     const ROW: &[ColumnSpec<u64>] = &[ColumnSpec::count("n", "", "a number", &|row| *row)];
@@ -321,6 +329,22 @@ mod tests {
                 Some(calls.len() - 1)
             );
         }
+    }
+
+    #[test]
+    fn tables_in_memory_hold_few_rows_without_columns() {
+        type Row = [u64; 64];
+        const COLUMN: &[ColumnSpec<Row>] =
+            &[ColumnSpec::count("n", "", "a number", &|row: &Row| row[0])];
+        let mut table = TableRecorder::new(COLUMN);
+        for number in 0..1000 {
+            table.push(&[number; 64]);
+            let held = table.batch.capacity() * size_of::<Row>();
+            assert!(held <= MEMORY_BATCH, "{held} octets after {number} rows");
+        }
+        let table = table.finish();
+        let expected: Vec<u64> = (0..1000).collect();
+        assert_eq!(table.columns[0].values, Values::U64(expected));
     }
 
     /// Even numbers only.

@@ -89,3 +89,62 @@ fn close_all(tables: Receiver<CompleteTable>) -> Result<Vec<WrittenTable>, Folde
         .map(|table| table.close(&mut coder))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Column, Table, Values};
+    use crate::trace::table_files::tests::scenario;
+    use std::path::Path;
+
+    const TABLES: usize = 40;
+
+    fn files(folder: &Path, tables: usize) -> TableFiles {
+        let mut files = TableFiles::new(folder.to_owned(), folder.to_owned(), &scenario());
+        let rows = Table {
+            columns: vec![Column {
+                name: "drops".to_owned(),
+                values: Values::U64((0..5000).collect()),
+            }],
+        };
+        for table in 0..tables {
+            files.append(&format!("links/{table}"), &rows).unwrap();
+        }
+        files
+    }
+
+    fn close_all(files: &mut TableFiles) -> Result<Vec<WrittenTable>, FolderError> {
+        let mut closing = Closing::default();
+        for table in files.take_all() {
+            closing.close(table, files)?;
+        }
+        closing.finish()
+    }
+
+    #[test]
+    fn both_threads_write_the_same_files() {
+        let place = tempfile::tempdir().unwrap();
+        let written = close_all(&mut files(place.path(), TABLES)).unwrap();
+        let mut paths: Vec<_> = written.iter().map(|table| table.path.as_str()).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        assert_eq!(paths.len(), TABLES);
+        for table in &written {
+            let octets = std::fs::read(place.path().join(format!("{}.parquet", table.path)));
+            assert_eq!(table.file, blake3::hash(&octets.unwrap()), "{}", table.path);
+            assert_eq!(table.rows, written[0].rows, "{}", table.path);
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_an_error_in_either_thread() {
+        // The only table is the other thread's.
+        for tables in [1, TABLES] {
+            let place = tempfile::tempdir().unwrap();
+            let mut files = files(place.path(), tables);
+            std::fs::remove_dir_all(place.path().join("links")).unwrap();
+            let error = close_all(&mut files).unwrap_err().to_string();
+            assert!(error.contains("links/"), "{error}");
+        }
+    }
+}

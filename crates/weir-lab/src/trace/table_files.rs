@@ -22,6 +22,7 @@ const MAX_HELD: usize = 64 << 20;
 const LEAST_RELEASED: usize = 1 << 16;
 
 /// A file that is complete.
+#[derive(Debug)]
 pub(super) struct WrittenTable {
     /// The path of the table: `flows/stream`.
     pub path: String,
@@ -335,14 +336,15 @@ pub(super) fn is_table(path: &Path) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::parquet::read;
     use super::*;
     use crate::scenario::parse;
     use crate::table::{Column, Table, Values};
     use ::parquet::file::reader::{FileReader, SerializedFileReader};
 
-    fn scenario() -> Scenario {
+    /// One flow.
+    pub(in crate::trace) fn scenario() -> Scenario {
         let text = "[run]\nduration = \"1s\"\n\n[[link]]\nname = \"wire\"\nbetween = [\"a\", \"b\"]\n\
                     rate = \"1Mbit\"\n\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
                     transport = { kind = \"tcp\" }\n";
