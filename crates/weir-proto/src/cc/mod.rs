@@ -196,6 +196,11 @@ pub trait WindowController {
     fn limits_samples(&self) -> bool {
         false
     }
+    /// True if the window is at most a packet above what was in flight. It grows only while that
+    /// packet may leave: a sender that lets none fill the window would keep it for ever.
+    fn stays_near_flight(&self) -> bool {
+        false
+    }
     /// True if acknowledgements of TCP's fast recovery are wanted too, in which a window must not
     /// grow (RFC 5681 §3.2): a controller that measures a rate counts all that arrives.
     fn wants_acks_in_recovery(&self) -> bool {

@@ -278,7 +278,15 @@ impl PathController {
     /// True if the controller has a pacing rate and its window has room: what quinn is shown is
     /// then what that rate allows.
     pub(super) fn is_paced(&self) -> bool {
-        self.pacing().is_some() && self.bytes_in_flight + self.mtu < self.inner.window()
+        self.pacing().is_some() && self.bytes_in_flight + self.mtu < self.open_window()
+    }
+
+    /// The controller's window. RFC 9002 §7 lets a packet leave that fills it, and quinn only what
+    /// stays below. LEDBAT's would never grow: it is an octet more where a packet would fill it.
+    fn open_window(&self) -> u64 {
+        let window = self.inner.window();
+        let is_filled = self.bytes_in_flight + self.mtu == window;
+        window.saturating_add((is_filled && self.inner.stays_near_flight()).into())
     }
 
     /// Counts what the pacing rate allows since it was counted last.
@@ -423,7 +431,7 @@ impl congestion::Controller for PathController {
     }
 
     fn window(&self) -> u64 {
-        let window = self.inner.window();
+        let window = self.open_window();
         let Some((rate, _)) = self.pacing() else {
             return window;
         };

@@ -17,6 +17,8 @@ pub trait Policy {
     const HYSTART: bool = false;
     /// It has a slow start.
     const SLOW_START: bool = true;
+    /// Its window is at most a packet above what was in flight.
+    const NEAR_FLIGHT: bool = false;
     /// The window after this packet was acknowledged in congestion avoidance.
     fn on_ack(&mut self, cwnd: u64, acked: &Acked) -> u64;
     /// The window that a congestion event leaves, before the minimum is applied.
@@ -174,6 +176,10 @@ impl<P: Policy + Clone> Classic<P> {
 impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> {
     fn wants_delivery_rate(&self) -> bool {
         false
+    }
+
+    fn stays_near_flight(&self) -> bool {
+        P::NEAR_FLIGHT
     }
 
     fn wants_end_acks(&self) -> bool {

@@ -99,6 +99,7 @@ impl Ledbat {
 
 impl Policy for Ledbat {
     const SLOW_START: bool = false;
+    const NEAR_FLIGHT: bool = true;
 
     fn on_ack(&mut self, cwnd: u64, acked: &Acked) -> u64 {
         if self.flight.0 != acked.now {
