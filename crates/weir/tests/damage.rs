@@ -65,6 +65,18 @@ fn a_file_that_cannot_be_written_is_named_and_leaves_nothing_behind() {
     assert!(stderr.contains("cannot write \"report/"), "{stderr}");
     std::fs::remove_dir_all(here.join("report")).expect("a report");
 
+    let plan = "scenario = \"path.toml\"\nseeds = 2\nset = [[\"run.duration\", \"1s\"]]\n";
+    std::fs::write(here.join("plan.toml"), plan).expect("a plan");
+    let (status, _, stderr) = limited(here, "8", &["sweep", "plan.toml", "--out", "swept"]);
+    assert_eq!(status, Some(1), "{stderr}");
+    let said =
+        "cannot write \"swept/runs/block=000000/runs.parquet\": File too large (os error 27)\n";
+    assert!(stderr.ends_with(said), "{stderr}");
+    // The runs themselves are there, and are not made again.
+    let (status, _, stderr) = outcome(here, &["sweep", "plan.toml", "--out", "swept"]);
+    assert_eq!(status, Some(0), "{stderr}");
+    std::fs::remove_dir_all(here.join("swept")).expect("a dataset");
+
     let (status, _, stderr) = outcome(here, &["run", "path.toml"]);
     assert_eq!(status, Some(0), "{stderr}");
     let (run, before) = (only_run(here), all_files(here));

@@ -28,9 +28,17 @@ const DATASET: &str = "runs";
 /// Why the folder of a sweep cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// A file cannot be read or written.
-    #[error("{path}: {error}")]
-    Io {
+    /// A file cannot be read.
+    #[error("cannot read \"{path}\": {error}")]
+    Read {
+        /// The file or folder.
+        path: String,
+        /// The system's error.
+        error: io::Error,
+    },
+    /// A file cannot be written or removed.
+    #[error("cannot write \"{path}\": {error}")]
+    Write {
         /// The file or folder.
         path: String,
         /// The system's error.
@@ -49,9 +57,18 @@ pub enum StoreError {
     Damaged(String, String),
 }
 
-fn at<T>(path: &Path, result: io::Result<T>) -> Result<T, StoreError> {
-    result.map_err(|error| StoreError::Io {
-        path: path.display().to_string(),
+fn reading<T>(path: &Path, result: io::Result<T>) -> Result<T, StoreError> {
+    let path = || path.display().to_string();
+    result.map_err(|error| StoreError::Read {
+        path: path(),
+        error,
+    })
+}
+
+fn writing<T>(path: &Path, result: io::Result<T>) -> Result<T, StoreError> {
+    let path = || path.display().to_string();
+    result.map_err(|error| StoreError::Write {
+        path: path(),
         error,
     })
 }
@@ -83,10 +100,10 @@ impl Store {
     pub fn open(folder: &Path, plan: Plan) -> Result<Self, StoreError> {
         for part in ["", JOURNAL, DATASET] {
             let part = folder.join(part);
-            at(&part, fs::create_dir_all(&part))?;
+            writing(&part, fs::create_dir_all(&part))?;
         }
         let name = || folder.display().to_string();
-        let file = at(folder, File::create(folder.join(".lock")))?;
+        let file = writing(folder, File::create(folder.join(".lock")))?;
         let lock = match file.try_lock() {
             Ok(()) => Some(file),
             Err(fs::TryLockError::WouldBlock) => return Err(StoreError::Busy(name())),
@@ -141,9 +158,9 @@ impl Store {
             let record = record.filter(|r| self.journal_file(r.run) == path);
             match record {
                 // A run whose file was cut off is made again.
-                None => at(&path, fs::remove_file(&path))?,
+                None => writing(&path, fs::remove_file(&path))?,
                 Some(record) if state.done.contains(&record.run) => {
-                    at(&path, fs::remove_file(&path))?;
+                    writing(&path, fs::remove_file(&path))?;
                 }
                 Some(record) => state.add(&record),
             }
@@ -189,7 +206,7 @@ impl Store {
         }
         let path = self.journal_file(record.run);
         let octets = serde_json::to_vec(record);
-        write_whole(&path, &at(&path, octets.map_err(io::Error::other))?)?;
+        write_whole(&path, &writing(&path, octets.map_err(io::Error::other))?)?;
         self.state().add(record);
         self.compact_if_whole(record.run / BLOCK)
     }
@@ -232,7 +249,7 @@ impl Store {
         let name = format!("{DATASET}/block={block:06}/runs.parquet");
         let path = self.folder.join(&name);
         let folder = path.parent().unwrap_or(&self.folder);
-        at(folder, fs::create_dir_all(folder))?;
+        writing(folder, fs::create_dir_all(folder))?;
         let is_replaced = path.exists();
         let mut records = if is_replaced {
             let octets = read_checked(&self.folder, &name, &state.checksums)?;
@@ -242,12 +259,12 @@ impl Store {
         };
         for run in &runs {
             let file = self.journal_file(*run);
-            let octets = at(&file, fs::read(&file))?;
+            let octets = reading(&file, fs::read(&file))?;
             let record = serde_json::from_slice(&octets).map_err(io::Error::other);
-            records.push(at(&file, record)?);
+            records.push(reading(&file, record)?);
         }
         records.sort_by_key(|record| record.run);
-        let octets = at(&path, octets_of(&self.plan, &records))?;
+        let octets = writing(&path, octets_of(&self.plan, &records))?;
         state.checksums.add_alternative(&name, &octets);
         write_checksums(&self.folder, &state.checksums)?;
         write_whole(&path, &octets)?;
@@ -258,7 +275,7 @@ impl Store {
         state.journal.remove(&block);
         for run in &runs {
             let file = self.journal_file(*run);
-            at(&file, fs::remove_file(&file))?;
+            writing(&file, fs::remove_file(&file))?;
         }
         Ok(())
     }
@@ -367,7 +384,7 @@ fn read_checksums(folder: &Path) -> Result<Checksums, StoreError> {
             sums.map_err(|why| damaged(&path, why))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Checksums::default()),
-        Err(error) => at(&path, Err(error)),
+        Err(error) => reading(&path, Err(error)),
     }
 }
 
@@ -378,7 +395,7 @@ fn write_checksums(folder: &Path, checksums: &Checksums) -> Result<(), StoreErro
 /// The content of a file of the folder, if it has its checksum.
 fn read_checked(folder: &Path, name: &str, checksums: &Checksums) -> Result<Vec<u8>, StoreError> {
     let path = folder.join(name);
-    let octets = at(&path, fs::read(&path))?;
+    let octets = reading(&path, fs::read(&path))?;
     let checked = checksums.check(name, &octets);
     checked.map_err(|why| damaged(&path, why))?;
     Ok(octets)
@@ -419,11 +436,11 @@ const UNFINISHED: &str = ".new-";
 
 /// Removes what a killed program was writing.
 fn remove_unfinished(folder: &Path) -> Result<(), StoreError> {
-    for entry in at(folder, fs::read_dir(folder))? {
-        let path = at(folder, entry)?.path();
+    for entry in reading(folder, fs::read_dir(folder))? {
+        let path = reading(folder, entry)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.starts_with(UNFINISHED) {
-            at(&path, fs::remove_file(&path))?;
+            writing(&path, fs::remove_file(&path))?;
         }
     }
     Ok(())
@@ -432,8 +449,8 @@ fn remove_unfinished(folder: &Path) -> Result<(), StoreError> {
 /// The entries of a folder with this extension, all if it is empty, without hidden ones; sorted.
 fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, StoreError> {
     let mut found = Vec::new();
-    for entry in at(folder, fs::read_dir(folder))? {
-        let path = at(folder, entry)?.path();
+    for entry in reading(folder, fs::read_dir(folder))? {
+        let path = reading(folder, entry)?.path();
         let hidden = path
             .file_name()
             .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
@@ -453,7 +470,8 @@ fn write_whole(path: &Path, octets: &[u8]) -> Result<(), StoreError> {
         let mut file = tempfile::Builder::new()
             .prefix(UNFINISHED)
             .tempfile_in(folder)?;
-        file.write_all(octets)?;
+        // The error of the file itself: that of a temporary one has its name too.
+        file.as_file_mut().write_all(octets)?;
         // A file of the journal that is lost is only made again.
         if !folder.ends_with(JOURNAL) {
             file.as_file().sync_all()?;
@@ -461,5 +479,5 @@ fn write_whole(path: &Path, octets: &[u8]) -> Result<(), StoreError> {
         file.persist(path)?;
         Ok(())
     };
-    at(path, write())
+    writing(path, write())
 }
