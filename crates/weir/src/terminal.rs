@@ -28,10 +28,16 @@ fn says(least: Verbosity) -> bool {
 }
 
 /// Writes data to stdout.
+///
+/// # Errors
+/// The system's, of its kind and with a word about what could not be written.
 pub fn print(text: &str) -> std::io::Result<()> {
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(|error| {
+        let message = format!("cannot write to standard output: {error}");
+        std::io::Error::new(error.kind(), message)
+    })
 }
 
 /// Writes a line to stderr however quiet the command is: an error, a warning, a result. Failures
