@@ -78,6 +78,25 @@ fn packets_of_other_sizes_do_not_lift_a_queue_above_its_limit() {
     assert!(caption.contains("mean size"), "{caption}");
 }
 
+/// Datagrams of 48 octets fill the queue of 200 packets; then ten segments of 1500 wait, too few
+/// to tell the size of those that would fill it: 200 of 48 octets are less than these ten.
+#[test]
+fn a_few_large_packets_after_many_small_ones_stay_below_the_limit() {
+    let link = "rate = \"100kbit\"\ndelay = \"20ms\"\nqueue = { kind = \"droptail\", limit = 200 }";
+    let flow = format!("start = \"4s\"\n{TCP}\napp = {{ kind = \"bulk\", total = 14600 }}");
+    let small = "[[flow]]\nname = \"small\"\nfrom = \"server\"\nto = \"client\"\n\
+                 transport = { kind = \"udp\" }\nstop = \"2s\"\n\
+                 app = { kind = \"cbr\", rate = \"80kbit\", packet = 20 }\n";
+    let text = stream_over("duration = \"8s\"", link, &flow) + small;
+    let (plot, _) = picture(&data(&text), "wire-queue");
+    let queue = step(&plot, "queue");
+    let before = queue.iter().filter(|point| point.0 < 4.0);
+    let filled = before.map(|point| point.1).fold(0.0, f64::max);
+    assert!((filled - 200.0 * 48.0 * 8.0 / 1e5).abs() < 1e-6, "{filled}");
+    assert!(longest(&queue) > 10.0 * 1500.0 * 8.0 / 1e5, "{queue:?}");
+    check_limit(&plot);
+}
+
 /// Opportunities every 10 ms for a second, then none for a second, over and over: what comes during
 /// the pause waits for up to a second and for its turn.
 #[test]
