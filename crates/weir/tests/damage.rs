@@ -91,7 +91,8 @@ fn a_file_that_cannot_be_written_is_named_and_leaves_nothing_behind() {
             (Some(1), ""),
             "{words:?}: {stderr}"
         );
-        assert!(stderr.contains("cannot write"), "{words:?}: {stderr}");
+        let said = format!("cannot write \"{run}/");
+        assert!(stderr.contains(&said), "{words:?}: {stderr}");
         assert!(stderr.contains("File too large"), "{words:?}: {stderr}");
         assert_eq!(all_files(here), before, "{words:?}");
     }

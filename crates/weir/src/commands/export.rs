@@ -8,7 +8,7 @@ use crate::quinn;
 use crate::terminal;
 use clap::Args;
 use std::io::BufWriter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use weir_lab::run::RunError;
 use weir_lab::trace::{CaptureOptions, Format, RunCaptureError, RunFolder, capture_run, export};
 use weir_proto::time::Instant;
@@ -85,15 +85,19 @@ fn capture(arguments: &Arguments, folder: &RunFolder) -> Result<(), Failure> {
     };
     let packets = write_with(&path, |file| {
         let out = BufWriter::new(file);
-        capture_run(folder.scenario(), folder.summary(), &options, out).map_err(capture_failure)
+        capture_run(folder.scenario(), folder.summary(), &options, out)
+            .map_err(|error| capture_failure(error, &path))
     });
     bar.finish_and_clear();
     terminal::status(&format!("{} packets", packets?));
     print_files(arguments.output, &[path.display().to_string()])
 }
 
-fn capture_failure(error: RunCaptureError) -> Failure {
+fn capture_failure(error: RunCaptureError, path: &Path) -> Failure {
     match error {
+        RunCaptureError::Write(error) => {
+            Failure::Failed(format!("cannot write \"{}\": {error}", path.display()))
+        }
         RunCaptureError::Run(RunError::Cancelled(_)) => Failure::Interrupted,
         RunCaptureError::NoSuchHost(..) | RunCaptureError::Measured => {
             Failure::Usage(error.to_string())
