@@ -10,10 +10,14 @@
 //!
 //! Does not model: frames, so that tools see which packets arrived and not what they carried;
 //! packets without a run that kept them (`--packets`).
+//!
+//! A long run has millions of events, so each is a struct without allocations of its own, which
+//! serde writes; the keys of an object are in the order of the alphabet.
 
 use crate::run::{FlowTrace, RunOutput};
 use crate::table::Table;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 /// Which names a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,65 +59,149 @@ impl Schema {
         }
     }
 
-    fn file(self, title: &str, traces: Vec<Value>) -> Value {
+    fn file(self, title: String, traces: Vec<Trace<'_>>) -> Document<'_> {
         match self {
-            Self::Draft14 => json!({
-                "file_schema": "urn:ietf:params:qlog:file:contained",
-                "serialization_format": "application/qlog+json",
-                "title": title,
-                "traces": traces,
-            }),
-            Self::V03 => json!({
-                "qlog_version": "0.3",
-                "qlog_format": "JSON",
-                "title": title,
-                "traces": traces,
-            }),
+            Self::Draft14 => Document {
+                file_schema: Some("urn:ietf:params:qlog:file:contained"),
+                serialization_format: Some("application/qlog+json"),
+                title,
+                traces,
+                ..Document::default()
+            },
+            Self::V03 => Document {
+                qlog_format: Some("JSON"),
+                qlog_version: Some("0.3"),
+                title,
+                traces,
+                ..Document::default()
+            },
         }
     }
 
     /// One end of a connection.
-    fn trace(self, title: &str, [name, end]: [&str; 2], events: Vec<Value>) -> Value {
-        let vantage_point = json!({ "name": name, "type": end });
-        match self {
-            Self::Draft14 => json!({
-                "title": title,
-                "vantage_point": vantage_point,
-                "event_schemas": ["urn:ietf:params:qlog:events:quic-13"],
-                "common_fields": {
+    fn trace<'a>(self, title: String, [name, end]: [&str; 2], events: Vec<Event<'a>>) -> Trace<'a> {
+        let (common_fields, event_schemas) = match self {
+            Self::Draft14 => (
+                json!({
                     "time_format": "relative_to_epoch",
                     "reference_time": { "clock_type": "monotonic", "epoch": "unknown" },
-                },
-                "events": events,
-            }),
-            Self::V03 => json!({
-                "title": title,
-                "vantage_point": vantage_point,
-                "common_fields": {
+                }),
+                Some(["urn:ietf:params:qlog:events:quic-13"]),
+            ),
+            Self::V03 => (
+                json!({
                     "protocol_type": ["QUIC"],
                     "time_format": "relative",
                     "reference_time": 0,
-                },
-                "events": events,
-            }),
+                }),
+                None,
+            ),
+        };
+        Trace {
+            common_fields,
+            event_schemas,
+            events,
+            title,
+            vantage_point: json!({ "name": name, "type": end }),
         }
     }
 }
 
-/// An event with its time in seconds.
-type Timed = (f64, Value);
+/// The document.
+#[derive(Default, Serialize)]
+struct Document<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_schema: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    qlog_format: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    qlog_version: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    serialization_format: Option<&'static str>,
+    title: String,
+    traces: Vec<Trace<'a>>,
+}
+
+/// What one end of a connection saw.
+#[derive(Serialize)]
+struct Trace<'a> {
+    common_fields: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event_schemas: Option<[&'static str; 1]>,
+    events: Vec<Event<'a>>,
+    title: String,
+    vantage_point: Value,
+}
+
+/// An event; its time is in milliseconds.
+#[derive(Serialize)]
+struct Event<'a> {
+    data: Data<'a>,
+    name: &'static str,
+    time: f64,
+}
+
+/// What an event says.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Data<'a> {
+    Metrics(Metrics),
+    State {
+        new: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        old: Option<&'a str>,
+        trigger: &'a str,
+    },
+    Packet {
+        header: Header<'a>,
+        raw: Size,
+    },
+    Lost {
+        header: Header<'a>,
+        trigger: &'static str,
+    },
+}
+
+/// The metrics that have changed, each under its name in qlog.
+#[derive(Default, Serialize)]
+struct Metrics {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_in_flight: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    congestion_window: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latest_rtt: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pacing_rate: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    smoothed_rtt: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ssthresh: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Header<'a> {
+    packet_number: u64,
+    packet_type: &'a str,
+}
+
+#[derive(Serialize)]
+struct Size {
+    length: u64,
+}
 
 /// The flows of a run whose controller was traced, each with its name and its file.
 pub(super) fn files(run: &RunOutput, schema: Schema) -> Vec<(&str, String)> {
     let flows = run.flows.iter().map(|flow| {
-        let mut document = file_of(run, flow, schema).to_string();
+        // A document has only texts and finite numbers, which JSON can hold.
+        let mut document = serde_json::to_string(&file_of(run, flow, schema)).unwrap_or_default();
         document.push('\n');
         (flow.name.as_str(), document)
     });
     flows.collect()
 }
 
-fn file_of(run: &RunOutput, flow: &FlowTrace, schema: Schema) -> Value {
+fn file_of<'a>(run: &'a RunOutput, flow: &'a FlowTrace, schema: Schema) -> Document<'a> {
     let mut declared = run.scenario.flows.iter();
     let declared = declared.find(|declared| declared.names().any(|name| name == flow.name));
     let ends = declared.map_or(["sender", "receiver"], |flow| [&flow.from, &flow.to]);
@@ -124,7 +212,7 @@ fn file_of(run: &RunOutput, flow: &FlowTrace, schema: Schema) -> Value {
             let of_packets = packet_events(packets, [place, &flow.name], schema);
             events.extend(of_packets);
             // Stable: at one time the controller's events stay before those of packets.
-            events.sort_by(|a, b| a.0.total_cmp(&b.0));
+            events.sort_by(|a, b| a.time.total_cmp(&b.time));
         }
     }
     let mut roles = ["client", "server"];
@@ -136,74 +224,91 @@ fn file_of(run: &RunOutput, flow: &FlowTrace, schema: Schema) -> Value {
         .into_iter()
         .filter(|(_, _, events)| !events.is_empty());
     let traces = sides.map(|(host, end, events)| {
-        let events = events.into_iter().map(|(_, event)| event).collect();
         let title = format!("flow {} at {host}", flow.name);
-        schema.trace(&title, [host, end], events)
+        schema.trace(title, [host, end], events)
     });
-    schema.file(&format!("Weir: flow {}", flow.name), traces.collect())
+    schema.file(format!("Weir: flow {}", flow.name), traces.collect())
 }
 
-fn event(schema: Schema, time_s: f64, name: &str, data: Value) -> Timed {
-    let name = schema.event_name(name);
-    // Rounded to the nanosecond, the unit of the simulator.
-    let time_ms = (time_s * 1e9).round() / 1e6;
-    (
-        time_s,
-        json!({ "time": time_ms, "name": name, "data": data }),
-    )
+fn event<'a>(schema: Schema, time_s: f64, name: &str, data: Data<'a>) -> Event<'a> {
+    Event {
+        data,
+        name: schema.event_name(name),
+        // Rounded to the nanosecond, the unit of the simulator.
+        time: (time_s * 1e9).round() / 1e6,
+    }
 }
 
-/// What a metric is in the trace: its name in qlog, its column, the factor to qlog's unit, and
-/// whether qlog wants a whole number.
-const METRICS: [(&str, &str, f64, bool); 7] = [
-    ("latest_rtt", "rtt_s", 1e3, false),
-    ("smoothed_rtt", "smoothed_rtt_s", 1e3, false),
-    ("congestion_window", "cwnd_bytes", 1.0, true),
-    ("bytes_in_flight", "bytes_in_flight", 1.0, true),
-    ("ssthresh", "ssthresh_bytes", 1.0, true),
-    ("pacing_rate", "pacing_rate_bps", 1.0, true),
+/// Takes a value, finite and in the unit of its column, into the metric that it is.
+type Take = fn(&mut Metrics, f64);
+
+/// Milliseconds of a time in seconds, to the nanosecond.
+fn milliseconds(seconds: f64) -> f64 {
+    (seconds * 1e3 * 1e6).round() / 1e6
+}
+
+/// A whole number, as qlog wants octets and rates.
+const fn whole(number: f64) -> u64 {
+    number.round() as u64
+}
+
+/// The columns of the trace that are metrics.
+const METRICS: [(&str, Take); 7] = [
+    ("rtt_s", |m, value| {
+        m.latest_rtt = Some(milliseconds(value));
+    }),
+    ("smoothed_rtt_s", |m, value| {
+        m.smoothed_rtt = Some(milliseconds(value));
+    }),
+    ("cwnd_bytes", |m, value| {
+        m.congestion_window = Some(whole(value));
+    }),
+    ("bytes_in_flight", |m, value| {
+        m.bytes_in_flight = Some(whole(value));
+    }),
+    ("ssthresh_bytes", |m, value| {
+        m.ssthresh = Some(whole(value));
+    }),
+    ("pacing_rate_bps", |m, value| {
+        m.pacing_rate = Some(whole(value));
+    }),
     // TFRC sends at the rate that it allows.
-    ("pacing_rate", "allowed_rate_bps", 1.0, true),
+    ("allowed_rate_bps", |m, value| {
+        m.pacing_rate = Some(whole(value));
+    }),
 ];
 
 /// Changes of metrics, and of the controller's state.
-fn controller_events(table: &Table, schema: Schema) -> Vec<Timed> {
+fn controller_events(table: &Table, schema: Schema) -> Vec<Event<'_>> {
     let times = table.numbers("time_s").unwrap_or_default();
-    let columns = METRICS.map(|(_, column, ..)| table.as_numbers(column));
+    let columns = METRICS.map(|(column, _)| table.as_numbers(column));
     let (states, limits) = (table.words("state"), table.words("limit"));
     let mut last = [f64::NAN; METRICS.len()];
-    let mut state = String::new();
+    let mut state = "";
     let mut events = Vec::new();
     for (row, &time) in times.iter().enumerate() {
-        let mut changed = Map::new();
-        for (number, (name, _, factor, whole)) in METRICS.into_iter().enumerate() {
+        let mut metrics = Metrics::default();
+        let mut changed = false;
+        for (number, (_, take)) in METRICS.into_iter().enumerate() {
             let values = columns[number].as_ref();
             let value = values.and_then(|values| values.get(row).copied());
             let value = value.filter(|value| value.is_finite() && *value != last[number]);
             if let Some(value) = value {
                 last[number] = value;
-                let scaled = value * factor;
-                let value = if whole {
-                    json!(scaled.round() as u64)
-                } else {
-                    json!((scaled * 1e6).round() / 1e6)
-                };
-                changed.insert(name.to_owned(), value);
+                take(&mut metrics, value);
+                changed = true;
             }
         }
-        if !changed.is_empty() {
-            events.push(event(schema, time, "metrics", Value::Object(changed)));
+        if changed {
+            events.push(event(schema, time, "metrics", Data::Metrics(metrics)));
         }
-        let word = |words: Option<&[std::sync::Arc<str>]>| {
-            let word = words.and_then(|words| words.get(row));
-            word.map_or("", |word| word).to_owned()
-        };
-        let new = word(states);
+        let new = word_of(states, row);
         if new != state {
-            let mut data = json!({ "new": new, "trigger": word(limits) });
-            if !state.is_empty() {
-                data["old"] = json!(state);
-            }
+            let data = Data::State {
+                new,
+                old: Some(state).filter(|state| !state.is_empty()),
+                trigger: word_of(limits, row),
+            };
             events.push(event(schema, time, "state", data));
             state = new;
         }
@@ -211,8 +316,19 @@ fn controller_events(table: &Table, schema: Schema) -> Vec<Timed> {
     events
 }
 
+/// The word of a row; empty where there is none.
+fn word_of(words: Option<&[std::sync::Arc<str>]>, row: usize) -> &str {
+    words
+        .and_then(|words| words.get(row))
+        .map_or("", |word| word)
+}
+
 /// Packets sent, received and declared lost at an end of a flow.
-fn packet_events(packets: &Table, [place, flow]: [&str; 2], schema: Schema) -> Vec<Timed> {
+fn packet_events<'a>(
+    packets: &'a Table,
+    [place, flow]: [&str; 2],
+    schema: Schema,
+) -> Vec<Event<'a>> {
     let words = |name| packets.words(name).unwrap_or_default();
     let numbers = |name| packets.as_numbers(name).unwrap_or_default();
     let (times, sequence, sizes) = (numbers("time_s"), numbers("number"), numbers("size_bytes"));
@@ -241,14 +357,21 @@ fn packet_events(packets: &Table, [place, flow]: [&str; 2], schema: Schema) -> V
         }
         // Only packets of QUIC have a type.
         let of_type = types.get(row).filter(|name| !name.is_empty());
-        let header = json!({
-            "packet_type": of_type.map_or("unknown", |name| name),
-            "packet_number": sequence[row] as u64,
-        });
-        let raw = json!({ "length": sizes[row] as u64 });
+        let header = Header {
+            packet_number: sequence[row] as u64,
+            packet_type: of_type.map_or("unknown", |name| name),
+        };
         let data = match &*kinds[row] {
-            "sent" | "received" => json!({ "header": header, "raw": raw }),
-            "lost" => json!({ "header": header, "trigger": loss_trigger(&reasons[row]) }),
+            "sent" | "received" => Data::Packet {
+                header,
+                raw: Size {
+                    length: sizes[row] as u64,
+                },
+            },
+            "lost" => Data::Lost {
+                header,
+                trigger: loss_trigger(&reasons[row]),
+            },
             _ => continue,
         };
         events.push(event(schema, times[row], &kinds[row], data));
@@ -257,7 +380,7 @@ fn packet_events(packets: &Table, [place, flow]: [&str; 2], schema: Schema) -> V
 }
 
 /// The name that qlog has for what made a sender declare a packet lost.
-fn loss_trigger(reason: &str) -> &str {
+fn loss_trigger(reason: &str) -> &'static str {
     match reason {
         "packet_threshold" => "reordering_threshold",
         "time_threshold" => "time_threshold",
