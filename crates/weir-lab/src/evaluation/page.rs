@@ -179,8 +179,7 @@ impl Evaluation {
         folder: &std::path::Path,
     ) -> Result<std::path::PathBuf, super::EvaluationError> {
         let folder = crate::report::ReportFolder::create(folder)?;
-        folder.plots(&self.figures())?;
-        Ok(folder.page(&self.json(), &self.html())?)
+        Ok(folder.report(&self.figures(), &self.json(), &self.html())?)
     }
 }
 

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 
 const PAGE: &str = "index.html";
@@ -41,6 +42,7 @@ pub enum ReportError {
 pub struct ReportFolder {
     path: PathBuf,
     partial: PartialFolder,
+    written: Mutex<Vec<PathBuf>>,
 }
 
 impl ReportFolder {
@@ -54,6 +56,7 @@ impl ReportFolder {
         Ok(Self {
             path: path.to_owned(),
             partial,
+            written: Mutex::default(),
         })
     }
 
@@ -87,10 +90,39 @@ impl ReportFolder {
         self.write(PAGE, html.as_bytes())
     }
 
+    /// Writes a whole report; returns the path of the page. After a failure nothing of it stays.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn report(
+        self,
+        plots: &[NamedPlot],
+        json: &str,
+        html: &str,
+    ) -> Result<PathBuf, ReportError> {
+        let written = self.plots(plots).and_then(|_| self.page(json, html));
+        if written.is_err() {
+            self.discard();
+        }
+        written
+    }
+
+    /// Removes what was written, as if the report had not been begun: where a file is missing, the
+    /// others would pass for a report.
+    pub fn discard(self) {
+        let written = self.written.into_inner();
+        for path in written.unwrap_or_else(PoisonError::into_inner) {
+            // One that cannot be removed is whole.
+            let _ = fs::remove_file(path);
+        }
+    }
+
     fn write(&self, name: &str, octets: &[u8]) -> Result<PathBuf, ReportError> {
         let (path, partial) = (self.path.join(name), self.partial.new_files().join(name));
         let written = fs::write(&partial, octets).and_then(|()| fs::rename(&partial, &path));
         written.map_err(|source| failed(&path, source))?;
+        let mut all = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(path.clone());
         Ok(path)
     }
 
@@ -150,5 +182,27 @@ mod tests {
         drop(folder);
         let all = [PAGE, "notes.txt", "rate.png", "rate.svg", RESULT];
         assert_eq!(names(place.path()), all);
+    }
+
+    #[test]
+    fn of_a_report_that_cannot_be_written_nothing_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let named = |name: &str| NamedPlot {
+            name: name.to_owned(),
+            caption: String::new(),
+            drawing: Drawing::Plot(Plot::new(
+                "Rate",
+                Axis::time(),
+                Axis::linear("rate", "bit/s"),
+            )),
+        };
+        // No file can have the name of a folder.
+        fs::create_dir_all(place.path().join("late.png/inside")).unwrap();
+        let folder = ReportFolder::create(place.path()).unwrap();
+        folder.plots(&[named("early")]).unwrap();
+        let refused = folder.report(&[named("late")], "{}", "<html>");
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("late.png"), "{message}");
+        assert_eq!(names(place.path()), ["late.png"]);
     }
 }

@@ -72,8 +72,8 @@ impl SuiteResult {
     pub fn write(&self, folder: &std::path::Path) -> Result<std::path::PathBuf, super::SuiteError> {
         let folder = crate::report::ReportFolder::create(folder)?;
         let plots = self.results.iter().filter_map(|result| result.plot.clone());
-        folder.plots(&plots.collect::<Vec<_>>())?;
-        Ok(folder.page(&self.json(), &self.html())?)
+        let plots: Vec<_> = plots.collect();
+        Ok(folder.report(&plots, &self.json(), &self.html())?)
     }
 }
 
