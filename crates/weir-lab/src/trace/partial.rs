@@ -127,6 +127,8 @@ impl PartialFolder {
 #[derive(Debug)]
 pub struct FileSet {
     folder: PathBuf,
+    /// Nothing was there: the files become the folder itself.
+    is_new: bool,
     partial: PartialFolder,
     /// Paths below the folder.
     files: Vec<PathBuf>,
@@ -138,10 +140,17 @@ impl FileSet {
     /// # Errors
     /// The system's.
     pub fn create(folder: &Path) -> io::Result<Self> {
-        remove_leftovers(folder);
+        let is_new = !folder.exists();
+        let beside = match folder.parent() {
+            _ if !is_new => folder,
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        remove_leftovers(beside);
         Ok(Self {
             folder: folder.to_owned(),
-            partial: PartialFolder::create(folder)?,
+            is_new,
+            partial: PartialFolder::create(beside)?,
             files: Vec::new(),
         })
     }
@@ -160,11 +169,18 @@ impl FileSet {
         Ok(file)
     }
 
-    /// Gives all files their names; returns their paths. Without it none of them is ever seen.
+    /// Gives all files their names; returns their paths. Without it none of them is ever seen. A
+    /// folder that is new gets them in one step. In one that was there they come one by one: what
+    /// else it has must stay, and a system has no step for several names.
     ///
     /// # Errors
     /// The system's.
     pub fn commit(self) -> io::Result<Vec<PathBuf>> {
+        let paths = self.files.iter().map(|file| self.folder.join(file));
+        // It fails if another program has made the folder and put something into it.
+        if self.is_new && fs::rename(self.partial.new_files(), &self.folder).is_ok() {
+            return Ok(paths.collect());
+        }
         let mut paths = Vec::new();
         for file in &self.files {
             let path = self.folder.join(file);
@@ -229,6 +245,21 @@ mod tests {
             assert_eq!(which, if complete { "new" } else { "old" });
             assert_eq!(names(place.path()), ["run"]);
         }
+    }
+
+    #[test]
+    fn a_new_folder_gets_its_files_in_one_step() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("deep/csv");
+        let mut set = FileSet::create(&target).unwrap();
+        set.begin(Path::new("a")).unwrap();
+        set.begin(Path::new("links/b")).unwrap();
+        // Until then the folder is not there; a killed program leaves what the next one removes.
+        assert!(!target.exists());
+        let paths = set.commit().unwrap();
+        assert_eq!(paths, [target.join("a"), target.join("links/b")]);
+        assert_eq!(names(&target), ["a", "links"]);
+        assert_eq!(names(&place.path().join("deep")), ["csv"]);
     }
 
     #[test]
