@@ -41,6 +41,13 @@ pub struct ConnectionStats {
 pub(crate) enum Command {
     /// Datagrams wait in the shared state to be sent.
     Send(ConnectionKey),
+    /// Discard the datagrams that wait to be sent, without those for which the function holds, and
+    /// answer how many.
+    Discard(
+        ConnectionKey,
+        fn(&[u8]) -> bool,
+        tokio::sync::oneshot::Sender<u64>,
+    ),
     /// Close the connection after the datagrams that wait, if the key still names the connection
     /// with this shared state.
     Close(ConnectionKey, Arc<SharedState>),
@@ -285,6 +292,17 @@ impl Connection {
     /// asks for no events.
     pub const fn events(&mut self) -> Option<EventStream> {
         self.events.take()
+    }
+
+    /// Discards the datagrams that have been handed over and wait to be sent, without those for
+    /// which `keep` holds. Returns how many; none if the connection has ended.
+    pub async fn discard_unsent(&self, keep: fn(&[u8]) -> bool) -> u64 {
+        let (answer, discarded) = tokio::sync::oneshot::channel();
+        let command = Command::Discard(self.key, keep, answer);
+        if self.commands.send(command).is_err() {
+            return 0;
+        }
+        discarded.await.unwrap_or_default()
     }
 
     /// Closes the connection after the datagrams that have been handed over are sent.

@@ -159,6 +159,18 @@ impl ConnectionState {
         }
     }
 
+    /// Discards the application's datagrams that wait, without those for which `keep` holds;
+    /// returns how many.
+    pub(crate) fn discard_unsent(&mut self, keep: fn(&[u8]) -> bool) -> u64 {
+        let keep = |datagram: &Payload| datagram.content().is_some_and(keep);
+        self.outgoing.append(&mut self.shared.outgoing());
+        let before = self.outgoing.len();
+        self.outgoing.retain(keep);
+        let discarded = before - self.outgoing.len();
+        self.shared.release_room(discarded);
+        (discarded + self.machine.discard_unsent(keep)) as u64
+    }
+
     /// Queues the packets that the state machine sends; returns whether there were any.
     pub(crate) fn transmit(&mut self, now: Instant, to: SocketAddr, queue: &mut SendQueue) -> bool {
         self.latest = now;

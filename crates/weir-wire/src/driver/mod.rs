@@ -317,6 +317,13 @@ impl EndpointDriver {
     fn handle_command(&mut self, command: Command) {
         match command {
             Command::Send(key) => self.drive_connection(key),
+            Command::Discard(key, keep, answer) => {
+                let state = self.connections.get_mut(&key);
+                let discarded = state.map_or(0, |state| state.discard_unsent(keep));
+                // Whoever asked may have gone.
+                let _ = answer.send(discarded);
+                self.drive_connection(key);
+            }
             Command::Close(key, shared) => {
                 if let Some(state) = self.connections.get_mut(&key)
                     && Arc::ptr_eq(&state.shared, &shared)

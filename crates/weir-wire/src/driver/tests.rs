@@ -526,3 +526,30 @@ async fn state_and_answers_are_bounded_whatever_is_received() {
         assert_eq!(load.cookies_sent > 0, cookie_threshold < 100, "{load:?}");
     }
 }
+
+#[tokio::test]
+async fn what_waits_to_be_sent_can_be_discarded_and_makes_room() {
+    let mut fixture = Fixture::new(&EndpointConfig::default());
+    let mut client = Client::new(&fixture, 1);
+    client.exchange(&mut fixture);
+    let connection = fixture.accept();
+    let fill = || {
+        let more = std::iter::repeat_with(|| connection.try_send(&[0; 1000]));
+        more.take_while(|sent| matches!(sent, Ok(true))).count() as u64
+    };
+    assert!(matches!(connection.try_send(b"kept"), Ok(true)));
+    let first = fill();
+    let now = fixture.driver.clock.now();
+    let state = fixture.driver.connections.get_mut(&key(client.address));
+    let state = state.expect("a connection");
+    // From the queue before the state machine into its own, which leaves room for as many.
+    state.write(now);
+    let waiting = first + fill();
+    assert!(waiting > first && fill() == 0, "{first} and {waiting}");
+    assert_eq!(
+        state.discard_unsent(|datagram| datagram == b"kept"),
+        waiting
+    );
+    assert!(fill() > 0);
+    assert!(!state.machine.send_queue_is_full());
+}

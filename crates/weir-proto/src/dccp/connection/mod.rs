@@ -311,6 +311,14 @@ impl Connection {
         self.send_queue.len() >= self.config.send_queue.max(1) as usize
     }
 
+    /// Takes datagrams that were written and not sent out of the send queue, without those for
+    /// which `keep` holds. Returns how many.
+    pub fn discard_unsent(&mut self, keep: impl Fn(&Payload) -> bool) -> usize {
+        let before = self.send_queue.len();
+        self.send_queue.retain(keep);
+        before - self.send_queue.len()
+    }
+
     /// The largest datagram that the application may write, in octets.
     pub fn max_payload(&self) -> u32 {
         self.max_payload
