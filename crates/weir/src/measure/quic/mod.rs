@@ -105,7 +105,7 @@ impl Transport for Quic {
             biased;
             connection = connecting => connection.map_err(|error| refused(to, error))?,
             () = socket.refused() => return Err(failure(Error::Refused(to))),
-            () = sleep(HANDSHAKE_TIMEOUT) => return Err(failure(Error::TimedOut(to))),
+            () = sleep(HANDSHAKE_TIMEOUT) => return Err(unanswered(to)),
         };
         let control = connection.open_bi().await;
         let mut control = control.map_err(|error| refused(to, error))?;
@@ -148,10 +148,21 @@ fn endpoint(socket: Arc<Socket>, server: Option<quinn::ServerConfig>) -> Result<
     )?)
 }
 
+/// A handshake without an answer. The packets of an Initial are in datagrams of 1200 octets or more
+/// in both directions (RFC 9000 §14.1), which nothing on the way may fragment.
+fn unanswered(peer: SocketAddr) -> Failure {
+    Failure::Failed(format!(
+        "{}: no `weir serve --transport quic` is there, or the path drops the datagrams of 1200 \
+         bytes that QUIC needs (RFC 9000 §14); `weir send --transport dccp` with --length finds the \
+         largest that arrive",
+        Error::TimedOut(peer)
+    ))
+}
+
 /// Why a server does not take a connection.
 fn refused(peer: SocketAddr, error: ConnectionError) -> Failure {
     match error {
-        ConnectionError::TimedOut => failure(Error::TimedOut(peer)),
+        ConnectionError::TimedOut => unanswered(peer),
         ConnectionError::ConnectionClosed(close)
             if close.error_code == quinn::TransportErrorCode::CONNECTION_REFUSED =>
         {
