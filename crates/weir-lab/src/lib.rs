@@ -24,6 +24,7 @@ pub mod suite;
 pub mod sweep;
 pub mod table;
 pub mod theory;
+mod toml_file;
 pub mod trace;
 
 pub use natural_order::{in_natural_order, natural_order};

@@ -1,6 +1,7 @@
 //! Where an experiment's files come from: the binary itself, or a folder.
 
 use super::{ExperimentError, Published};
+use crate::scenario::files::read_text;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -129,7 +130,11 @@ impl ExperimentFiles {
             let path = path.display().to_string();
             |source| ExperimentError::File { path, source }
         };
-        let read = |path: &Path| std::fs::read_to_string(path).map_err(failed(path));
+        let read = |path: &Path| {
+            let unread =
+                |message| ExperimentError::Published(format!("{}: {message}", path.display()));
+            read_text(path).map_err(unread)
+        };
         let published = read(&folder.join("published.toml"))?;
         let mut scenarios = BTreeMap::new();
         for entry in std::fs::read_dir(folder).map_err(failed(folder))? {

@@ -5,8 +5,11 @@
 //! `log`, a line at each write of the application with the state before that write, as Linux's
 //! dccp_probe printed it; and `state`, a row at each change of the controller.
 
-use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::scenario::error::suggestion;
+use crate::toml_file::Wrong;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use weir_proto::settings::shortened;
 
 /// Which rows a series has.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -22,7 +25,7 @@ pub enum View {
 }
 
 /// The number that is computed from a series.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
     /// The first value.
@@ -208,21 +211,27 @@ fn default_nearness() -> f64 {
 
 impl Measure {
     /// Checks that the measure has the keys that its `take` needs.
-    pub(super) fn check(&self, runs: &BTreeSet<&str>) -> Result<(), String> {
+    pub(super) fn check_keys(&self) -> Result<(), Wrong> {
         let take = self.take;
         let need = |present: bool, name: &str| {
-            present
-                .then_some(())
-                .ok_or_else(|| format!("take = {take:?} needs {name}"))
+            if present {
+                Ok(())
+            } else {
+                let message = format!("take = {} needs {name}", serde_json::json!(take));
+                Err(Wrong::key("take", message))
+            }
         };
         match take {
             Statistic::Law => {
-                let law = self.law.as_deref().unwrap_or_default();
-                crate::theory::law(law).map_err(|error| error.to_string())?;
-                return need(self.line.is_some(), "line");
+                let law = self.law.as_deref();
+                need(law.is_some(), "law, its name")?;
+                crate::theory::law(law.unwrap_or_default())
+                    .map_err(|error| Wrong::key("law", error.to_string()))?;
+                need(self.line.is_some(), "line")?;
+                return self.check_law();
             }
             Statistic::Difference | Statistic::Ratio => {
-                return need(self.between.len() == 2, "between = [a, b]");
+                return need(self.between.len() == 2, "between = [\"ROW\", \"ROW\"]");
             }
             Statistic::ValueAt => need(self.at_s.is_some() || self.at.is_some(), "at or at_s")?,
             Statistic::TimeOf => need(self.at.is_some(), "at, a moment")?,
@@ -243,10 +252,6 @@ impl Measure {
             _ => {}
         }
         need(self.run.is_some(), "run")?;
-        let run = self.run.as_deref().unwrap_or_default();
-        if !runs.contains(run) {
-            return Err(format!("run \"{run}\" does not exist"));
-        }
         let pointer = self.of.as_deref().is_some_and(|of| of.starts_with('/'));
         if matches!(take, Statistic::GroupMean | Statistic::GroupStddev) {
             need(self.flows.is_some(), "flows, how their names begin")?;
@@ -260,6 +265,27 @@ impl Measure {
         }
         let without_column = self.is_summary() || take == Statistic::TimeOf;
         need(without_column || self.of.is_some(), "of, the column")
+    }
+
+    /// Evaluates the law, so that its arguments are checked before any run.
+    fn check_law(&self) -> Result<(), Wrong> {
+        let arguments = self.arguments.iter();
+        let arguments: Vec<_> = arguments.map(|(name, value)| (&**name, &**value)).collect();
+        let law = self.law.as_deref().unwrap_or_default();
+        let lines = crate::theory::evaluate(law, &arguments)
+            // On a command line they are options.
+            .map_err(|error| Wrong::key("arguments", error.to_string().replace("--", "")))?;
+        let line = self.line.as_deref().unwrap_or_default();
+        let known: Vec<&str> = lines.iter().map(|line| line.name).collect();
+        if known.contains(&line) {
+            return Ok(());
+        }
+        let message = format!(
+            "the law has no line \"{}\"; {}",
+            shortened(line),
+            suggestion(line, "lines", &known)
+        );
+        Err(Wrong::key("line", message))
     }
 
     /// True if the value is made of other rows.

@@ -5,6 +5,7 @@ use super::super::run_data::RunData;
 use super::super::series::{Series, late_rises, periodicity, rises};
 use super::*;
 use crate::table::{Column, Table, Values};
+use std::collections::BTreeSet;
 
 /// A log of seven lines: up to 8, then halved three times.
 fn observation() -> RunData {
@@ -231,7 +232,7 @@ fn a_measure_without_what_it_needs_is_refused() {
         ("take = 'difference'", "needs between"),
     ] {
         let measure: Measure = toml::from_str(text).unwrap();
-        let message = measure.check(&runs).unwrap_err();
+        let message = measure.check(&runs).unwrap_err().message;
         assert!(message.contains(part), "{text}: {message}");
     }
     assert!(toml::from_str::<Measure>("take = 'mean'\ntypo = 1").is_err());

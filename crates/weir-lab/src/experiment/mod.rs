@@ -18,6 +18,7 @@ mod measure;
 mod measurement;
 mod plot_plan;
 mod published;
+mod published_check;
 mod reproduction;
 mod run_data;
 mod runner;
@@ -36,14 +37,25 @@ pub use runner::{Backends, TestbedRunner};
 pub use tally::{Count, Tally};
 pub use verdict::{RowResult, Verdict};
 
+use crate::scenario::ScenarioError;
 use crate::theory::TheoryError;
 use thiserror::Error;
+
+impl From<ScenarioError> for ExperimentError {
+    /// What is wrong in a `published.toml`.
+    fn from(error: ScenarioError) -> Self {
+        Self::Published(error.to_string())
+    }
+}
 
 /// Why an experiment could not be reproduced. For people: lower case, no full stop.
 #[derive(Debug, Error)]
 pub enum ExperimentError {
     /// No such experiment among those compiled in.
-    #[error("there is no experiment \"{name}\"; known are {known}")]
+    #[error(
+        "there is no experiment \"{name}\" and no folder of this name with a published.toml; known \
+         are {known}"
+    )]
     Unknown {
         /// The name asked for.
         name: String,

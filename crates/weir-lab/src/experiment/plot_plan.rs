@@ -1,7 +1,9 @@
 //! The plots that `published.toml` asks for.
 
 use crate::run::columns::{plot_label, plotted_columns};
-use serde::Deserialize;
+use crate::scenario::error::suggestion;
+use crate::toml_file::{Pair, Wrong};
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeSet;
 
 /// What a plot shows.
@@ -79,12 +81,17 @@ pub struct PlotPlan {
     /// The end of the time axis, seconds.
     pub until_s: Option<f64>,
     /// Published points: pairs of rows, the time and the value.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "pairs")]
     pub points: Vec<[String; 2]>,
     /// A row whose published value is a line; for a distribution the row that it shows.
     pub level: Option<String>,
     /// The row whose law gives the theoretical sawtooth.
     pub theory: Option<String>,
+}
+
+fn pairs<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<[String; 2]>, D::Error> {
+    let pairs = Vec::<Pair<String>>::deserialize(input)?;
+    Ok(pairs.into_iter().map(|pair| pair.0).collect())
 }
 
 impl PlotPlan {
@@ -93,25 +100,43 @@ impl PlotPlan {
         !matches!(self.kind, PlotKind::Distribution | PlotKind::Sweep)
     }
 
-    /// The rows that the plot names.
-    pub(super) fn rows(&self) -> impl Iterator<Item = &String> {
-        let points = self.points.iter().flatten();
+    /// The rows that the plot names, each with the key that names it.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let points = self.points.iter().flatten().map(|id| ("points", id));
         let curves = self.curves.iter().flat_map(|curve| &curve.rows);
-        points.chain(&self.level).chain(&self.theory).chain(curves)
+        let curves = curves.map(|id| ("curves", id));
+        let level = self.level.iter().map(|id| ("level", id));
+        let theory = self.theory.iter().map(|id| ("theory", id));
+        points.chain(level).chain(theory).chain(curves)
     }
 
-    pub(super) fn check(&self, runs: &BTreeSet<&str>) -> Result<(), String> {
+    pub(super) fn check(&self, runs: &BTreeSet<&str>) -> Result<(), Wrong> {
         if let Some(run) = self.runs.iter().find(|run| !runs.contains(run.as_str())) {
-            return Err(format!("it names run \"{run}\", which does not exist"));
+            let known: Vec<&str> = runs.iter().copied().collect();
+            let known = suggestion(run, "runs", &known);
+            let message = format!("it names run \"{run}\", which does not exist; {known}");
+            return Err(Wrong::key("runs", message));
         }
-        let uneven = |curve: &Curve| curve.rows.len() != self.x.len();
-        if self.curves.iter().any(uneven) {
-            return Err("a curve needs one row for each x".to_owned());
+        let uneven = |curve: &&Curve| curve.rows.len() != self.x.len();
+        if let Some(curve) = self.curves.iter().find(uneven) {
+            let message = format!(
+                "a curve needs one row for each x, found {} rows and {} x",
+                curve.rows.len(),
+                self.x.len()
+            );
+            return Err(Wrong::key("curves", message));
+        }
+        if let (Some(from), Some(until)) = (self.from_s, self.until_s)
+            && from >= until
+        {
+            let message = format!("from_s = {from} and until_s = {until}, expected a later end");
+            return Err(Wrong::key("until_s", message));
         }
         match self.kind {
-            PlotKind::Series => check_columns(&self.of),
+            PlotKind::Series => check_columns(&self.of).map_err(|words| Wrong::key("of", words)),
             PlotKind::Distribution if self.level.is_none() || self.x_label.is_empty() => {
-                Err("a distribution needs level, its row, and x_label".to_owned())
+                let message = "a distribution needs level, its row, and x_label";
+                Err(Wrong::key("kind", message))
             }
             _ => Ok(()),
         }

@@ -12,8 +12,8 @@
 use super::ExperimentError;
 use super::measure::{Measure, Moment, View};
 use super::plot_plan::PlotPlan;
-use serde::{Deserialize, Serialize, Serializer};
-use std::collections::BTreeSet;
+use crate::toml_file::{TomlFile, pair};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The whole file.
 #[derive(Clone, Debug, Deserialize)]
@@ -105,7 +105,7 @@ impl RowKind {
     }
 
     /// True if the row's number may stand in the column of published numbers.
-    const fn may_publish(self) -> bool {
+    pub(super) const fn may_publish(self) -> bool {
         matches!(self, Self::Value | Self::Theory | Self::Input)
     }
 }
@@ -147,6 +147,7 @@ pub struct Row {
     #[serde(default)]
     pub fitted_to: Vec<String>,
     /// Of a fitted parameter: the first and last seed of the runs that it was fitted on.
+    #[serde(default, deserialize_with = "optional_pair")]
     pub fitted_on_seeds: Option<[u32; 2]>,
     /// How it is measured; only inputs have none.
     pub measure: Option<Measure>,
@@ -179,22 +180,8 @@ impl Published {
     /// A syntax error, an unknown key, a row without a way to judge it, or a reference to an
     /// unknown name, each with its place.
     pub fn parse(file: &str, text: &str) -> Result<Self, ExperimentError> {
-        let published: Self = toml::from_str(text).map_err(|error| {
-            let start = error.span().map_or(0, |span| span.start);
-            let before = text.get(..start).unwrap_or_default();
-            let line = before.matches('\n').count() + 1;
-            let column = before
-                .rsplit('\n')
-                .next()
-                .unwrap_or_default()
-                .chars()
-                .count()
-                + 1;
-            ExperimentError::Published(format!("{file}:{line}:{column}: {}", error.message()))
-        })?;
-        published
-            .check()
-            .map_err(|message| ExperimentError::Published(format!("{file}: {message}")))?;
+        let (published, places): (Self, _) = TomlFile::read(file, text)?;
+        published.check().map_err(|wrong| places.error(wrong))?;
         Ok(published)
     }
 
@@ -235,180 +222,21 @@ impl Published {
         traced.flat_map(|plot| &plot.runs).any(|name| name == run)
     }
 
-    fn check(&self) -> Result<(), String> {
-        let runs: BTreeSet<&str> = self.runs.iter().map(|run| run.name.as_str()).collect();
-        if runs.len() != self.runs.len() {
-            return Err("two runs have the same name".to_owned());
-        }
-        self.check_moments()?;
-        let mut rows = BTreeSet::new();
-        for row in &self.rows {
-            if !rows.insert(row.id.as_str()) {
-                return Err(format!("two rows are called \"{}\"", row.id));
-            }
-            row.check(&runs)
-                .and_then(|()| self.check_row(row))
-                .map_err(|message| format!("row \"{}\": {message}", row.id))?;
-        }
-        for (of, id) in self.references() {
-            if !rows.contains(id) {
-                return Err(format!("{of} names row \"{id}\", which does not exist"));
-            }
-        }
-        for plot in &self.plots {
-            plot.check(&runs)
-                .map_err(|message| format!("plot \"{}\": {message}", plot.name))?;
-        }
-        Ok(())
-    }
-
-    /// A moment is named once and builds only on moments before it.
-    fn check_moments(&self) -> Result<(), String> {
-        let mut known = BTreeSet::new();
-        for moment in &self.moments {
-            let name = &moment.name;
-            if let Some(after) = moment
-                .after
-                .as_ref()
-                .filter(|after| !known.contains(*after))
-            {
-                return Err(format!(
-                    "moment \"{name}\" comes after \"{after}\", which must stand before it"
-                ));
-            }
-            if moment.rises_to.is_some() == moment.falls_below.is_some() {
-                return Err(format!("moment \"{name}\" needs rises_to or falls_below"));
-            }
-            if !known.insert(name) {
-                return Err(format!("two moments are called \"{name}\""));
-            }
-        }
-        Ok(())
-    }
-
-    /// What a row needs of the rest of the file: the moments that it names, and seeds enough.
-    fn check_row(&self, row: &Row) -> Result<(), String> {
-        for measure in row.measure.iter().chain(&row.reference) {
-            let named = [&measure.at, &measure.from, &measure.until];
-            for name in named.into_iter().flatten() {
-                if self.moments.iter().all(|moment| moment.name != *name) {
-                    return Err(format!("there is no moment \"{name}\""));
-                }
-            }
-        }
-        let most = self.runs.iter().filter_map(|run| run.seeds).max();
-        match (row.fitted_on_seeds, most) {
-            (Some([first, last]), Some(most)) if first <= most || last < first => Err(format!(
-                "fitted_on_seeds must lie beyond the {most} seeds that judge"
-            )),
-            _ => Ok(()),
-        }
-    }
-
     /// True if a run needs more than the simulator.
     pub fn needs_testbed(&self) -> bool {
         self.runs.iter().any(|run| run.testbed)
     }
-
-    /// All places that name a row.
-    fn references(&self) -> Vec<(String, &str)> {
-        let mut all = Vec::new();
-        for row in &self.rows {
-            let between = row.measure.iter().flat_map(|measure| &measure.between);
-            for id in row.explained_by.iter().chain(&row.fitted_to).chain(between) {
-                all.push((format!("row \"{}\"", row.id), id.as_str()));
-            }
-        }
-        for plot in &self.plots {
-            let ids = plot.rows();
-            all.extend(ids.map(|id| (format!("plot \"{}\"", plot.name), id.as_str())));
-        }
-        for finding in &self.findings {
-            all.extend(
-                finding
-                    .rows
-                    .iter()
-                    .map(|id| ("a finding".to_owned(), id.as_str())),
-            );
-        }
-        all
-    }
 }
 
 impl Row {
-    fn check(&self, runs: &BTreeSet<&str>) -> Result<(), String> {
-        if unit_scale(&self.unit).is_none() {
-            let unit = &self.unit;
-            return Err(format!("\"{unit}\" is not a unit that the report knows"));
-        }
-        self.check_numbers()?;
-        let tolerance = self.within.is_some() || self.within_percent.is_some() || self.in_band;
-        let bound = self.at_least.is_some() || self.at_most.is_some();
-        if !self.kind.is_measured() {
-            if tolerance || bound || self.measure.is_some() {
-                return Err(
-                    "an input or parameter is set, so it is neither measured nor judged".to_owned(),
-                );
-            }
-            return Ok(());
-        }
-        let Some(measure) = &self.measure else {
-            return Err("it needs a measure, or kind = \"input\"".to_owned());
-        };
-        if tolerance && self.target().is_none() && self.reference.is_none() {
-            return Err("it has a tolerance but no number that it belongs to".to_owned());
-        }
-        if self.kind.is_judged() != (tolerance || bound) {
-            return Err(if self.kind.is_judged() {
-                "it needs within, within_percent, in_band, at_least or at_most".to_owned()
-            } else {
-                "a quantity is not judged, so it has no tolerance".to_owned()
-            });
-        }
-        if self.explanation.is_empty() != self.explained_by.is_empty() {
-            return Err("explanation and explained_by belong together".to_owned());
-        }
-        if let Some(reference) = &self.reference {
-            reference.check(runs)?;
-        }
-        measure.check(runs)
-    }
-
     /// The number that the measured one is compared with.
     pub(super) fn target(&self) -> Option<f64> {
         self.published.or(self.expected)
     }
+}
 
-    /// The column of published numbers holds numbers of the document and nothing else.
-    fn check_numbers(&self) -> Result<(), String> {
-        let numbers = [
-            self.published.is_some(),
-            self.expected.is_some(),
-            self.reference.is_some(),
-        ];
-        if numbers.iter().filter(|present| **present).count() > 1 {
-            return Err("published, expected and reference exclude each other".to_owned());
-        }
-        if self.published.is_some() && !self.kind.may_publish() {
-            return Err(
-                "published is a number of the document, for kinds value, theory and input; \
-                 write expected"
-                    .to_owned(),
-            );
-        }
-        if matches!(self.kind, RowKind::Value | RowKind::Theory) && self.published.is_none() {
-            return Err(
-                "a value needs published; a statement without number is a claim".to_owned(),
-            );
-        }
-        if self.kind != RowKind::Parameter {
-            if self.fitted_to.is_empty() && self.fitted_on_seeds.is_none() {
-                return Ok(());
-            }
-            return Err("only a parameter is fitted".to_owned());
-        }
-        Ok(())
-    }
+fn optional_pair<'de, D: Deserializer<'de>>(input: D) -> Result<Option<[u32; 2]>, D::Error> {
+    pair(input).map(Some)
 }
 
 /// A plan without seeds is one run.
@@ -421,16 +249,27 @@ where
     out.serialize_u32(seeds.unwrap_or(1))
 }
 
-/// The factor from a unit to the base unit that traces use (bit/s, seconds, bytes, ratios).
+/// The units of rows, each with its factor to the base unit that traces use (bit/s, seconds, bytes,
+/// ratios).
+pub(super) const UNITS: [(&str, f64); 14] = [
+    ("", 1.0),
+    ("bit/s", 1.0),
+    ("kbit/s", 1e3),
+    ("Mbit/s", 1e6),
+    ("B/s", 8.0),
+    ("s", 1.0),
+    ("ms", 1e-3),
+    ("µs", 1e-6),
+    ("%", 0.01),
+    ("bytes", 1.0),
+    ("packets", 1.0),
+    ("packets/s", 1.0),
+    ("RTT", 1.0),
+    ("times", 1.0),
+];
+
+/// The factor of a unit of [`UNITS`].
 pub(super) fn unit_scale(unit: &str) -> Option<f64> {
-    Some(match unit {
-        "Mbit/s" => 1e6,
-        "kbit/s" => 1e3,
-        "B/s" => 8.0,
-        "ms" => 1e-3,
-        "µs" => 1e-6,
-        "%" => 0.01,
-        "" | "bit/s" | "s" | "bytes" | "packets" | "packets/s" | "RTT" | "times" => 1.0,
-        _ => return None,
-    })
+    let found = UNITS.iter().find(|(known, _)| *known == unit);
+    found.map(|(_, scale)| *scale)
 }

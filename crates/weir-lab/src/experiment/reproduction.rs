@@ -200,7 +200,7 @@ pub fn reproduce(
     let (real, simulated): (Vec<_>, Vec<_>) = jobs.iter().partition(|job| job.plan.testbed);
     // Collected first, so that which error is reported does not depend on the threads.
     let ended = in_order(&simulated, |job| work(job));
-    ended.into_iter().collect::<Result<(), _>>()?;
+    ended.into_iter().collect::<Result<(), ExperimentError>>()?;
     real.into_iter().try_for_each(&work)?;
     let experiments = gatherings.into_iter().zip(&prepared);
     let experiments = experiments.map(|(gathering, experiment)| {

@@ -189,7 +189,7 @@ fn a_row_has_only_the_numbers_of_its_kind() {
 fn errors_in_published_files_show_their_place() {
     let typo = with_row("kind = 'value'\npublisht = 3");
     assert!(
-        error(&typo).starts_with("x/published.toml:14:1: unknown field `publisht`"),
+        error(&typo).starts_with("x/published.toml:14:1: unknown key \"publisht\""),
         "{}",
         error(&typo)
     );
@@ -249,7 +249,8 @@ fn unknown_experiments_are_named_with_the_known_ones() {
         .to_string();
     assert_eq!(
         message,
-        "there is no experiment \"loopbak\"; known are loopback, lossy-link, \
+        "there is no experiment \"loopbak\" and no folder of this name with a published.toml; known \
+         are loopback, lossy-link, \
          oscillation, deep-fifo, cut-off, friendliness, cubic-window, rtt-fairness, dualq-coupling, \
          slow-start, rfc8867, sim-vs-wire"
     );

@@ -11,9 +11,9 @@
 
 mod arrivals;
 mod check;
-mod document;
+pub(crate) mod document;
 mod draws;
-mod error;
+pub(crate) mod error;
 mod estimate;
 mod expectation;
 pub mod files;

@@ -25,6 +25,16 @@ pub(super) const MAX_SOBOL_POINTS: u64 = 1 << 16;
 pub(super) const MAX_SOBOL_PARAMETERS: usize = 256;
 
 impl Design {
+    /// The word for it in a plan.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Grid => "grid",
+            Self::Random => "random",
+            Self::LatinHypercube => "latin-hypercube",
+            Self::Sobol => "sobol",
+        }
+    }
+
     /// The points of a design other than a grid, each a number in [0, 1) a parameter.
     pub(super) fn points(self, parameters: usize, points: u64, seed: u64) -> Vec<Vec<f64>> {
         match self {

@@ -1,13 +1,21 @@
 //! Parameters of a sweep: a path with values, or with a range of a quantity.
 
-use crate::scenario::Override;
+use crate::scenario::{Override, ScenarioError};
+use crate::toml_file::Wrong;
 use serde::{Deserialize, Serialize};
+use weir_proto::settings::shortened;
 use weir_proto::units;
 
 /// Why a plan cannot be used, in words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct PlanError(pub String);
+
+impl From<ScenarioError> for PlanError {
+    fn from(error: ScenarioError) -> Self {
+        Self(error.to_string())
+    }
+}
 
 /// What varies in a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -90,30 +98,41 @@ impl Unit {
 
 impl Parameter {
     /// Checks that there are values, or a range of one quantity.
-    pub(super) fn check(&self) -> Result<(), PlanError> {
-        let wrong = |what: String| Err(PlanError(format!("parameter \"{}\": {what}", self.path)));
-        if self.path.split('.').any(|step| step.trim().is_empty()) {
-            return wrong("a name of the path is empty".to_owned());
+    pub(super) fn check(&self) -> Result<(), Wrong> {
+        let path = &self.path;
+        let wrong = |key, what: &str| Err(Wrong::key(key, format!("parameter \"{path}\": {what}")));
+        if path.split('.').any(|step| step.trim().is_empty()) {
+            let what = "a name of the path is empty; write names separated by dots, such as \
+                        link.bottleneck.rate";
+            return wrong("path", what);
         }
         match (&self.from, &self.to) {
-            (None, None) if self.values.is_empty() => {
-                wrong("it has no value; write values = […], or from and to".to_owned())
-            }
+            (None, None) if self.values.is_empty() => wrong(
+                "values",
+                "it has no value; write values = […], or from and to",
+            ),
+            (None, None) if self.scale == Scale::Log => wrong(
+                "scale",
+                "it has values; a scale belongs to a range, from and to",
+            ),
             (None, None) => Ok(()),
             (Some(_), Some(_)) if !self.values.is_empty() => {
-                wrong("it has values and a range; write one of them".to_owned())
+                wrong("values", "it has values and a range; write one of them")
             }
-            (Some(_), Some(_)) => {
-                let range = self.range().map_err(PlanError)?;
+            (Some(from), Some(to)) => {
+                let range = self.range()?;
                 if !(range.from < range.to && range.to.is_finite()) {
-                    return wrong("\"to\" must be greater than \"from\"".to_owned());
+                    let what = format!("from = {from} and to = {to}, expected a greater \"to\"");
+                    return wrong("to", &what);
                 }
                 if self.scale == Scale::Log && range.from <= 0.0 {
-                    return wrong("on a log scale \"from\" must be positive".to_owned());
+                    let what = format!("from = {from}, expected a positive one on a log scale");
+                    return wrong("from", &what);
                 }
                 Ok(())
             }
-            _ => wrong("a range has both \"from\" and \"to\"".to_owned()),
+            (Some(_), None) => wrong("from", "it has \"from\" and no \"to\"; a range has both"),
+            (None, Some(_)) => wrong("to", "it has \"to\" and no \"from\"; a range has both"),
         }
     }
 
@@ -184,35 +203,40 @@ impl Parameter {
         })
     }
 
-    fn range(&self) -> Result<Range, String> {
+    fn range(&self) -> Result<Range, Wrong> {
         let path = &self.path;
-        let wrong = |value: &toml::Value| {
-            format!(
-                "parameter \"{path}\": {value} is no end of a range; write a number, or a text \
-                 with a unit of time, rate or size"
-            )
-        };
-        let read = |value: &Option<toml::Value>| -> Result<(f64, Unit), String> {
-            let Some(value) = value else {
-                return Err(format!("parameter \"{path}\": a range has both ends"));
+        let read = |key, value: &Option<toml::Value>| -> Result<(f64, Unit), Wrong> {
+            let read = match value {
+                Some(toml::Value::Integer(number)) => Some((*number as f64, Unit::Whole)),
+                Some(toml::Value::Float(number)) if number.is_finite() => {
+                    Some((*number, Unit::Plain))
+                }
+                Some(toml::Value::String(text)) => quantity(text),
+                _ => None,
             };
-            match value {
-                toml::Value::Integer(number) => Ok((*number as f64, Unit::Whole)),
-                toml::Value::Float(number) if number.is_finite() => Ok((*number, Unit::Plain)),
-                toml::Value::String(text) => quantity(text).ok_or_else(|| wrong(value)),
-                _ => Err(wrong(value)),
-            }
+            read.ok_or_else(|| {
+                let found = value.as_ref().map_or_else(String::new, inline);
+                let message = format!(
+                    "parameter \"{path}\": {key} = {} is no end of a range; write a number, or a \
+                     text with a unit of time, rate or size",
+                    shortened(&found)
+                );
+                Wrong::key(key, message)
+            })
         };
-        let ((from, first), (to, second)) = (read(&self.from)?, read(&self.to)?);
+        let ((from, first), (to, second)) = (read("from", &self.from)?, read("to", &self.to)?);
         let numbers = [Unit::Whole, Unit::Plain];
         let unit = if first == second {
             first
         } else if numbers.contains(&first) && numbers.contains(&second) {
             Unit::Plain
         } else {
-            return Err(format!(
-                "parameter \"{path}\": both ends of a range have the same kind of unit"
-            ));
+            let [from, to] =
+                [&self.from, &self.to].map(|value| value.as_ref().map_or_else(String::new, inline));
+            let message = format!(
+                "parameter \"{path}\": from = {from} and to = {to}, expected the same kind of unit"
+            );
+            return Err(Wrong::key("to", message));
         };
         Ok(Range { from, to, unit })
     }

@@ -7,9 +7,11 @@ use crate::scenario::files::read_text;
 use crate::scenario::overrides::parse_seeds;
 use crate::scenario::{Override, Scenario, ScenarioError, parse_with};
 use crate::table::ColumnNote;
-use serde::{Deserialize, Serialize};
+use crate::toml_file::{Pair, TomlFile, Wrong};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
+use weir_proto::settings::shortened;
 
 /// The most runs of a sweep.
 pub const MAX_RUNS: u64 = 100_000_000;
@@ -25,8 +27,12 @@ struct Document {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     /// Values that are set in all runs: paths and values as TOML.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    set: Vec<(String, String)>,
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "pairs"
+    )]
+    set: Vec<[String; 2]>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     parameter: Vec<Parameter>,
     #[serde(default)]
@@ -42,6 +48,11 @@ struct Document {
     /// The most events of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_events: Option<u64>,
+}
+
+fn pairs<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<[String; 2]>, D::Error> {
+    let pairs = Vec::<Pair<String>>::deserialize(input)?;
+    Ok(pairs.into_iter().map(|pair| pair.0).collect())
 }
 
 /// The seeds of each point.
@@ -65,6 +76,8 @@ enum Seeds {
 #[derive(Clone, Debug)]
 pub struct Plan {
     document: Document,
+    /// The plan's own file, if it was read from one.
+    file: Option<TomlFile>,
     text: String,
     seeds: Vec<u64>,
     points: u64,
@@ -88,22 +101,35 @@ impl Plan {
     /// Reads a plan's file, and the scenario that it names.
     ///
     /// # Errors
-    /// [`PlanError`].
+    /// [`PlanError`], with the place in the file.
     pub fn load(path: &Path) -> Result<Self, PlanError> {
-        let at = |path: &Path, error: String| PlanError(format!("{}: {error}", path.display()));
-        let text = read_text(path).map_err(|error| at(path, error))?;
-        let mut document: Document =
-            toml::from_str(&text).map_err(|error| at(path, error.to_string()))?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        if document.text.is_none() {
-            if document.scenario.is_empty() {
-                return Err(at(path, "it names no scenario = \"FILE\"".to_owned()));
+        let name = path.display().to_string();
+        let text = read_text(path).map_err(|error| PlanError(format!("{name}: {error}")))?;
+        let (mut document, file) = TomlFile::read::<Document>(&name, &text)?;
+        let wrong = |wrong: Wrong| PlanError::from(file.error(wrong));
+        match (&document.text, document.scenario.as_str()) {
+            (None, "") => {
+                let message = "the plan names no scenario; write scenario = \"FILE\"";
+                return Err(wrong(Wrong::key("scenario", message)));
             }
-            let file = folder.join(&document.scenario);
-            document.text = Some(read_text(&file).map_err(|error| at(&file, error))?);
-            document.scenario = file.display().to_string();
+            (None, scenario) => {
+                let scenario = path.parent().unwrap_or(Path::new("")).join(scenario);
+                let text = read_text(&scenario).map_err(|error| {
+                    let message = format!("scenario: cannot read {}: {error}", scenario.display());
+                    wrong(Wrong::key("scenario", message))
+                })?;
+                document.text = Some(text);
+                document.scenario = scenario.display().to_string();
+            }
+            (Some(_), "") => document.scenario = format!("text of {name}"),
+            (Some(_), _) => {
+                let message = "\"text\" and \"scenario\" are both there; write one of them";
+                return Err(wrong(Wrong::key("text", message)));
+            }
         }
-        Self::of(document).map_err(|error| at(path, error.0))
+        let mut plan = Self::of(document).map_err(wrong)?;
+        plan.file = Some(file);
+        Ok(plan)
     }
 
     /// Reads a plan from JSON with the scenario's text in it, as [`to_json`](Self::to_json) writes
@@ -113,7 +139,9 @@ impl Plan {
     /// [`PlanError`].
     pub fn from_json(json: &str) -> Result<Self, PlanError> {
         let document = serde_json::from_str(json);
-        Self::of(document.map_err(|error| PlanError(format!("the plan is wrong: {error}")))?)
+        let document =
+            document.map_err(|error| PlanError(format!("the plan is wrong: {error}")))?;
+        Self::of(document).map_err(|wrong| PlanError(wrong.message))
     }
 
     /// The plan with the scenario's text: equal plans are equal texts.
@@ -122,42 +150,26 @@ impl Plan {
         serde_json::to_string_pretty(&self.document).unwrap_or_default()
     }
 
-    fn of(document: Document) -> Result<Self, PlanError> {
+    fn of(document: Document) -> Result<Self, Wrong> {
         let mut paths = BTreeSet::new();
-        for parameter in &document.parameter {
-            parameter.check()?;
-            if !paths.insert(&parameter.path) {
-                let path = &parameter.path;
-                return Err(PlanError(format!(
-                    "parameter \"{path}\" is there twice; write all its values in one"
-                )));
-            }
+        for (number, parameter) in document.parameter.iter().enumerate() {
+            let path = &parameter.path;
+            let checked = if paths.insert(path) {
+                parameter.check()
+            } else {
+                Err(Wrong::key(
+                    "path",
+                    format!("parameter \"{path}\" is there twice; write all its values in one"),
+                ))
+            };
+            checked.map_err(|wrong| wrong.element("parameter", number))?;
         }
-        let seeds = match &document.seeds {
-            None => Vec::new(),
-            Some(Seeds::Count(count)) if *count <= MAX_RUNS => (1..=*count).collect(),
-            Some(Seeds::Count(count)) => {
-                let message = format!("{count} seeds, expected at most {MAX_RUNS}");
-                return Err(PlanError(message));
-            }
-            Some(Seeds::Span(span)) => parse_seeds(span).map_err(|error| {
-                // Its place is that on a command line.
-                let help = error.help.unwrap_or_default();
-                PlanError(format!("seeds = \"{span}\": {}; {help}", error.message))
-            })?,
-            Some(Seeds::List(seeds)) => seeds.clone(),
-        };
-        if document.seeds.is_some() && seeds.is_empty() {
-            return Err(PlanError("there is no seed; write seeds = 20".to_owned()));
-        }
-        if seeds.iter().collect::<BTreeSet<_>>().len() < seeds.len() {
-            return Err(PlanError("a seed is there twice".to_owned()));
-        }
+        let seeds = seeds_of(&document).map_err(|message| Wrong::key("seeds", message))?;
         let points = points_of(&document)?;
         let runs = points.saturating_mul(seeds.len().max(1) as u64);
         if runs > MAX_RUNS {
-            let message = format!("{runs} runs, expected at most {MAX_RUNS}");
-            return Err(PlanError(message));
+            let message = format!("the plan makes {runs} runs, expected at most {MAX_RUNS}");
+            return Err(Wrong::here(message));
         }
         let Document {
             design,
@@ -166,8 +178,9 @@ impl Plan {
         } = document;
         let places = design.points(document.parameter.len(), points, design_seed);
         let text = document.text.clone();
-        let text = text.ok_or_else(|| PlanError("there is no scenario".to_owned()))?;
+        let text = text.ok_or_else(|| Wrong::here("the plan has no scenario"))?;
         Ok(Self {
+            file: None,
             text,
             seeds,
             points,
@@ -237,12 +250,52 @@ impl Plan {
     /// What is wrong in it.
     pub fn scenario(&self, item: &WorkItem) -> Result<Scenario, ScenarioError> {
         let (text, name, overrides) = self.text_of(item);
-        parse_with(text, name, &overrides)
+        parse_with(text, name, &overrides).map_err(|error| {
+            let mut values = overrides.iter().map(Override::text);
+            match values.position(|value| error.file != name && *value == *error.source) {
+                Some(number) => self.at_value(number, &overrides[number], error),
+                None => error,
+            }
+        })
+    }
+
+    /// What is wrong with a value that the plan sets, in the plan's own words.
+    fn at_value(&self, number: usize, value: &Override, error: ScenarioError) -> ScenarioError {
+        let argument = value.text();
+        let Override { path, value } = value;
+        let set = self.document.set.len();
+        let parameters = self.document.parameter.len();
+        let (wrong, noun) = match number.checked_sub(set) {
+            None => (Wrong::here("").element("set", number), "set"),
+            Some(number) if number < parameters => {
+                let of_range = self.document.parameter[number].is_range();
+                let key = if of_range { "from" } else { "values" };
+                let on_path = error.span.start < path.len();
+                let key = if on_path { "path" } else { key };
+                (
+                    Wrong::key(key, "").element("parameter", number),
+                    "parameter",
+                )
+            }
+            Some(_) => (Wrong::key("seeds", ""), "seeds"),
+        };
+        let message = format!("{noun} {path} = {}: {}", shortened(value), error.message);
+        match &self.file {
+            Some(file) => ScenarioError {
+                help: error.help,
+                ..file.error(Wrong { message, ..wrong })
+            },
+            None => ScenarioError {
+                // Line and column are those in it.
+                file: format!("{noun} {}", shortened(&argument)),
+                ..error
+            },
+        }
     }
 
     /// What the scenario of a run is read from: text, name of the file, values set in it.
     pub fn text_of(&self, item: &WorkItem) -> (&str, &str, Vec<Override>) {
-        let set = self.document.set.iter().map(|(path, value)| Override {
+        let set = self.document.set.iter().map(|[path, value]| Override {
             path: path.clone(),
             value: value.clone(),
         });
@@ -269,35 +322,82 @@ impl Plan {
     }
 }
 
+/// The seeds of each point; none for the scenario's own.
+fn seeds_of(document: &Document) -> Result<Vec<u64>, String> {
+    let seeds = match &document.seeds {
+        None => return Ok(Vec::new()),
+        Some(Seeds::Count(count)) if *count <= MAX_RUNS => (1..=*count).collect(),
+        Some(Seeds::Count(count)) => {
+            return Err(format!("{count} seeds, expected at most {MAX_RUNS}"));
+        }
+        Some(Seeds::Span(span)) => parse_seeds(span).map_err(|error| {
+            // Its place is that on a command line.
+            let help = error.help.unwrap_or_default();
+            format!("seeds = \"{}\": {}; {help}", shortened(span), error.message)
+        })?,
+        Some(Seeds::List(seeds)) => {
+            let mut known = BTreeSet::new();
+            if let Some(twice) = seeds.iter().find(|seed| !known.insert(**seed)) {
+                return Err(format!("seed {twice} is there twice, expected each once"));
+            }
+            seeds.clone()
+        }
+    };
+    if seeds.is_empty() {
+        return Err("there is no seed; write how many, such as seeds = 20".to_owned());
+    }
+    Ok(seeds)
+}
+
 /// How many points the design has.
-fn points_of(document: &Document) -> Result<u64, PlanError> {
-    let wrong = |what: &str| Err(PlanError(what.to_owned()));
-    if document.design == Design::Grid {
-        if document.points.is_some() {
-            return wrong("a grid has all points; \"points\" belongs to the other designs");
+fn points_of(document: &Document) -> Result<u64, Wrong> {
+    let Document {
+        design, parameter, ..
+    } = document;
+    if *design == Design::Grid {
+        if let Some(points) = document.points {
+            let message = format!(
+                "points = {points}: a grid has all combinations of its values; leave points out, \
+                 or write design = \"random\", \"latin-hypercube\" or \"sobol\""
+            );
+            return Err(Wrong::key("points", message));
         }
-        if let Some(range) = document.parameter.iter().find(|p| p.is_range()) {
-            let path = &range.path;
-            return Err(PlanError(format!(
-                "parameter \"{path}\": a grid needs values; a range belongs to the designs random, \
-                 latin-hypercube and sobol"
-            )));
+        if let Some(number) = parameter.iter().position(Parameter::is_range) {
+            let path = &parameter[number].path;
+            let message = format!(
+                "parameter \"{path}\": a grid needs values = […], found a range; a range belongs \
+                 to the designs random, latin-hypercube and sobol"
+            );
+            return Err(Wrong::key("from", message).element("parameter", number));
         }
-        let counts = document.parameter.iter().map(|p| p.values.len() as u64);
+        let counts = parameter.iter().map(|p| p.values.len() as u64);
         return Ok(counts.fold(1, u64::saturating_mul));
     }
-    let points = match document.points {
-        None | Some(0) => return wrong("this design needs points = N, its number of points"),
-        Some(points) if points > MAX_RUNS => return wrong("there are too many points"),
-        Some(points) => points,
+    let word = design.word();
+    let (points, parameters) = (document.points.unwrap_or_default(), parameter.len());
+    if points == 0 {
+        let message = format!(
+            "the design \"{word}\" needs its number of points, found {}; write points = N",
+            document.points.map_or("none", |_| "0")
+        );
+        let key = document.points.map_or("design", |_| "points");
+        return Err(Wrong::key(key, message));
+    }
+    let most = if *design == Design::Sobol {
+        MAX_SOBOL_POINTS
+    } else {
+        MAX_RUNS
     };
-    if document.design == Design::Sobol
-        && (points > MAX_SOBOL_POINTS || document.parameter.len() > MAX_SOBOL_PARAMETERS)
-    {
-        return Err(PlanError(format!(
-            "a Sobol design has at most {MAX_SOBOL_POINTS} points of {MAX_SOBOL_PARAMETERS} \
-             parameters"
-        )));
+    if points > most {
+        let message = format!("the design \"{word}\" has {points} points, expected at most {most}");
+        return Err(Wrong::key("points", message));
+    }
+    if *design == Design::Sobol && parameters > MAX_SOBOL_PARAMETERS {
+        let message = format!(
+            "the design \"{word}\" has {parameters} parameters, expected at most \
+             {MAX_SOBOL_PARAMETERS}"
+        );
+        return Err(Wrong::key("design", message));
     }
     Ok(points)
 }

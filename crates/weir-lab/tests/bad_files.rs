@@ -1,0 +1,68 @@
+//! Every file in `bad-plans/` and `bad-published/` has one error; the text beside it is the
+//! expected message, a line with the place. `WEIR_BLESS=1` writes the texts anew: read them before
+//! you commit them.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use weir_lab::experiment::Published;
+use weir_lab::sweep::Plan;
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(name)
+}
+
+/// What is wrong with the plan or the scenario of its first run.
+fn of_plan(path: &Path) -> Option<String> {
+    let plan = match Plan::load(path) {
+        Ok(plan) => plan,
+        Err(error) => return Some(error.to_string()),
+    };
+    let first = plan.item(0)?;
+    plan.scenario(&first).err().map(|error| error.to_string())
+}
+
+fn of_published(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).unwrap();
+    let error = Published::parse(&path.display().to_string(), &text).err();
+    error.map(|error| error.to_string())
+}
+
+/// Checks the messages of all files in a folder, of which there are at least `least`.
+fn check(name: &str, least: usize, error_of: fn(&Path) -> Option<String>) {
+    let folder = folder(name);
+    let entries = fs::read_dir(&folder).unwrap();
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
+    files.sort();
+    assert!(files.len() >= least, "{} files", files.len());
+    let bless = std::env::var_os("WEIR_BLESS").is_some();
+    let mut differences = String::new();
+    for path in files {
+        let error = error_of(&path).unwrap_or_else(|| panic!("{}: accepted", path.display()));
+        // Where the repository lies differs.
+        let told = error.replace(&format!("{}/", folder.display()), "") + "\n";
+        assert_eq!(told.lines().count(), 1, "{told}");
+        let beside = path.with_extension("txt");
+        if bless {
+            fs::write(&beside, &told).unwrap();
+        }
+        let expected = fs::read_to_string(&beside).unwrap_or_default();
+        if told != expected {
+            let _ = writeln!(differences, "expected:\n{expected}told:\n{told}");
+        }
+    }
+    assert!(differences.is_empty(), "{differences}");
+}
+
+#[test]
+fn bad_plans_get_good_messages() {
+    check("bad-plans", 50, of_plan);
+}
+
+#[test]
+fn bad_published_files_get_good_messages() {
+    check("bad-published", 50, of_published);
+}
