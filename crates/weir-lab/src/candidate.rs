@@ -70,7 +70,10 @@ impl Candidate {
         );
         let overrides = of_flow("subject", &settings);
         let scenario = parse_with(&flow, "controller", &overrides);
-        let mut scenario = scenario.map_err(|error| wrong(error.message))?;
+        let mut scenario = scenario.map_err(|error| {
+            let help = error.help.map(|help| format!("; {help}"));
+            wrong(error.message + &help.unwrap_or_default())
+        })?;
         let flow = scenario
             .flows
             .pop()

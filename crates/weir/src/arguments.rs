@@ -43,7 +43,9 @@ pub fn time(text: &str) -> Result<Duration, String> {
             .as_secs_f64(),
     };
     if !(0.0..=86_400.0).contains(&seconds) {
-        return Err(format!("expected at most a day, found {text}"));
+        return Err(format!(
+            "expected 0 to a day, in seconds or with a unit, found {text}"
+        ));
     }
     Ok(Duration::from_secs_f64(seconds))
 }

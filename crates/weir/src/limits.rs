@@ -26,12 +26,18 @@ pub struct LimitArguments {
     #[arg(long, value_name = "TIME", value_parser = arguments::time)]
     max_time: Option<Duration>,
     /// End a run with an error after this many events
-    #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "EVENTS", value_parser = events)]
     pub max_events: Option<u64>,
     /// End with an error when the process holds more memory than this, such as 4GB [default: 80 %
     /// of the machine's]
     #[arg(long, value_name = "BYTES", value_parser = size)]
     max_memory: Option<u64>,
+}
+
+/// A number of events.
+fn events(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|&number| number > 0);
+    number.ok_or_else(|| "expected a whole number of events from 1 on, such as 1000000".to_owned())
 }
 
 /// A number of bytes, with or without a unit.

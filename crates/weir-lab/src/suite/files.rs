@@ -1,6 +1,8 @@
 //! Where a suite's files come from: the binary itself, or a folder.
 
 use super::case::{Case, SuiteError};
+#[cfg(feature = "files")]
+use crate::scenario::files::read_text;
 
 /// The cases of a suite, and what is common to them.
 #[derive(Clone, Debug)]
@@ -120,9 +122,18 @@ impl Suite {
                 paths.push(path);
             }
         }
+        if paths.is_empty() {
+            return Err(SuiteError::File {
+                path: folder.display().to_string(),
+                message: "the folder has no case, expected files that end in .toml".to_owned(),
+            });
+        }
         paths.sort();
         let cases = paths.iter().map(|path| {
-            let text = std::fs::read_to_string(path).map_err(failed)?;
+            let text = read_text(path).map_err(|message| SuiteError::File {
+                path: path.display().to_string(),
+                message,
+            })?;
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
             Case::parse(&name, &text)
         });

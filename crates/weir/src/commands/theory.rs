@@ -69,13 +69,18 @@ fn pairs<'a>(words: &[&'a String]) -> Result<Vec<(&'a str, &'a str)>, Failure> {
                 "\"{word}\" is not a parameter; write --NAME VALUE"
             )));
         };
-        match name.split_once('=') {
-            Some(pair) => pairs.push(pair),
+        let pair = match name.split_once('=') {
+            Some(pair) => pair,
             None => match words.next() {
-                Some(value) => pairs.push((name, value.as_str())),
+                Some(value) => (name, value.as_str()),
                 None => return Err(Failure::Usage(format!("--{name} needs a value"))),
             },
+        };
+        if pairs.iter().any(|(known, _)| *known == pair.0) {
+            let message = format!("--{} is there twice, expected it once", pair.0);
+            return Err(Failure::Usage(message));
         }
+        pairs.push(pair);
     }
     Ok(pairs)
 }

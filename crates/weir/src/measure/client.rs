@@ -15,6 +15,10 @@ use weir_lab::trace::RunFolder;
 
 /// The server's address.
 pub fn resolve(options: &ClientOptions) -> Result<SocketAddr, Failure> {
+    if options.test.port == Some(0) {
+        let message = "--port 0: expected the server's port, 1 to 65535".to_owned();
+        return Err(Failure::Usage(message));
+    }
     let host = &options.host;
     let unknown = |why: String| Failure::Usage(format!("cannot find the host \"{host}\": {why}"));
     (host.as_str(), options.test.udp_port())
