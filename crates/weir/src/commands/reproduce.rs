@@ -54,9 +54,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let result = result.map_err(failed)?;
     let failed = report.failed.into_inner();
     let failed = failed.unwrap_or_default();
-    failed.map_or(Ok(()), |error| Err(unwritten(error)))?;
     let json = result.json();
-    let page = folder.page(&json, &result.html()).map_err(unwritten)?;
+    let page = match failed.map_or_else(|| folder.page(&json, &result.html()), Err) {
+        Ok(page) => page,
+        Err(error) => {
+            folder.discard();
+            return Err(unwritten(error));
+        }
+    };
     if arguments.output.json {
         terminal::print(&json)?;
     } else {
@@ -86,6 +91,10 @@ impl Watcher for Report<'_> {
     }
 
     fn finished(&self, experiment: &ExperimentResult) {
+        let is_broken = || self.failed.lock().is_ok_and(|failed| failed.is_some());
+        if is_broken() {
+            return;
+        }
         match self.folder.plots(&experiment.plots) {
             Ok(plots) => {
                 let first = plots.first();
@@ -127,7 +136,21 @@ fn sources(names: &[String]) -> Result<Vec<ExperimentFiles>, Failure> {
             ExperimentFiles::embedded(name).map_err(usage)
         }
     };
-    names.iter().map(source).collect()
+    let sources = names.iter().map(source).collect::<Result<Vec<_>, _>>()?;
+    // Their plots are told apart by their names.
+    for (number, source) in sources.iter().enumerate() {
+        if sources[..number]
+            .iter()
+            .any(|other| other.name == source.name)
+        {
+            let message = format!(
+                "two experiments are called \"{}\", expected each name once",
+                source.name
+            );
+            return Err(Failure::Usage(message));
+        }
+    }
+    Ok(sources)
 }
 
 /// How to run what needs a testbed, if anything does.
