@@ -52,13 +52,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let message = "--host and --snaplen are of the format pcapng".to_owned();
         return Err(Failure::Usage(message));
     }
-    let output = folder.load()?;
-    let files = export(&output, format).map_err(|error| usage(&error))?;
     let out = arguments
         .out
         .clone()
         .unwrap_or_else(|| arguments.run.join(&arguments.format));
+    // First: reading the traces takes time.
     let mut written = Files::in_folder(&out)?;
+    let output = folder.load()?;
+    let files = export(&output, format).map_err(|error| usage(&error))?;
     for file in files {
         written.write(&file.path, file.content.as_bytes())?;
     }
@@ -71,6 +72,13 @@ fn capture(arguments: &Arguments, folder: &RunFolder) -> Result<(), Failure> {
         Some(path) => path.clone(),
         None => arguments.run.join("pcapng").join("packets.pcapng"),
     };
+    if path.is_dir() {
+        let message = format!(
+            "\"{}\" is a folder, expected the name of a file",
+            path.display()
+        );
+        return Err(Failure::Usage(message));
+    }
     let cancel = interrupt_flag()?;
     let bar = terminal::progress(100, "running again");
     let progress = |reached: Instant, end: Instant| {
