@@ -34,11 +34,42 @@ fn wrong_words_are_status_2_with_a_hint_on_stderr() {
             "there is no experiment \"nothing\"",
         ),
         (&["decode", "nowhere.pcap"], "nowhere.pcap"),
+        (
+            &["theory", "mathis", "--p", "1%", "--p", "2%"],
+            "--p is there twice, expected it once",
+        ),
+        (&["evaluate", "quic:cubik"], "did you mean \"cubic\"?"),
+        (
+            &["evaluate", "tcp:cubic,rule=rfc"],
+            "did you mean \"rules\"?",
+        ),
+        (
+            &["run", "path.toml", "--max-events", "nan"],
+            "expected a whole number of events",
+        ),
+        (&["send", "127.0.0.1", "-p", "0"], "1 to 65535"),
+        (
+            &["send", "127.0.0.1", "-t", "nan"],
+            "in seconds or with a unit",
+        ),
+        (
+            &["reproduce", "slow-start", "slow-start"],
+            "expected each name once",
+        ),
     ] {
         let (status, out, err) = outcome(folder.path(), words);
         assert_eq!((status, out.as_str()), (Some(2), ""), "{words:?}: {err}");
         assert!(err.contains(hint), "{words:?}: {err}");
     }
+}
+
+#[test]
+fn a_folder_without_cases_is_no_suite() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (status, out, err) = outcome(folder.path(), &["suite", "."]);
+    assert_eq!((status, out.as_str()), (Some(2), ""), "{err}");
+    assert!(err.contains("the folder has no case"), "{err}");
+    assert!(!folder.path().join("reports").exists());
 }
 
 #[test]
