@@ -74,6 +74,14 @@ impl Plan {
         Scenario::of_plan(py, &self.0, &self.item(py, run)?)
     }
 
+    /// Reads the scenario of the first run, so that a plan that fits no scenario is told of at once
+    /// and not by each run.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        let first = self.0.item(0).map(|item| self.0.scenario(&item));
+        let wrong = first.and_then(Result::err);
+        wrong.map_or(Ok(()), |error| Err(plan_error(py, &error.into())))
+    }
+
     /// The settings of a run by their columns, numbers and words apart.
     #[expect(clippy::type_complexity, reason = "two dicts")]
     fn settings(

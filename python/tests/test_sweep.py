@@ -147,6 +147,14 @@ def test_wrong_plans_are_refused(scenario, parameters, options):
         w.sweep(scenario, parameters, **options)
 
 
+@pytest.mark.parametrize("executor", ["local", "dask"])
+def test_a_path_that_does_not_exist_is_told_before_any_run(scenario, tmp_path, executor):
+    out = tmp_path / "out"
+    with pytest.raises(w.SweepError, match='unknown key "dely".*did you mean "delay"'):
+        w.sweep(scenario, {"link.bottleneck.dely": ["1ms", "2ms"]}, out=out, executor=executor)
+    assert not out.exists()
+
+
 def test_a_failed_run_stops_nothing(scenario):
     rates = ["1Mbit", "wrong", "2Mbit"]
     r = w.sweep(scenario.set("run.duration", "200ms"), {"link.bottleneck.rate": rates}, seeds=2)

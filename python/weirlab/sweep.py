@@ -143,6 +143,7 @@ def _made(
     threads: int | None,
     progress: bool | Callable[[float], object],
 ) -> Results:
+    plan.check()
     temporary = None if out is not None else tempfile.TemporaryDirectory(prefix="weirlab-")
     folder = Path(out) if out is not None else Path(temporary.name)  # type: ignore[union-attr]
     store = _weirlab.Store(folder, plan)
