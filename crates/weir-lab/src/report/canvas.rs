@@ -112,11 +112,11 @@ impl Canvas {
     }
 
     /// Pixels of the points that the axes can show.
-    pub(super) fn pixels(&self, points: &[(f64, f64)]) -> Vec<Pixel> {
-        let points = points.iter();
-        points
-            .filter_map(|point| self.pixel(point.0, point.1))
-            .collect()
+    pub(super) fn pixels(
+        &self,
+        points: impl Iterator<Item = (f64, f64)>,
+    ) -> impl Iterator<Item = Pixel> {
+        points.filter_map(|point| self.pixel(point.0, point.1))
     }
 
     pub(super) fn words(&mut self, at: Pixel, class: &str, anchor: &str, text: &str) {

@@ -1,8 +1,9 @@
 //! Places the words at published points where they cover no data and no other words.
 
 use super::canvas::{CHARACTER, Canvas};
+use super::layers::stairs;
 use super::plot::{PlotLayer, Shape};
-use super::thin::Pixel;
+use super::thin::{self, Pixel};
 
 /// Height of a line of words.
 const LINE: f64 = 14.0;
@@ -109,20 +110,19 @@ impl Canvas {
     fn inked(&self, layers: &[PlotLayer]) -> Vec<Pixel> {
         let mut inked = Vec::new();
         for layer in layers {
-            let points: Vec<(f64, f64)> = match &layer.shape {
-                Shape::Line(points) => points.clone(),
-                Shape::Step(points) => super::layers::stairs(points),
+            let pixels = match &layer.shape {
+                Shape::Line(points) => thin::line(self.pixels(points.iter().copied())),
+                Shape::Step(points) => thin::line(self.pixels(stairs(points.iter().copied()))),
                 Shape::StepByCategory { points, .. } => {
-                    let points: Vec<_> = points.iter().map(|p| (p.0, p.1)).collect();
-                    super::layers::stairs(&points)
+                    let points = points.iter().map(|p| (p.0, p.1));
+                    thin::line(self.pixels(stairs(points)))
                 }
                 Shape::Scatter(points) | Shape::Marks(points) => {
-                    inked.extend(self.pixels(points));
+                    inked.extend(self.pixels(points.iter().copied()));
                     continue;
                 }
                 _ => continue,
             };
-            let pixels = super::thin::line(&self.pixels(&points));
             inked.extend(pixels.first().copied());
             for pair in pixels.windows(2) {
                 let (from, to) = (pair[0], pair[1]);

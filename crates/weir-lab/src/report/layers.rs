@@ -32,19 +32,20 @@ impl Canvas {
         let mut path = PathData::default();
         match &layer.shape {
             Shape::Line(points) => {
-                path.add(&thin::line(&self.pixels(points)));
+                path.add(&thin::line(self.pixels(points.iter().copied())));
                 self.data(&line, "line", &layer.name, path);
             }
             Shape::Step(points) => {
                 for run in runs(points) {
-                    path.add(&thin::line(&self.pixels(&stairs(run))));
+                    path.add(&thin::line(self.pixels(stairs(run.iter().copied()))));
                 }
                 self.data(&line, "step", &layer.name, path);
             }
             Shape::Area(points) => self.area(layer, points),
             Shape::StepByCategory { points, categories } => self.coloured(points, categories),
             Shape::Scatter(points) => {
-                for dot in thin::dots(&self.pixels(points)) {
+                let pixels: Vec<Pixel> = self.pixels(points.iter().copied()).collect();
+                for dot in thin::dots(&pixels) {
                     path.dot(dot);
                 }
                 let class = format!("dots s{}", layer.colour.number());
@@ -96,7 +97,8 @@ impl Canvas {
         let class = format!("m f{}", layer.colour.number());
         match (&layer.shape, layer.marker) {
             (Shape::Marks(points), marker) => {
-                for at in self.pixels(points) {
+                let marks: Vec<Pixel> = self.pixels(points.iter().copied()).collect();
+                for at in marks {
                     self.mark(&class, outline(marker.unwrap_or(0)), at);
                 }
             }
@@ -107,7 +109,8 @@ impl Canvas {
                 }
             }
             (Shape::Line(points), Some(marker)) if points.len() <= 40 => {
-                for at in self.pixels(points) {
+                let marks: Vec<Pixel> = self.pixels(points.iter().copied()).collect();
+                for at in marks {
                     self.mark(&class, outline(marker), at);
                 }
             }
@@ -132,7 +135,7 @@ impl Canvas {
     fn marks_along(&self, points: &[(f64, f64)], number: usize) -> Vec<Pixel> {
         let mut next = self.frame.left + 24.0 + (number * 37 % 110) as f64;
         let mut marks = Vec::new();
-        for at in self.pixels(points) {
+        for at in self.pixels(points.iter().copied()) {
             if at.0 >= next && at.0 < self.frame.right - 4.0 {
                 marks.push(at);
                 next = at.0 + MARK_EVERY;
@@ -177,8 +180,7 @@ impl Canvas {
     /// The outline of the area: the high values to the right, the low ones back.
     fn ribbon(&self, points: &[(f64, f64, f64)]) -> Vec<Pixel> {
         let side = |of: fn(&(f64, f64, f64)) -> f64| {
-            let points: Vec<(f64, f64)> = points.iter().map(|p| (p.0, of(p))).collect();
-            thin::line(&self.pixels(&points))
+            thin::line(self.pixels(points.iter().map(|p| (p.0, of(p)))))
         };
         let mut outline = side(|p| p.2);
         outline.extend(side(|p| p.1).into_iter().rev());
@@ -190,7 +192,7 @@ impl Canvas {
     fn area(&mut self, layer: &PlotLayer, points: &[(f64, f64)]) {
         let (mut area, mut line) = (PathData::default(), PathData::default());
         for run in runs(points) {
-            let steps = thin::line(&self.pixels(&stairs(run)));
+            let steps = thin::line(self.pixels(stairs(run.iter().copied())));
             line.add(&steps);
             if let (Some(first), Some(last)) = (steps.first(), steps.last()) {
                 let floor = self.frame.bottom;
@@ -215,12 +217,12 @@ impl Canvas {
             let same = points[start..].iter().take_while(|p| p.2 == first.2);
             let end = start + same.count();
             let before = start.checked_sub(1).and_then(|place| points.get(place));
-            let mut run: Vec<(f64, f64)> = before.map(|p| (first.0, p.1)).into_iter().collect();
-            run.extend(points[start..end].iter().map(|p| (p.0, p.1)));
-            if let (Some(next), Some(last)) = (points.get(end), points.get(end - 1)) {
-                run.push((next.0, last.1));
-            }
-            let pixels = self.pixels(&stairs(&run));
+            let before = before.map(|p| (first.0, p.1));
+            let run = points[start..end].iter().map(|p| (p.0, p.1));
+            let next = points.get(end).zip(points.get(end - 1));
+            let next = next.map(|(next, last)| (next.0, last.1));
+            let run = before.into_iter().chain(run).chain(next);
+            let pixels = thin::line(self.pixels(stairs(run)));
             let column = |place: Option<&Pixel>| place.map(|p| libm::floor(p.0) as i64);
             match (column(pixels.first()), column(pixels.last())) {
                 (Some(from), Some(to)) if from == to => {
@@ -229,7 +231,7 @@ impl Canvas {
                         *range = (range.0.min(y), range.1.max(y));
                     }
                 }
-                _ => paths.entry(first.2).or_default().add(&thin::line(&pixels)),
+                _ => paths.entry(first.2).or_default().add(&pixels),
             }
             start = end;
         }
@@ -333,15 +335,10 @@ fn runs(points: &[(f64, f64)]) -> impl Iterator<Item = &[(f64, f64)]> {
 }
 
 /// The corners of a staircase through the points.
-pub(super) fn stairs(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let mut corners = Vec::with_capacity(points.len() * 2);
+pub(super) fn stairs(points: impl Iterator<Item = (f64, f64)>) -> impl Iterator<Item = (f64, f64)> {
     let mut before: Option<f64> = None;
-    for (x, y) in points {
-        if let Some(level) = before {
-            corners.push((*x, level));
-        }
-        corners.push((*x, *y));
-        before = Some(*y);
-    }
-    corners
+    points.flat_map(move |(x, y)| {
+        let corner = before.replace(y).map(|level| (x, level));
+        corner.into_iter().chain([(x, y)])
+    })
 }

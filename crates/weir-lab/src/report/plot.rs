@@ -143,31 +143,31 @@ pub(super) const MARKERS: usize = 6;
 
 impl Shape {
     /// The points that a range taken from the data must hold.
-    pub(super) fn extent(&self) -> Vec<(f64, f64)> {
+    pub(super) fn extent(&self) -> Box<dyn Iterator<Item = (f64, f64)> + '_> {
         match self {
             Self::Line(points)
             | Self::Step(points)
             | Self::Area(points)
             | Self::Scatter(points)
-            | Self::Marks(points) => points.clone(),
-            Self::StepByCategory { points, .. } => points.iter().map(|p| (p.0, p.1)).collect(),
-            Self::Bars(bars) => bars
-                .iter()
-                .flat_map(|(left, right, height)| [(*left, 0.0), (*right, *height)])
-                .collect(),
-            Self::Spread(bars) | Self::Ribbon(bars) => bars
-                .iter()
-                .flat_map(|(x, low, high)| [(*x, *low), (*x, *high)])
-                .collect(),
-            Self::Errors(bars) => bars
-                .iter()
-                .flat_map(|bar| [(bar.x.0, bar.y.0), (bar.x.1, bar.y.1)])
-                .collect(),
-            Self::Rug(times) => times.iter().map(|x| (*x, f64::NAN)).collect(),
-            Self::Published(points) => points.iter().map(|p| (p.0, p.1)).collect(),
-            Self::Band(from, to) => vec![(*from, f64::NAN), (*to, f64::NAN)],
-            Self::Level(y) => vec![(f64::NAN, *y)],
-            Self::Upright(x) => vec![(*x, f64::NAN)],
+            | Self::Marks(points) => Box::new(points.iter().copied()),
+            Self::StepByCategory { points, .. } => Box::new(points.iter().map(|p| (p.0, p.1))),
+            Self::Bars(bars) => Box::new(
+                bars.iter()
+                    .flat_map(|(left, right, height)| [(*left, 0.0), (*right, *height)]),
+            ),
+            Self::Spread(bars) | Self::Ribbon(bars) => Box::new(
+                bars.iter()
+                    .flat_map(|(x, low, high)| [(*x, *low), (*x, *high)]),
+            ),
+            Self::Errors(bars) => Box::new(
+                bars.iter()
+                    .flat_map(|bar| [(bar.x.0, bar.y.0), (bar.x.1, bar.y.1)]),
+            ),
+            Self::Rug(times) => Box::new(times.iter().map(|x| (*x, f64::NAN))),
+            Self::Published(points) => Box::new(points.iter().map(|p| (p.0, p.1))),
+            Self::Band(from, to) => Box::new([(*from, f64::NAN), (*to, f64::NAN)].into_iter()),
+            Self::Level(y) => Box::new(std::iter::once((f64::NAN, *y))),
+            Self::Upright(x) => Box::new(std::iter::once((*x, f64::NAN))),
         }
     }
 }

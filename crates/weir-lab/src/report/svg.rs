@@ -22,49 +22,62 @@ const BOTTOM: f64 = 48.0;
 /// The least height between the axes.
 const LEAST_HEIGHT: f64 = 60.0;
 
+/// The room that a picture has, in pixels.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    width: f64,
+    /// Between the axes.
+    height: f64,
+    /// The height of the whole picture, in place of that between the axes.
+    total: Option<f64>,
+}
+
 impl Plot {
     /// The plot as the text of an SVG file that stands alone on white.
     pub fn svg(&self) -> String {
         let style = format!("<style>{}</style>", standalone_style());
-        self.write("p", &style, WIDTH)
+        self.write("p", &style, self.room(WIDTH))
     }
 
     /// The plot as an element of a page that has [`page_style`](super::page_style). `id` must be
     /// unlike those of the page's other plots.
     pub fn element(&self, id: &str) -> String {
-        self.write(id, "", WIDTH)
+        self.write(id, "", self.room(WIDTH))
     }
 
     /// The same for screens of the width of a telephone's.
     pub fn narrow_element(&self, id: &str) -> String {
-        let narrow = Self {
-            size: None,
+        let narrow = Room {
+            width: NARROW,
             height: self.height.min(250.0),
-            ..self.clone()
+            total: None,
         };
-        narrow.write(id, "", NARROW)
+        self.write(id, "", narrow)
+    }
+
+    /// What was asked for, or this width.
+    fn room(&self, width: f64) -> Room {
+        Room {
+            width: self.size.map_or(width, |size| size.0),
+            height: self.height,
+            total: self.size.map(|size| size.1),
+        }
     }
 
     fn axes(&self) -> (ScaledAxis, ScaledAxis) {
-        let extent: Vec<(f64, f64)> = self
-            .layers
-            .iter()
-            .flat_map(|layer| layer.shape.extent())
-            .collect();
+        let extent = || self.layers.iter().flat_map(|layer| layer.shape.extent());
         let spans = self.strips.iter().flat_map(|strip| &strip.spans);
         let edges = spans.flat_map(|span| [span.0, span.1]);
-        let x = extent.iter().map(|point| point.0).chain(edges);
+        let x = extent().map(|point| point.0).chain(edges);
         let x = ScaledAxis::new(&self.x, x);
         let (from, to) = x.ends();
-        let seen = extent
-            .iter()
-            .filter(|point| point.0.is_nan() || (point.0 >= from && point.0 <= to));
+        let seen = extent().filter(|point| point.0.is_nan() || (point.0 >= from && point.0 <= to));
         let y = ScaledAxis::new(&self.y, seen.map(|point| point.1));
         (x, y)
     }
 
-    fn write(&self, id: &str, style: &str, width: f64) -> String {
-        let width = self.size.map_or(width, |size| size.0.max(240.0));
+    fn write(&self, id: &str, style: &str, room: Room) -> String {
+        let width = room.width.max(240.0);
         let (x, y) = self.axes();
         let widest = y
             .ticks(8.0)
@@ -81,9 +94,9 @@ impl Plot {
         let legend = legend_rows(self, x.ends(), width - title_at - RIGHT);
         let top = legend_at + ROW * legend.len() as f64 + 10.0;
         let below = self.strips.len() as f64 * (STRIP + STRIP_GAP) + BOTTOM;
-        let height = match self.size {
-            Some((_, total)) => (total - top - below).max(LEAST_HEIGHT),
-            None => self.height,
+        let height = match room.total {
+            Some(total) => (total - top - below).max(LEAST_HEIGHT),
+            None => room.height,
         };
         let total = top + height + below;
         let frame = Frame {

@@ -193,7 +193,7 @@ fn the_theoretical_sawtooth_starts_at_the_first_reduction_and_keeps_its_own_cycl
 fn a_spread_is_an_upright_bar_with_caps_at_both_ends() {
     let spread = Shape::Spread(vec![(1.0, 2.0, 4.0), (2.0, 3.0, 5.0)]);
     assert_eq!(
-        spread.extent(),
+        spread.extent().collect::<Vec<_>>(),
         [(1.0, 2.0), (1.0, 4.0), (2.0, 3.0), (2.0, 5.0)]
     );
     let plot = Plot::new("spread", Axis::linear("x", ""), Axis::linear("y", ""));

@@ -13,46 +13,79 @@ const MOST_DOTS: usize = 2000;
 /// A point in pixels.
 pub(super) type Pixel = (f64, f64);
 
+/// The points of a line in one pixel column, of which four stay at most.
+struct PixelColumn {
+    number: f64,
+    count: usize,
+    /// The first ones.
+    few: [Pixel; 4],
+    /// The lowest and the highest with their places among all; of equal ones the first.
+    low: (usize, Pixel),
+    high: (usize, Pixel),
+    last: Pixel,
+}
+
+impl PixelColumn {
+    fn new(number: f64, first: Pixel) -> Self {
+        Self {
+            number,
+            count: 1,
+            few: [first; 4],
+            low: (0, first),
+            high: (0, first),
+            last: first,
+        }
+    }
+
+    fn add(&mut self, point: Pixel) {
+        if let Some(place) = self.few.get_mut(self.count) {
+            *place = point;
+        }
+        if point.1 < self.low.1.1 {
+            self.low = (self.count, point);
+        }
+        if point.1 > self.high.1.1 {
+            self.high = (self.count, point);
+        }
+        self.last = point;
+        self.count += 1;
+    }
+
+    fn keep(self, kept: &mut Vec<Pixel>) {
+        if let Some(all) = self.few.get(..self.count) {
+            kept.extend_from_slice(all);
+            return;
+        }
+        let last = (self.count - 1, self.last);
+        let mut places = [(0, self.few[0]), self.low, self.high, last];
+        places.sort_unstable_by_key(|place| place.0);
+        let mut before = None;
+        for (place, point) in places {
+            if before != Some(place) {
+                kept.push(point);
+            }
+            before = Some(place);
+        }
+    }
+}
+
 /// The same line with at most four points a pixel column.
-pub(super) fn line(pixels: &[Pixel]) -> Vec<Pixel> {
+pub(super) fn line(pixels: impl IntoIterator<Item = Pixel>) -> Vec<Pixel> {
     let mut kept = Vec::new();
-    let mut start = 0;
-    while let Some(first) = pixels.get(start) {
-        let column = libm::floor(first.0);
-        let rest = pixels[start..].iter();
-        let length = rest
-            .take_while(|point| libm::floor(point.0) == column)
-            .count();
-        let slice = &pixels[start..start + length];
-        if length <= 4 {
-            kept.extend_from_slice(slice);
-        } else {
-            let place_of = |better: fn(f64, f64) -> bool| {
-                let better = |best: usize, place: usize| {
-                    if better(slice[place].1, slice[best].1) {
-                        place
-                    } else {
-                        best
-                    }
-                };
-                (0..length).fold(0, better)
-            };
-            let mut places = [
-                0,
-                place_of(|a, b| a < b),
-                place_of(|a, b| a > b),
-                length - 1,
-            ];
-            places.sort_unstable();
-            let mut before = None;
-            for place in places {
-                if before != Some(place) {
-                    kept.push(slice[place]);
+    let mut column: Option<PixelColumn> = None;
+    for point in pixels {
+        let number = libm::floor(point.0);
+        match &mut column {
+            Some(column) if column.number == number => column.add(point),
+            _ => {
+                if let Some(before) = column.replace(PixelColumn::new(number, point)) {
+                    before.keep(&mut kept);
                 }
-                before = Some(place);
             }
         }
-        start += length;
+    }
+    if let Some(last) = column {
+        last.keep(&mut kept);
     }
     kept
 }
@@ -168,7 +201,7 @@ mod tests {
         let pixels: Vec<Pixel> = (0..40_000)
             .map(|i| (f64::from(i) / 40.0, value(i)))
             .collect();
-        let kept = line(&pixels);
+        let kept = line(pixels.iter().copied());
         assert!(kept.len() <= 4000, "{}", kept.len());
         for column in 0..1000 {
             let inside = |p: &&Pixel| libm::floor(p.0) == f64::from(column);
