@@ -90,6 +90,8 @@ pub const HEADLINE: &[Headline] = &[
     measure("video/frozen_s", "frozen", "s", Lower),
     measure("utilisation", "utilisation", "", Higher),
     measure("drops", "drops", "", Lower),
+    measure("queue_drops", "queue drops", "", Lower),
+    measure("wire_losses", "wire losses", "", Lower),
     measure("marks", "marks", "", Neither),
     measure("queue_bytes/mean", "queue, mean", "bytes", Lower),
 ];

@@ -86,6 +86,8 @@ pub(super) const MEASURES: &[Measure] = &[
     ("video_frozen_s", "s", "all freezes together"),
     ("utilisation", "", "share of the time that a link spent transmitting; of a station its share of the air"),
     ("drops", "packets", "packets that a link dropped, for any reason"),
+    ("queue_drops", "packets", "of these, those that the queue dropped: full, or by active queue management"),
+    ("wire_losses", "packets", "of the drops, those that were lost on the wire: by the loss model or a damaged IP header"),
     ("queue_bytes", "bytes", "octets in the queue of a link"),
     ("impaired_duplicated", "packets", "copies that came into being on a link"),
     ("impaired_damaged", "packets", "packets that were damaged on a link and went on"),

@@ -19,6 +19,7 @@ mod groups;
 mod handshake;
 mod interval_columns;
 mod intervals;
+mod link_summary;
 mod measured;
 mod measures;
 mod packet_columns;
@@ -46,6 +47,7 @@ mod wire_encoding;
 
 pub use expectations::{Judgement, judge};
 pub use groups::{GroupSummary, Totals};
+pub use link_summary::{FrameCounts, ImpairmentCounts, LinkSummary, QueueBytes};
 pub use measured::{
     MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, SenderRecorder, is_measured,
     measured_run,
@@ -58,8 +60,7 @@ pub use sim_network::{NetworkSegment, Scope, SegmentEnd, SegmentShaper};
 pub use simulation::Simulation;
 pub use statistics::{Distribution, MeanCov};
 pub use summary::{
-    AudioSummary, FlowSummary, FrameCounts, ImpairmentCounts, LatencyUnderLoad, LinkSummary,
-    QueueBytes, RUN_FORMAT, Retransmissions, RunSummary, Summary,
+    AudioSummary, FlowSummary, LatencyUnderLoad, RUN_FORMAT, Retransmissions, RunSummary, Summary,
 };
 pub use tables::{TableKind, column_dictionary, table_kind, table_kinds};
 pub use tap::{SharedTap, Tap, TappedPacket, address_of};

@@ -11,6 +11,7 @@
 //! 0.2 % where there are more than 512 packets, all others exact.
 
 use super::groups::{GroupSummary, Totals};
+use super::link_summary::LinkSummary;
 use super::requests::RequestSummary;
 use super::statistics::{Distribution, MeanCov};
 use super::transfer_summary::TransferSummary;
@@ -20,7 +21,6 @@ use crate::scenario::Transport;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use weir_net::app::AudioStatistics;
-use weir_net::wifi::StationCounters;
 use weir_proto::endpoint::Statistics;
 use weir_proto::time::Duration;
 
@@ -377,59 +377,6 @@ impl LatencyUnderLoad {
     }
 }
 
-/// One direction of a link, from the warm-up to the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct LinkSummary {
-    /// Share of the time spent transmitting; behind a token bucket, if that is more, the share of
-    /// the time in which tokens were missing from it, so that its rate is 1; on an 802.11 medium
-    /// the station's share of the air.
-    pub utilisation: f64,
-    /// Packets dropped, for any reason.
-    pub drops: u64,
-    /// Packets marked.
-    pub marks: u64,
-    /// Octets in the queue.
-    pub queue_bytes: QueueBytes,
-    /// Copies that came into being, packets that were damaged and went on, and packets that were
-    /// not delayed, where there are such.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub impaired: Option<ImpairmentCounts>,
-    /// Frames on the air, for stations of an 802.11 medium.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub frames: Option<FrameCounts>,
-}
-
-/// What netem did to packets of a direction of a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ImpairmentCounts {
-    /// Copies that came into being.
-    pub duplicated: u64,
-    /// Packets that were damaged and went on.
-    pub damaged: u64,
-    /// Packets that were not delayed.
-    pub reordered: u64,
-}
-
-/// Frames of a station of an 802.11 medium.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FrameCounts {
-    /// Transmissions, retries included.
-    pub sent: u64,
-    /// Transmissions that were not acknowledged.
-    pub failed: u64,
-    /// Of these, those that met another station's frame.
-    pub collided: u64,
-}
-
-/// Octets waiting in a queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct QueueBytes {
-    /// Mean over time.
-    pub mean: f64,
-    /// Most at any time since the start of the run.
-    pub max: u64,
-}
-
 impl FlowSummary {
     /// What happened to a flow between two moments, of which it was alive for this time.
     pub(super) fn between(
@@ -466,34 +413,6 @@ impl FlowSummary {
                 0.0
             },
             ..Self::default()
-        }
-    }
-}
-
-impl LinkSummary {
-    /// What happened on a link between two moments.
-    pub(super) fn between(before: &StationCounters, after: &StationCounters) -> Self {
-        let frames = FrameCounts {
-            sent: after.frames - before.frames,
-            failed: after.failures - before.failures,
-            collided: after.collisions - before.collisions,
-        };
-        let (before, after) = (&before.link, &after.link);
-        let impaired = ImpairmentCounts {
-            duplicated: after.packets_duplicated - before.packets_duplicated,
-            damaged: after.packets_damaged - before.packets_damaged,
-            reordered: after.packets_reordered - before.packets_reordered,
-        };
-        Self {
-            impaired: (impaired != ImpairmentCounts::default()).then_some(impaired),
-            frames: (frames.sent > 0).then_some(frames),
-            utilisation: after.utilisation_since(before),
-            drops: after.packets_dropped() - before.packets_dropped(),
-            marks: after.packets_marked - before.packets_marked,
-            queue_bytes: QueueBytes {
-                mean: after.mean_bytes_queued_since(before),
-                max: after.max_bytes_queued,
-            },
         }
     }
 }

@@ -160,6 +160,8 @@ const TRANSFER_MEASURES: &[&str] = measures! {
 const LINK_MEASURES: &[&str] = measures! {
     "utilisation",
     "drops",
+    "queue_drops",
+    "wire_losses",
     "marks",
     "queue_bytes.mean",
     "queue_bytes.max",

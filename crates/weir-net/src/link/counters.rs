@@ -108,6 +108,16 @@ impl LinkCounters {
             + self.dropped_damaged
     }
 
+    /// Packets dropped by the queue, because it was full or by active queue management.
+    pub const fn dropped_by_queue(&self) -> u64 {
+        self.dropped_queue_full + self.dropped_aqm
+    }
+
+    /// Packets lost on the wire, by the loss model or because their IP header was damaged.
+    pub const fn lost_on_wire(&self) -> u64 {
+        self.dropped_loss_model + self.dropped_damaged
+    }
+
     /// Counts the drop of a packet of `size` octets.
     pub(crate) fn count_drop(&mut self, size: u32, reason: DropReason) {
         match reason {

@@ -123,7 +123,14 @@ const COMPLETION: &[Column<(u64, u64, Distribution)>] = &[
 
 const LINKS: &[Column<LinkSummary>] = &[
     ("busy", |link| percent(link.utilisation)),
-    ("drops", |link| Some(link.drops.to_string())),
+    ("queue drops", |link| Some(link.queue_drops.to_string())),
+    ("wire losses", |link| some_count(link.wire_losses)),
+    ("other drops", |link| {
+        some_count(
+            link.drops
+                .saturating_sub(link.queue_drops + link.wire_losses),
+        )
+    }),
     ("marks", |link| some_count(link.marks)),
     ("queue mean", |link| octets(link.queue_bytes.mean)),
     ("max", |link| octets(link.queue_bytes.max as f64)),
