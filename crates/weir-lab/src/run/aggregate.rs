@@ -4,6 +4,7 @@ use super::groups::{GroupSummary, Totals};
 use super::statistics::{Distribution, total};
 use super::summary::{FlowSummary, Retransmissions};
 use super::transfer_summary::TransferSummary;
+use std::collections::BTreeMap;
 use weir_proto::event::Bound;
 use weir_proto::time::Duration;
 
@@ -96,10 +97,6 @@ impl GroupSummary {
             Distribution::of(alive().filter_map(|member| Some(of(member)?.mean)))
         };
         let sum = |value: fn(&Member) -> u64| members.iter().map(value).sum();
-        let share = |bound: &Bound| {
-            let shares = active().filter_map(|flow| flow.bound_share.get(bound.name()).copied());
-            Some((bound.name().to_owned(), Distribution::of(shares)?.mean))
-        };
         let times = flows().filter_map(|flow| flow.completion_time_s);
         Self {
             members: Vec::new(),
@@ -114,7 +111,7 @@ impl GroupSummary {
             queueing_delay_s: means(|member| member.queueing_delay_s),
             jitter_s: means(|member| member.jitter_s),
             rtt_s: Distribution::of(active().filter_map(|flow| Some(flow.rtt_s?.mean))),
-            bound_share: Bound::ALL.iter().filter_map(share).collect(),
+            bound_share: mean_shares(active()),
             packets_sent: sum(|member| member.packets_sent),
             packets_lost: sum(|member| member.packets_lost),
             retransmissions: sum(|member| member.retransmissions),
@@ -142,7 +139,8 @@ impl Totals {
             flows: flows.clone().count() as u64,
             throughput_bps: over_window(|flow| flow.throughput_bps),
             goodput_bps: over_window(|flow| flow.goodput_bps),
-            jain_index: jain_index(active.map(|flow| flow.goodput_bps)),
+            jain_index: jain_index(active.clone().map(|flow| flow.goodput_bps)),
+            bound_share: mean_shares(active),
             packets_sent: flows.clone().map(|flow| flow.packets_sent).sum(),
             packets_lost: flows.clone().map(|flow| flow.packets_lost).sum(),
             retransmissions: flows.clone().map(|flow| again(flow).packets).sum(),
@@ -164,6 +162,16 @@ impl Totals {
         self.timeouts += transfers.timeouts;
         self.marks += transfers.marks;
     }
+}
+
+/// The mean of each share of these flows.
+fn mean_shares<'a>(flows: impl Iterator<Item = &'a FlowSummary> + Clone) -> BTreeMap<String, f64> {
+    let share = |bound: &Bound| {
+        let flows = flows.clone();
+        let shares = flows.filter_map(|flow| flow.bound_share.get(bound.name()).copied());
+        Some((bound.name().to_owned(), Distribution::of(shares)?.mean))
+    };
+    Bound::ALL.iter().filter_map(share).collect()
 }
 
 /// What a flow sent again, and its timeouts: zeros if it does not count them.
@@ -279,5 +287,6 @@ mod tests {
         assert_eq!(group.jain_index, Some(0.8));
         let totals = Totals::of(flows.iter(), Duration::from_secs(2));
         assert_eq!((totals.flows, totals.jain_index), (3, Some(0.8)));
+        assert_eq!(totals.bound_share, group.bound_share);
     }
 }

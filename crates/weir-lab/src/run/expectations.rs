@@ -174,7 +174,7 @@ mod tests {
             ..FlowSummary::default()
         };
         let group = GroupSummary {
-            bound_share: shares.into(),
+            bound_share: shares.clone().into(),
             jain_index: Some(1.0),
             completion_time_s: some,
             one_way_delay_s: some,
@@ -193,6 +193,7 @@ mod tests {
             ..TransferSummary::default()
         };
         let totals = Totals {
+            bound_share: shares.into(),
             jain_index: Some(1.0),
             ..Totals::default()
         };

@@ -66,7 +66,7 @@ pub struct GroupSummary {
 }
 
 /// All flows of a run together. Rates are over the whole time from the warm-up to the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
     /// How many flows, each transfer of a flow with arrivals counted.
     pub flows: u64,
@@ -79,6 +79,10 @@ pub struct Totals {
     /// `None` if nothing was delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jain_index: Option<f64>,
+    /// What held the senders back: the mean of each share of the flows without arrivals that were
+    /// alive in that time.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bound_share: BTreeMap<String, f64>,
     /// Packets that all senders handed over.
     pub packets_sent: u64,
     /// Of these, packets that were found to be lost.
@@ -89,8 +93,7 @@ pub struct Totals {
     /// Timeouts of all senders that count them.
     #[serde(default)]
     pub timeouts: u64,
-    /// Packets that all receivers got with Congestion Experienced; those of transfers are not
-    /// counted.
+    /// Packets that all receivers got with Congestion Experienced.
     #[serde(default)]
     pub marks: u64,
 }

@@ -191,6 +191,7 @@ const GROUP_MEASURES: &[&str] = measures! {
     "requests.response_bytes_mean",
 };
 const TOTAL_MEASURES: &[&str] = measures! {
+    bounds "bound_share",
     "flows",
     "throughput_bps",
     "goodput_bps",
