@@ -79,6 +79,7 @@ fn output() -> RunOutput {
             table: table.clone(),
         }],
         transfers: Vec::new(),
+        delays: None,
         packets: Some(table),
     }
 }

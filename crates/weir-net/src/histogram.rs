@@ -125,6 +125,20 @@ impl Histogram {
         Some(middle_of(self.first + bucket).clamp(self.min, self.max))
     }
 
+    /// The values in their order, each with the number of its samples: exact while samples are
+    /// kept as they are, then the middles of buckets.
+    pub fn values(&self) -> Vec<(u64, u64)> {
+        let mut sorted = self.samples.clone();
+        sorted.sort_unstable();
+        let kept = sorted.chunk_by(|a, b| a == b);
+        let kept = kept.filter_map(|equal| Some((*equal.first()?, equal.len() as u64)));
+        let counted = (self.first..).zip(&self.buckets);
+        let counted = counted.filter(|(_, count)| **count > 0);
+        let middle = |bucket| middle_of(bucket).clamp(self.min, self.max);
+        kept.chain(counted.map(|(bucket, &count)| (middle(bucket), count)))
+            .collect()
+    }
+
     fn keep(&mut self, nanos: u64) {
         self.samples.push(nanos);
         if self.samples.len() > EXACT_SAMPLES {
@@ -223,6 +237,14 @@ mod tests {
             assert!((found - deviation).abs() < 1e-6 * deviation.max(1.0));
             assert_eq!(histogram.min(), Some(1_000_000));
             assert_eq!(histogram.max(), Some(1_000_000 + (count - 1) * 1000));
+            let (values, mut seen) = (histogram.values(), 0);
+            assert!(values.windows(2).all(|pair| pair[0].0 < pair[1].0));
+            let median = values.iter().find(|(_, samples)| {
+                seen += samples;
+                seen * 2 >= count
+            });
+            assert_eq!(median.map(|value| value.0), histogram.percentile(50));
+            assert_eq!(values.iter().map(|value| value.1).sum::<u64>(), count);
         }
         assert_eq!(Histogram::default().percentile(50), None);
         assert_eq!(Histogram::default().mean(), None);

@@ -51,6 +51,7 @@ fn fingerprint(throughput_bps: f64) -> Fingerprint {
         },
         flows: Vec::new(),
         links: Vec::new(),
+        delays: None,
         packets: None,
     })
 }

@@ -6,6 +6,7 @@ use weir_proto::event::{Bound, Event, Limit, MediaState, RateState, WindowState}
 use weir_proto::time::{Duration, Instant};
 use weir_proto::units::Rate;
 
+pub use super::delay_columns::{DELAY, Delay, DelayRow};
 pub use super::event_columns::{EVENT, FlowEvent, FlowEventRow};
 pub use super::frame_columns::{FRAME, Frame, FrameRow};
 pub use super::interval_columns::{INTERVAL, Interval, IntervalRow};

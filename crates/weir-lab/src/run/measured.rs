@@ -195,6 +195,7 @@ pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError
         ..RunSummary::default()
     };
     Ok(RunOutput {
+        delays: None,
         scenario,
         summary,
         flows: traces,

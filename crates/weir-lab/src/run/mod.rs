@@ -9,6 +9,7 @@ mod bound_times;
 mod codec;
 pub mod columns;
 mod completion;
+mod delay_columns;
 mod delivery_rate;
 mod endpoints;
 mod event_columns;
@@ -126,6 +127,9 @@ pub struct RunOutput {
     pub links: Vec<LinkTrace>,
     /// The transfers of flows with arrivals; empty unless [`TraceLevel::Full`].
     pub transfers: Vec<TransferTrace>,
+    /// The one-way delays of each flow's packets: the columns of [`columns::DELAY`]; `None` unless
+    /// [`TraceLevel::Full`], and on real sockets.
+    pub delays: Option<Table>,
     /// Every packet at every endpoint and every drop on a link, if [`RunOptions::packets`] was set:
     /// the columns of [`columns::PACKET`].
     pub packets: Option<Table>,
@@ -179,7 +183,7 @@ pub struct TransferTrace {
 impl RunOutput {
     /// All tables, each with its path in the folder of the run: `flows/NAME`, `writes/NAME`,
     /// `gaps/NAME`, `frames/NAME`, `requests/NAME`, `intervals/NAME`, `transfers/NAME`,
-    /// `links/NAME` and `packets`.
+    /// `links/NAME`, `delays` and `packets`.
     /// Tables that a sink has taken are not there.
     pub fn tables(&self) -> Vec<(String, &Table)> {
         let mut tables = Vec::new();
@@ -204,6 +208,8 @@ impl RunOutput {
         }
         let links = self.links.iter();
         tables.extend(links.map(|link| (format!("links/{}", link.name), &link.table)));
+        let delays = self.delays.iter();
+        tables.extend(delays.map(|delays| ("delays".to_owned(), delays)));
         let packets = self.packets.iter();
         tables.extend(packets.map(|packets| ("packets".to_owned(), packets)));
         tables.retain(|(_, table)| !table.columns.is_empty());
@@ -234,6 +240,8 @@ impl RunOutput {
         }
         let links = self.links.into_iter();
         tables.extend(links.map(|link| (format!("links/{}", link.name), link.table)));
+        let delays = self.delays.into_iter();
+        tables.extend(delays.map(|delays| ("delays".to_owned(), delays)));
         let packets = self.packets.into_iter();
         tables.extend(packets.map(|packets| ("packets".to_owned(), packets)));
         tables.retain(|(_, table)| !table.columns.is_empty());

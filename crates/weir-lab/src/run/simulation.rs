@@ -5,6 +5,7 @@
 //! an outside network: so the same endpoints and the same links work on real sockets.
 
 use super::columns::{self, GapRow};
+use super::delay_columns::delay_table;
 use super::frame_columns::frame_table;
 use super::intervals::Intervals;
 use super::process_limits::ProcessLimits;
@@ -277,6 +278,15 @@ impl Simulation {
         })
     }
 
+    /// `delays`: those of all flows, and of flows with arrivals.
+    fn delay_table(&self) -> Table {
+        let flows = self.sim.flows.iter().map(|flow| flow.name.as_str());
+        let flows = flows.zip(&self.delays);
+        let sets = self.sim.transfers.iter().map(|set| set.name.as_str());
+        let all = flows.chain(sets.zip(&self.transfer_delays));
+        delay_table(all.map(|(name, delays)| (name, delays.as_ref().map(|delays| &delays.one_way))))
+    }
+
     fn sum_up<E>(mut self, mut check: impl FnMut() -> Result<(), E>) -> Result<RunOutput, E> {
         let end = self.sim.network.now().min(self.end());
         let reached = end.since(Instant::ZERO);
@@ -288,6 +298,7 @@ impl Simulation {
         let before = self.before.take();
         let before = before.unwrap_or_else(|| self.sim.counters());
         let summary = self.summarise(reached, [&before, &after], &mut check)?;
+        let delays = self.intervals.is_some().then(|| self.delay_table());
         let (mut flows, links, packets) = self.recorder.finish();
         let full = self.intervals.is_some();
         let mut intervals = self.intervals.into_iter().flat_map(Intervals::finish);
@@ -317,6 +328,7 @@ impl Simulation {
             summary,
             flows,
             links,
+            delays,
             packets,
         })
     }

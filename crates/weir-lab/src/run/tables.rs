@@ -82,6 +82,12 @@ pub fn table_kinds() -> Vec<TableKind> {
             infos(columns::LINK),
         ),
         kind(
+            "delays",
+            "packets of a flow that took about as long: the distribution of its one-way delays from \
+             the end of the warm-up on",
+            infos(columns::DELAY),
+        ),
+        kind(
             "packets",
             "a packet sent, received or lost at an endpoint, dropped or marked on a link; with \
              `--packets`",

@@ -150,6 +150,7 @@ impl RunFolder {
             flows,
             links,
             transfers,
+            delays: self.table("delays")?,
             packets: self.table("packets")?,
         })
     }
