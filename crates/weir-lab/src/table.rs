@@ -7,11 +7,13 @@
 mod columns;
 mod extract;
 mod recorder;
+mod row_thinning;
 mod thinning;
 
 pub use columns::{ColumnTarget, Dictionary, RowBatch};
 use extract::{Extract, ExtractWords};
 pub use recorder::{SharedSink, TableRecorder, TableSink};
+pub use row_thinning::RowThinning;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -117,12 +119,17 @@ impl Table {
             return self;
         };
         let kept: Vec<bool> = words.iter().map(|other| &**other == word).collect();
+        self.rows_where(&kept)
+    }
+
+    /// The rows for which this says so.
+    fn rows_where(self, kept: &[bool]) -> Self {
         let columns = self.columns.into_iter().map(|column| Column {
             name: column.name,
             values: match column.values {
-                Values::F64(values) => Values::F64(retained(values, &kept)),
-                Values::U64(values) => Values::U64(retained(values, &kept)),
-                Values::Text(values) => Values::Text(retained(values, &kept)),
+                Values::F64(values) => Values::F64(retained(values, kept)),
+                Values::U64(values) => Values::U64(retained(values, kept)),
+                Values::Text(values) => Values::Text(retained(values, kept)),
             },
         });
         Self {

@@ -6,9 +6,9 @@ use super::plot::{Plot, PlotLayer, Shape};
 use super::selection::{PlotError, PlotSelection, selects};
 use super::series::{layers, of_intervals, of_rows, points, time_axis};
 use super::subjects::{PlotData, Subject, colour_of};
-use crate::run::columns::{FLOW, LINK};
-use crate::table::Values;
-use std::collections::BTreeSet;
+use crate::run::columns::{FLOW, INTERVAL, LINK};
+use crate::table::ColumnSpec;
+use std::slice;
 
 /// Why a run that kept its summary only has no pictures of what happened when.
 pub(super) const NO_TRACES: &str =
@@ -20,34 +20,31 @@ pub(super) fn of_columns(
     selection: &PlotSelection,
     subjects: &[Subject],
 ) -> Result<Vec<NamedPlot>, PlotError> {
-    let known = known(data);
-    if known.is_empty() {
+    if data.columns.is_empty() {
         return Err(PlotError::Nothing(NO_TRACES.to_owned()));
     }
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let known: Vec<&str> = data.columns.iter().map(String::as_str).collect();
     PlotSelection::check("column", &selection.columns, &known)?;
-    let mut figures = Vec::new();
-    for column in &selection.columns {
-        let plot = of_flows(data, subjects, column).or_else(|| of_links(data, selection, column));
-        let Some(plot) = plot else {
-            let message = format!("column {column} has no value in this run");
+    let mut figures: Vec<NamedPlot> = Vec::new();
+    for pattern in &selection.columns {
+        let chosen = known
+            .iter()
+            .filter(|name| selects(slice::from_ref(pattern), name));
+        for column in chosen {
+            if figures.iter().any(|figure| figure.name == **column) {
+                continue;
+            }
+            let plot = of_flows(data, subjects, column);
+            let plot = plot.or_else(|| of_links(data, selection, column));
+            figures.extend(plot.map(|plot| NamedPlot::new(column, doc(column), plot)));
+        }
+        let of_pattern = |figure: &&NamedPlot| selects(slice::from_ref(pattern), &figure.name);
+        if figures.iter().find(of_pattern).is_none() {
+            let message = format!("column {pattern} has no value in this run");
             return Err(PlotError::Nothing(message));
-        };
-        figures.push(NamedPlot::new(column, doc(column), plot));
+        }
     }
     Ok(figures)
-}
-
-/// The columns of numbers that the run's tables have.
-fn known(data: &PlotData) -> BTreeSet<String> {
-    let flows = data.output.flows.iter().map(|flow| &flow.table);
-    let links = data.output.links.iter().map(|link| &link.table);
-    let tables = flows.chain(links).chain(data.intervals.values());
-    let columns = tables.flat_map(|table| &table.columns);
-    columns
-        .filter(|column| !matches!(column.values, Values::Text(_)) && column.name != "time_s")
-        .map(|column| column.name.clone())
-        .collect()
 }
 
 fn of_flows(data: &PlotData, subjects: &[Subject], column: &str) -> Option<Plot> {
@@ -90,22 +87,19 @@ fn title(column: &str) -> String {
     without(column).replace('_', " ")
 }
 
-/// The axis of a column, its unit by the column's declaration or the ending of its name.
+/// The unit and the meaning of a column, by its declaration.
+fn declared(column: &str) -> Option<(&'static str, &'static str)> {
+    fn of<Row>(columns: &[ColumnSpec<Row>], name: &str) -> Option<(&'static str, &'static str)> {
+        let column = columns.iter().find(|column| column.name == name)?;
+        Some((column.unit, column.doc))
+    }
+    let flow = of(FLOW, column).or_else(|| of(INTERVAL, column));
+    flow.or_else(|| of(LINK, column))
+}
+
+/// The axis of a column, with the unit that it is declared with.
 fn axis(column: &str) -> Axis {
-    let flow = FLOW
-        .iter()
-        .find(|spec| spec.name == column)
-        .map(|spec| spec.unit);
-    let link = LINK
-        .iter()
-        .find(|spec| spec.name == column)
-        .map(|spec| spec.unit);
-    let unit = flow.or(link).unwrap_or(match column {
-        name if name.ends_with("_bps") => "bit/s",
-        name if name.ends_with("_bytes") => "bytes",
-        name if name.ends_with("_s") => "s",
-        _ => "",
-    });
+    let unit = declared(column).map_or("", |(unit, _)| unit);
     let label = match unit {
         "" => title(column),
         unit => format!("{}, {unit}", title(column)),
@@ -113,14 +107,7 @@ fn axis(column: &str) -> Axis {
     Axis::linear(&label, unit)
 }
 
+/// The sentence below the picture of a column.
 fn doc(column: &str) -> &'static str {
-    let flow = FLOW
-        .iter()
-        .find(|spec| spec.name == column)
-        .map(|spec| spec.doc);
-    let link = LINK
-        .iter()
-        .find(|spec| spec.name == column)
-        .map(|spec| spec.doc);
-    flow.or(link).unwrap_or("")
+    declared(column).map_or("", |(_, doc)| doc)
 }

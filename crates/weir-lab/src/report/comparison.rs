@@ -7,7 +7,7 @@ use super::overview::{delay_of, distributions};
 use super::plot::{ErrorBar, Plot, PlotLayer, Shape};
 use super::run_pictures::{RunPictures, Section};
 use super::selection::{PlotError, PlotSelection};
-use super::series::{ended, layers, of_intervals};
+use super::series::{counted, ended, layers, of_intervals};
 use super::subjects::{PlotData, Subject, subjects_of};
 use crate::replication::Sample;
 use crate::scenario::Flow;
@@ -321,7 +321,7 @@ fn completion_times(members: &[Member<'_>]) -> Option<NamedPlot> {
             let flows = member.subject.flows.iter();
             flows.flat_map(move |flow| run.completion_times(flow))
         });
-        (&member.subject, times.collect())
+        (&member.subject, counted(times))
     });
     let plot = distributions(
         "Completion time of transfers and requests",

@@ -179,7 +179,7 @@ fn the_bottleneck_comes_first_and_what_is_left_out_is_said() {
 }
 
 #[test]
-fn networks_and_transfers_that_have_no_picture_are_said() {
+fn hosts_and_transfers_that_are_not_drawn_are_said() {
     use std::fmt::Write as _;
     let mut chain = "[run]\nduration = \"2s\"\n".to_owned();
     for hop in 0..24 {
@@ -195,9 +195,69 @@ fn networks_and_transfers_that_have_no_picture_are_said() {
     let text = format!("{chain}{flow}name = \"long\"\n{flow}name = \"web\"\n{list}");
     let pictures = all(&data(&text), &PlotSelection::default());
     let said = pictures.left_out.join("\n");
-    assert!(said.contains("25 different hosts"), "{said}");
+    let far = "1 of the 25 different hosts and media of the network, those farthest from";
+    assert!(said.contains(far), "{said}");
     assert!(said.contains("which have no traces: 2 of web."), "{said}");
-    assert!(pictures.figures().all(|figure| figure.name != "network"));
+    assert!(pictures.figures().any(|figure| figure.name == "network"));
+}
+
+/// The names, captions and texts of all pictures.
+fn drawn(pictures: &RunPictures) -> Vec<(String, String, String)> {
+    let figures = pictures.figures();
+    let drawn = figures.map(|figure| {
+        let svg = figure.drawing.svg();
+        (figure.name.clone(), figure.caption.clone(), svg)
+    });
+    drawn.collect()
+}
+
+/// What is read of a folder gives the same pictures as the run in memory.
+#[test]
+fn the_pictures_of_a_folder_are_those_of_its_run() {
+    let place = tempfile::tempdir().unwrap();
+    for (number, text) in [TWO_SENDERS, MANY].into_iter().enumerate() {
+        let run = run_text(text, &traced());
+        let path = place.path().join(number.to_string());
+        crate::trace::FolderWriter::write(&run, "", &path).unwrap();
+        let folder = crate::trace::RunFolder::open(&path).unwrap();
+        let mut whole = PlotData::new(run.clone());
+        for flow in run.flows {
+            whole
+                .intervals
+                .extend(flow.intervals.map(|table| (flow.name, table)));
+        }
+        let columns = |names: [&str; 2]| PlotSelection {
+            columns: names.map(str::to_owned).to_vec(),
+            ..PlotSelection::default()
+        };
+        let flow = PlotSelection {
+            flows: vec!["cubic*".to_owned()],
+            from_s: Some(0.5),
+            ..PlotSelection::default()
+        };
+        let link = PlotSelection {
+            links: vec!["*".to_owned()],
+            ..PlotSelection::default()
+        };
+        for selection in [
+            PlotSelection::default(),
+            flow,
+            link,
+            columns(["cwnd_bytes", "queue_bytes"]),
+            columns(["one_way_delay_s", "smoothed_rtt_s"]),
+        ] {
+            let read = PlotData::read(&folder, &selection).unwrap();
+            let (read, whole) = (all(&read, &selection), all(&whole, &selection));
+            assert_eq!(drawn(&read), drawn(&whole));
+            assert_eq!(read.left_out, whole.left_out);
+        }
+        let compared = |data: PlotData| {
+            let twice = [data.clone(), data];
+            comparison(&twice, &PlotSelection::default()).unwrap()
+        };
+        let read = PlotData::read_to_compare(&folder).unwrap();
+        assert_eq!(drawn(&compared(read)), drawn(&compared(whole)));
+    }
 }
 
 #[test]
@@ -266,6 +326,30 @@ fn a_selection_draws_what_it_names_and_nothing_else() {
         let error = pictures_of(&data, &selection).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
+}
+
+#[test]
+fn a_star_chooses_the_columns_that_have_values() {
+    let mut data = data(TWO_SENDERS);
+    for flow in &mut data.output.flows {
+        let intervals = flow.intervals.take();
+        data.intervals
+            .extend(intervals.map(|table| (flow.name.clone(), table)));
+    }
+    let of = |pattern: &str| {
+        let columns = PlotSelection {
+            columns: vec![pattern.to_owned()],
+            ..PlotSelection::default()
+        };
+        pictures_of(&data, &columns)
+    };
+    let pictures = of("queue_*").unwrap();
+    let figures: Vec<&NamedPlot> = pictures.figures().collect();
+    let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+    assert_eq!(names, ["queue_bytes", "queue_packets"]);
+    assert!(figures.iter().all(|figure| !figure.caption.is_empty()));
+    let media = of("target_rate_bps").unwrap_err().to_string();
+    assert_eq!(media, "column target_rate_bps has no value in this run");
 }
 
 #[test]

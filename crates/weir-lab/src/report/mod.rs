@@ -20,6 +20,8 @@ mod folder;
 mod labels;
 mod layers;
 mod legend;
+#[cfg(feature = "files")]
+mod load;
 mod media_plots;
 mod network;
 mod overview;

@@ -223,6 +223,47 @@ fn queues(
     (drawn, others)
 }
 
+/// The flows that have traces and are asked for, in the order in which they are drawn, and of how
+/// many the details are.
+fn in_order<'a>(
+    data: &PlotData,
+    selection: &PlotSelection,
+    subjects: &'a [Subject],
+) -> (Vec<(&'a Subject, &'a str)>, usize) {
+    if selection.flows.is_empty() && !selection.links.is_empty() {
+        return (Vec::new(), 0);
+    }
+    let most = if selection.flows.is_empty() {
+        DETAILED_FLOWS
+    } else {
+        MOST_DETAILED
+    };
+    // Of each group the first flow, then the others: the groups are what a scenario compares.
+    let firsts = subjects.iter().flat_map(|subject| {
+        let first = subject.flows.first();
+        first.map(|flow| (subject, flow.as_str()))
+    });
+    let others = subjects.iter().flat_map(|subject| {
+        let others = subject.flows.iter().skip(1);
+        others.map(move |flow| (subject, flow.as_str()))
+    });
+    let all = firsts.chain(others);
+    let all = all.filter(|(_, flow)| data.state(flow).is_some());
+    (all.collect(), most)
+}
+
+/// The flows that are drawn in detail.
+#[cfg(feature = "files")]
+pub(super) fn detailed(
+    data: &PlotData,
+    selection: &PlotSelection,
+    subjects: &[Subject],
+) -> Vec<String> {
+    let (all, most) = in_order(data, selection, subjects);
+    let flows = all.iter().take(most).map(|(_, flow)| (*flow).to_owned());
+    flows.collect()
+}
+
 /// A section for each flow that is drawn in detail.
 fn flows(
     data: &PlotData,
@@ -230,26 +271,9 @@ fn flows(
     subjects: &[Subject],
     pictures: &mut RunPictures,
 ) {
-    if selection.flows.is_empty() && !selection.links.is_empty() {
-        return;
-    }
-    let most = if selection.flows.is_empty() {
-        DETAILED_FLOWS
-    } else {
-        MOST_DETAILED
-    };
-    let all = subjects.iter();
-    let all = all.flat_map(|subject| subject.flows.iter().map(move |flow| (subject, flow)));
-    let all: Vec<_> = all.filter(|(_, flow)| data.state(flow).is_some()).collect();
+    let (all, most) = in_order(data, selection, subjects);
     let mut more: Vec<&str> = Vec::new();
-    // Of each group the first flow, then the others: the groups are what a scenario compares.
-    let firsts = all
-        .iter()
-        .filter(|(subject, flow)| subject.flows.first() == Some(*flow));
-    let others = all
-        .iter()
-        .filter(|(subject, flow)| subject.flows.first() != Some(*flow));
-    for (number, (subject, flow)) in firsts.chain(others).enumerate() {
+    for (number, (subject, flow)) in all.iter().enumerate() {
         let Some(table) = data.state(flow).filter(|_| number < most) else {
             more.push(flow);
             continue;

@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::plot::{Plot, PlotLayer, Shape};
-use super::subjects::{Life, PlotData, Subject};
+use super::subjects::{Counted, Life, PlotData, Subject};
 use crate::run::columns::CONTROLLER_ROW;
 use crate::table::Table;
 use weir_proto::event::Limit;
@@ -83,8 +83,14 @@ fn row_steps(table: &Table, name: &str, life: Life) -> Option<Vec<(f64, f64)>> {
     Some(ended(points(table, name)?, life.end_s))
 }
 
-/// Ends the steps of a flow's picture when the flow ends.
-pub(super) fn end_steps(plot: &mut Plot, life: Life) {
+/// Ends the steps of a flow's picture when the flow ends, and its strips then or with the run: what
+/// holds a sender back holds after its last row too.
+pub(super) fn end_steps(plot: &mut Plot, life: Life, run_s: f64) {
+    for strip in &mut plot.strips {
+        if let Some(last) = strip.spans.last_mut() {
+            last.1 = last.1.max(life.end_s.min(run_s));
+        }
+    }
     for layer in &mut plot.layers {
         if let Shape::Step(points) | Shape::Area(points) = &mut layer.shape {
             *points = ended(std::mem::take(points), life.end_s);
@@ -103,18 +109,25 @@ pub(super) fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
     sorted.get(rank - 1).or(sorted.last()).copied()
 }
 
+/// Values of which there is one each.
+pub(super) fn counted(values: impl Iterator<Item = f64>) -> Counted {
+    values.map(|value| (value, 1.0)).collect()
+}
+
 /// The share of values that are at most x, as steps.
-pub(super) fn distribution(mut values: Vec<f64>) -> Vec<(f64, f64)> {
-    values.retain(|value| value.is_finite());
-    values.sort_by(f64::total_cmp);
-    let count = values.len() as f64;
+pub(super) fn distribution(mut values: Counted) -> Vec<(f64, f64)> {
+    values.retain(|(value, _)| value.is_finite());
+    values.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let all: f64 = values.iter().map(|(_, count)| count).sum();
     let mut steps: Vec<(f64, f64)> = Vec::new();
-    steps.extend(values.first().map(|first| (*first, 0.0)));
-    for (place, value) in values.iter().enumerate() {
-        let share = (place + 1) as f64 / count;
+    steps.extend(values.first().map(|first| (first.0, 0.0)));
+    let mut seen = 0.0;
+    for (value, count) in values {
+        seen += count;
+        let share = seen / all;
         match steps.last_mut() {
-            Some(last) if last.0 == *value && last.1 > 0.0 => last.1 = share,
-            _ => steps.push((*value, share)),
+            Some(last) if last.0 == value && last.1 > 0.0 => last.1 = share,
+            _ => steps.push((value, share)),
         }
     }
     steps
@@ -213,8 +226,11 @@ mod tests {
 
     #[test]
     fn a_distribution_rises_from_zero_to_one_at_its_values() {
-        let steps = distribution(vec![2.0, 1.0, 2.0, f64::NAN, 4.0]);
-        assert_eq!(steps, [(1.0, 0.0), (1.0, 0.25), (2.0, 0.75), (4.0, 1.0)]);
+        let values = counted([2.0, 1.0, 2.0, f64::NAN, 4.0].into_iter());
+        let expected = [(1.0, 0.0), (1.0, 0.25), (2.0, 0.75), (4.0, 1.0)];
+        assert_eq!(distribution(values), expected);
+        let values = vec![(4.0, 1.0), (1.0, 1.0), (2.0, 2.0)];
+        assert_eq!(distribution(values), expected);
         assert!(distribution(vec![]).is_empty());
     }
 

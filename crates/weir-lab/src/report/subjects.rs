@@ -6,9 +6,12 @@ use super::selection::{PlotSelection, selects};
 use crate::natural_order;
 use crate::run::RunOutput;
 use crate::scenario::Scenario;
-use crate::table::Table;
+use crate::table::{Table, ValueKind};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Values, each with how many there are of it.
+pub(super) type Counted = Vec<(f64, f64)>;
 
 /// A run with the tables that pictures need.
 #[derive(Clone, Debug)]
@@ -19,10 +22,16 @@ pub struct PlotData {
     pub intervals: BTreeMap<String, Table>,
     /// Finite transfers by flow: the tables `transfers/NAME`, or `requests/NAME`.
     pub transfers: BTreeMap<String, Table>,
+    /// The one-way delays of each flow's packets in seconds, each with how many took that long.
+    pub(super) delays: BTreeMap<String, Counted>,
     /// `summary.json`.
     pub(super) summary: Value,
     /// The life of each flow.
     lives: BTreeMap<String, Life>,
+    /// The columns of numbers of the tables over time, also of those that were not read.
+    pub(super) columns: BTreeSet<String>,
+    /// When the last row of a flow or a link was written, in seconds.
+    rows_end_s: f64,
 }
 
 /// When a flow is open: from its start to the completion of its transfer.
@@ -50,13 +59,43 @@ impl PlotData {
             let end_s = taken_s.map_or(f64::INFINITY, |taken_s| start_s + taken_s);
             (name, Life { start_s, end_s })
         });
-        Self {
+        let mut data = Self {
             lives: lives.collect(),
-            output,
+            columns: BTreeSet::new(),
+            delays: output
+                .delays
+                .as_ref()
+                .map(delays_by_flow)
+                .unwrap_or_default(),
+            rows_end_s: 0.0,
             intervals: BTreeMap::new(),
             transfers: BTreeMap::new(),
             summary,
-        }
+            output,
+        };
+        let flows = data.output.flows.iter().map(|flow| &flow.table);
+        let tables = flows.chain(data.output.links.iter().map(|link| &link.table));
+        let columns = tables.clone().flat_map(|table| &table.columns);
+        let columns = columns.map(|column| (column.name.clone(), column.values.kind()));
+        let columns: Vec<_> = columns.collect();
+        let end = tables.filter_map(last_row_s).fold(0.0, f64::max);
+        data.know_columns(columns);
+        data.rows_end_s = end;
+        data
+    }
+
+    /// Remembers the columns of a table over time.
+    pub(super) fn know_columns(&mut self, columns: Vec<(String, ValueKind)>) {
+        let numbers = columns.into_iter();
+        let numbers = numbers.filter(|(name, kind)| *kind != ValueKind::Word && name != "time_s");
+        self.columns.extend(numbers.map(|(name, _)| name));
+    }
+
+    /// Remembers when the last row of a flow's or a link's table was written.
+    #[cfg(feature = "files")]
+    pub(super) fn know_end(&mut self, table: &Table) {
+        let end = last_row_s(table).unwrap_or(0.0);
+        self.rows_end_s = self.rows_end_s.max(end);
     }
 
     /// When a flow is open; always for one that the scenario does not have.
@@ -104,21 +143,43 @@ impl PlotData {
     /// happens any more, however long the run goes on to count its intervals.
     pub(super) fn end_s(&self) -> f64 {
         let summary = &self.output.summary;
-        let flows = self.output.flows.iter().map(|flow| &flow.table);
-        let links = self.output.links.iter().map(|link| &link.table);
-        let last = |table: &Table| table.numbers("time_s")?.last().copied();
-        let end = flows.chain(links).filter_map(last).fold(0.0, f64::max);
+        let end = self.rows_end_s;
         let mut flows = summary.flows.values();
         let complete =
             summary.transfers.is_empty() && flows.all(|flow| flow.completion_time_s.is_some());
         let intervals = self.intervals.values().filter(|_| !complete || end == 0.0);
-        let end = intervals.filter_map(last).fold(end, f64::max);
+        let end = intervals.filter_map(last_row_s).fold(end, f64::max);
         if end > 0.0 {
             end
         } else {
             summary.run.duration_s
         }
     }
+}
+
+/// The rows of the table `delays` by flow.
+fn delays_by_flow(table: &Table) -> BTreeMap<String, Counted> {
+    let mut flows: BTreeMap<String, Counted> = BTreeMap::new();
+    let delays = table.as_numbers("one_way_delay_s");
+    let columns = table
+        .words("flow")
+        .zip(delays)
+        .zip(table.as_numbers("packets"));
+    if let Some(((names, delays), packets)) = columns {
+        let values = delays.iter().copied().zip(packets.iter().copied());
+        for (name, value) in names.iter().zip(values) {
+            match flows.get_mut(&**name) {
+                Some(of_flow) => of_flow.push(value),
+                None => drop(flows.insert(name.to_string(), vec![value])),
+            }
+        }
+    }
+    flows
+}
+
+/// The time of the last row of a table, in seconds.
+fn last_row_s(table: &Table) -> Option<f64> {
+    table.numbers("time_s")?.last().copied()
 }
 
 /// One curve: a flow or a group of flows.

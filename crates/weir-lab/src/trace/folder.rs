@@ -1,5 +1,6 @@
 //! Reads a run's folder: `scenario.toml`, `summary.json`, `flows/`, `writes/`, `gaps/`, `frames/`,
-//! `requests/`, `intervals/`, `transfers/`, `links/`, `packets.parquet`, and the checksums of all.
+//! `requests/`, `intervals/`, `transfers/`, `links/`, `delays.parquet`, `packets.parquet`, and the
+//! checksums of all.
 //!
 //! Every file is compared with its checksum before it is read, so that a damaged one is an error
 //! and never a wrong number. [`FolderWriter`](super::FolderWriter) writes folders.
@@ -9,8 +10,9 @@ use super::folder_error::{FolderError, io_error};
 use super::parquet;
 use crate::run::{FlowTrace, LinkTrace, RUN_FORMAT, RunOutput, Summary, TransferTrace};
 use crate::scenario::{self, Flow, Scenario};
-use crate::table::Table;
+use crate::table::{RowThinning, Table, ValueKind};
 use serde_json::Value;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +23,24 @@ pub struct RunFolder {
     scenario: Scenario,
     summary: Summary,
     checksums: Checksums,
+}
+
+/// Which part of a table is read.
+#[derive(Clone, Copy)]
+pub struct TablePart<'a> {
+    /// True for the names of the columns to read.
+    pub columns: &'a dyn Fn(&str) -> bool,
+    /// Which rows are left out; none if absent.
+    pub thinning: Option<&'a RowThinning>,
+}
+
+/// A part of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartOfTable {
+    /// The columns that were asked for.
+    pub table: Table,
+    /// The names and the kinds of all columns of the file.
+    pub columns: Vec<(String, ValueKind)>,
 }
 
 /// The file with the resolved scenario.
@@ -160,6 +180,32 @@ impl RunFolder {
     /// # Errors
     /// If it is damaged or cannot be read.
     pub fn table(&self, path: &str) -> Result<Option<Table>, FolderError> {
+        self.read_table(path, parquet::read)
+    }
+
+    /// A part of the table with this path; `None` if it was not kept.
+    ///
+    /// # Errors
+    /// If it is damaged or cannot be read.
+    pub fn part_of_table(
+        &self,
+        path: &str,
+        part: &TablePart<'_>,
+    ) -> Result<Option<PartOfTable>, FolderError> {
+        let part = parquet::Part {
+            columns: part.columns,
+            thinning: part.thinning,
+        };
+        self.read_table(path, |octets| {
+            parquet::read_part(octets, &part).map(|(table, columns)| PartOfTable { table, columns })
+        })
+    }
+
+    fn read_table<T, E: fmt::Display>(
+        &self,
+        path: &str,
+        read: impl FnOnce(Vec<u8>) -> Result<T, E>,
+    ) -> Result<Option<T>, FolderError> {
         let name = format!("{path}.parquet");
         let path = self.path.join(&name);
         if !path.is_file() && !self.checksums.has(&name) {
@@ -173,7 +219,7 @@ impl RunFolder {
         let octets = fs::read(&path).map_err(io_error("read", &path))?;
         let checked = self.checksums.check(&name, &octets);
         let table = checked
-            .and_then(|()| parquet::read(octets).map_err(|error| error.to_string()))
+            .and_then(|()| read(octets).map_err(|error| error.to_string()))
             .map_err(|message| FolderError::Malformed { path, message })?;
         Ok(Some(table))
     }

@@ -13,7 +13,6 @@ use std::time::Duration;
 use weir_lab::report::page::{escaped, pictures_page};
 use weir_lab::report::{self, NamedPlot, PlotData, PlotSelection, RunPictures};
 use weir_lab::run::Summary;
-use weir_lab::scenario::Flow;
 use weir_lab::trace::RunFolder;
 
 /// The arguments of the command.
@@ -39,7 +38,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = time)]
     to: Option<Duration>,
     /// A picture for each of these columns of the traces, in place of the usual ones, such as
-    /// `cwnd_bytes,queue_bytes`
+    /// `cwnd_bytes,queue_bytes`; `*` stands for any characters
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     columns: Vec<String>,
     /// Width and height of each picture in pixels, such as 800x450; a PNG has twice as many
@@ -107,8 +106,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         columns: arguments.columns.clone(),
         size: arguments.size,
     };
-    let runs: Result<Vec<PlotData>, Failure> = arguments.runs.iter().map(|run| load(run)).collect();
-    let runs = runs?;
+    let mut runs = Vec::new();
+    for run in &arguments.runs {
+        let folder = RunFolder::open(run)?;
+        runs.push(if arguments.runs.len() == 1 {
+            PlotData::read(&folder, &selection)?
+        } else {
+            PlotData::read_to_compare(&folder)?
+        });
+    }
     let first = &arguments.runs[0];
     let (title, head, pictures) = match runs.as_slice() {
         [run] => {
@@ -134,23 +140,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         terminal::status(&format!("not drawn: {left_out}"));
     }
     print_files(arguments.output, &written)
-}
-
-/// Reads a run with all tables that pictures need.
-fn load(path: &Path) -> Result<PlotData, Failure> {
-    let folder = RunFolder::open(path)?;
-    let mut data = PlotData::new(folder.load()?);
-    for name in folder.scenario().flows.iter().flat_map(Flow::names) {
-        if let Some(table) = folder.table(&format!("intervals/{name}"))? {
-            data.intervals.insert(name.clone(), table);
-        }
-        for kind in ["transfers", "requests"] {
-            if let Some(table) = folder.table(&format!("{kind}/{name}"))? {
-                data.transfers.insert(name.clone(), table);
-            }
-        }
-    }
-    Ok(data)
 }
 
 /// Writes the pictures in each format and the page, all or none of them; returns their paths.

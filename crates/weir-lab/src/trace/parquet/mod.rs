@@ -15,7 +15,7 @@ mod tests;
 mod write;
 
 pub(super) use chunk::PageCoder;
-pub(super) use read::read;
+pub(super) use read::{Part, read, read_part};
 pub(super) use write::TableWriter;
 
 use crate::table::{ColumnNote, RowBatch};

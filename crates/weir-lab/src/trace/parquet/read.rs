@@ -1,6 +1,6 @@
 //! Reads tables from Parquet files.
 
-use crate::table::{Column, Table, Values, interned};
+use crate::table::{Column, RowThinning, Table, ValueKind, Values, interned};
 use parquet::basic::{LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
@@ -9,11 +9,19 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 use std::collections::BTreeSet;
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Rows that are read at a time.
 const BATCH: usize = 1 << 14;
+
+/// The part of a table that is read.
+pub(in crate::trace) struct Part<'a> {
+    /// Which columns.
+    pub columns: &'a dyn Fn(&str) -> bool,
+    /// Which rows are left out, row group by row group.
+    pub thinning: Option<&'a RowThinning>,
+}
 
 /// Reads a table from the octets of a file.
 ///
@@ -21,13 +29,30 @@ const BATCH: usize = 1 << 14;
 /// page holds; that is an error like any other. What a run folder holds is checked against its
 /// checksums before it comes here.
 pub(in crate::trace) fn read(octets: Vec<u8>) -> Result<Table, ParquetError> {
-    catch_unwind(|| read_unguarded(octets)).unwrap_or_else(|_| {
+    let whole = Part {
+        columns: &|_| true,
+        thinning: None,
+    };
+    Ok(read_part(octets, &whole)?.0)
+}
+
+/// Reads a part of a table from the octets of a file, as [`read`] does; also returns the names and
+/// the kinds of all its columns.
+pub(in crate::trace) fn read_part(
+    octets: Vec<u8>,
+    part: &Part<'_>,
+) -> Result<(Table, Vec<(String, ValueKind)>), ParquetError> {
+    let read = AssertUnwindSafe(|| read_unguarded(octets, part));
+    catch_unwind(read).unwrap_or_else(|_| {
         let message = "its pages are damaged".to_owned();
         Err(ParquetError::General(message))
     })
 }
 
-fn read_unguarded(octets: Vec<u8>) -> Result<Table, ParquetError> {
+fn read_unguarded(
+    octets: Vec<u8>,
+    part: &Part<'_>,
+) -> Result<(Table, Vec<(String, ValueKind)>), ParquetError> {
     let len = octets.len() as u64;
     let file = SerializedFileReader::new(bytes::Bytes::from(octets))?;
     for group in file.metadata().row_groups() {
@@ -36,26 +61,45 @@ fn read_unguarded(octets: Vec<u8>) -> Result<Table, ParquetError> {
             .iter()
             .try_for_each(|chunk| check(chunk, len))?;
     }
-    let described = file.metadata().file_metadata().schema_descr();
-    let columns = described.columns().iter().map(|column| empty(column));
-    let mut columns = columns.collect::<Result<Vec<Column>, _>>()?;
+    let metadata = file.metadata().file_metadata();
+    let columns = metadata.schema_descr().columns().iter();
+    let columns = columns.map(|column| empty(column));
+    let columns = columns.collect::<Result<Vec<Column>, _>>()?;
+    let names = columns.iter();
+    let names = names.map(|column| (column.name.clone(), column.values.kind()));
+    let names: Vec<_> = names.collect();
+    let columns = columns.into_iter().enumerate();
+    let (places, columns): (Vec<usize>, Vec<Column>) = columns
+        .filter(|(_, column)| (part.columns)(&column.name))
+        .unzip();
+    let mut table = Table { columns };
+    let rows = u64::try_from(metadata.num_rows()).unwrap_or_default();
+    let thinning = part.thinning.filter(|thinning| rows > thinning.from_rows);
     let mut words = BTreeSet::new();
     for group in 0..file.num_row_groups() {
         let group = file.get_row_group(group)?;
-        for (place, column) in columns.iter_mut().enumerate() {
-            extend(
-                &mut column.values,
-                group.get_column_reader(place)?,
-                &mut words,
-            )?;
+        let mut rows = thinning.map(|_| table.emptied());
+        let target = rows.as_mut().unwrap_or(&mut table);
+        for (place, column) in places.iter().zip(&mut target.columns) {
+            let reader = group.get_column_reader(*place)?;
+            extend(&mut column.values, reader, &mut words)?;
+        }
+        check_lengths(target)?;
+        if let (Some(thinning), Some(rows)) = (thinning, rows) {
+            table.append(rows.thinned(thinning));
         }
     }
-    let rows = columns.first().map_or(0, |column| column.values.len());
-    if columns.iter().any(|column| column.values.len() != rows) {
-        let message = "its columns have different lengths".to_owned();
-        return Err(ParquetError::General(message));
+    Ok((table, names))
+}
+
+fn check_lengths(table: &Table) -> Result<(), ParquetError> {
+    let rows = table.rows();
+    let mut lengths = table.columns.iter().map(|column| column.values.len());
+    if lengths.all(|length| length == rows) {
+        return Ok(());
     }
-    Ok(Table { columns })
+    let message = "its columns have different lengths".to_owned();
+    Err(ParquetError::General(message))
 }
 
 /// Checks that a column's pages lie inside the file: the library takes that for granted.

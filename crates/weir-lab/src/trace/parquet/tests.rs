@@ -2,8 +2,8 @@
 
 use super::encoding::{put_deltas, put_hybrid, put_streams};
 use super::page_buffer::PageBuffer;
-use super::{Description, PageCoder, TableWriter, read};
-use crate::table::{Column, ColumnNote, Table, Values};
+use super::{Description, PageCoder, Part, TableWriter, read, read_part};
+use crate::table::{Column, ColumnNote, RowThinning, Table, Values};
 use arrow_schema::DataType;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Encoding;
@@ -188,6 +188,58 @@ fn the_first_column_has_its_range() {
     assert_eq!(first.max_bytes_opt(), Some(&*octets(7.5)));
     assert_eq!(first.null_count_opt(), Some(2));
     assert!(group.column(1).statistics().is_none());
+}
+
+/// Two row groups: what is left out of one does not depend on the other.
+#[test]
+fn a_part_of_a_table_has_its_columns_and_row_group_by_row_group_its_rows() {
+    let column = |name: &str, values: Vec<f64>| Column {
+        name: name.to_owned(),
+        values: Values::F64(values),
+    };
+    let piece = |from: u32| {
+        let rows = (from..from + 1000).map(f64::from);
+        Table {
+            columns: vec![
+                column("time_s", rows.clone().map(|row| row * 1e-3).collect()),
+                column("saw", rows.clone().map(|row| row % 250.0).collect()),
+                column("other", rows.collect()),
+            ],
+        }
+    };
+    let (first, second) = (piece(0), piece(1000));
+    let mut coder = PageCoder::new().unwrap();
+    let mut writer = TableWriter::new(&first, &Description::default(), Vec::new()).unwrap();
+    writer.append(&first, &mut coder).unwrap();
+    writer.release(&mut coder).unwrap();
+    writer.append(&second, &mut coder).unwrap();
+    let ((), octets) = writer.close(&mut coder, |_| ()).unwrap();
+    let thinning = |from_rows| RowThinning {
+        from_rows,
+        span_s: (0.0, 2.0),
+        inside_s: 0.5,
+        outside_s: 0.5,
+    };
+    let part = |from_rows| {
+        let part = Part {
+            columns: &|name| name != "other",
+            thinning: Some(&thinning(from_rows)),
+        };
+        read_part(octets.clone(), &part).unwrap()
+    };
+    let (whole, columns) = part(2000);
+    let names: Vec<&str> = columns.iter().map(|column| column.0.as_str()).collect();
+    assert_eq!(names, ["time_s", "saw", "other"]);
+    assert_eq!((whole.columns.len(), whole.rows()), (2, 2000));
+    let (thin, _) = part(1999);
+    // Of each half second the first row, which is the lowest, the highest and the last.
+    let times = [0.0, 0.249, 0.499].map(|at| [at, at + 0.5, at + 1.0, at + 1.5]);
+    let mut times = times.concat();
+    times.sort_by(f64::total_cmp);
+    let found = thin.numbers("time_s").unwrap();
+    assert_eq!(found.len(), times.len(), "{found:?}");
+    let near = found.iter().zip(&times).all(|(a, b)| (a - b).abs() < 1e-9);
+    assert!(near, "{found:?}");
 }
 
 #[test]
