@@ -37,7 +37,12 @@ pub(super) struct NetworkPlan {
     pub(super) nodes: Vec<NetworkNode>,
     pub(super) edges: Vec<NetworkEdge>,
     pub(super) flows: Vec<String>,
+    /// Hosts and media that are not drawn.
+    pub(super) left_out: usize,
 }
+
+/// The most boxes.
+const MOST_NODES: usize = 24;
 
 /// Flows that have a line.
 const MOST_FLOWS: usize = 8;
@@ -55,6 +60,48 @@ impl NetworkPlan {
         nodes
             .filter(move |(_, node)| node.column == column)
             .map(|(place, _)| place)
+    }
+
+    /// The boxes that are fewest hops away from the bottleneck, or from the first box where there
+    /// is none, at most so many.
+    fn nearest(self, most: usize) -> Self {
+        if self.nodes.len() <= most {
+            return self;
+        }
+        let bottleneck = self.edges.iter().find(|edge| edge.is_bottleneck);
+        let mut order = bottleneck.map_or_else(|| vec![0], |edge| edge.ends.to_vec());
+        let mut next = 0;
+        while let Some(&place) = order.get(next) {
+            next += 1;
+            let of_place = self.edges.iter().filter(|edge| edge.ends.contains(&place));
+            for end in of_place.flat_map(|edge| edge.ends) {
+                if !order.contains(&end) && order.len() < most {
+                    order.push(end);
+                }
+            }
+        }
+        // In the order in which they were, in columns without a gap.
+        order.sort_unstable();
+        let columns: BTreeSet<usize> = order.iter().map(|&at| self.nodes[at].column).collect();
+        let column = |of: usize| columns.iter().take_while(|column| **column < of).count();
+        let nodes = order.iter().map(|&place| NetworkNode {
+            column: column(self.nodes[place].column),
+            ..self.nodes[place].clone()
+        });
+        let place = |end: usize| order.iter().position(|&kept| kept == end);
+        let edges = self.edges.iter().filter_map(|edge| {
+            let ends = [place(edge.ends[0])?, place(edge.ends[1])?];
+            Some(NetworkEdge {
+                ends,
+                ..edge.clone()
+            })
+        });
+        Self {
+            nodes: nodes.collect(),
+            edges: edges.collect(),
+            left_out: self.nodes.len() - order.len(),
+            flows: self.flows,
+        }
     }
 
     /// The most lines of words that a link has.
@@ -75,7 +122,10 @@ pub(super) fn plan(data: &PlotData) -> Option<NetworkPlan> {
         Some((link.name.clone(), summary.utilisation))
     });
     let raw = raw_edges(scenario, bottleneck.as_ref());
-    let names = boxes(&raw, scenario);
+    let mut names = boxes(&raw, scenario, &same_links(&raw));
+    if names.values().collect::<BTreeSet<_>>().len() > MOST_NODES {
+        names = boxes(&raw, scenario, &same_kind(&raw, scenario));
+    }
     let columns = columns(&names, &raw, scenario);
     let labels: BTreeSet<&String> = names.values().collect();
     if labels.is_empty() {
@@ -100,6 +150,9 @@ pub(super) fn plan(data: &PlotData) -> Option<NetworkPlan> {
             continue;
         };
         let ends = [from, to];
+        if from == to {
+            continue;
+        }
         let known = edges
             .iter_mut()
             .find(|known| known.ends == ends && known.words == edge.words);
@@ -112,11 +165,13 @@ pub(super) fn plan(data: &PlotData) -> Option<NetworkPlan> {
             }),
         }
     }
-    Some(NetworkPlan {
+    let plan = NetworkPlan {
         nodes: nodes.collect(),
         edges,
-        flows: flows(scenario),
-    })
+        flows: flows(scenario, &names),
+        left_out: 0,
+    };
+    Some(plan.nearest(MOST_NODES))
 }
 
 /// A link by the names of its hosts.
@@ -226,27 +281,102 @@ fn delay_words(direction: &Direction) -> String {
     }
 }
 
-/// The box of each host: its own name, or that of all hosts which have the same links and no name
-/// in common with flows of another kind.
-fn boxes(raw: &[RawEdge], scenario: &Scenario) -> BTreeMap<String, String> {
-    let hosts: BTreeSet<&String> = raw.iter().flat_map(|edge| &edge.between).collect();
-    let mut alike: BTreeMap<(Vec<String>, bool, bool), Vec<&String>> = BTreeMap::new();
-    for host in hosts {
-        let mut links: Vec<String> = raw
-            .iter()
-            .filter_map(|edge| {
-                let side = edge.between.iter().position(|end| end == host)?;
-                let other = &edge.between[1 - side];
-                Some(format!("{side} {other} {}", edge.words.join("\n")))
-            })
-            .collect();
+/// What hosts must have in common to be one box.
+type Kinds = BTreeMap<String, Vec<String>>;
+
+/// The links at each host.
+fn links_at(raw: &[RawEdge]) -> BTreeMap<&str, Vec<(usize, &RawEdge)>> {
+    let mut links: BTreeMap<&str, Vec<(usize, &RawEdge)>> = BTreeMap::new();
+    for edge in raw {
+        for (side, host) in edge.between.iter().enumerate() {
+            links.entry(host).or_default().push((side, edge));
+        }
+    }
+    links
+}
+
+/// The same links to the same hosts.
+fn same_links(raw: &[RawEdge]) -> Kinds {
+    let hosts = links_at(raw).into_iter().map(|(host, links)| {
+        let links = links.into_iter().map(|(side, edge)| {
+            let other = &edge.between[1 - side];
+            format!("{side} {other} {}", edge.words.join("\n"))
+        });
+        let mut links: Vec<String> = links.collect();
         links.sort();
-        let sends = scenario.flows.iter().any(|flow| flow.from == *host);
-        let receives = scenario.flows.iter().any(|flow| flow.to == *host);
-        alike
-            .entry((links, sends, receives))
-            .or_default()
-            .push(host);
+        (host.to_owned(), links)
+    });
+    hosts.collect()
+}
+
+/// Rounds in which hosts are told apart by the hosts at the other ends of their links.
+const ROUNDS: usize = 8;
+
+/// The same links to hosts of the same kind, as those of a template have, whose other ends are
+/// hosts of another template; hosts with a link to one of their own kind are kept apart. This is
+/// colour refinement (Weisfeiler and Leman 1968), over a few hops.
+fn same_kind(raw: &[RawEdge], scenario: &Scenario) -> Kinds {
+    let links = links_at(raw);
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    let senders: BTreeSet<&str> = scenario.flows.iter().map(|flow| &*flow.from).collect();
+    let receivers: BTreeSet<&str> = scenario.flows.iter().map(|flow| &*flow.to).collect();
+    for host in links.keys() {
+        let kind = usize::from(senders.contains(host)) + 2 * usize::from(receivers.contains(host));
+        kinds.insert(host, kind);
+    }
+    for _ in 0..ROUNDS {
+        let signed = links.iter().map(|(host, links)| {
+            let links = links.iter().map(|(side, edge)| {
+                let other = kinds[edge.between[1 - side].as_str()];
+                (*side, other, &edge.words)
+            });
+            let mut links: Vec<_> = links.collect();
+            links.sort();
+            ((kinds[host], links), *host)
+        });
+        let mut signed: Vec<_> = signed.collect();
+        signed.sort();
+        let before = kinds.values().collect::<BTreeSet<_>>().len();
+        let mut number = 0;
+        let mut next = BTreeMap::new();
+        for (place, (signature, host)) in signed.iter().enumerate() {
+            if place > 0 && signed[place - 1].0 != *signature {
+                number += 1;
+            }
+            next.insert(*host, number);
+        }
+        kinds = next;
+        if number + 1 == before {
+            break;
+        }
+    }
+    let kind = |host: &str| kinds.get(host).copied();
+    let joined = raw
+        .iter()
+        .filter(|edge| kind(&edge.between[0]) == kind(&edge.between[1]));
+    let joined: BTreeSet<usize> = joined.filter_map(|edge| kind(&edge.between[0])).collect();
+    let hosts = kinds.iter().map(|(host, kind)| {
+        let own = joined.contains(kind).then(|| (*host).to_owned());
+        let kind = vec![kind.to_string()].into_iter().chain(own);
+        ((*host).to_owned(), kind.collect())
+    });
+    hosts.collect()
+}
+
+/// The box of each host: its own name, or that of all hosts of its kind that send and receive as it
+/// does.
+fn boxes(raw: &[RawEdge], scenario: &Scenario, kinds: &Kinds) -> BTreeMap<String, String> {
+    let hosts: BTreeSet<&String> = raw.iter().flat_map(|edge| &edge.between).collect();
+    let senders: BTreeSet<&String> = scenario.flows.iter().map(|flow| &flow.from).collect();
+    let receivers: BTreeSet<&String> = scenario.flows.iter().map(|flow| &flow.to).collect();
+    let mut alike: BTreeMap<_, Vec<&String>> = BTreeMap::new();
+    for host in hosts {
+        let kind = (
+            kinds.get(host),
+            senders.contains(host),
+            receivers.contains(host),
+        );
+        alike.entry(kind).or_default().push(host);
     }
     let mut boxes = BTreeMap::new();
     for mut hosts in alike.into_values() {
@@ -306,25 +436,40 @@ fn columns(
     columns
 }
 
-/// A line for each flow, and how many more there are.
-fn flows(scenario: &Scenario) -> Vec<String> {
+/// A line for each flow, or for those of a group that go from the same box to the same box, and how
+/// many more flows there are.
+fn flows(scenario: &Scenario, boxes: &BTreeMap<String, String>) -> Vec<String> {
+    let mut groups: Vec<(&str, String, u32)> = Vec::new();
+    let mut known: BTreeMap<(&str, String), usize> = BTreeMap::new();
     let mut flows: Vec<&Flow> = scenario.flows.iter().collect();
     flows.sort_by(|a, b| natural_order(&a.name, &b.name));
-    let line = |flow: &&Flow| {
-        let count = if flow.count > 1 {
-            format!(" ({} flows)", flow.count)
+    for flow in flows {
+        let name = flow.group().unwrap_or(&flow.name);
+        let end = |host: &String| boxes.get(host).unwrap_or(host).clone();
+        let way = format!(
+            "{} to {}, {}",
+            end(&flow.from),
+            end(&flow.to),
+            transport_words(&flow.transport)
+        );
+        let place = *known.entry((name, way.clone())).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push((name, way, 0));
+        }
+        groups[place].2 += flow.count;
+    }
+    let line = |(name, way, count): &(&str, String, u32)| {
+        let count = if *count > 1 {
+            format!(" ({count} flows)")
         } else {
             String::new()
         };
-        let (name, from, to) = (&flow.name, &flow.from, &flow.to);
-        format!(
-            "{name}{count}: {from} to {to}, {}",
-            transport_words(&flow.transport)
-        )
+        format!("{name}{count}: {way}")
     };
-    let mut lines: Vec<String> = flows.iter().take(MOST_FLOWS).map(line).collect();
-    if flows.len() > MOST_FLOWS {
-        lines.push(format!("and {} more flows", flows.len() - MOST_FLOWS));
+    let mut lines: Vec<String> = groups.iter().take(MOST_FLOWS).map(line).collect();
+    let more: u32 = groups.iter().skip(MOST_FLOWS).map(|group| group.2).sum();
+    if more > 0 {
+        lines.push(format!("and {more} more flows"));
     }
     lines
 }

@@ -34,8 +34,6 @@ pub struct RunPictures {
 const DETAILED_FLOWS: usize = 4;
 /// Directions of links whose queues are drawn unless they are asked for by name.
 const DETAILED_LINKS: usize = 3;
-/// Hosts and media that the picture of the network shows at most.
-const MOST_NODES: usize = 24;
 /// Flows or links that are drawn in detail at most.
 const MOST_DETAILED: usize = 24;
 
@@ -99,16 +97,15 @@ pub fn pictures_of(data: &PlotData, selection: &PlotSelection) -> Result<RunPict
     Ok(pictures)
 }
 
-/// The network, unless too much of it differs.
+/// The network, as much of it as a picture shows.
 fn network(data: &PlotData, left_out: &mut Vec<String>) -> Option<Topology> {
     let network = Topology::of(data)?;
-    let nodes = network.nodes();
-    if nodes > MOST_NODES {
+    let (nodes, missing) = network.nodes();
+    if missing > 0 {
         left_out.push(format!(
-            "The network: it has {nodes} different hosts and media, and a picture shows up to \
-             {MOST_NODES}."
+            "{missing} of the {nodes} different hosts and media of the network, those farthest \
+             from the bottleneck."
         ));
-        return None;
     }
     Some(network)
 }

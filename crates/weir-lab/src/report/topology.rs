@@ -55,9 +55,11 @@ impl Topology {
         })
     }
 
-    /// How many boxes it has: hosts and media, those that are alike counted once.
-    pub(super) fn nodes(&self) -> usize {
-        self.plan.nodes.len()
+    /// How many hosts and media there are, those that are alike counted once, and how many of them
+    /// are not drawn.
+    pub(super) fn nodes(&self) -> (usize, usize) {
+        let left_out = self.plan.left_out;
+        (self.plan.nodes.len() + left_out, left_out)
     }
 
     /// The text of an SVG file that stands alone on white.
