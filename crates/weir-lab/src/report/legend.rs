@@ -41,7 +41,7 @@ fn entries(layer: &PlotLayer, shown: (f64, f64)) -> Vec<LegendEntry> {
         Shape::StepByCategory { points, categories } => {
             let occurs = |number: usize| {
                 let mut points = points.iter();
-                points.any(|p| p.0 >= shown.0 && p.0 <= shown.1 && p.2 == number)
+                points.any(|p| p.0 >= shown.0 && p.0 <= shown.1 && p.2 == number && p.1.is_finite())
             };
             let categories = categories.iter().enumerate();
             return categories

@@ -146,7 +146,38 @@ fn drops_are_counted_by_packets_and_losses_on_the_wire_are_told() {
     let drops = lossy.output.summary.links["wire"].drops;
     let (plot, caption) = picture(&lossy, "wire-queue");
     assert_eq!(words(&plot), [format!("drop or loss ({drops} in all)")]);
+    let (of_burst, of_lossy) = (
+        burst.output.summary.links["wire"],
+        lossy.output.summary.links["wire"],
+    );
+    assert_eq!(
+        (of_burst.queue_drops, of_burst.wire_losses),
+        (of_burst.drops, 0)
+    );
+    assert!(of_lossy.queue_drops > 0 && of_lossy.wire_losses > 0);
+    assert_eq!(of_lossy.queue_drops + of_lossy.wire_losses, drops);
     assert!(caption.contains("losses by the loss model"), "{caption}");
+}
+
+/// 490 datagrams that take 10 ms and 10 that take 110 ms: a mean of an interval may be anything
+/// between, a packet's delay is one of both.
+#[test]
+fn the_distribution_of_delays_is_that_of_packets() {
+    let link = "delay = \"10ms\"\nchange = [{ at = \"4.9s\", delay = \"110ms\" }]";
+    let flow = "transport = { kind = \"udp\" }\n\
+                app = { kind = \"cbr\", rate = \"800kbit\", packet = 1000 }";
+    let data = data(&stream_over("duration = \"5.5s\"", link, flow));
+    let (plot, caption) = picture(&data, "delay-distribution");
+    let packets = data.output.summary.flows["stream"].packets_received;
+    let steps = step(&plot, &format!("stream, n = {packets}"));
+    let late = steps.iter().filter(|point| point.0 > 0.02 && point.0 < 0.1);
+    assert_eq!(late.count(), 0, "{steps:?}");
+    let share = value_at(&steps, 0.05);
+    assert!(
+        (share - 490.0 / packets as f64).abs() < 1e-9,
+        "{share} of {packets}"
+    );
+    assert!(caption.contains("packets"), "{caption}");
 }
 
 /// The first link is used more, by packets that never fill its queue.
@@ -200,6 +231,80 @@ fn words_at_links(data: &PlotData) -> Vec<String> {
     edges.into_iter().flat_map(|edge| edge.words).collect()
 }
 
+/// Forty clients and forty servers, each with a link of its own to one of two routers.
+#[test]
+fn the_hosts_of_templates_are_one_box_each() {
+    let text = r#"
+run = { duration = "1s" }
+host = [{ name = "client", count = 40 }, { name = "leaf", count = 40 }, { name = "server", count = 40 }]
+link = [
+    { name = "access", count = 40, between = ["client", "leaf"], rate = "50Mbit", delay = "2ms" },
+    { name = "up", count = 40, between = ["leaf", "left"], rate = "1Gbit", delay = "20us" },
+    { name = "middle", between = ["left", "right"], rate = "10Mbit", delay = "10ms" },
+    { name = "rack", count = 40, between = ["right", "server"], rate = "1Gbit", delay = "20us" },
+]
+[[flow]]
+name = "f"
+count = 40
+from = "client"
+to = "server"
+transport = { kind = "tcp", controller = "cubic" }
+"#;
+    let plan = network::plan(&data(text)).expect("a picture");
+    let labels: Vec<&str> = plan.nodes.iter().map(|node| node.label.as_str()).collect();
+    let expected = [
+        "client-1 … client-40 (40 hosts)",
+        "leaf-1 … leaf-40 (40 hosts)",
+        "left",
+        "right",
+        "server-1 … server-40 (40 hosts)",
+    ];
+    assert_eq!(labels, expected);
+    let words: Vec<&str> = plan
+        .edges
+        .iter()
+        .map(|edge| edge.words[0].as_str())
+        .collect();
+    let rates = [
+        "50 Mbit/s, 2 ms",
+        "1 Gbit/s, 20 µs",
+        "10 Mbit/s, 10 ms",
+        "1 Gbit/s, 20 µs",
+    ];
+    assert_eq!((words, plan.left_out), (rates.to_vec(), 0));
+    let flows = "f (40 flows): client-1 … client-40 (40 hosts) to server-1 … server-40 (40 hosts), \
+                 TCP cubic";
+    assert_eq!(plan.flows, [flows]);
+}
+
+/// Nothing comes through from 3 s on: timeouts come ever later, and the last one long before the
+/// end of the run.
+#[test]
+fn what_held_a_sender_back_is_shown_to_the_end_of_the_run() {
+    let link = "rate = \"10Mbit\"\ndelay = \"20ms\"\n\
+                change = [{ at = \"3s\", loss = { kind = \"random\", rate = 1.0 } }]";
+    let mut data = data(&stream_over("duration = \"20s\"", link, TCP));
+    let intervals = data.output.flows[0].intervals.take().expect("a table");
+    data.intervals.insert("stream".to_owned(), intervals);
+    let last_row = data.state("stream").expect("a trace").numbers("time_s");
+    assert!(last_row.and_then(|times| times.last()) < Some(&18.0));
+    let (plot, _) = picture(&data, "stream-window");
+    let last = plot.strips[0].spans.last().copied().expect("a span");
+    assert_eq!((last.1, data.end_s()), (data.end_s(), 20.0));
+}
+
+/// Before its first feedback a sender of TFRC has no rate, and so no rule that bound it.
+#[test]
+fn the_legend_names_no_rule_without_a_rate() {
+    let link = "rate = \"1Mbit\"\ndelay = \"20ms\"";
+    let flow = "transport = { kind = \"dccp\", ccid = 3 }";
+    let data = data(&stream_over("duration = \"3s\"", link, flow));
+    let limits = data.state("stream").and_then(|table| table.words("limit"));
+    assert_eq!(limits.map(|limits| &*limits[0]), Some("none"));
+    let svg = picture(&data, "stream-rate").0.svg();
+    assert!(svg.contains(">W_init/RTT<") && !svg.contains(">none<"));
+}
+
 const GROUP_AND_LONG: &str = r#"
 [run]
 duration = "6s"
@@ -240,6 +345,13 @@ fn the_curve_of_a_group_ends_with_its_last_flow() {
         "{median:?}"
     );
     assert!(caption.contains("open at the time"), "{caption}");
+}
+
+#[test]
+fn the_windows_of_a_single_group_are_drawn() {
+    let text = GROUP_AND_LONG.replace("name = \"long\"", "name = \"web-11\"\ngroup = \"web\"");
+    let (plot, _) = picture(&data(&text), "windows");
+    assert!(step(&plot, "web (11 flows): median").len() > 2);
 }
 
 #[test]

@@ -295,7 +295,7 @@ fn flows(
         let end_s = end_of_flow(data, selection, life);
         for plot in &mut plots {
             if let Drawing::Plot(plot) = &mut plot.drawing {
-                end_steps(plot, life);
+                end_steps(plot, life, data.end_s());
                 selection.apply(plot, end_s);
             }
         }
