@@ -222,9 +222,9 @@ fn the_pictures_of_a_folder_are_those_of_its_run() {
         let folder = crate::trace::RunFolder::open(&path).unwrap();
         let mut whole = PlotData::new(run.clone());
         for flow in run.flows {
-            whole
-                .intervals
-                .extend(flow.intervals.map(|table| (flow.name, table)));
+            if let Some(table) = flow.intervals {
+                whole.add_intervals(flow.name, table);
+            }
         }
         let columns = |names: [&str; 2]| PlotSelection {
             columns: names.map(str::to_owned).to_vec(),
@@ -330,12 +330,7 @@ fn a_selection_draws_what_it_names_and_nothing_else() {
 
 #[test]
 fn a_star_chooses_the_columns_that_have_values() {
-    let mut data = data(TWO_SENDERS);
-    for flow in &mut data.output.flows {
-        let intervals = flow.intervals.take();
-        data.intervals
-            .extend(intervals.map(|table| (flow.name.clone(), table)));
-    }
+    let data = data(TWO_SENDERS);
     let of = |pattern: &str| {
         let columns = PlotSelection {
             columns: vec![pattern.to_owned()],

@@ -142,7 +142,7 @@ impl<'a> PictureReader<'a> {
     fn intervals_and_transfers(&mut self) -> Result<(), FolderError> {
         for name in self.flows() {
             if let Some(table) = self.table(&format!("intervals/{name}"), &OF_INTERVALS)? {
-                self.data.intervals.insert(name.clone(), table);
+                self.data.add_intervals(name.clone(), table);
             }
             for kind in ["transfers", "requests"] {
                 let path = format!("{kind}/{name}");

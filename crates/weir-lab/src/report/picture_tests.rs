@@ -285,7 +285,7 @@ fn what_held_a_sender_back_is_shown_to_the_end_of_the_run() {
                 change = [{ at = \"3s\", loss = { kind = \"random\", rate = 1.0 } }]";
     let mut data = data(&stream_over("duration = \"20s\"", link, TCP));
     let intervals = data.output.flows[0].intervals.take().expect("a table");
-    data.intervals.insert("stream".to_owned(), intervals);
+    data.add_intervals("stream".to_owned(), intervals);
     let last_row = data.state("stream").expect("a trace").numbers("time_s");
     assert!(last_row.and_then(|times| times.last()) < Some(&18.0));
     let (plot, _) = picture(&data, "stream-window");

@@ -19,7 +19,7 @@ pub struct PlotData {
     /// Scenario, summary, and the traces of flows and links.
     pub output: RunOutput,
     /// Rates and delays over time by flow: the tables `intervals/NAME`.
-    pub intervals: BTreeMap<String, Table>,
+    pub(super) intervals: BTreeMap<String, Table>,
     /// Finite transfers by flow: the tables `transfers/NAME`, or `requests/NAME`.
     pub transfers: BTreeMap<String, Table>,
     /// The one-way delays of each flow's packets in seconds, each with how many took that long.
@@ -82,6 +82,14 @@ impl PlotData {
         data.know_columns(columns);
         data.rows_end_s = end;
         data
+    }
+
+    /// Adds the table `intervals/NAME` of a flow.
+    pub fn add_intervals(&mut self, flow: String, table: Table) {
+        let columns = table.columns.iter();
+        let columns = columns.map(|column| (column.name.clone(), column.values.kind()));
+        self.know_columns(columns.collect());
+        self.intervals.insert(flow, table);
     }
 
     /// Remembers the columns of a table over time.
