@@ -236,7 +236,7 @@ fn in_order<'a>(
         MOST_DETAILED
     };
     // Of each group the first flow, then the others: the groups are what a scenario compares.
-    let firsts = subjects.iter().flat_map(|subject| {
+    let firsts = subjects.iter().filter_map(|subject| {
         let first = subject.flows.first();
         first.map(|flow| (subject, flow.as_str()))
     });
