@@ -142,7 +142,7 @@ mod tests {
         for tables in [1, TABLES] {
             let place = tempfile::tempdir().unwrap();
             let mut files = files(place.path(), tables);
-            std::fs::remove_dir_all(place.path().join("links")).unwrap();
+            std::fs::write(place.path().join("links"), "a file").unwrap();
             let error = close_all(&mut files).unwrap_err().to_string();
             assert!(error.contains("links/"), "{error}");
         }

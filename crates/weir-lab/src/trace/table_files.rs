@@ -6,7 +6,7 @@ use crate::run::{RUN_FORMAT, table_kind};
 use crate::scenario::Scenario;
 use crate::table::{ColumnNote, RowBatch, ValueKind};
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -125,7 +125,7 @@ impl TableFiles {
             self.held = others + held;
             return Ok(());
         }
-        let file = TableFile::create(self.folder.join(file_name(path)))?;
+        let file = TableFile::new(self.folder.join(file_name(path)));
         let description = describe(
             path,
             &self.properties,
@@ -272,16 +272,13 @@ struct TableFile {
 }
 
 impl TableFile {
-    fn create(path: PathBuf) -> io::Result<Self> {
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        Ok(Self {
+    fn new(path: PathBuf) -> Self {
+        Self {
             path,
             buffer: Vec::new(),
             hashed: 0,
             hasher: blake3::Hasher::new(),
-        })
+        }
     }
 
     /// The checksum of what is written so far.
@@ -303,10 +300,20 @@ impl TableFile {
         self.hash();
         let buffer = mem::take(&mut self.buffer);
         self.hashed = 0;
+        self.open()?.write_all(&buffer)
+    }
+
+    /// Opens the file to append to it. Its folder is there but for the first table of a kind.
+    fn open(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
-        let mut file = options.append(true).create(true).open(&self.path)?;
-        file.write_all(&buffer)?;
-        Ok(())
+        options.append(true).create(true);
+        match (options.open(&self.path), self.path.parent()) {
+            (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(parent)?;
+                options.open(&self.path)
+            }
+            (opened, _) => opened,
+        }
     }
 
     fn finish(mut self) -> io::Result<blake3::Hash> {
@@ -371,7 +378,7 @@ pub(super) mod tests {
         assert_eq!(files.schemas.len(), 1);
         assert!(folder.join("links/one.parquet").is_file());
         assert!(!folder.join("links/two.parquet").is_file());
-        let file = fs::File::open(folder.join("links/one.parquet")).unwrap();
+        let file = File::open(folder.join("links/one.parquet")).unwrap();
         let reader = SerializedFileReader::new(file).unwrap();
         let properties = reader.metadata().file_metadata().key_value_metadata();
         let mut properties = properties.unwrap().iter();
