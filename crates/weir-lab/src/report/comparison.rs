@@ -3,7 +3,7 @@
 
 use super::axis::Axis;
 use super::drawing::NamedPlot;
-use super::overview::{delay_of, distributions};
+use super::overview::{OF_PACKETS, delay_of, distributions};
 use super::plot::{ErrorBar, Plot, PlotLayer, Shape};
 use super::run_pictures::{RunPictures, Section};
 use super::selection::{PlotError, PlotSelection};
@@ -66,6 +66,7 @@ pub fn comparison(runs: &[PlotData], selection: &PlotSelection) -> Result<RunPic
         throughput_and_delay(&members),
         goodput(&members),
         completion_times(&members),
+        delays(&members),
     ];
     let mut figures: Vec<NamedPlot> = drawn.into_iter().flatten().collect();
     let ends = runs.iter().map(PlotData::end_s);
@@ -331,4 +332,17 @@ fn completion_times(members: &[Member<'_>]) -> Option<NamedPlot> {
     let caption = "The share of transfers whose last octet reached the receiving application so \
                    long after their start; all seeds together.";
     Some(NamedPlot::new("completion-time", caption, plot))
+}
+
+/// The share of packets that took at most so long, all seeds together.
+fn delays(members: &[Member<'_>]) -> Option<NamedPlot> {
+    let values = members.iter().map(|member| {
+        let delays = member.runs.iter().flat_map(|run| {
+            let flows = member.subject.flows.iter();
+            flows.filter_map(|flow| run.delays.get(flow)).flatten()
+        });
+        (&member.subject, delays.copied().collect())
+    });
+    let caption = format!("{} All seeds together.", OF_PACKETS.caption);
+    OF_PACKETS.picture(values.collect(), &caption)
 }

@@ -74,7 +74,7 @@ impl PlotData {
     /// A table that is damaged or cannot be read.
     pub fn read_to_compare(folder: &RunFolder) -> Result<Self, FolderError> {
         let selection = PlotSelection::default();
-        let mut reader = PictureReader::new(folder, &selection, None);
+        let mut reader = PictureReader::new(folder, &selection, folder.table("delays")?);
         reader.intervals_and_transfers()?;
         for name in reader.flows() {
             reader.table(&format!("flows/{name}"), &[])?;

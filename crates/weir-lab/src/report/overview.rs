@@ -213,6 +213,9 @@ fn completion_times(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> 
     Some(NamedPlot::new("completion-time", caption, plot))
 }
 
+/// The delays of a flow.
+type DelaysOf<'a> = &'a dyn Fn(&String) -> Counted;
+
 /// The distribution of delays: of packets; of the intervals where those are not known, or of
 /// round-trip time samples.
 fn delay_distribution(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
@@ -226,47 +229,59 @@ fn delay_distribution(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot
         let samples = data.state(flow).and_then(rtt_samples).unwrap_or_default();
         counted(samples.into_iter().map(|sample| sample.1))
     };
-    let kinds: [DelayKind<'_>; 3] = [
-        DelayKind {
-            title: "Distribution of the one-way delay",
-            label: "one-way delay, s",
-            caption: "The share of packets that took at most this, from the end of the warm-up on: \
-                      within 0.1 % of the packets and 0.2 % of the delay.",
-            values: &of_packets,
-        },
-        DelayKind {
-            title: "Distribution of the one-way delay: means of intervals, not packets",
-            label: "one-way delay, s",
-            caption: "The share of intervals in which the mean delay was at most this.",
-            values: &of_intervals,
-        },
-        DelayKind {
-            title: "Distribution of the round-trip time",
-            label: "round-trip time, s",
-            caption: "The share of the sender's samples that were at most this.",
-            values: &samples,
-        },
+    let kinds: [(&DelayWords, DelaysOf<'_>); 3] = [
+        (&OF_PACKETS, &of_packets),
+        (&OF_INTERVAL_MEANS, &of_intervals),
+        (&OF_RTT_SAMPLES, &samples),
     ];
-    let is_known = |kind: &&DelayKind<'_>| {
+    let mut kinds = kinds.into_iter();
+    let (words, values) = kinds.find(|(_, values)| {
         let mut flows = subjects.iter().flat_map(|subject| &subject.flows);
-        flows.any(|flow| (kind.values)(flow).iter().any(|value| value.0.is_finite()))
-    };
-    let kind = kinds.iter().find(is_known)?;
+        flows.any(|flow| values(flow).iter().any(|value| value.0.is_finite()))
+    })?;
     let values = subjects.iter().map(|subject| {
         let flows = subject.flows.iter();
-        (subject, flows.flat_map(kind.values).collect())
+        (subject, flows.flat_map(values).collect())
     });
-    let axis = Axis::linear(kind.label, "s");
-    let plot = distributions(kind.title, axis, values.collect())?;
-    Some(NamedPlot::new("delay-distribution", kind.caption, plot))
+    words.picture(values.collect(), words.caption)
 }
 
-/// What a distribution of delays can be of.
-struct DelayKind<'a> {
+/// The words of a distribution of delays.
+pub(super) struct DelayWords {
     title: &'static str,
     label: &'static str,
-    caption: &'static str,
-    values: &'a dyn Fn(&String) -> Counted,
+    pub(super) caption: &'static str,
+}
+
+/// Of packets.
+pub(super) const OF_PACKETS: DelayWords = DelayWords {
+    title: "Distribution of the one-way delay",
+    label: "one-way delay, s",
+    caption: "The share of packets that took at most this, from the end of the warm-up on: \
+              within 0.1 % of the packets and 0.2 % of the delay.",
+};
+const OF_INTERVAL_MEANS: DelayWords = DelayWords {
+    title: "Distribution of the one-way delay: means of intervals, not packets",
+    label: "one-way delay, s",
+    caption: "The share of intervals in which the mean delay was at most this.",
+};
+const OF_RTT_SAMPLES: DelayWords = DelayWords {
+    title: "Distribution of the round-trip time",
+    label: "round-trip time, s",
+    caption: "The share of the sender's samples that were at most this.",
+};
+
+impl DelayWords {
+    /// The picture of these delays of each subject, if two are known of one.
+    pub(super) fn picture(
+        &self,
+        values: Vec<(&Subject, Counted)>,
+        caption: &str,
+    ) -> Option<NamedPlot> {
+        let axis = Axis::linear(self.label, "s");
+        let plot = distributions(self.title, axis, values)?;
+        Some(NamedPlot::new("delay-distribution", caption, plot))
+    }
 }
 
 /// Empirical distribution functions; `None` if no subject has two values.

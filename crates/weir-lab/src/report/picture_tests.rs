@@ -418,6 +418,14 @@ fn a_comparison_of_many_flows_shows_each_setting_by_groups() {
     assert_eq!(names(&pictures, "goodput-over-delay"), marks);
     let times = [20, 60].map(|limit| label("web (10 flows)", limit, 10));
     assert_eq!(names(&pictures, "completion-time"), times);
+    let packets = |run: &PlotData| run.delays["long"].iter().map(|delay| delay.1).sum::<f64>();
+    let packets = runs.iter().map(packets);
+    let long = [20, 60].into_iter().zip(packets);
+    let long = long.map(|(limit, n)| format!("long, wire.queue.limit={limit}, n = {n}"));
+    assert_eq!(
+        names(&pictures, "delay-distribution")[..2],
+        long.collect::<Vec<_>>()
+    );
     assert_eq!(pictures.left_out, Vec::<String>::new());
 }
 
