@@ -258,7 +258,8 @@ pub(super) const OF_PACKETS: DelayWords = DelayWords {
     title: "Distribution of the one-way delay",
     label: "one-way delay, s",
     caption: "The share of packets that took at most this, from the end of the warm-up on: \
-              within 0.1 % of the packets and 0.2 % of the delay.",
+              within 0.2 % of the delay, and 0.1 % of the packets of a flow (more in a run of over \
+              1000 flows).",
 };
 const OF_INTERVAL_MEANS: DelayWords = DelayWords {
     title: "Distribution of the one-way delay: means of intervals, not packets",
