@@ -1,11 +1,12 @@
-//! Every file in `bad-plans/` and `bad-published/` has one error; the text beside it is the
-//! expected message, a line with the place. `WEIR_BLESS=1` writes the texts anew: read them before
-//! you commit them.
+//! Every file in `bad-scenarios/`, `bad-plans/` and `bad-published/` has one error; the text beside
+//! it is the expected message. `WEIR_BLESS=1` writes the texts anew: read them before you commit
+//! them.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::fs;
 use std::path::{Path, PathBuf};
 use weir_lab::experiment::Published;
+use weir_lab::scenario;
 use weir_lab::sweep::Plan;
 
 fn folder(name: &str) -> PathBuf {
@@ -14,20 +15,50 @@ fn folder(name: &str) -> PathBuf {
         .join(name)
 }
 
+/// What is wrong with a scenario: the place and the message, help, and the line with a mark.
+fn of_scenario(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).unwrap();
+    let error = scenario::parse(&text, &path.display().to_string()).err()?;
+    let mut told = format!(
+        "{}:{}:{}: {}\n",
+        error.file, error.line, error.column, error.message
+    );
+    if let Some(help) = &error.help {
+        let _ = writeln!(told, "help: {help}");
+    }
+    let line = text.lines().nth(error.line - 1).unwrap_or("");
+    let shown: String = line.chars().take(100).collect();
+    let mark = text[error.span.clone()]
+        .chars()
+        .take(100 - error.column.min(99));
+    let width = mark.take_while(|c| *c != '\n').count().max(1);
+    let _ = writeln!(told, "  {shown}");
+    let (before, mark) = (" ".repeat(error.column - 1), "^".repeat(width));
+    let _ = write!(told, "  {before}{mark}");
+    Some(told)
+}
+
 /// What is wrong with the plan or the scenario of its first run.
 fn of_plan(path: &Path) -> Option<String> {
     let plan = match Plan::load(path) {
         Ok(plan) => plan,
-        Err(error) => return Some(error.to_string()),
+        Err(error) => return Some(line(error)),
     };
     let first = plan.item(0)?;
-    plan.scenario(&first).err().map(|error| error.to_string())
+    plan.scenario(&first).err().map(line)
 }
 
 fn of_published(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).unwrap();
     let error = Published::parse(&path.display().to_string(), &text).err();
-    error.map(|error| error.to_string())
+    error.map(line)
+}
+
+/// The message, which has its place in the same line.
+fn line(error: impl Display) -> String {
+    let told = error.to_string();
+    assert_eq!(told.lines().count(), 1, "{told}");
+    told
 }
 
 /// Checks the messages of all files in a folder, of which there are at least `least`.
@@ -44,7 +75,6 @@ fn check(name: &str, least: usize, error_of: fn(&Path) -> Option<String>) {
         let error = error_of(&path).unwrap_or_else(|| panic!("{}: accepted", path.display()));
         // Where the repository lies differs.
         let told = error.replace(&format!("{}/", folder.display()), "") + "\n";
-        assert_eq!(told.lines().count(), 1, "{told}");
         let beside = path.with_extension("txt");
         if bless {
             fs::write(&beside, &told).unwrap();
@@ -55,6 +85,11 @@ fn check(name: &str, least: usize, error_of: fn(&Path) -> Option<String>) {
         }
     }
     assert!(differences.is_empty(), "{differences}");
+}
+
+#[test]
+fn bad_scenarios_get_good_messages() {
+    check("bad-scenarios", 80, of_scenario);
 }
 
 #[test]
