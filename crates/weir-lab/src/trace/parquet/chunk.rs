@@ -25,6 +25,9 @@ const LEVEL: i32 = 1;
 /// numbers another quarter less, for 2 %.
 const SKIP_IN_TIMES: u32 = 2;
 const SKIP: u32 = 4;
+/// Octets of a page below which the only page of a column is not compressed: setting up the
+/// compressor takes longer than to write them.
+const LEAST_COMPRESSED: usize = 256;
 
 /// What all columns of all files use one after another.
 pub(in crate::trace) struct PageCoder {
@@ -76,6 +79,8 @@ pub(super) struct Chunk {
     pending: Pending,
     pages: Vec<u8>,
     encodings: Vec<Encoding>,
+    /// False if the only page is short.
+    compressed: bool,
     rows: usize,
     /// Octets of the pages before they were compressed.
     plain_len: usize,
@@ -95,6 +100,7 @@ impl Chunk {
             },
             pages: Vec::new(),
             encodings: vec![Encoding::RLE],
+            compressed: true,
             rows: 0,
             plain_len: 0,
         }
@@ -148,12 +154,12 @@ impl Chunk {
             return Err(ParquetError::General(message));
         }
         if waiting >= PAGE {
-            self.end_page(coder)?;
+            self.end_page(coder, false)?;
         }
         Ok(())
     }
 
-    fn end_page(&mut self, coder: &mut PageCoder) -> Result<(), ParquetError> {
+    fn end_page(&mut self, coder: &mut PageCoder, is_last: bool) -> Result<(), ParquetError> {
         let rows = self.waiting();
         if rows == 0 {
             return Ok(());
@@ -174,8 +180,10 @@ impl Chunk {
             Encoding::BYTE_STREAM_SPLIT => &mut coder.of_streams,
             _ => &mut coder.compressor,
         };
+        let is_only = is_last && self.pages.is_empty();
+        self.compressed = !is_only || coder.body.len() >= LEAST_COMPRESSED;
         let page = Page::DataPage {
-            buf: compressor.compress(coder.body.octets())?.into(),
+            buf: page_octets(&coder.body, self.compressed.then_some(compressor))?,
             num_values: rows as u32,
             encoding,
             def_level_encoding: Encoding::RLE,
@@ -192,7 +200,7 @@ impl Chunk {
         mut self,
         coder: &mut PageCoder,
     ) -> Result<(Bytes, ColumnCloseResult), ParquetError> {
-        self.end_page(coder)?;
+        self.end_page(coder, true)?;
         let mut octets = self.put_dictionary(coder)?;
         let dictionary_len = octets.len() as i64;
         if octets.is_empty() {
@@ -201,7 +209,11 @@ impl Chunk {
             octets.append(&mut self.pages);
         }
         let mut metadata = ColumnChunkMetaData::builder(self.described)
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
+            .set_compression(if self.compressed {
+                Compression::ZSTD(ZstdLevel::try_new(LEVEL)?)
+            } else {
+                Compression::UNCOMPRESSED
+            })
             .set_encodings(self.encodings)
             .set_total_compressed_size(octets.len() as i64)
             .set_total_uncompressed_size(self.plain_len as i64)
@@ -240,8 +252,9 @@ impl Chunk {
             return Ok(octets);
         }
         self.encodings.push(Encoding::PLAIN);
+        let compressor = self.compressed.then_some(&mut coder.compressor);
         let page = Page::DictionaryPage {
-            buf: coder.compressor.compress(coder.body.octets())?.into(),
+            buf: page_octets(&coder.body, compressor)?,
             num_values: len as u32,
             encoding: Encoding::PLAIN,
             is_sorted: false,
@@ -250,6 +263,18 @@ impl Chunk {
         self.plain_len += put_page(&mut octets, page)?;
         Ok(octets)
     }
+}
+
+/// The octets of a page as they stand in the file.
+fn page_octets(
+    body: &PageBuffer,
+    compressor: Option<&mut Compressor<'static>>,
+) -> io::Result<Bytes> {
+    let octets = match compressor {
+        Some(compressor) => compressor.compress(body.octets())?,
+        None => body.octets().to_vec(),
+    };
+    Ok(octets.into())
 }
 
 /// Appends a page with its head; returns their length if it were not compressed.

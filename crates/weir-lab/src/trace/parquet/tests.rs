@@ -27,6 +27,29 @@ fn octets_of(tables: &[Table]) -> Vec<u8> {
     writer.close(&mut coder, |_| ()).unwrap().1
 }
 
+/// The setup of a compressor costs more than such a page.
+#[test]
+fn only_pages_of_some_length_are_compressed() {
+    use parquet::basic::Compression;
+    for (rows, expected) in [(1, false), (16, false), (1024, true), (30_000, true)] {
+        let table = Table {
+            columns: vec![Column {
+                name: "time_s".to_owned(),
+                values: Values::F64((0..rows).map(|row| random(row) as f64).collect()),
+            }],
+        };
+        let octets = octets_of(std::slice::from_ref(&table));
+        let reader = SerializedFileReader::new(bytes::Bytes::from(octets.clone())).unwrap();
+        let column = reader.metadata().row_group(0).column(0);
+        let is_compressed = column.compression() != Compression::UNCOMPRESSED;
+        assert_eq!(is_compressed, expected, "{rows} rows");
+        assert_eq!(
+            read(octets).unwrap().columns[0].values,
+            table.columns[0].values
+        );
+    }
+}
+
 fn random(row: u64) -> u64 {
     mix64(row.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
