@@ -48,6 +48,7 @@ fn scenario() -> Scenario {
 }
 
 const FULL: RunOptions<'_> = RunOptions {
+    scenario_hash: None,
     trace: TraceLevel::Full,
     traced_flow: None,
     packets: true,

@@ -17,6 +17,7 @@ use weir_wire::realtime::{Lateness, PortIo, RealtimeNetwork, drive};
 use weir_wire::testbed::{LinkEnd, ShaperStats, Testbed, TestbedFlow, TestbedLink, TokenBucket};
 
 const OPTIONS: RunOptions<'_> = RunOptions {
+    scenario_hash: None,
     trace: TraceLevel::Full,
     traced_flow: None,
     packets: false,

@@ -578,3 +578,33 @@ fn runs_have_readable_names_and_one_table() {
         12
     );
 }
+
+/// It is made once for a run, and handed on.
+#[test]
+fn the_hash_of_a_scenario_is_the_same_wherever_it_stands() {
+    let folder = folder_with(SCENARIO);
+    let sweep = ["run", "path.toml", "--set", "link.bottleneck.delay=5ms,9ms"];
+    let (status, _, err) = outcome(folder.path(), &sweep);
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    let runs = common::runs_below(&folder.path().join("results"));
+    assert_eq!(runs.len(), 2);
+    for run in runs {
+        let text = |name: &str| std::fs::read_to_string(run.join(name)).expect("text");
+        let scenario = weir_lab::scenario::parse(&text("scenario.toml"), "scenario.toml");
+        let hash = scenario.expect("resolved").content_hash();
+        assert_eq!(parse(&text("summary.json"))["run"]["scenario"], *hash);
+        let digits = common::text(&run)
+            .rsplit_once('-')
+            .map(|(_, digits)| digits);
+        assert!(
+            digits.is_some_and(|digits| hash.starts_with(digits)),
+            "{run:?}"
+        );
+        let table = std::fs::read(run.join("flows/stream.parquet")).expect("rows");
+        assert!(
+            table
+                .windows(hash.len())
+                .any(|octets| octets == hash.as_bytes())
+        );
+    }
+}

@@ -88,6 +88,9 @@ pub enum TraceLevel {
 /// Options of a run: what is kept, progress, cancellation.
 #[derive(Clone, Copy, Default)]
 pub struct RunOptions<'a> {
+    /// The [content hash](Scenario::content_hash) of the scenario, which takes a while with many
+    /// flows, if the caller knows it.
+    pub scenario_hash: Option<&'a str>,
     /// How much of the trace is kept.
     pub trace: TraceLevel,
     /// Of [`TraceLevel::Full`] only the controller, the writes and the gaps of the flow of this

@@ -33,6 +33,8 @@ const EVENTS_OF_A_SLICE: u64 = 50_000;
 /// A simulation in progress.
 pub struct Simulation {
     pub(super) scenario: Scenario,
+    /// As in [`RunOptions`].
+    pub(super) scenario_hash: Option<String>,
     pub(super) sim: SimNetwork,
     pub(super) recorder: Recorder,
     pub(super) smoothness: Smoothness,
@@ -80,6 +82,7 @@ impl Simulation {
             intervals: full.then(|| Intervals::new(&scenario.run, measured)),
             measures_delays,
             scenario: scenario.clone(),
+            scenario_hash: options.scenario_hash.map(str::to_owned),
             sim,
             recorder,
             smoothness,

@@ -35,10 +35,11 @@ impl Simulation {
         mut check: impl FnMut() -> Result<(), E>,
     ) -> Result<Summary, E> {
         let (end, warmup) = (Instant::ZERO + reached, self.scenario.run.warmup);
+        let hash = self.scenario_hash.take();
         let mut summary = Summary {
             run: RunSummary {
                 format: RUN_FORMAT,
-                scenario: self.scenario.content_hash(),
+                scenario: hash.unwrap_or_else(|| self.scenario.content_hash()),
                 seed: self.scenario.run.seed,
                 duration_s: reached.as_secs_f64(),
                 warmup_s: warmup.as_secs_f64(),

@@ -94,13 +94,12 @@ fn close_all(tables: Receiver<CompleteTable>) -> Result<Vec<WrittenTable>, Folde
 mod tests {
     use super::*;
     use crate::table::{Column, Table, Values};
-    use crate::trace::table_files::tests::scenario;
     use std::path::Path;
 
     const TABLES: usize = 40;
 
     fn files(folder: &Path, tables: usize) -> TableFiles {
-        let mut files = TableFiles::new(folder.to_owned(), folder.to_owned(), &scenario());
+        let mut files = TableFiles::new(folder.to_owned(), folder.to_owned(), "a hash", 1);
         let rows = Table {
             columns: vec![Column {
                 name: "drops".to_owned(),

@@ -48,13 +48,6 @@ pub(super) const SCENARIO: &str = "scenario.toml";
 /// The file with the summary.
 pub(super) const SUMMARY: &str = "summary.json";
 
-/// The name of a run by its content: the first 16 digits of the scenario's hash.
-pub fn name_of(scenario: &Scenario) -> String {
-    let mut hash = scenario.content_hash();
-    hash.truncate(16);
-    hash
-}
-
 /// `summary.json` as text: the same summary gives the same bytes.
 pub fn summary_json(summary: &Summary) -> String {
     let mut summary = summary.clone();

@@ -53,9 +53,23 @@ impl FolderWriter {
     /// # Errors
     /// If another folder is at its path, or nothing can be written.
     pub fn create(scenario: &Scenario, path: &Path, scratch: &Path) -> Result<Self, FolderError> {
+        let hash = scenario.content_hash();
+        Self::create_hashed((&hash, scenario.run.seed), path, scratch)
+    }
+
+    /// [`create`](Self::create) for callers that know the scenario's
+    /// [content hash](Scenario::content_hash), which takes a while with many flows, and its seed.
+    ///
+    /// # Errors
+    /// As `create`.
+    pub fn create_hashed(
+        (scenario_hash, seed): (&str, u64),
+        path: &Path,
+        scratch: &Path,
+    ) -> Result<Self, FolderError> {
         RunFolder::check_free(path)?;
         let partial = PartialFolder::create(scratch).map_err(io_error("write into", scratch))?;
-        let files = TableFiles::new(partial.new_files(), path.to_owned(), scenario);
+        let files = TableFiles::new(partial.new_files(), path.to_owned(), scenario_hash, seed);
         Ok(Self {
             target: path.to_owned(),
             stream: None,

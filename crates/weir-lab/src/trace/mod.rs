@@ -39,7 +39,7 @@ pub(crate) use checksums::{CHECKSUMS, Checksums};
 pub use deflate::zlib;
 pub use export::{ExportError, ExportFile, Format, csv, export};
 #[cfg(feature = "files")]
-pub use folder::{PartOfTable, RunFolder, TablePart, name_of, summary_json};
+pub use folder::{PartOfTable, RunFolder, TablePart, summary_json};
 #[cfg(feature = "files")]
 pub use folder_error::FolderError;
 #[cfg(feature = "files")]

@@ -3,7 +3,6 @@
 use super::folder_error::{FolderError, io_error};
 use super::parquet::{Description, PageCoder, TableWriter, schema_of};
 use crate::run::{RUN_FORMAT, table_kind};
-use crate::scenario::Scenario;
 use crate::table::{ColumnNote, RowBatch, ValueKind};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -58,15 +57,16 @@ pub(super) struct TableFiles {
 }
 
 impl TableFiles {
-    /// None yet.
-    pub(super) fn new(folder: PathBuf, target: PathBuf, scenario: &Scenario) -> Self {
+    /// None yet, of a run whose scenario has this
+    /// [content hash](crate::scenario::Scenario::content_hash).
+    pub(super) fn new(folder: PathBuf, target: PathBuf, scenario_hash: &str, seed: u64) -> Self {
         Self {
             folder,
             target,
             properties: vec![
                 ("weir.format", RUN_FORMAT.to_string()),
-                ("weir.scenario", scenario.content_hash()),
-                ("weir.seed", scenario.run.seed.to_string()),
+                ("weir.scenario", scenario_hash.to_owned()),
+                ("weir.seed", seed.to_string()),
             ],
             open: BTreeMap::new(),
             schemas: Vec::new(),
@@ -343,26 +343,17 @@ pub(super) fn is_table(path: &Path) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::super::parquet::read;
     use super::*;
-    use crate::scenario::parse;
     use crate::table::{Column, Table, Values};
     use ::parquet::file::reader::{FileReader, SerializedFileReader};
-
-    /// One flow.
-    pub(in crate::trace) fn scenario() -> Scenario {
-        let text = "[run]\nduration = \"1s\"\n\n[[link]]\nname = \"wire\"\nbetween = [\"a\", \"b\"]\n\
-                    rate = \"1Mbit\"\n\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
-                    transport = { kind = \"tcp\" }\n";
-        parse(text, "test.toml").unwrap()
-    }
 
     #[test]
     fn the_file_of_a_complete_table_is_there_before_the_others() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().to_owned();
-        let mut files = TableFiles::new(folder.clone(), folder.clone(), &scenario());
+        let mut files = TableFiles::new(folder.clone(), folder.clone(), "a hash", 1);
         let rows = Table {
             columns: vec![Column {
                 name: "drops".to_owned(),
@@ -398,7 +389,7 @@ pub(super) mod tests {
         const ROWS: u64 = 1024;
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().to_owned();
-        let mut files = TableFiles::new(folder.clone(), folder.clone(), &scenario());
+        let mut files = TableFiles::new(folder.clone(), folder.clone(), "a hash", 1);
         files.max_held = (2 * TABLES as usize) * LEAST_RELEASED;
         let rows = |table: u64, round: u64| {
             let rows = (round * ROWS..(round + 1) * ROWS).map(|row| row * row + table);

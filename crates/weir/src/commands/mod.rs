@@ -12,6 +12,7 @@ mod export;
 mod lint;
 mod man;
 mod notices;
+mod planned_run;
 mod plot;
 mod replicates;
 mod reproduce;

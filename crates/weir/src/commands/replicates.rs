@@ -1,6 +1,7 @@
 //! What several runs of `weir run` show together: for each setting a table of its measures over
 //! the seeds, and `index.json`, which says what each folder holds.
 
+use super::planned_run::PlannedRun;
 use super::summary_table::{listed_flows, listed_transfers};
 use crate::build;
 use crate::exit::Failure;
@@ -15,7 +16,7 @@ use weir_lab::comparison::HEADLINE;
 use weir_lab::in_natural_order;
 use weir_lab::replication::{Fingerprint, Replicates, Sample, measures};
 use weir_lab::run::{Judgement, RunOutput, Summary, judge};
-use weir_lab::scenario::{Override, Scenario};
+use weir_lab::scenario::Override;
 use weir_lab::table::SharedSink;
 use weir_lab::theory::{format_value, significant};
 use weir_lab::trace::{FolderError, FolderWriter, IndexEntry, Written};
@@ -44,15 +45,11 @@ pub struct RunInProgress {
 }
 
 impl RunInProgress {
-    /// Begins the folder of this name below `out`, of a scenario in which this was set.
-    pub fn begin(
-        out: &Path,
-        (scenario, overrides): (&Scenario, &[Override]),
-        name: &str,
-    ) -> Result<Self, Failure> {
+    /// Begins the folder of this name below `out`, of a planned run.
+    pub fn begin(out: &Path, run: &PlannedRun, name: &str) -> Result<Self, Failure> {
         let path = out.join(name);
-        let writer = FolderWriter::create(scenario, &path, out)?;
-        let writer = writer.of_settings(paths_and_values(overrides));
+        let writer = FolderWriter::create_hashed((&run.hash, run.scenario.run.seed), &path, out)?;
+        let writer = writer.of_settings(paths_and_values(&run.overrides));
         Ok(Self {
             name: name.to_owned(),
             path,

@@ -1,8 +1,9 @@
 //! `weir run SCENARIO`: one run, or one for each combination of `--set` values and seeds, in
 //! parallel.
 
+use super::planned_run::PlannedRun;
 use super::replicates::{FinishedRun, RunInProgress};
-use super::runs::{PlannedRun, RunArguments, RunResults};
+use super::runs::{RunArguments, RunResults};
 use crate::exit::Failure;
 use crate::interrupt::interrupt_flag;
 use crate::limits::{LimitArguments, Watchdog};
@@ -102,11 +103,11 @@ fn one(
         advance((share * STEPS as f64) as u64);
     };
     let name = &run.folder;
-    let set = (&run.scenario, run.overrides.as_slice());
-    let folder = RunInProgress::begin(&arguments.runs.out, set, name)?;
+    let folder = RunInProgress::begin(&arguments.runs.out, run, name)?;
     let mut folder = folder.within(watchdog);
     let sink = folder.sink();
     let options = RunOptions {
+        scenario_hash: Some(&run.hash),
         trace: if arguments.summary_only {
             TraceLevel::Summary
         } else {

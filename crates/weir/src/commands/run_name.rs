@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use weir_lab::scenario::{Override, Scenario};
+use weir_lab::scenario::Override;
 
 /// Digits of the hash.
 const DIGITS: usize = 8;
@@ -41,12 +41,12 @@ impl RunNames {
         Self { stem, known }
     }
 
-    /// The path of a run's folder below the folder of all results.
-    pub fn name(&self, overrides: &[Override], scenario: &Scenario) -> String {
-        let mut hash = scenario.content_hash();
-        hash.truncate(DIGITS);
+    /// The path of a run's folder below the folder of all results, by the content hash of its
+    /// scenario.
+    pub fn name(&self, overrides: &[Override], scenario_hash: &str) -> String {
+        let hash = scenario_hash.get(..DIGITS).unwrap_or(scenario_hash);
         let stem = &self.stem;
-        if let Some(known) = self.known.get(&hash) {
+        if let Some(known) = self.known.get(hash) {
             return format!("{stem}/{known}");
         }
         let mut settings = plain(&settings_text(overrides));
@@ -135,7 +135,7 @@ mod tests {
         let name = |overrides: &[Override]| {
             let scenario = overrides::parse_with(text, "path.toml", overrides).unwrap();
             let names = RunNames::of(Path::new("path.toml"), results.path());
-            names.name(overrides, &scenario)
+            names.name(overrides, &scenario.content_hash())
         };
         let base = name(&[]);
         assert!(base.starts_with("path/base-"), "{base}");

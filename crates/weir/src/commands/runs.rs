@@ -2,6 +2,7 @@
 //! its runs.
 
 use super::expectations;
+use super::planned_run::PlannedRun;
 use super::replicates::{FinishedRun, groups, set_of, settings, write_index};
 use super::run_name::RunNames;
 use super::summary_table::summary_tables;
@@ -14,10 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use weir_lab::lint::{Finding, lint};
-use weir_lab::scenario::Scenario;
 use weir_lab::scenario::files::read_text;
-use weir_lab::scenario::overrides::{self, Override};
-use weir_lab::trace::{name_of, remove_leftovers, update_index};
+use weir_lab::scenario::overrides;
+use weir_lab::trace::{remove_leftovers, update_index};
 
 /// The arguments that `run` and `testbed` have.
 #[derive(Debug, Args)]
@@ -34,14 +34,6 @@ pub struct RunArguments {
     output: JsonOutput,
 }
 
-/// A scenario with the values that were changed in it.
-pub struct PlannedRun {
-    /// The path of its folder below that of all results.
-    pub folder: String,
-    pub overrides: Vec<Override>,
-    pub scenario: Scenario,
-}
-
 impl RunArguments {
     /// A run for each combination of values and seeds; all are checked before the first one starts.
     /// Of combinations that make one scenario only the first is there.
@@ -55,14 +47,16 @@ impl RunArguments {
             None => Vec::new(),
         };
         let folders = RunNames::of(&self.scenario, &self.out);
-        let (mut runs, mut names) = (Vec::new(), BTreeSet::new());
+        let (mut runs, mut hashes) = (Vec::new(), BTreeSet::new());
         for overrides in overrides::grid(&axes, &seeds)? {
             let scenario = overrides::parse_with(&text, &name, &overrides)?;
-            if names.insert(name_of(&scenario)) {
+            let hash = scenario.content_hash();
+            if hashes.insert(hash.clone()) {
                 runs.push(PlannedRun {
-                    folder: folders.name(&overrides, &scenario),
+                    folder: folders.name(&overrides, &hash),
                     overrides,
                     scenario,
+                    hash,
                 });
             }
         }

@@ -50,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         results.add(
             number,
             FinishedRun::write(
-                RunInProgress::begin(out, (&run.scenario, &run.overrides), &name)?,
+                RunInProgress::begin(out, run, &name)?,
                 &run.overrides,
                 output,
                 None,
