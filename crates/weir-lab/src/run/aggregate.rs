@@ -18,7 +18,7 @@ pub(super) struct GroupParts<'a> {
 }
 
 /// What a member of a group has, whether it is a flow of one connection or one with arrivals.
-struct Member {
+struct Member<'a> {
     flows: u64,
     /// Of these, those that were alive between the warm-up and the end.
     active: u64,
@@ -28,6 +28,8 @@ struct Member {
     one_way_delay_s: Option<Distribution>,
     queueing_delay_s: Option<Distribution>,
     jitter_s: Option<Distribution>,
+    rtt_s: Option<Distribution>,
+    bound_share: &'a BTreeMap<String, f64>,
     packets_sent: u64,
     packets_lost: u64,
     retransmissions: u64,
@@ -35,8 +37,8 @@ struct Member {
     marks: u64,
 }
 
-impl From<&FlowSummary> for Member {
-    fn from(flow: &FlowSummary) -> Self {
+impl<'a> From<&'a FlowSummary> for Member<'a> {
+    fn from(flow: &'a FlowSummary) -> Self {
         let again = again(flow);
         Self {
             flows: 1,
@@ -47,6 +49,8 @@ impl From<&FlowSummary> for Member {
             one_way_delay_s: flow.one_way_delay_s,
             queueing_delay_s: flow.queueing_delay_s,
             jitter_s: flow.jitter_s,
+            rtt_s: flow.rtt_s,
+            bound_share: &flow.bound_share,
             packets_sent: flow.packets_sent,
             packets_lost: flow.packets_lost,
             retransmissions: again.packets,
@@ -56,8 +60,8 @@ impl From<&FlowSummary> for Member {
     }
 }
 
-impl From<&TransferSummary> for Member {
-    fn from(of: &TransferSummary) -> Self {
+impl<'a> From<&'a TransferSummary> for Member<'a> {
+    fn from(of: &'a TransferSummary) -> Self {
         Self {
             flows: of.transfers,
             active: of.transfers,
@@ -67,6 +71,8 @@ impl From<&TransferSummary> for Member {
             one_way_delay_s: of.one_way_delay_s,
             queueing_delay_s: of.queueing_delay_s,
             jitter_s: of.jitter_s,
+            rtt_s: of.rtt_s,
+            bound_share: &of.bound_share,
             packets_sent: of.packets_sent,
             packets_lost: of.packets_lost,
             retransmissions: of.retransmissions,
@@ -76,7 +82,7 @@ impl From<&TransferSummary> for Member {
     }
 }
 
-impl Member {
+impl Member<'_> {
     /// False if it has no rate and no delay between the warm-up and the end, not even one of zero.
     const fn is_active(&self) -> bool {
         self.active > 0
@@ -90,13 +96,13 @@ impl GroupSummary {
         let active = || flows().filter(|flow| was_active(flow));
         let members = flows().map(Member::from);
         let members = members.chain(parts.transfers.iter().copied().map(Member::from));
-        let members: Vec<Member> = members.collect();
+        let members: Vec<Member<'_>> = members.collect();
         let alive = || members.iter().filter(|member| member.is_active());
-        let spread = |value: fn(&Member) -> f64| Distribution::of(alive().map(value));
-        let means = |of: fn(&Member) -> Option<Distribution>| {
+        let spread = |value: fn(&Member<'_>) -> f64| Distribution::of(alive().map(value));
+        let means = |of: fn(&Member<'_>) -> Option<Distribution>| {
             Distribution::of(alive().filter_map(|member| Some(of(member)?.mean)))
         };
-        let sum = |value: fn(&Member) -> u64| members.iter().map(value).sum();
+        let sum = |value: fn(&Member<'_>) -> u64| members.iter().map(value).sum();
         let times = flows().filter_map(|flow| flow.completion_time_s);
         Self {
             members: Vec::new(),
@@ -110,8 +116,8 @@ impl GroupSummary {
             one_way_delay_s: means(|member| member.one_way_delay_s),
             queueing_delay_s: means(|member| member.queueing_delay_s),
             jitter_s: means(|member| member.jitter_s),
-            rtt_s: Distribution::of(active().filter_map(|flow| Some(flow.rtt_s?.mean))),
-            bound_share: mean_shares(active()),
+            rtt_s: means(|member| member.rtt_s),
+            bound_share: mean_shares(alive().map(|member| member.bound_share)),
             packets_sent: sum(|member| member.packets_sent),
             packets_lost: sum(|member| member.packets_lost),
             retransmissions: sum(|member| member.retransmissions),
@@ -123,9 +129,11 @@ impl GroupSummary {
 }
 
 impl Totals {
-    /// Of these flows of a run that has lasted so long since its warm-up.
+    /// Of these flows, those of one connection and those with arrivals, of a run that has lasted so
+    /// long since its warm-up.
     pub(super) fn of<'a>(
         flows: impl Iterator<Item = &'a FlowSummary> + Clone,
+        transfers: impl Iterator<Item = &'a TransferSummary> + Clone,
         window: Duration,
     ) -> Self {
         // Rates times the time that they are over are what came through.
@@ -135,24 +143,27 @@ impl Totals {
             if secs > 0.0 { bits / secs } else { 0.0 }
         };
         let active = flows.clone().filter(|flow| was_active(flow));
-        Self {
+        let shares = active.clone().map(|flow| &flow.bound_share);
+        let begun = transfers.clone().filter(|of| of.transfers > 0);
+        let shares = shares.chain(begun.map(|of| &of.bound_share));
+        let mut totals = Self {
             flows: flows.clone().count() as u64,
             throughput_bps: over_window(|flow| flow.throughput_bps),
             goodput_bps: over_window(|flow| flow.goodput_bps),
-            jain_index: jain_index(active.clone().map(|flow| flow.goodput_bps)),
-            bound_share: mean_shares(active),
+            jain_index: jain_index(active.map(|flow| flow.goodput_bps)),
+            bound_share: mean_shares(shares),
             packets_sent: flows.clone().map(|flow| flow.packets_sent).sum(),
             packets_lost: flows.clone().map(|flow| flow.packets_lost).sum(),
             retransmissions: flows.clone().map(|flow| again(flow).packets).sum(),
             timeouts: flows.clone().map(|flow| again(flow).timeouts).sum(),
             marks: flows.map(|flow| flow.marks).sum(),
-        }
+        };
+        transfers.for_each(|transfers| totals.add(transfers));
+        totals
     }
-}
 
-impl Totals {
-    /// Adds transfers over connections of their own, which have no part in the fairness index.
-    pub(super) fn add(&mut self, transfers: &TransferSummary) {
+    /// Counts transfers over connections of their own, which have no part in the fairness index.
+    fn add(&mut self, transfers: &TransferSummary) {
         self.flows += transfers.transfers;
         self.throughput_bps += transfers.throughput_bps;
         self.goodput_bps += transfers.goodput_bps;
@@ -164,11 +175,13 @@ impl Totals {
     }
 }
 
-/// The mean of each share of these flows.
-fn mean_shares<'a>(flows: impl Iterator<Item = &'a FlowSummary> + Clone) -> BTreeMap<String, f64> {
+/// The mean of each of these shares.
+fn mean_shares<'a>(
+    of: impl Iterator<Item = &'a BTreeMap<String, f64>> + Clone,
+) -> BTreeMap<String, f64> {
     let share = |bound: &Bound| {
-        let flows = flows.clone();
-        let shares = flows.filter_map(|flow| flow.bound_share.get(bound.name()).copied());
+        let of = of.clone();
+        let shares = of.filter_map(|shares| shares.get(bound.name()).copied());
         Some((bound.name().to_owned(), Distribution::of(shares)?.mean))
     };
     Bound::ALL.iter().filter_map(share).collect()
@@ -233,14 +246,18 @@ mod tests {
             by_timeout: 2,
             timeouts: 1,
         });
-        let mut totals = Totals::of(flows.iter(), Duration::from_secs(10));
-        assert_eq!((totals.flows, totals.packets_sent), (2, 20));
-        assert_eq!(totals.goodput_bps, 10e6);
-        totals.add(&TransferSummary {
+        let transfers = TransferSummary {
             retransmissions: 10,
             timeouts: 5,
             ..TransferSummary::default()
-        });
+        };
+        let totals = Totals::of(
+            flows.iter(),
+            [&transfers].into_iter(),
+            Duration::from_secs(10),
+        );
+        assert_eq!((totals.flows, totals.packets_sent), (2, 20));
+        assert_eq!(totals.goodput_bps, 10e6);
         let counted = (totals.retransmissions, totals.timeouts, totals.marks);
         assert_eq!(counted, (13, 6, 4));
     }
@@ -275,8 +292,12 @@ mod tests {
         for (flow, (bound, share)) in flows.iter_mut().zip(shares) {
             flow.bound_share.insert(bound.to_owned(), share);
         }
+        // None of its transfers began.
+        let mut none = TransferSummary::default();
+        none.bound_share.insert("nothing".to_owned(), 1.0);
         let group = GroupSummary::of(&GroupParts {
             flows: flows.iter().collect(),
+            transfers: vec![&none],
             ..GroupParts::default()
         });
         assert_eq!((group.flows, group.active, group.completed), (3, 2, 2));
@@ -285,8 +306,40 @@ mod tests {
         assert_eq!(group.bound_share, [("window".to_owned(), 0.75)].into());
         // (1 + 3)² / (2 · (1 + 9))
         assert_eq!(group.jain_index, Some(0.8));
-        let totals = Totals::of(flows.iter(), Duration::from_secs(2));
+        let totals = Totals::of(flows.iter(), [&none].into_iter(), Duration::from_secs(2));
         assert_eq!((totals.flows, totals.jain_index), (3, Some(0.8)));
         assert_eq!(totals.bound_share, group.bound_share);
+    }
+
+    #[test]
+    fn a_flow_with_arrivals_has_the_part_of_one_in_round_trips_and_shares() {
+        let with = |mean: f64| {
+            Some(Distribution {
+                mean,
+                ..Distribution::default()
+            })
+        };
+        let bound_share = |window: f64| [("window".to_owned(), window)].into();
+        let stream = FlowSummary {
+            rtt_s: with(0.1),
+            bound_share: bound_share(1.0),
+            ..flow(1e6, 2.0, None)
+        };
+        let web = TransferSummary {
+            transfers: 1000,
+            rtt_s: with(0.3),
+            bound_share: bound_share(0.5),
+            ..TransferSummary::default()
+        };
+        let group = GroupSummary::of(&GroupParts {
+            flows: vec![&stream],
+            transfers: vec![&web],
+            ..GroupParts::default()
+        });
+        assert_eq!(group.rtt_s.map(|rtt| [rtt.min, rtt.max]), Some([0.1, 0.3]));
+        assert_eq!(group.bound_share, bound_share(0.75));
+        let (stream, web) = ([&stream].into_iter(), [&web].into_iter());
+        let totals = Totals::of(stream, web, Duration::from_secs(2));
+        assert_eq!(totals.bound_share, bound_share(0.75));
     }
 }

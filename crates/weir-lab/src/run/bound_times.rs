@@ -35,6 +35,13 @@ impl BoundTimes {
         }
     }
 
+    /// Adds the times of another sender up to where they were counted.
+    pub(super) fn add(&mut self, other: &Self) {
+        for (nanos, more) in self.nanos.iter_mut().zip(other.nanos) {
+            *nanos += more;
+        }
+    }
+
     /// The share of the time in which each bound held, by its name: zero for those that never held.
     /// No time gives no share.
     pub(super) fn shares(&self) -> BTreeMap<String, f64> {

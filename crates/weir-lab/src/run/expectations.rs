@@ -187,6 +187,8 @@ mod tests {
         let transfers = TransferSummary {
             completion_time_s: some,
             size_bytes: some,
+            bound_share: shares.clone().into(),
+            rtt_s: some,
             one_way_delay_s: some,
             queueing_delay_s: some,
             jitter_s: some,

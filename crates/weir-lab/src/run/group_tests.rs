@@ -276,10 +276,80 @@ fn arrivals_are_the_same_run_as_flows_that_are_there_from_the_start() {
             (web.one_way_delay_s, extremes(|flow| flow.one_way_delay_s)),
             (web.queueing_delay_s, extremes(|flow| flow.queueing_delay_s)),
             (web.jitter_s, extremes(|flow| flow.jitter_s)),
+            (web.rtt_s, extremes(|flow| flow.rtt_s)),
         ] {
             assert_eq!(found(together), Some(apart), "{transport}");
         }
         compare_intervals(&together, &apart);
+        compare_bounds(&together, &apart);
+    }
+}
+
+/// What held the senders of transfers has the time that it had with each of them; but a connection
+/// is no longer alive when its last octet was delivered, and a flow goes on to the end of the run.
+fn compare_bounds(together: &RunOutput, apart: &RunOutput) {
+    let web = &together.summary.transfers["web"];
+    let singles = || {
+        let named = (1..).map(|number| &apart.summary.flows[&format!("web-{number}")]);
+        LISTED.into_iter().zip(named)
+    };
+    let alive: f64 = singles().map(|(_, flow)| flow.active_s).sum();
+    assert_eq!(web.bound_share.len(), 8);
+    for (bound, share) in &web.bound_share {
+        let held = singles().map(|((start, _), flow)| {
+            let recorded = 1.0 - start.max(0.3);
+            let after = match bound.as_str() {
+                "nothing" => recorded - flow.active_s,
+                _ => 0.0,
+            };
+            flow.bound_share[bound] * recorded - after
+        });
+        let (found, held) = (share * alive, held.sum::<f64>());
+        assert!((found - held).abs() < 1e-9, "{bound}: {found} {held}");
+    }
+    assert!(web.bound_share["nothing"] < 0.9, "{web:?}");
+}
+
+#[test]
+fn what_is_traced_changes_nothing_that_transfers_say_of_their_senders() {
+    let size = "{ kind = \"pareto\", mean = \"20kB\" }";
+    let arrivals = format!("{{ kind = \"poisson\", per_second = 20, size = {size} }}");
+    for transport in ["tcp", "quic", "dccp"] {
+        let text = transfers_text(&arrivals, 1, transport);
+        let of = |trace| {
+            let options = RunOptions {
+                trace,
+                ..RunOptions::default()
+            };
+            run_text(&text, &options).summary.transfers["web"].clone()
+        };
+        let full = of(TraceLevel::Full);
+        assert_eq!(full, of(TraceLevel::Summary), "{transport}");
+        let web = of(TraceLevel::Counters);
+        assert_eq!((web.rtt_s, web.bound_share.len()), (None, 0));
+        assert_eq!(web.packets_sent, full.packets_sent);
+        // A round trip and a packet of each of the ways.
+        let rtt = full.rtt_s.expect("samples");
+        assert!((0.01..0.012).contains(&rtt.min), "{transport}: {rtt:?}");
+    }
+}
+
+#[test]
+fn a_connection_that_waits_to_be_removed_is_not_alive() {
+    let shares = |starts: std::ops::Range<u32>| {
+        let pairs = starts.map(|start| format!("[{:?}, 50000]", f64::from(start) / 8.0));
+        let pairs: Vec<_> = pairs.collect();
+        let arrivals = format!("{{ kind = \"list\", transfers = [{}] }}", pairs.join(", "));
+        let web = transfers(&arrivals, 1, "tcp").summary.transfers["web"].clone();
+        let longest = web.completion_time_s.expect("complete").max;
+        assert!(longest < 0.125, "one after the other: {longest}");
+        web.bound_share
+    };
+    // More than the 64 that are open before the first is removed, each like the first.
+    let (one, many) = (shares(0..1), shares(0..150));
+    assert!((0.1..0.9).contains(&one["window"]), "{one:?}");
+    for (bound, share) in one {
+        assert!((share - many[&bound]).abs() < 1e-9, "{bound}: {share}");
     }
 }
 
@@ -319,7 +389,9 @@ fn transfers_that_are_done_are_removed_and_keep_their_numbers() {
         for millis in (0..=20_000).step_by(10) {
             let until = Instant::ZERO + weir_proto::time::Duration::from_millis(millis);
             run.advance(&options, until).unwrap();
-            most = most.max(run.sim.network.open_flows());
+            let open = run.sim.network.open_flows();
+            assert_eq!(run.recorder.connections.open_connections(), open);
+            most = most.max(open);
         }
         // A few at a time are alive, and with 64 of them it is looked for those that are not.
         assert!((64..80).contains(&most), "{transport}: {most} connections");

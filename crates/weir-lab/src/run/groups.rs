@@ -44,10 +44,10 @@ pub struct GroupSummary {
     /// The mean jitter of each member, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter_s: Option<Distribution>,
-    /// The mean round-trip time of each flow without arrivals, in seconds.
+    /// The mean round-trip time of each member, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_s: Option<Distribution>,
-    /// What held the senders back: the mean of each share of those that were alive.
+    /// What held the senders back: the mean of each share of the members that were alive.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bound_share: BTreeMap<String, f64>,
     /// Packets that all together sent.
@@ -79,8 +79,8 @@ pub struct Totals {
     /// `None` if nothing was delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jain_index: Option<f64>,
-    /// What held the senders back: the mean of each share of the flows without arrivals that were
-    /// alive in that time.
+    /// What held the senders back: the mean of each share of the flows that were alive in that time,
+    /// in which one with arrivals counts as one, with the share of all its transfers together.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bound_share: BTreeMap<String, f64>,
     /// Packets that all senders handed over.

@@ -50,7 +50,7 @@ pub(super) const MEASURES: &[Measure] = &[
     ("retransmissions_by_timeout", "packets", "of these, those that a timeout presumed lost"),
     ("retransmissions_timeouts", "", "timeouts of the sender"),
     ("timeouts", "", "timeouts of the senders, of transfers and groups"),
-    ("rtt_s", "s", "round-trip times as the sender measured them; of a group the flows' means"),
+    ("rtt_s", "s", "round-trip times as the sender measured them; of a group the members' means"),
     ("one_way_delay_s", "s", "from the sender's transport to the receiver's; of a group the members' means"),
     ("queueing_delay_s", "s", "time in queues of links and 802.11 stations; of a group the members' means"),
     ("jitter_s", "s", "RFC 3550's interarrival jitter after each packet; of a group the members' means"),
@@ -101,7 +101,7 @@ pub(super) const MEASURES: &[Measure] = &[
 #[rustfmt::skip]
 pub(super) const FAMILIES: &[(&str, &str, &str)] = &[
     ("goodput_cov_", "SECONDS", "coefficient of variation of the goodput over intervals of so many seconds"),
-    ("bound_share_", "BOUND", "share of the time in which this held the sender back"),
+    ("bound_share_", "BOUND", "share of the time in which this held the sender back; of transfers of the time of all connections together, of groups the mean over the members"),
 ];
 
 /// The numbers of a distribution: the ending, and which it is.

@@ -9,6 +9,7 @@ mod bound_times;
 mod codec;
 pub mod columns;
 mod completion;
+mod connection_records;
 mod delay_columns;
 mod delivery_rate;
 mod endpoints;

@@ -2,6 +2,7 @@
 
 use super::bound_times::BoundTimes;
 use super::columns::{self, FlowEventRow, LinkRow, PacketRow};
+use super::connection_records::ConnectionRecords;
 use super::flow_tables::{FlowTables, WriteTrace};
 use super::packet_sampling::PacketSampling;
 use super::row_limit::ThinningState;
@@ -91,6 +92,8 @@ pub(super) struct Recorder {
     roles: Vec<Role>,
     flows: Vec<FlowRecord>,
     links: Vec<LinkRecord>,
+    /// Those of flows with arrivals.
+    pub(super) connections: ConnectionRecords,
     packets: Option<TableRecorder<PacketRow>>,
     sampling: PacketSampling,
     sink: Option<SharedSink>,
@@ -109,6 +112,7 @@ impl Recorder {
             roles: Vec::new(),
             flows: Vec::new(),
             links: Vec::new(),
+            connections: ConnectionRecords::new(options.trace > TraceLevel::Counters, warmup),
             packets: options
                 .packets
                 .then(|| TableRecorder::streaming(columns::PACKET, options.sink, "packets")),
@@ -489,17 +493,19 @@ impl Probe for Recorder {
     fn record_all(&mut self, source: EventSource, events: &[(Instant, Event)]) {
         let role = self.roles.get(source.0 as usize).copied();
         let role = role.unwrap_or_default();
-        if let Role::Link(link) = role {
-            self.record_link(link, events);
-        } else {
-            for (at, event) in events {
-                if is_of_end(event) {
-                    self.record_end(*at, role, event);
-                }
-                if let Role::Sender(flow) = role {
-                    self.record_sender(*at, flow, event);
+        match role {
+            Role::Link(link) => self.record_link(link, events),
+            Role::Sender(_) | Role::Receiver(_) => {
+                for (at, event) in events {
+                    if is_of_end(event) {
+                        self.record_end(*at, role, event);
+                    }
+                    if let Role::Sender(flow) = role {
+                        self.record_sender(*at, flow, event);
+                    }
                 }
             }
+            Role::Unknown => self.connections.record(source, events),
         }
         if self.packets.is_some() {
             for (at, event) in events {

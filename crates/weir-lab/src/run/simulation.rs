@@ -122,7 +122,7 @@ impl Simulation {
             let arrival = self.sim.next_arrival();
             if let Some(at) = arrival.filter(|&at| at < next && at <= until) {
                 self.simulate_to(options, before(at))?;
-                self.sim.open_arrivals(&self.scenario, options.registry)?;
+                self.open_arrivals(options)?;
                 continue;
             }
             if next > until {
@@ -131,10 +131,17 @@ impl Simulation {
             self.simulate_to(options, before(next))?;
             self.stop_at(next);
             if next < end {
-                self.sim.open_arrivals(&self.scenario, options.registry)?;
+                self.open_arrivals(options)?;
             }
         }
         Ok(())
+    }
+
+    /// Opens the connections of transfers whose time has come.
+    fn open_arrivals(&mut self, options: &RunOptions<'_>) -> Result<(), RunError> {
+        let connections = &mut self.recorder.connections;
+        self.sim
+            .open_arrivals(&self.scenario, options.registry, connections)
     }
 
     /// Reads the counters that are read at this time.

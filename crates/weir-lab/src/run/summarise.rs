@@ -1,7 +1,7 @@
 //! Makes the summary of a simulation that has ended.
 
 use super::aggregate::GroupParts;
-use super::completion::is_complete;
+use super::completion::{completed_at, over_at};
 use super::sim_network::{Counters, SimFlow};
 use super::simulation::Simulation;
 use super::transfers::completion_times;
@@ -11,8 +11,7 @@ use super::{
 };
 use crate::scenario::Flow;
 use std::collections::BTreeSet;
-use weir_net::{AppStatistics, Side};
-use weir_proto::endpoint::CloseReason;
+use weir_net::Side;
 use weir_proto::time::{Duration, Instant};
 
 /// When a flow was alive, and how long its transfer took.
@@ -72,16 +71,21 @@ impl Simulation {
             summary.links.insert(name.clone(), link);
         }
         let window = reached.saturating_sub(warmup);
-        summary.totals = Totals::of(summary.flows.values(), window);
+        self.sim
+            .close_connections(&mut self.recorder.connections, end);
+        let mut sets = Vec::new();
         for (index, set) in self.sim.transfers.iter().enumerate() {
             check()?;
             let counters = [&before.transfers[index], &after.transfers[index]];
             let transfers = TransferSummary::of(&self.sim, set, counters, [warmup, window]);
             let delays = self.transfer_delays.get(index).and_then(Option::as_ref);
             let transfers = transfers.with_delays(delays);
-            summary.totals.add(&transfers);
-            summary.transfers.insert(set.name.clone(), transfers);
+            let transfers = transfers.with_senders(self.recorder.connections.of(index));
+            sets.push((set.name.clone(), transfers));
         }
+        let transfers = sets.iter().map(|(_, transfers)| transfers);
+        summary.totals = Totals::of(summary.flows.values(), transfers, window);
+        summary.transfers = sets.into_iter().collect();
         for name in self.scenario.group_names() {
             check()?;
             if let Some(group) = self.group(&name, &summary) {
@@ -168,24 +172,12 @@ impl Simulation {
     fn lifetime(&self, index: usize, end: Instant) -> Lifetime {
         let SimFlow { id, start, .. } = self.sim.flows[index];
         let report = |side| self.sim.network.app_report(id, side).statistics;
-        let [source, sink] = [Side::Sender, Side::Receiver].map(report);
-        let last_read = sink.last_read_at;
-        let completed = last_read.filter(|_| is_complete(&source, &sink));
+        let ends = [Side::Sender, Side::Receiver].map(report);
         let from = start.max(Instant::ZERO + self.scenario.run.warmup);
-        let until = completed
-            .or_else(|| ended_at(&source, &sink))
-            .unwrap_or(end);
+        let until = over_at(&ends).unwrap_or(end);
         Lifetime {
             active: until.min(end).since(from),
-            completion: completed.map(|at| at.since(start)),
+            completion: completed_at(&ends).map(|at| at.since(start)),
         }
-    }
-}
-
-/// When the connection ended: if in good order, with its last data.
-fn ended_at(source: &AppStatistics, sink: &AppStatistics) -> Option<Instant> {
-    match source.closed.or(sink.closed)? {
-        CloseReason::Finished => sink.last_read_at.or(source.closed_at),
-        CloseReason::Reset(_) | CloseReason::TimedOut => source.closed_at.or(sink.closed_at),
     }
 }

@@ -7,8 +7,9 @@
 //! warm-up if that is later, until its last data was delivered or its connection failed, or to
 //! the end of the run. Deviations are those of the population. The means of rates weigh each value
 //! with the time for which it held; percentiles are the smallest sample that is not exceeded by
-//! more than the rest (nearest rank). Those of one-way delay, queueing delay and jitter are within
-//! 0.2 % where there are more than 512 packets, all others exact.
+//! more than the rest (nearest rank). Those of one-way delay, queueing delay and jitter, and of the
+//! round-trip times of flows with arrivals, are within 0.2 % where there are more than 512 packets
+//! or samples, all others exact.
 
 use super::groups::{GroupSummary, Totals};
 use super::link_summary::LinkSummary;

@@ -2,6 +2,7 @@
 
 use super::statistics::Distribution;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The transfers of a flow with arrivals that began after the warm-up; rates, packets and delays
 /// are those of all its connections from the warm-up to the end.
@@ -35,6 +36,9 @@ pub struct TransferSummary {
     pub retransmissions: u64,
     /// Timeouts.
     pub timeouts: u64,
+    /// Round-trip times as the senders of all connections measured them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_s: Option<Distribution>,
     /// How long packets took from the senders' transport to the receivers'.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_way_delay_s: Option<Distribution>,
@@ -44,4 +48,10 @@ pub struct TransferSummary {
     /// RFC 3550's interarrival jitter after each packet, of each connection by itself (§6.4.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter_s: Option<Distribution>,
+    /// What held the senders back: the share of the time for each word of the column `bound`. The
+    /// time is that in which the connections were alive, summed over all of them: of each from its
+    /// opening, or the end of the warm-up if that is later, until its last octet was delivered or
+    /// it failed, or to the end of the run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bound_share: BTreeMap<String, f64>,
 }

@@ -1,12 +1,14 @@
 //! Transfers over connections of their own: what they took, each and together.
 
 use super::columns::{self, TransferRow};
+use super::connection_records::SenderRecord;
 use super::sim_network::{SimNetwork, SimTransfers};
 use super::statistics::Distribution;
 use super::summary::FlowStatistics;
 use super::transfer_summary::TransferSummary;
 use crate::scenario::Transfer;
 use crate::table::{Table, TableRecorder};
+use std::collections::BTreeMap;
 use weir_net::DelayStatistics;
 use weir_proto::time::{Duration, Instant};
 
@@ -71,6 +73,15 @@ impl TransferSummary {
             queueing_delay_s: delays.and_then(|d| Distribution::of_histogram(&d.queueing)),
             jitter_s: delays.and_then(|d| Distribution::of_histogram(&d.jitter)),
             marks: delays.map_or(0, |delays| delays.marks),
+            ..self
+        }
+    }
+
+    /// With what was recorded of the senders of all its connections.
+    pub(super) fn with_senders(self, senders: Option<&SenderRecord>) -> Self {
+        Self {
+            rtt_s: senders.and_then(|of| Distribution::of_histogram(&of.rtts)),
+            bound_share: senders.map_or_else(BTreeMap::new, |of| of.bounds.shares()),
             ..self
         }
     }

@@ -153,9 +153,11 @@ const TRANSFER_MEASURES: &[&str] = measures! {
     "marks",
     "retransmissions",
     "timeouts",
+    distribution "rtt_s",
     distribution "one_way_delay_s",
     distribution "queueing_delay_s",
     distribution "jitter_s",
+    bounds "bound_share",
 };
 const LINK_MEASURES: &[&str] = measures! {
     "utilisation",

@@ -162,8 +162,8 @@ settings! {
         pub app: AppConfig,
         /// Short flows in place of one connection: when transfers begin, each over a connection of
         /// its own, and how large they are. `app` must be bulk without `total`; `stop` ends the
-        /// arrivals. `summary.json` has them together, `transfers/NAME` each, `intervals/NAME` what
-        /// all of them got over time.
+        /// arrivals. `summary.json` has them together, also what held their senders back,
+        /// `transfers/NAME` each, `intervals/NAME` what all of them got over time.
         pub arrivals: Arrivals,
         /// What the sender's packets suffer at its socket, before the wire.
         pub loss: LossConfig,

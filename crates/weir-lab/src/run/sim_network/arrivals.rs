@@ -4,12 +4,13 @@
 use super::flows::{FlowPlan, PacketEncoding};
 use super::{SimNetwork, build_error};
 use crate::run::RunError;
-use crate::run::completion::is_complete;
+use crate::run::completion::{completed_at, over_at};
+use crate::run::connection_records::ConnectionRecords;
 use crate::run::registry::TransportRegistry;
 use crate::run::summary::{FlowStatistics, LossFinder};
 use crate::scenario::{Scenario, Transfer};
 use weir_net::app::BulkConfig;
-use weir_net::{DelayStatistics, IntervalDelays, Side};
+use weir_net::{AppStatistics, DelayStatistics, IntervalDelays, Network, Side};
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::{Duration, Instant};
 
@@ -140,10 +141,11 @@ impl SimNetwork {
         &mut self,
         scenario: &Scenario,
         registry: TransportRegistry<'_>,
+        records: &mut ConnectionRecords,
     ) -> Result<(), RunError> {
         let open: usize = self.transfers.iter().map(|set| set.open.len()).sum();
         if open >= self.next_sweep {
-            self.remove_done();
+            self.remove_done(records);
             let open: usize = self.transfers.iter().map(|set| set.open.len()).sum();
             // A sweep looks at all of them: with as many new ones between two its cost for each is
             // constant.
@@ -154,7 +156,11 @@ impl SimNetwork {
                 .next()
                 .is_some_and(|at| at <= self.network.now())
             {
-                self.open_next(set, scenario, registry)?;
+                let opened = self.open_next(set, scenario, registry)?;
+                if let Some(sender) = self.network.source_of_flow(opened, Side::Sender) {
+                    let mask = records.open(set, sender);
+                    self.network.set_mask_of(sender, mask);
+                }
             }
         }
         Ok(())
@@ -165,7 +171,7 @@ impl SimNetwork {
         set: usize,
         scenario: &Scenario,
         registry: TransportRegistry<'_>,
-    ) -> Result<(), RunError> {
+    ) -> Result<FlowId, RunError> {
         let set = &mut self.transfers[set];
         let index = set.opened as u32;
         set.opened += 1;
@@ -199,7 +205,7 @@ impl SimNetwork {
         if self.measures_delays {
             self.network.measure_delays(id, Side::Receiver);
         }
-        Ok(())
+        Ok(id)
     }
 
     /// Begins to measure the delays of all transfers, or begins again.
@@ -251,16 +257,17 @@ impl SimNetwork {
     }
 
     /// Removes the connections in which nothing can happen any more, and keeps their numbers.
-    fn remove_done(&mut self) {
+    fn remove_done(&mut self, records: &mut ConnectionRecords) {
         for set in &mut self.transfers {
             let first = set.first;
             let flows = set.open.iter().map(|index| FlowId(first + index));
             let done = self.network.idle_flows(flows);
             for &flow in &done {
-                let report = |side| self.network.app_report(flow, side).statistics;
-                let (source, sink) = (report(Side::Sender), report(Side::Receiver));
-                let last = sink.last_read_at.filter(|_| is_complete(&source, &sink));
-                set.transfers[(flow.0 - first) as usize].completed = last;
+                let ends = applications_of(&self.network, flow);
+                set.transfers[(flow.0 - first) as usize].completed = completed_at(&ends);
+                if let Some(sender) = self.network.source_of_flow(flow, Side::Sender) {
+                    records.close(sender, idle_since(&ends));
+                }
                 let ends = [Side::Sender, Side::Receiver];
                 let ends = ends.map(|side| self.network.statistics(flow, side));
                 set.done = set.done.plus(FlowStatistics::new(ends, set.finder));
@@ -278,6 +285,24 @@ impl SimNetwork {
         }
     }
 
+    /// Ends recording the connections that are open at the end of the run. One in which nothing can
+    /// happen any more is over as if it had been removed.
+    pub(in crate::run) fn close_connections(&self, records: &mut ConnectionRecords, end: Instant) {
+        // Both are in the order of their numbers.
+        let open = || self.transfers.iter().flat_map(SimTransfers::open_flows);
+        let mut idle = self.network.idle_flows(open()).into_iter().peekable();
+        for flow in open() {
+            let ends = applications_of(&self.network, flow);
+            let over = match idle.next_if_eq(&flow) {
+                Some(_) => Some(idle_since(&ends)),
+                None => over_at(&ends),
+            };
+            if let Some(sender) = self.network.source_of_flow(flow, Side::Sender) {
+                records.close(sender, over.unwrap_or(end));
+            }
+        }
+    }
+
     /// When the last octet of each transfer of a set was delivered; `None` for one that is not
     /// complete.
     pub(in crate::run) fn completions<'a>(
@@ -285,11 +310,20 @@ impl SimNetwork {
         set: &'a SimTransfers,
     ) -> impl Iterator<Item = (Transfer, Option<Instant>)> + 'a {
         (0..).zip(&set.transfers).map(|(index, one)| {
-            let flow = set.flow(index);
-            let report = |side| self.network.app_report(flow, side).statistics;
-            let (source, sink) = (report(Side::Sender), report(Side::Receiver));
-            let open = sink.last_read_at.filter(|_| is_complete(&source, &sink));
+            let open = completed_at(&applications_of(&self.network, set.flow(index)));
             (one.transfer, one.completed.or(open))
         })
     }
+}
+
+/// What the applications of a flow have come to: the source's and the sink's.
+fn applications_of(network: &Network, flow: FlowId) -> [AppStatistics; 2] {
+    [Side::Sender, Side::Receiver].map(|side| network.app_report(flow, side).statistics)
+}
+
+/// When a connection was over in which nothing can happen any more. One that was not closed, as one
+/// of datagrams that were lost, was over with its last data.
+fn idle_since(ends: &[AppStatistics; 2]) -> Instant {
+    let over = over_at(ends).or(ends[1].last_read_at);
+    over.unwrap_or_default()
 }
