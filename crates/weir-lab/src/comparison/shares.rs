@@ -5,7 +5,8 @@ use crate::natural_order::natural_order;
 use crate::run::Summary;
 use std::collections::BTreeMap;
 
-/// The share of a flow's time that one bound had, as the mean over the pairs.
+/// The share of a flow's time that one bound had, as the mean over the pairs; of a flow with
+/// arrivals that of its connections together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Share {
     /// The flow.
@@ -18,22 +19,20 @@ pub struct Share {
     pub b: f64,
 }
 
-/// The shares of the bounds of all flows that both sides have, by flow and word. A bound that a run
+/// The shares of the bounds of all flows that both sides have, also of those with arrivals, by flow
+/// and word. A bound that a run
 /// does not name had none of its time, and one that never held on either side is left out.
 pub fn bound_shares(pairs: &[Pair<&Summary>]) -> Vec<Share> {
     let mut sums: BTreeMap<(String, String), [f64; 2]> = BTreeMap::new();
     for pair in pairs {
         for (side, summary) in [pair.a, pair.b].into_iter().enumerate() {
-            // A summary has only names and numbers, which JSON can hold.
-            let document = serde_json::to_value(summary).unwrap_or_default();
-            for (flow, measures) in document["flows"].as_object().into_iter().flatten() {
-                if !(pair.a.flows.contains_key(flow) && pair.b.flows.contains_key(flow)) {
+            for (flow, shares) in shares_of(summary) {
+                if !(is_in(pair.a, flow) && is_in(pair.b, flow)) {
                     continue;
                 }
-                let shares = measures["bound_share"].as_object().into_iter().flatten();
                 for (bound, share) in shares {
-                    let sum = sums.entry((flow.clone(), bound.clone())).or_default();
-                    sum[side] += share.as_f64().unwrap_or_default();
+                    let sum = sums.entry((flow.to_owned(), bound.clone())).or_default();
+                    sum[side] += share;
                 }
             }
         }
@@ -49,4 +48,60 @@ pub fn bound_shares(pairs: &[Pair<&Summary>]) -> Vec<Share> {
     let mut shares: Vec<Share> = shares.collect();
     shares.sort_by(|a, b| natural_order(&a.flow, &b.flow));
     shares
+}
+
+/// The shares of each flow of a summary.
+fn shares_of(summary: &Summary) -> impl Iterator<Item = (&str, &BTreeMap<String, f64>)> {
+    let flows = summary.flows.iter();
+    let flows = flows.map(|(name, flow)| (name.as_str(), &flow.bound_share));
+    let transfers = summary.transfers.iter();
+    flows.chain(transfers.map(|(name, of)| (name.as_str(), &of.bound_share)))
+}
+
+fn is_in(summary: &Summary, flow: &str) -> bool {
+    summary.flows.contains_key(flow) || summary.transfers.contains_key(flow)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{FlowSummary, TransferSummary};
+
+    #[test]
+    fn shares_of_flows_with_and_without_arrivals_are_side_by_side() {
+        let side = |window: f64| {
+            let bound_share: BTreeMap<_, _> = [("window", window), ("rate", 0.0)]
+                .map(|(bound, share)| (bound.to_owned(), share))
+                .into();
+            let stream = FlowSummary {
+                bound_share: bound_share.clone(),
+                ..FlowSummary::default()
+            };
+            let web = TransferSummary {
+                bound_share,
+                ..TransferSummary::default()
+            };
+            Summary {
+                flows: [("stream".to_owned(), stream)].into(),
+                transfers: [("web10".to_owned(), web.clone()), ("web2".to_owned(), web)].into(),
+                ..Summary::default()
+            }
+        };
+        let (a, b) = (side(0.25), side(0.75));
+        let pair = |b| Pair { seed: 1, a: &a, b };
+        let shares = bound_shares(&[pair(&b), pair(&a)]);
+        let expected = ["stream", "web2", "web10"].map(|flow| Share {
+            flow: flow.to_owned(),
+            bound: "window".to_owned(),
+            a: 0.25,
+            b: 0.5,
+        });
+        assert_eq!(shares, expected);
+        // Of what only one side has there is nothing to compare.
+        let mut other = b.clone();
+        other.transfers.remove("web2");
+        let shares = bound_shares(&[pair(&other)]);
+        assert!(shares.iter().all(|share| share.flow != "web2"));
+        assert_eq!(shares.len(), 2);
+    }
 }
