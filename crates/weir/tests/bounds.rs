@@ -39,6 +39,8 @@ struct Plant<'a> {
     app: &'a str,
     link: &'a str,
     run: &'a str,
+    /// Of transfers over connections of their own; empty for one connection.
+    arrivals: &'a str,
 }
 
 impl<'a> Plant<'a> {
@@ -49,6 +51,15 @@ impl<'a> Plant<'a> {
             app,
             link,
             run: r#"duration = "20s""#,
+            arrivals: "",
+        }
+    }
+
+    /// Transfers, each of which writes all it has as soon as it can.
+    fn transfers(bound: &'a str, transport: &str, arrivals: &'a str, link: &'a str) -> Self {
+        Self {
+            arrivals,
+            ..Self::new(bound, transport, BULK, link)
         }
     }
 
@@ -58,14 +69,19 @@ impl<'a> Plant<'a> {
             app,
             link,
             run,
+            arrivals,
             ..
         } = self;
         let link = link.replace('\n', " ");
+        let arrivals = match *arrivals {
+            "" => String::new(),
+            arrivals => format!(", arrivals = {{ {arrivals} }}"),
+        };
         format!(
             "run = {{ {run} }}\n\
              link = [{{ name = \"wire\", between = [\"a\", \"b\"], {link} }}]\n\
              flow = [{{ name = \"f\", from = \"a\", to = \"b\", transport = {{ {transport} }}, \
-             app = {{ {app} }} }}]\n"
+             app = {{ {app} }}{arrivals} }}]\n"
         )
     }
 
@@ -84,7 +100,12 @@ impl<'a> Plant<'a> {
         let document = json(&outcome(folder, words));
         let run = &document["runs"][0];
         let path = run["folder"].as_str().expect("a folder").to_owned();
-        (path, run["summary"]["flows"]["f"].clone())
+        let part = if self.arrivals.is_empty() {
+            "flows"
+        } else {
+            "transfers"
+        };
+        (path, run["summary"][part]["f"].clone())
     }
 }
 
@@ -151,11 +172,53 @@ fn planted() -> Vec<Plant<'static>> {
     planted
 }
 
+/// The same of transfers over connections of their own. They write all they have at once and from
+/// the side that connects, so that neither the application nor anti-amplification holds them.
+fn planted_transfers() -> Vec<Plant<'static>> {
+    let lossy = r#"rate = "10Mbit", delay = "20ms", loss = { kind = "random", rate = 0.01 }"#;
+    let short = r#"kind = "poisson", per_second = 5, size = { kind = "constant", bytes = 1000 }"#;
+    let medium = r#"kind = "list", transfers = [[0, 300000], [1, 300000], [9, 300000]]"#;
+    let large = r#"kind = "list", transfers = [[0, 2000000], [1, 2000000], [9, 2000000]]"#;
+    let larger = r#"kind = "list", transfers = [[0, 9000000], [1, 9000000], [9, 9000000]]"#;
+    let endless = r#"kind = "list", transfers = [[0, 100000000]]"#;
+    let mut planted = Vec::new();
+    for transport in [TCP, QUIC, QUINN, CCID_2, CCID_3, CCID_4] {
+        planted.push(Plant::transfers("nothing", transport, short, NARROW));
+    }
+    for transport in WINDOWS {
+        planted.push(Plant::transfers("window", transport, large, lossy));
+        let paced = r#"controller = "bbr", bbr = { probe_rtt_interval = "60s" }"#;
+        let paced = format!("{transport}, {paced}");
+        planted.push(Plant {
+            run: r#"duration = "20s", warmup = "3s""#,
+            ..Plant::transfers("pacer", &paced, endless, NARROW)
+        });
+    }
+    for transport in [CCID_3, CCID_4] {
+        planted.push(Plant::transfers("rate", transport, large, lossy));
+    }
+    for credit in [
+        r#"kind = "tcp", receive_buffer = 65536"#,
+        r#"kind = "quic", initial_max_stream_data = 65536"#,
+        r#"kind = "quic", initial_max_data = 65536"#,
+        r#"kind = "quinn", stream_window = 65536"#,
+    ] {
+        planted.push(Plant::transfers("receiver_credit", credit, larger, WIDE));
+    }
+    for buffer in [
+        r#"kind = "tcp", send_buffer = 2920"#,
+        r#"kind = "quinn", send_window = 2400"#,
+    ] {
+        planted.push(Plant::transfers("send_buffer", buffer, medium, WIDE));
+    }
+    planted
+}
+
 #[test]
 fn a_planted_bound_has_the_time() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut wrong = Vec::new();
-    for plant in planted() {
+    for plant in planted().into_iter().chain(planted_transfers()) {
         let (_, flow) = plant.run(folder.path());
         let shares = &flow["bound_share"];
         let share = shares[plant.bound].as_f64().unwrap_or(0.0);
@@ -163,7 +226,13 @@ fn a_planted_bound_has_the_time() {
         let sum: f64 = all.filter_map(Value::as_f64).sum();
         assert!((sum - 1.0).abs() < 1e-9, "{shares}");
         if share < 0.95 {
-            wrong.push(format!("{} of {}: {shares}", plant.bound, plant.transport));
+            let Plant {
+                bound,
+                transport,
+                arrivals,
+                ..
+            } = &plant;
+            wrong.push(format!("{bound} of {transport} {arrivals}: {shares}"));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
