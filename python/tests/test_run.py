@@ -83,6 +83,21 @@ def test_flows_and_bounds(scenario):
         flows.plot("time", "goodput", bin="wide")
 
 
+def test_bounds_have_flows_with_arrivals(path):
+    web = path.read_text() + """
+[[flow]]
+name = "web"
+from = "server"
+to = "client"
+transport = { kind = "tcp" }
+arrivals = { kind = "list", transfers = [[0, 50000], [0.5, 50000]] }
+"""
+    run = w.Scenario.from_toml(web, "web.toml").run(trace="summary")
+    shares = {row["bound"]: row["share"] for row in run.bounds().rows() if row["flow"] == "web"}
+    assert sum(shares.values()) == pytest.approx(1) and shares["window"] > 0.1
+    assert set(run.bounds()["flow"]) == {"a", "b", "web"}
+
+
 def test_progress_is_told(scenario):
     shares = []
     scenario.set("run.duration", "20s").run(trace="summary", progress=shares.append)

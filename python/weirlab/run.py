@@ -66,14 +66,18 @@ class Run:
         return Table.of(columns, tables[0].units)
 
     def bounds(self) -> Table:
-        """What held each sender back, as a share of the time, 0 to 1: flow, bound, share."""
+        """What held each sender back, as a share of the time, 0 to 1: flow, bound, share.
+
+        Of a flow with arrivals it is the time of all its connections together.
+        """
+        flows = [*self.summary["flows"].items(), *self.summary.get("transfers", {}).items()]
         rows = [
             (name, bound, share)
-            for name, flow in self.summary["flows"].items()
+            for name, flow in flows
             for bound, share in flow.get("bound_share", {}).items()
         ]
-        flows, bounds, shares = zip(*rows) if rows else ((), (), ())
-        return Table.of({"flow": flows, "bound": bounds, "share": shares})
+        names, bounds, shares = zip(*rows) if rows else ((), (), ())
+        return Table.of({"flow": names, "bound": bounds, "share": shares})
 
     def __repr__(self) -> str:
         flows = self.summary["flows"].items()

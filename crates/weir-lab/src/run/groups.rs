@@ -79,8 +79,8 @@ pub struct Totals {
     /// `None` if nothing was delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jain_index: Option<f64>,
-    /// What held the senders back: the mean of each share of the flows that were alive in that time,
-    /// in which one with arrivals counts as one, with the share of all its transfers together.
+    /// What held the senders back: the mean of each share of the flows that were alive in that
+    /// time, of which one with arrivals is one, with the share of all its transfers together.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bound_share: BTreeMap<String, f64>,
     /// Packets that all senders handed over.

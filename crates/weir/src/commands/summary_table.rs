@@ -101,6 +101,8 @@ const TRANSFERS: &[Column<TransferSummary>] = &[
     ("p95", |of| seconds(of.one_way_delay_s?.p95)),
     ("in queues p95", |of| seconds(of.queueing_delay_s?.p95)),
     ("jitter", |of| seconds(of.jitter_s?.mean)),
+    ("round trip p50", |of| seconds(of.rtt_s?.p50)),
+    ("p95", |of| seconds(of.rtt_s?.p95)),
     ("sent", |of| Some(of.packets_sent.to_string())),
     ("lost", |of| Some(of.packets_lost.to_string())),
     ("sent again", |of| some_count(of.retransmissions)),
