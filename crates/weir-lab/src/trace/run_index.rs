@@ -19,10 +19,12 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The name of the file.
 const INDEX: &str = "runs.parquet";
+/// The name of one that was damaged.
+const DAMAGED: &str = "runs-damaged.parquet";
 /// Locked while the file is replaced; the file itself is another one afterwards.
 const LOCK: &str = ".runs.lock";
 
@@ -40,20 +42,34 @@ pub struct IndexEntry<'a> {
 }
 
 /// Adds runs to the index of a folder of results. They take the place of earlier entries with the
-/// same folders; an index that cannot be read is begun anew.
+/// same folders. One that is damaged is begun anew: it gets the name that is returned, because the
+/// runs of earlier commands are missing from the new one until they are made again.
 ///
 /// # Errors
-/// If it cannot be written; then it is as before.
-pub fn update_index(results: &Path, entries: &[IndexEntry<'_>]) -> Result<(), FolderError> {
+/// If it cannot be read or written; then no run is missing from it.
+pub fn update_index(
+    results: &Path,
+    entries: &[IndexEntry<'_>],
+) -> Result<Option<PathBuf>, FolderError> {
     let path = results.join(INDEX);
-    let written = lock(results).and_then(|_guard| {
-        let known = fs::read(&path).ok();
-        let known = known.and_then(|octets| parquet::read(octets).ok());
-        let known = known.unwrap_or_default();
-        let table = merged(&known, &kept(&known, results, entries), table_of(entries));
-        write(results, &table)
-    });
-    written.map_err(io_error("write", &path))
+    let _guard = lock(results).map_err(io_error("write", &path))?;
+    let octets = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        read => Some(read.map_err(io_error("read", &path))?),
+    };
+    let known = octets.map(parquet::read);
+    let damaged = match &known {
+        Some(Err(_)) => {
+            let damaged = results.join(DAMAGED);
+            fs::rename(&path, &damaged).map_err(io_error("write", &damaged))?;
+            Some(damaged)
+        }
+        None | Some(Ok(_)) => None,
+    };
+    let known = known.and_then(Result::ok).unwrap_or_default();
+    let table = merged(&known, &kept(&known, results, entries), table_of(entries));
+    write(results, &table).map_err(io_error("write", &path))?;
+    Ok(damaged)
 }
 
 fn lock(results: &Path) -> io::Result<Option<File>> {
@@ -362,7 +378,12 @@ mod tests {
         summary
     }
 
-    fn update(results: &Path, folder: &str, set: &[(&str, &str)], summary: &Summary) {
+    fn update(
+        results: &Path,
+        folder: &str,
+        set: &[(&str, &str)],
+        summary: &Summary,
+    ) -> Option<PathBuf> {
         fs::create_dir_all(results.join(folder)).unwrap();
         let entry = IndexEntry {
             folder,
@@ -370,7 +391,7 @@ mod tests {
             set: set.to_vec(),
             summary,
         };
-        update_index(results, &[entry]).unwrap();
+        update_index(results, &[entry]).unwrap()
     }
 
     #[test]
@@ -420,10 +441,30 @@ mod tests {
         let folders = read_index(results).unwrap();
         let folders = folders.words("folder").unwrap();
         assert!(folders.iter().all(|folder| &**folder != "path/2"));
-        // A damaged index is begun anew.
+    }
+
+    #[test]
+    fn a_damaged_index_is_kept_under_another_name_and_one_that_cannot_be_read_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let results = place.path();
+        assert_eq!(update(results, "path/1", &[], &summary(1, 1.0)), None);
         fs::write(results.join(INDEX), "no index").unwrap();
-        update(results, "path/4", &[], &summary(4, 4.0));
+        let damaged = update(results, "path/4", &[], &summary(4, 4.0));
+        assert_eq!(damaged, Some(results.join(DAMAGED)));
         assert_eq!(read_index(results).unwrap().rows(), 2);
+        assert_eq!(fs::read(results.join(DAMAGED)).unwrap(), b"no index");
+        // The index of this one is a folder, which nobody can read.
+        fs::remove_file(results.join(INDEX)).unwrap();
+        fs::create_dir(results.join(INDEX)).unwrap();
+        let summary = summary(5, 5.0);
+        let entry = IndexEntry {
+            folder: "path/5",
+            scenario: "path.toml",
+            set: Vec::new(),
+            summary: &summary,
+        };
+        let error = update_index(results, &[entry]).unwrap_err();
+        assert!(error.to_string().starts_with("cannot read"), "{error}");
     }
 
     #[test]

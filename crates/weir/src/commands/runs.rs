@@ -144,7 +144,13 @@ impl<'a> RunResults<'a> {
             .map(|(number, run)| (number, run.index_entry(&file)))
             .unzip();
         if !entries.is_empty() {
-            update_index(&self.arguments.out, &entries)?;
+            if let Some(damaged) = update_index(&self.arguments.out, &entries)? {
+                terminal::notice(&format!(
+                    "warning: runs.parquet was damaged; it is {} now, and runs of earlier commands \
+                     are missing from the new one until they are made again",
+                    damaged.display()
+                ));
+            }
             self.indexed.extend(numbers);
         }
         self.indexed_at = Instant::now();
