@@ -25,8 +25,8 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     let measured = run.duration.saturating_sub(run.warmup).as_secs_f64();
     let shared = view.bottlenecks();
     let constants = shared.iter().flat_map(|shared| {
-        let bulk = shared.flows.iter().filter(|view| view.is_bulk());
-        bulk.filter_map(|view| slowest(view, shared))
+        let controlled = shared.controlled();
+        controlled.filter_map(|view| slowest(view, shared))
     });
     let slowest = constants.max_by(|a, b| a.seconds.total_cmp(&b.seconds));
     let Some(slowest) = slowest else {

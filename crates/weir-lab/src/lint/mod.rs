@@ -5,7 +5,9 @@
 //! of an 802.11 medium, stays silent.
 
 mod assumptions;
+mod credit;
 mod duration;
+mod load;
 mod marks;
 mod path;
 mod phase;
@@ -81,6 +83,16 @@ pub const RULES: &[Rule] = &[
         name: "queue",
         doc: "A queue holds less than a packet, a burst, or what keeps its link busy.",
         check: queue::check,
+    },
+    Rule {
+        name: "credit",
+        doc: "Buffers or credit hold a flow below its share of its path.",
+        check: credit::check,
+    },
+    Rule {
+        name: "load",
+        doc: "Transfers arrive faster than their path carries them.",
+        check: load::check,
     },
     Rule {
         name: "duration",

@@ -123,8 +123,7 @@ fn arrives_faster(path: Option<&Path<'_>>, shared: &Shared<'_, '_>) -> bool {
 }
 
 fn below_the_bdp(shared: &Shared<'_, '_>) -> Option<Finding> {
-    let bulk = shared.flows.iter().filter(|view| view.is_bulk());
-    let needs = bulk.filter_map(|view| {
+    let needs = shared.controlled().filter_map(|view| {
         let path = view.path.as_ref()?;
         let beta = view.control.beta()?;
         Some((path.bdp_bytes()?, 1.0 / beta - 1.0, u64::from(path.mtu)))

@@ -81,6 +81,16 @@ const CASES: &[Case] = &[
     (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"random\", rate = 0.01 }"), (NEWRENO, "kind = \"tcp\", receive_buffer = \"8000b\"")], "assumptions", "receive buffer of 8000 bytes"),
     (&[(DELAY, "delay = \"10ms\"\nrate_trace = [1, 2]")], "unused", "link.bottleneck.rate [unused]: the link sends by its rate_trace"),
     (&[(DELAY, "delay = \"10ms\"\nchange = [{ at = \"120s\", rate = \"1Mbit\" }]")], "unused", "after the run of 120s"),
+    (&[(NEWRENO, "kind = \"tcp\", cubic = { c = 1.0 }")], "unused", "flow.stream.transport.cubic [unused]: these are constants of cubic, and the controller is newreno"),
+    (&[(NEWRENO, "kind = \"quinn\", controller = \"quinn-cubic\", cubic = { beta = 0.5 }")], "unused", "the controller is quinn-cubic"),
+    (&[(NEWRENO, "kind = \"dccp\", ccid = 2, bbr = { beta = 0.5 }")], "unused", "the controller is rfc4341"),
+    (&[(NEWRENO, "kind = \"quic\", controller = \"bbr\", copa = { delta = 0.1 }")], "unused", "constants of copa"),
+    // 10 Mbit/s over 20 ms are 25,000 bytes for two flows; 10,000 each 20 ms are 4 Mbit/s.
+    (&[(NEWRENO, "kind = \"tcp\", receive_buffer = 10000")], "credit", "flow.stream.transport.receive_buffer [credit]: 10000 bytes a round trip are 4.0000 Mbit/s at most"),
+    (&[(NEWRENO, "kind = \"tcp\", send_buffer = 10000")], "credit", "write at least 12500"),
+    (&[(NEWRENO, "kind = \"quic\", initial_max_stream_data = 10000")], "credit", "transport.initial_max_stream_data"),
+    (&[(NEWRENO, "kind = \"quic\", initial_max_data = 10000")], "credit", "transport.initial_max_data"),
+    (&[(NEWRENO, "kind = \"quinn\", stream_window = 10000")], "credit", "transport.stream_window"),
     (&[(NEWRENO, "kind = \"quinn\", controller = \"prague\"")], "marks", "prague takes marks for losses"),
     (&[(NEWRENO, "kind = \"quic\", controller = \"bbr\", ecn = true")], "marks", "bbr has no answer to marks"),
     (&[(NEWRENO, "kind = \"tcp\", controller = \"bbr\", ecn = true")], "marks", "its packets are Not-ECT"),
@@ -117,6 +127,39 @@ fn a_sound_scenario_has_no_findings() {
     ] {
         assert_eq!(found(&CLEAN.replace(NEWRENO, sound)), [], "{sound}");
     }
+}
+
+#[test]
+fn a_flow_that_its_credit_holds_needs_no_queue_and_has_no_cycle() {
+    // 100 ms, a queue of 30 packets and 8 s are too little for a window that grows.
+    let text = CLEAN.replace(DELAY, LONG).replace("120s", "8s");
+    let rules = |text: &str| -> Vec<_> { found(text).iter().map(|(rule, _)| *rule).collect() };
+    assert_eq!(rules(&text), ["queue", "duration"]);
+    let held = text.replace(NEWRENO, "kind = \"tcp\", receive_buffer = 65536");
+    assert_eq!(rules(&held), ["credit"]);
+    // All that its share of the path takes.
+    let enough = text.replace(NEWRENO, "kind = \"tcp\", receive_buffer = 125000");
+    assert_eq!(rules(&enough), ["queue", "duration"]);
+}
+
+#[test]
+fn transfers_that_the_path_does_not_carry_are_found() {
+    // Each of the two: 9000 octets 70 times a second are 5.04 Mbit/s, of 10 Mbit/s.
+    let text = |per_second: u32| {
+        let size = "{ kind = \"constant\", bytes = 9000 }";
+        format!(
+            "{CLEAN}arrivals = {{ kind = \"poisson\", per_second = {per_second}, size = {size} }}\n"
+        )
+    };
+    assert_eq!(found(&text(69)), []);
+    let findings = found(&text(70));
+    let [("load", words)] = findings.as_slice() else {
+        panic!("{findings:?}");
+    };
+    assert!(
+        words.starts_with("flow.stream.arrivals [load]: transfers of 10.0800 Mbit/s on average")
+    );
+    assert!(words.ends_with("let 0.99 of them come, or less"), "{words}");
 }
 
 #[test]

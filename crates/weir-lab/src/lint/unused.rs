@@ -1,7 +1,8 @@
 //! Settings that another one makes ineffective.
 
 use super::{Finding, View};
-use crate::scenario::{Direction, Run};
+use crate::scenario::{Direction, Flow, Run, Transport};
+use weir_proto::cc::window::{BbrConfig, CopaConfig, CubicConfig};
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -14,7 +15,43 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     }
     // Both directions of a link mostly have the same settings.
     findings.dedup();
+    findings.extend(view.scenario.flows.iter().flat_map(other_constants));
     findings
+}
+
+/// Constants that are set for a controller that the flow does not have.
+fn other_constants(flow: &Flow) -> Vec<Finding> {
+    let (controller, cubic, bbr, copa) = match &flow.transport {
+        Transport::Dccp(dccp) if dccp.ccid == 2 => {
+            (dccp.controller, &dccp.cubic, &dccp.bbr, &dccp.copa)
+        }
+        Transport::Quic(quic) => {
+            let config = &quic.config;
+            (
+                config.controller.name,
+                &config.cubic,
+                &config.bbr,
+                &config.copa,
+            )
+        }
+        Transport::Quinn(quinn) => (quinn.controller, &quinn.cubic, &quinn.bbr, &quinn.copa),
+        Transport::Tcp(tcp) => (tcp.controller.name, &tcp.cubic, &tcp.bbr, &tcp.copa),
+        Transport::Dccp(_) | Transport::Rtp(_) | Transport::Udp(_) => return Vec::new(),
+    };
+    let changed = [
+        ("cubic", *cubic != CubicConfig::default()),
+        ("bbr", *bbr != BbrConfig::default()),
+        ("copa", *copa != CopaConfig::default()),
+    ];
+    let changed = changed.into_iter().filter(|(_, is_changed)| *is_changed);
+    let of_others = changed.filter(|(name, _)| *name != controller);
+    let findings = of_others.map(|(name, _)| {
+        let path = format!("flow.{}.transport.{name}", flow.name);
+        let message = format!("these are constants of {name}, and the controller is {controller}");
+        let help = format!("write controller = \"{name}\", or leave them out");
+        Finding::new("unused", &path, message, help)
+    });
+    findings.collect()
 }
 
 fn traced_rate(path: &str, direction: &Direction) -> Option<Finding> {

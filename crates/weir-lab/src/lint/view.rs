@@ -102,6 +102,17 @@ impl FlowView<'_> {
             _ => false,
         }
     }
+
+    /// True if its buffers or credit hold it below its share of its path, on which so many flows
+    /// share the bottleneck.
+    pub(super) fn is_held(&self, flows: u32) -> bool {
+        let path = self.path.as_ref();
+        let limit = self.flow.transport.in_flight_limit();
+        let (Some(bdp), Some((_, bytes))) = (path.and_then(Path::bdp_bytes), limit) else {
+            return false;
+        };
+        self.is_bulk() && (bytes as f64) < bdp / f64::from(flows.max(1))
+    }
 }
 
 /// The scenario, and its flows.
@@ -121,10 +132,17 @@ pub(super) struct Shared<'a, 'v> {
     pub(super) flows: Vec<&'v FlowView<'a>>,
 }
 
-impl Shared<'_, '_> {
+impl<'a, 'v> Shared<'a, 'v> {
     /// How many flows, `count` included.
     pub(super) fn count(&self) -> u32 {
         self.flows.iter().map(|view| view.flow.count).sum()
+    }
+
+    /// The flows whose rate their controllers decide.
+    pub(super) fn controlled(&self) -> impl Iterator<Item = &'v FlowView<'a>> {
+        let count = self.count();
+        let flows = self.flows.iter().copied();
+        flows.filter(move |view| view.is_bulk() && !view.is_held(count))
     }
 }
 

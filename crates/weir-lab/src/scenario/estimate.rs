@@ -14,8 +14,8 @@ use weir_proto::units::Rate;
 /// packet; and for each packet at the ends of its path.
 const EVENTS_PER_HOP: f64 = 1.5;
 const EVENTS_AT_ENDS: f64 = 0.5;
-/// What flow control lets a sender have under way, in octets, where nothing else bounds it: the
-/// default receive buffers of TCP and QUIC.
+/// What a sender without flow control has under way at most, in octets: as much as the default
+/// receive buffers of TCP and QUIC let it.
 const FLOW_CONTROL: f64 = 6e6;
 /// Bits per second that a shared 802.11 medium carries at most.
 const MEDIUM_RATE: f64 = 30e6;
@@ -144,10 +144,8 @@ impl Scenario {
 
 /// Octets that buffers and credit let a flow have in flight.
 fn in_flight(transport: &Transport) -> f64 {
-    match transport {
-        Transport::Tcp(tcp) => tcp.config.send_buffer.min(tcp.config.receive_buffer) as f64,
-        _ => FLOW_CONTROL,
-    }
+    let limit = transport.in_flight_limit();
+    limit.map_or(FLOW_CONTROL, |(_, bytes)| bytes as f64)
 }
 
 /// Bits per second that a hop carries; infinite without a limit.

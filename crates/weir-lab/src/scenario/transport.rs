@@ -118,6 +118,32 @@ settings! {
     };
 }
 
+impl Transport {
+    /// The key of the buffer or credit that limits what is in flight most, and its octets; `None`
+    /// if nothing but the controller does.
+    pub fn in_flight_limit(&self) -> Option<(&'static str, u64)> {
+        let settings = match self {
+            Self::Tcp(tcp) => [
+                ("receive_buffer", tcp.config.receive_buffer),
+                ("send_buffer", tcp.config.send_buffer),
+            ],
+            Self::Quic(quic) => {
+                let credit = &quic.config.flow_control;
+                [
+                    ("initial_max_data", credit.initial_max_data),
+                    ("initial_max_stream_data", credit.initial_max_stream_data),
+                ]
+            }
+            Self::Quinn(quinn) => [
+                ("stream_window", quinn.stream_window),
+                ("send_window", quinn.send_window),
+            ],
+            Self::Dccp(_) | Self::Rtp(_) | Self::Udp(_) => return None,
+        };
+        settings.into_iter().min_by_key(|(_, bytes)| *bytes)
+    }
+}
+
 impl Dccp {
     /// The controller in place of the window of RFC 4341, if there is one.
     pub fn controller(&self) -> Option<&'static ControllerEntry> {
