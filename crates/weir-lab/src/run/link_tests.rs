@@ -41,6 +41,22 @@ app = { kind = "cbr", packet = 100, rate = "900kbit" }"#;
 }
 
 #[test]
+fn a_drop_at_the_end_of_the_run_belongs_to_neither_its_rows_nor_its_summary() {
+    // A packet of 128 octets each 2 ms, back to back from the first on. Damage in the 28 octets of
+    // headers drops it when its transmission begins.
+    let link = r#"rate = "512kbit"
+netem = { corrupt = 1.0 }"#;
+    let flow = r#"transport = { kind = "udp" }
+app = { kind = "cbr", packet = 100, rate = "2Mbit" }"#;
+    for millis in (500..540).step_by(2) {
+        let output = run_over(&format!("duration = \"{millis}ms\""), link, flow);
+        let rows = output.links[0].table.as_numbers("drops").unwrap();
+        let dropped = output.summary.links["wire"].drops;
+        assert_eq!(rows.last(), Some(&(dropped as f64)), "{millis} ms");
+    }
+}
+
+#[test]
 fn netem_duplicates_damages_and_reorders() {
     let link = r#"rate = "10Mbit"
 netem = { jitter = "5ms", distribution = "normal", duplicate = 0.1, corrupt = 0.1, reorder = 0.05 }"#;

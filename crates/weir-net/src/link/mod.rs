@@ -101,7 +101,7 @@ impl Link {
     pub(crate) fn counters(&mut self, asked: Asked) -> LinkCounters {
         let Self { service, wire } = self;
         match service {
-            Service::Queued(queued) => queued.counters(wire, asked.now),
+            Service::Queued(queued) => queued.counters(wire, asked),
             Service::Unwatched(bookings) | Service::Watched(bookings) => {
                 bookings.counters(wire, asked)
             }

@@ -78,10 +78,12 @@ impl Network {
 
     /// The counters of a link, now.
     pub fn link_counters(&mut self, link: LinkId) -> LinkCounters {
-        // Transmissions that are due start first, so that copies which they create are counted.
-        self.links[link.0 as usize].link.handle_timeout(self.now);
-        self.make_copies(link.0);
         let asked = self.asked();
+        // Transmissions that are due start first, so that copies which they create are counted.
+        self.links[link.0 as usize]
+            .link
+            .handle_timeout(asked.last());
+        self.make_copies(link.0);
         let counters = self.links[link.0 as usize].link.counters(asked);
         self.discard_dropped(link.0);
         counters

@@ -17,6 +17,12 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
+    /// The last time of which all has happened.
+    pub(crate) const fn last(self) -> Instant {
+        let ahead = if self.including { 0 } else { 1 };
+        Instant::from_nanos(self.now.as_nanos().saturating_sub(ahead))
+    }
+
     const fn has_happened(self, at: Instant) -> bool {
         let (at, now) = (at.as_nanos(), self.now.as_nanos());
         at < now || (at == now && self.including)
