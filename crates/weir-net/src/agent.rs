@@ -101,6 +101,17 @@ pub(crate) struct Agent {
     events: Events,
 }
 
+/// A call of an agent for the packets that leave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    /// The time.
+    pub(crate) now: Instant,
+    /// What the packets that the endpoint has handed over may come to. Those that the host delays
+    /// and the socket loses never come out of [`Agent::poll_transmit`], so that its caller alone
+    /// cannot end a sender that has no end.
+    pub(crate) most_sent: u64,
+}
+
 /// Measures the packets that the endpoint held back and takes now; returns how many.
 #[inline]
 fn meter_held(now: Instant, endpoint: &mut dyn Endpoint, delays: &mut DelayMeter) -> u64 {
@@ -194,6 +205,12 @@ impl Agent {
 
     pub(crate) fn app_done(&self) -> bool {
         self.app.done()
+    }
+
+    /// Packets that the endpoint has handed over.
+    #[inline]
+    pub(crate) const fn packets_sent(&self) -> u64 {
+        self.counters.packets_sent
     }
 
     pub(crate) fn counters(&self) -> AgentCounters {
@@ -324,7 +341,11 @@ impl Agent {
     /// Polls the endpoint for its next packet and writes it, with its addresses, into `slot`; true
     /// if there is one.
     #[inline(always)]
-    fn poll_endpoint(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
+    fn poll_endpoint(&mut self, turn: Turn, slot: &mut Option<Packet>) -> bool {
+        let now = turn.now;
+        if self.counters.packets_sent >= turn.most_sent {
+            return false;
+        }
         if !self.fill(now, slot) {
             let may_go_on = std::mem::take(&mut self.has_sent) && self.notify_app(now);
             if !may_go_on || !self.fill(now, slot) {
@@ -363,9 +384,10 @@ impl Agent {
 
     /// Moves packets from the endpoint into the transmit delay.
     #[inline(never)]
-    fn send_down(&mut self, now: Instant) {
+    fn send_down(&mut self, turn: Turn) {
+        let now = turn.now;
         let mut slot = None;
-        while self.poll_endpoint(now, &mut slot) {
+        while self.poll_endpoint(turn, &mut slot) {
             let leaves = now + self.timing.transmit_delay;
             if let (Some(packet), Some(path)) = (slot.take(), &mut self.path) {
                 if self.timing.stamp == SendTimestamp::Handover {
@@ -377,9 +399,10 @@ impl Agent {
     }
 
     /// The next packet whose transmit delay is over.
-    fn poll_delayed(&mut self, now: Instant) -> Option<Packet> {
+    fn poll_delayed(&mut self, turn: Turn) -> Option<Packet> {
+        let now = turn.now;
         loop {
-            self.send_down(now);
+            self.send_down(turn);
             let down = &mut self.path.as_mut()?.down;
             if down.front()?.0 > now {
                 return None;
@@ -396,18 +419,19 @@ impl Agent {
 
     /// Puts the next packet for the wire into `slot`; true if there is one.
     #[inline(always)]
-    pub(crate) fn poll_transmit(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
+    pub(crate) fn poll_transmit(&mut self, turn: Turn, slot: &mut Option<Packet>) -> bool {
         if self.path.is_none() {
-            return self.poll_direct(now, slot);
+            return self.poll_direct(turn, slot);
         }
-        *slot = self.poll_path(now);
+        *slot = self.poll_path(turn);
         slot.is_some()
     }
 
     /// The next packet that leaves a host in which packets take time.
     #[inline(never)]
-    fn poll_path(&mut self, now: Instant) -> Option<Packet> {
-        while let Some(packet) = self.poll_stack(now) {
+    fn poll_path(&mut self, turn: Turn) -> Option<Packet> {
+        let now = turn.now;
+        while let Some(packet) = self.poll_stack(turn) {
             match &mut self.path.as_mut()?.interface {
                 Some(interface) => interface.send(now, packet),
                 None => return Some(packet),
@@ -418,20 +442,21 @@ impl Agent {
     }
 
     /// The next packet that leaves the stack.
-    fn poll_stack(&mut self, now: Instant) -> Option<Packet> {
+    fn poll_stack(&mut self, turn: Turn) -> Option<Packet> {
         if !self.timing.transmit_delay.is_zero() {
-            return self.poll_delayed(now);
+            return self.poll_delayed(turn);
         }
         let mut slot = None;
-        self.poll_direct(now, &mut slot);
+        self.poll_direct(turn, &mut slot);
         slot
     }
 
     /// Puts the next packet that the endpoint sends, and the socket does not lose, into `slot`;
     /// true if there is one.
     #[inline(always)]
-    fn poll_direct(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
-        while self.poll_endpoint(now, slot) {
+    fn poll_direct(&mut self, turn: Turn, slot: &mut Option<Packet>) -> bool {
+        let now = turn.now;
+        while self.poll_endpoint(turn, slot) {
             if let Some(packet) = slot {
                 self.endpoint.transmitted(now, packet.id);
                 if !self.loses(now, packet) {

@@ -12,6 +12,7 @@
 //! an endpoint that sends far more in a millisecond than any path can carry, because nothing on its
 //! path takes time.
 
+use crate::agent::Turn;
 use crate::event_queue::TargetId;
 use crate::link::Arrival;
 use crate::network::{EventTarget, Network, Side, SourceKind};
@@ -31,6 +32,10 @@ const MAX_IDLE_CALLS: u32 = 100;
 /// The most packets of one endpoint in a millisecond: more than the smallest packets on a link of
 /// 400 Gbit/s.
 pub(crate) const MAX_PACKETS_IN_A_MILLISECOND: u32 = 900_000;
+
+/// The most packets that an endpoint hands over at one event: one more than the events of an
+/// instant, which what leaves at once comes to first.
+const MAX_PACKETS_OF_A_TURN: u64 = MAX_EVENTS_AT_ONE_INSTANT as u64 + 1;
 
 const TOO_FAST: &str = "sends almost a million packets in a millisecond; give a link on its way a rate \
      or a delay, or the application a lower rate";
@@ -383,12 +388,18 @@ impl<'a> Run<'a> {
     #[inline(never)]
     fn flush_agent(&mut self, id: u32) -> Outcome<bool> {
         let now = self.network.now;
-        let first_link = self.network.agents[id as usize].first_link;
+        let place = &mut self.network.agents[id as usize];
+        let first_link = place.first_link;
+        let before = place.agent.packets_sent();
+        let turn = Turn {
+            now,
+            most_sent: before + MAX_PACKETS_OF_A_TURN,
+        };
         let mut sent = 0;
         loop {
             let network = &mut *self.network;
             let place = &mut network.agents[id as usize];
-            let fill = |slot: &mut _| place.agent.poll_transmit(now, slot);
+            let fill = |slot: &mut _| place.agent.poll_transmit(turn, slot);
             let Some(packet) = network.pool.insert(fill) else {
                 break;
             };
@@ -401,8 +412,10 @@ impl<'a> Run<'a> {
             }
         }
         let place = &mut self.network.agents[id as usize];
-        // A call that sends nothing counts too: an application may write without end in vain.
-        if place.recent.count(now, sent.max(1)) > MAX_PACKETS_IN_A_MILLISECOND {
+        // What the host delays counts when it is handed over. A call that sends nothing counts too:
+        // an application may write without end in vain.
+        let handed = u32::try_from(place.agent.packets_sent() - before).unwrap_or(u32::MAX);
+        if place.recent.count(now, handed.max(1)) > MAX_PACKETS_IN_A_MILLISECOND {
             let target = place.target;
             return Err(Box::new(self.stuck(target, TOO_FAST)));
         }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{EndpointAction, PlainEndpoint, Recorder, at, micros, millis, plain_flow, wire};
 use weir_net::app::{Bulk, BulkConfig, Cbr, CbrConfig, OverflowPolicy, Sink};
-use weir_net::loss::PeriodicLossConfig;
+use weir_net::loss::{PeriodicLossConfig, RandomLossConfig};
 use weir_net::{
     FlowConfig, Horizon, HostTiming, LossConfig, Network, SendTimestamp, Side, SourceKind,
     simulate, simulate_to,
@@ -13,6 +13,7 @@ use weir_proto::DurationRange;
 use weir_proto::event::{DropReason, Event, EventMask};
 use weir_proto::packet::HostId;
 use weir_proto::time::{Duration, Instant};
+use weir_proto::units::Probability;
 
 fn bulk(total: u64) -> Box<Bulk> {
     Box::new(Bulk::new(BulkConfig {
@@ -377,6 +378,49 @@ fn endless_traffic_at_one_instant_is_an_error() {
         .unwrap();
     let stuck = simulate(&mut network, at(1), &mut ()).unwrap_err();
     assert_eq!(stuck.element, "flow \"blast\" (sender)");
+}
+
+#[test]
+fn a_sender_without_end_is_an_error_though_none_of_its_packets_leaves_its_host() {
+    let slow = HostTiming {
+        transmit_delay: millis(1),
+        ..HostTiming::default()
+    };
+    let far = millis(200);
+    let all_lost = LossConfig::Random(RandomLossConfig {
+        rate: Probability::clamped(1.0),
+    });
+    for (transmit, access_delay, loss) in [
+        (slow, Duration::ZERO, LossConfig::default()),
+        (HostTiming::default(), far, LossConfig::default()),
+        (HostTiming::default(), Duration::ZERO, all_lost),
+    ] {
+        let (mut network, from, to) = pair((transmit, HostTiming::default()), millis(1));
+        let app = Box::new(Bulk::new(BulkConfig {
+            packet: 1000,
+            total: None,
+        }));
+        // Each packet makes room for the next one.
+        let blast = PlainEndpoint {
+            capacity: 10,
+            ..PlainEndpoint::default()
+        };
+        let ends = [blast, PlainEndpoint::default()];
+        network
+            .add_flow(FlowConfig {
+                access_delay,
+                loss,
+                ..plain_flow("blast", (from, to), ends, app)
+            })
+            .unwrap();
+        let stuck = simulate(&mut network, at(1), &mut ()).unwrap_err();
+        assert_eq!(stuck.element, "flow \"blast\" (sender)");
+        let words = stuck.to_string();
+        assert!(
+            words.contains("a million packets in a millisecond"),
+            "{words}"
+        );
+    }
 }
 
 #[test]

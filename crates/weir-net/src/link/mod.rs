@@ -101,7 +101,10 @@ impl Link {
     pub(crate) fn counters(&mut self, asked: Asked) -> LinkCounters {
         let Self { service, wire } = self;
         match service {
-            Service::Queued(queued) => queued.counters(wire, asked),
+            Service::Queued(queued) => {
+                queued.start_transmissions(wire, asked.last());
+                queued.counters(wire, asked.now)
+            }
             Service::Unwatched(bookings) | Service::Watched(bookings) => {
                 bookings.counters(wire, asked)
             }

@@ -4,7 +4,7 @@
 
 use super::config::{LinkChange, LinkConfig};
 use super::transmitter::ExactTime;
-use super::{Asked, LinkCounters, QueueMeter, Wire};
+use super::{LinkCounters, QueueMeter, Wire};
 use crate::ack_thinning::AckThinning;
 use crate::loss::Loss;
 use crate::netem::{Damage, Netem};
@@ -72,9 +72,7 @@ impl Queued {
     }
 
     /// The counters now, not earlier than the last call.
-    pub(super) fn counters(&mut self, wire: &mut Wire, asked: Asked) -> LinkCounters {
-        self.start_transmissions(wire, asked.last());
-        let now = asked.now;
+    pub(super) fn counters(&mut self, wire: &mut Wire, now: Instant) -> LinkCounters {
         self.count_queue(wire, now);
         let unfinished = wire.transmitter.free.nanos.saturating_sub(now.as_nanos());
         LinkCounters {
