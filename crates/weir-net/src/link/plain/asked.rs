@@ -50,7 +50,7 @@ impl Bookings {
                 .end_of_transmission(times.starts, booked.size);
             let start = times.starts.rounded_up();
             let ahead = self.is_ahead(times.enters, asked);
-            let waits = !ahead && start > now;
+            let waits = !ahead && !asked.has_happened(start);
             if ahead {
                 so_far.packets_in -= 1;
                 so_far.bytes_in -= size;
