@@ -263,7 +263,9 @@ impl DccpPath {
             if sent >= octets {
                 data_ended = data_ended.or_else(|| Some(Instant::now()));
             }
-            if step.0 != sent {
+            // Control messages count when they are handed over and octets when they are sent, so
+            // that each End that waits makes the data seem less until it leaves: that is no step.
+            if sent > step.0 {
                 step = (sent, Instant::now());
             }
             self.take_waiting();
