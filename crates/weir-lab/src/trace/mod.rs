@@ -45,7 +45,7 @@ pub use folder_error::FolderError;
 #[cfg(feature = "files")]
 pub use folder_writer::{FolderWriter, Written};
 #[cfg(feature = "files")]
-pub use partial::{FileSet, PartialFolder, lock_folder, remove_leftovers};
+pub use partial::{FileSet, PartialFolder, check_folder, lock_folder, remove_leftovers};
 pub use run_capture::{CaptureOptions, RunCaptureError, capture_run};
 #[cfg(feature = "files")]
 pub use run_index::{IndexEntry, read_index, update_index};

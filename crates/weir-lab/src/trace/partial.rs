@@ -20,6 +20,10 @@ const NEW: &str = "new";
 const OLD: &str = "old";
 /// The name, while it is neither the old nor the new one.
 const TARGET: &str = "target";
+/// The folder in which the new files get their names one by one, from when all are complete.
+const COMMIT: &str = "commit";
+/// Octets that tell a folder that takes files from one on a full disk.
+const PROBE: [u8; 4096] = [0; 4096];
 
 /// Locks a folder against other programs that lock it; the lock ends with the value. `None` where
 /// the file system knows no locks: then nothing keeps programs apart, as nothing did before.
@@ -29,8 +33,22 @@ pub fn lock_folder(folder: &Path) -> Option<File> {
     Some(handle)
 }
 
+/// Finds out whether files can be written into a folder, which need not be there, and leaves
+/// nothing behind: before work whose results it is to take.
+///
+/// # Errors
+/// The system's, or that a file has the name.
+pub fn check_folder(folder: &Path) -> io::Result<()> {
+    let there = folder.ancestors().find(|part| part.exists());
+    let there = there.unwrap_or(Path::new("."));
+    remove_leftovers(there);
+    let partial = PartialFolder::create(there)?;
+    fs::write(partial.new_files().join("probe"), PROBE)
+}
+
 /// Removes the temporary folders that killed programs left in a folder. A run folder that was
-/// being replaced when its program was killed gets its name back.
+/// being replaced when its program was killed gets its name back, and files of which some had got
+/// their names all get them.
 pub fn remove_leftovers(folder: &Path) {
     let _guard = lock_folder(folder);
     let Ok(entries) = fs::read_dir(folder) else {
@@ -42,6 +60,7 @@ pub fn remove_leftovers(folder: &Path) {
         let path = entry.path();
         if is_partial && path.is_dir() && !is_alive(&path) {
             give_name_back(&path, folder);
+            finish_commit(&path, folder);
             // Another user's folder stays and does no harm.
             let _ = fs::remove_dir_all(&path);
         }
@@ -69,6 +88,30 @@ fn give_name_back(partial: &Path, folder: &Path) {
     }
 }
 
+/// Gives the files their names that a killed program had not come to.
+fn finish_commit(partial: &Path, folder: &Path) {
+    let Ok(target) = fs::read_to_string(partial.join(COMMIT)) else {
+        return;
+    };
+    // One that cannot be renamed now cannot be written by anybody.
+    let _ = move_files(&partial.join(NEW), &folder.join(target));
+}
+
+/// Renames all files below a folder to the same names below another.
+fn move_files(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            move_files(&path, &target)?;
+        } else {
+            fs::rename(&path, &target)?;
+        }
+    }
+    Ok(())
+}
+
 /// A temporary folder; it is removed with the value.
 #[derive(Debug)]
 pub struct PartialFolder {
@@ -81,8 +124,12 @@ impl PartialFolder {
     /// Makes one in this folder, which is made if it is not there.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's, or that a file has the folder's name.
     pub fn create(inside: &Path) -> io::Result<Self> {
+        if inside.is_file() {
+            let message = "a file has this name, expected a folder or a new name";
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, message));
+        }
         fs::create_dir_all(inside)?;
         let _guard = lock_folder(inside);
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(inside)?;
@@ -171,7 +218,8 @@ impl FileSet {
 
     /// Gives all files their names; returns their paths. Without it none of them is ever seen. A
     /// folder that is new gets them in one step. In one that was there they come one by one: what
-    /// else it has must stay, and a system has no step for several names.
+    /// else it has must stay, and a system has no step for several names. If the program is killed
+    /// meanwhile, [`remove_leftovers`] gives the others their names too.
     ///
     /// # Errors
     /// The system's.
@@ -181,6 +229,9 @@ impl FileSet {
         if self.is_new && fs::rename(self.partial.new_files(), &self.folder).is_ok() {
             return Ok(paths.collect());
         }
+        let folder = std::path::absolute(&self.folder)?;
+        let commit = self.partial.folder.path().join(COMMIT);
+        fs::write(commit, folder.to_string_lossy().as_bytes())?;
         let mut paths = Vec::new();
         for file in &self.files {
             let path = self.folder.join(file);
@@ -244,6 +295,50 @@ mod tests {
             let which = fs::read_to_string(place.path().join("run/which")).unwrap();
             assert_eq!(which, if complete { "new" } else { "old" });
             assert_eq!(names(place.path()), ["run"]);
+        }
+    }
+
+    #[test]
+    fn files_of_which_a_killed_program_had_named_some_all_get_their_names() {
+        for committed in [true, false] {
+            let place = tempfile::tempdir().unwrap();
+            for name in ["a", "b", "other"] {
+                fs::write(place.path().join(name), "old").unwrap();
+            }
+            // Of three new files it had come to the first.
+            let left = leftover(place.path(), "x");
+            fs::create_dir(left.join(NEW).join("deep")).unwrap();
+            fs::write(left.join(NEW).join("b"), "new").unwrap();
+            fs::write(left.join(NEW).join("deep/c"), "new").unwrap();
+            if committed {
+                fs::write(place.path().join("a"), "new").unwrap();
+                fs::write(left.join(COMMIT), "").unwrap();
+            }
+            remove_leftovers(place.path());
+            let read = |name: &str| fs::read_to_string(place.path().join(name)).ok();
+            let expected = if committed { "new" } else { "old" };
+            assert_eq!(read("a").as_deref(), Some(expected));
+            assert_eq!(read("b").as_deref(), Some(expected));
+            assert_eq!(read("other").as_deref(), Some("old"));
+            assert_eq!(read("deep/c").is_some(), committed);
+            let left = names(place.path());
+            assert_eq!(left.iter().filter(|name| name.starts_with('.')).count(), 0);
+        }
+    }
+
+    #[test]
+    fn a_folder_is_checked_before_it_is_there_and_nothing_is_left() {
+        let place = tempfile::tempdir().unwrap();
+        check_folder(&place.path().join("deep/er")).unwrap();
+        assert_eq!(names(place.path()), [""; 0]);
+        let file = place.path().join("file");
+        fs::write(&file, "").unwrap();
+        for path in [file.clone(), file.join("below")] {
+            let error = check_folder(&path).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                "a file has this name, expected a folder or a new name"
+            );
         }
     }
 
