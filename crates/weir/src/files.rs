@@ -22,6 +22,12 @@ fn failure_at(path: &Path, error: &std::io::Error) -> Failure {
     Failure::Failed(format!("cannot write \"{}\": {error}", path.display()))
 }
 
+/// Fails if files cannot be written into this folder, before the work whose results it is to take.
+pub fn check_folder(folder: &Path) -> Result<(), Failure> {
+    let checked = weir_lab::trace::check_folder(folder);
+    checked.map_err(|error| failure_at(folder, &error))
+}
+
 /// Files below a folder that are seen together, once all of them are written.
 pub struct Files {
     folder: PathBuf,

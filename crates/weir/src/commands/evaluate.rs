@@ -2,6 +2,7 @@
 
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
+use crate::files::check_folder;
 use crate::quinn;
 use crate::terminal;
 use clap::Args;
@@ -33,6 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let suite = suite.map_err(failure)?;
     let subject = Candidate::parse(&arguments.controller);
     let subject = subject.map_err(|error| Failure::Usage(error.to_string()))?;
+    check_folder(&arguments.out)?;
     let bar = terminal::progress(0, "running");
     let progress = |done: usize, all: usize| {
         bar.set_length(all as u64);

@@ -4,7 +4,7 @@
 use super::summary_table::{SummaryTables, summary_tables};
 use crate::arguments::{JsonOutput, print_files, time};
 use crate::exit::Failure;
-use crate::files::Files;
+use crate::files::{Files, check_folder};
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use std::fmt::Write as _;
@@ -106,16 +106,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         columns: arguments.columns.clone(),
         size: arguments.size,
     };
+    let opened = arguments.runs.iter().map(|run| RunFolder::open(run));
+    let opened = opened.collect::<Result<Vec<_>, _>>()?;
+    let first = &arguments.runs[0];
+    let out = arguments.out.clone().unwrap_or_else(|| first.join("plots"));
+    check_folder(&out)?;
     let mut runs = Vec::new();
-    for run in &arguments.runs {
-        let folder = RunFolder::open(run)?;
+    for folder in &opened {
         runs.push(if arguments.runs.len() == 1 {
-            PlotData::read(&folder, &selection)?
+            PlotData::read(folder, &selection)?
         } else {
-            PlotData::read_to_compare(&folder)?
+            PlotData::read_to_compare(folder)?
         });
     }
-    let first = &arguments.runs[0];
     let (title, head, pictures) = match runs.as_slice() {
         [run] => {
             let pictures = report::pictures_of(run, &selection);
@@ -133,7 +136,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let pictures =
         pictures.map_err(|error| Failure::Usage(format!("{}: {error}", first.display())))?;
-    let out = arguments.out.clone().unwrap_or_else(|| first.join("plots"));
     let page = pictures_page(&title, &head, &pictures);
     let written = write(arguments, &out, &pictures, &page)?;
     for left_out in &pictures.left_out {

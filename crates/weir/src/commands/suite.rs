@@ -2,6 +2,7 @@
 
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
+use crate::files::check_folder;
 use crate::quinn;
 use crate::terminal;
 use clap::Args;
@@ -54,6 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     let candidates = candidates(arguments).map_err(|error| Failure::Usage(error.to_string()))?;
+    check_folder(&arguments.out)?;
     let total = suite.cases.len() * candidates.len();
     let bar = terminal::progress(total as u64, "running");
     let result = run_suite(&suite, &candidates, quinn::registry(), &|done| {
