@@ -85,6 +85,9 @@ pub enum ExperimentError {
         /// What went wrong.
         message: String,
     },
+    /// The watcher ended it.
+    #[error("the reproduction was ended")]
+    Cancelled,
     /// A row asks a law for something that it does not have.
     #[error("row \"{row}\": {source}")]
     Law {

@@ -145,6 +145,10 @@ pub trait Watcher: Sync {
     /// All runs of an experiment are done and judged. Experiments may come in another order than
     /// they were asked for.
     fn finished(&self, experiment: &ExperimentResult);
+    /// Asked before each run: true ends the reproduction with [`ExperimentError::Cancelled`].
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
 /// The runs of an experiment that are done.
@@ -160,7 +164,7 @@ struct Gathering {
 /// the testbed come last, one after the other, so that no other run loads the machine.
 ///
 /// # Errors
-/// A file that cannot be used, or a run that fails.
+/// A file that cannot be used, a run that fails, or the end that the watcher wants.
 pub fn reproduce(
     sources: &[ExperimentFiles],
     options: Options<'_>,
@@ -173,6 +177,9 @@ pub fn reproduce(
         .collect();
     let done = AtomicUsize::new(0);
     let work = |job: &Job<'_>| {
+        if watcher.is_over() {
+            return Err(ExperimentError::Cancelled);
+        }
         let experiment = &prepared[job.experiment];
         let observation = observe(experiment, job, options.backends)?;
         watcher.progress(Progress {

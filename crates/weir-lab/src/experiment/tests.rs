@@ -537,3 +537,28 @@ fn a_row_with_a_reference_is_judged_by_another_run_unless_the_machine_was_busy()
         );
     }
 }
+
+#[test]
+fn no_run_starts_once_the_watcher_wants_the_end() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    struct AfterOne(AtomicUsize);
+    impl Watcher for AfterOne {
+        fn progress(&self, _: Progress) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        fn finished(&self, _: &ExperimentResult) {}
+        fn is_over(&self) -> bool {
+            self.0.load(Ordering::Relaxed) > 0
+        }
+    }
+    let source = ExperimentFiles::embedded("slow-start").unwrap();
+    let watcher = AfterOne(AtomicUsize::new(0));
+    let ended = reproduce(&[source], Options::default(), &watcher);
+    assert!(
+        matches!(ended, Err(ExperimentError::Cancelled)),
+        "{ended:?}"
+    );
+    let made = watcher.0.into_inner();
+    // Those that had begun, one a thread.
+    assert!(made <= rayon::current_num_threads(), "{made}");
+}

@@ -2,6 +2,7 @@
 
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
+use crate::files::check_folder;
 use crate::quinn;
 use crate::terminal;
 use clap::Args;
@@ -43,6 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let failed = |error: ExperimentError| Failure::Failed(error.to_string());
     let unwritten = |error: ReportError| Failure::Failed(error.to_string());
+    check_folder(&arguments.out)?;
     let folder = ReportFolder::create(&arguments.out).map_err(unwritten)?;
     let report = Report {
         bar: &bar,
@@ -51,11 +53,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let result = reproduce(&sources, options, &report);
     bar.finish_and_clear();
+    let broken = report.failed.into_inner().unwrap_or_default();
+    if let Some(error) = broken {
+        folder.discard();
+        return Err(unwritten(error));
+    }
     let result = result.map_err(failed)?;
-    let failed = report.failed.into_inner();
-    let failed = failed.unwrap_or_default();
     let json = result.json();
-    let page = match failed.map_or_else(|| folder.page(&json, &result.html()), Err) {
+    let page = match folder.page(&json, &result.html()) {
         Ok(page) => page,
         Err(error) => {
             folder.discard();
@@ -90,9 +95,12 @@ impl Watcher for Report<'_> {
         self.bar.set_position(progress.done as u64);
     }
 
+    fn is_over(&self) -> bool {
+        self.failed.lock().is_ok_and(|failed| failed.is_some())
+    }
+
     fn finished(&self, experiment: &ExperimentResult) {
-        let is_broken = || self.failed.lock().is_ok_and(|failed| failed.is_some());
-        if is_broken() {
+        if self.is_over() {
             return;
         }
         match self.folder.plots(&experiment.plots) {
