@@ -40,12 +40,19 @@ fn events(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "expected a whole number of events from 1 on, such as 1000000".to_owned())
 }
 
-/// A number of bytes, with or without a unit.
+/// A number of bytes, with or without a unit, that the program can start with.
 fn size(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(bytes) => Ok(bytes),
-        Err(_) => units::parse_size(text).map_err(|error| error.to_string()),
+    const LEAST: u64 = 1 << 20;
+    let bytes = match text.parse() {
+        Ok(bytes) => bytes,
+        Err(_) => units::parse_size(text).map_err(|error| error.to_string())?,
+    };
+    if bytes < LEAST {
+        return Err(format!(
+            "{bytes} bytes are less than the program itself holds; expected at least 1MiB, such as 4GB"
+        ));
     }
+    Ok(bytes)
 }
 
 /// Watches time and memory of the process, and Ctrl-C, while runs go on.

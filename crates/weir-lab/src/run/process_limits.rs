@@ -33,8 +33,10 @@ pub fn over_time(limit: Duration) -> String {
 
 /// Says that the process held more octets than this.
 pub fn over_memory(limit: u64) -> String {
-    let mebibytes = limit >> 20;
-    format!("it held more than {mebibytes} MiB (max_memory)")
+    match limit >> 20 {
+        0 => format!("it held more than {limit} bytes (max_memory)"),
+        mebibytes => format!("it held more than {mebibytes} MiB (max_memory)"),
+    }
 }
 
 /// What a run may take, and has taken.
