@@ -318,6 +318,9 @@ fn percent(share: impl Into<Option<f64>>) -> Option<String> {
 
 fn octets(value: impl Into<Option<f64>>) -> Option<String> {
     let value = value.into()?;
+    if value > 0.0 && value < 0.1 {
+        return Some("< 0.1 B".to_owned());
+    }
     let scales = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     let scale = scales.iter().find(|(scale, _)| value >= *scale);
     let (scale, unit) = scale.copied().unwrap_or((1.0, "B"));
@@ -340,6 +343,14 @@ mod tests {
             packets_sent: 100,
             ..FlowSummary::default()
         }
+    }
+
+    #[test]
+    fn a_queue_that_was_hardly_ever_there_is_less_than_a_tenth_of_a_byte() {
+        let shown = |value: f64| octets(value).unwrap_or_default();
+        assert_eq!(shown(9.984e-7), "< 0.1 B");
+        assert_eq!(shown(0.0), "0 B");
+        assert_eq!(shown(0.25), "0.25 B");
     }
 
     #[test]
