@@ -80,3 +80,62 @@ fn manual_pages_are_there_for_every_command() {
         assert!(page.contains("Examples:"), "{page}");
     }
 }
+
+#[test]
+fn a_result_that_has_no_place_is_refused_before_the_work() {
+    let folder = folder_with(SCENARIO);
+    let here = folder.path();
+    assert_eq!(outcome(here, &["run", "path.toml", "-q"]).0, Some(0));
+    let run = only_run(here);
+    std::fs::write(here.join("file"), "kept").expect("a file");
+    for words in [
+        &["plot", &run, "--out", "file"][..],
+        &["reproduce", "friendliness", "--out", "file"],
+        // Minutes, if they were run first.
+        &["evaluate", "quic:cubic", "--out", "file"],
+        &["suite", "bbr", "--out", "file"],
+        &["export", &run, "-f", "csv", "--out", "file"],
+    ] {
+        let (status, _, err) = outcome(here, words);
+        assert_eq!(status, Some(1), "{words:?}: {err}");
+        let expected =
+            "cannot write \"file\": a file has this name, expected a folder or a new name";
+        assert!(err.contains(expected), "{words:?}: {err}");
+    }
+    assert_eq!(
+        std::fs::read(here.join("file")).ok(),
+        Some(b"kept".to_vec())
+    );
+    let (status, _, err) = outcome(here, &["plot", "nowhere", "--out", "new"]);
+    assert_ne!(status, Some(0), "{err}");
+    assert!(!here.join("nowhere").exists() && !here.join("new").exists());
+    let (status, _, err) = outcome(here, &["run", "path.toml", "--max-memory", "1"]);
+    assert_eq!(status, Some(2), "{err}");
+    let expected = "1 bytes are less than the program itself holds; expected at least 1MiB";
+    assert!(err.contains(expected), "{err}");
+}
+
+#[test]
+fn a_sweep_says_why_its_runs_failed() {
+    let folder = folder_with(SCENARIO);
+    let here = folder.path();
+    let plan = "scenario = \"path.toml\"\nseeds = 2\nmax_events = 10\n\
+                [[parameter]]\npath = \"run.duration\"\nvalues = [\"1s\", \"2s\"]\n";
+    std::fs::write(here.join("plan.toml"), plan).expect("a plan");
+    // Once when they are made, once when they are there already.
+    for _ in 0..2 {
+        let (status, out, err) = outcome(here, &["sweep", "plan.toml"]);
+        assert_eq!(status, Some(1), "{err}");
+        assert!(out.contains("4 failed"), "{out}");
+        let reason = "the run reached its limit of 10 events at ";
+        let told: Vec<&str> = err
+            .lines()
+            .filter(|line| line.starts_with(reason))
+            .collect();
+        let different: std::collections::BTreeSet<_> = told.iter().collect();
+        assert!((1..=3).contains(&told.len()), "{err}");
+        assert_eq!(different.len(), told.len(), "{err}");
+        let first = "4 of 4 runs failed; the column error has the reason of each, the first ";
+        assert!(err.contains(first), "{err}");
+    }
+}

@@ -6,7 +6,7 @@ use super::store::{Store, StoreError};
 use crate::run::{RunError, RunOptions, TraceLevel, TransportRegistry, run};
 use rayon::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// What a caller of sweeps provides.
@@ -35,6 +35,8 @@ pub type EachThread<'a> = dyn Fn(&mut (dyn FnMut() + Send)) + Sync + 'a;
 pub struct Outcome {
     /// Runs that were made now.
     pub made: u64,
+    /// Runs of the plan.
+    pub runs: u64,
     /// Runs that are there.
     pub done: u64,
     /// Of these, those that failed.
@@ -84,8 +86,7 @@ fn made(
 /// # Errors
 /// If the store can take no more; what it has stays.
 pub fn sweep(store: &Store, options: &SweepOptions<'_>) -> Result<Outcome, StoreError> {
-    let missing = store.missing();
-    let next = AtomicUsize::new(0);
+    let next = AtomicU64::new(0);
     let made = AtomicUsize::new(0);
     let broken = Mutex::new(None);
     let is_over = || {
@@ -100,16 +101,17 @@ pub fn sweep(store: &Store, options: &SweepOptions<'_>) -> Result<Outcome, Store
     };
     let work = || {
         while !is_over() {
-            let Some(&run) = missing.get(next.fetch_add(1, Ordering::Relaxed)) else {
+            // One after the other: a list of all that are missing may be longer than the memory.
+            let run = next.fetch_add(1, Ordering::Relaxed);
+            if run >= store.plan().runs() {
                 return;
-            };
-            let Some(record) = store
-                .plan()
-                .item(run)
-                .and_then(|item| run_item(store.plan(), &item, options))
-            else {
+            }
+            if store.has(run) {
                 continue;
-            };
+            }
+            let item = store.plan().item(run);
+            let record = item.and_then(|item| run_item(store.plan(), &item, options));
+            let Some(record) = record else { continue };
             match store.commit(&record) {
                 Ok(()) => {
                     made.fetch_add(1, Ordering::Relaxed);
@@ -146,6 +148,7 @@ pub fn sweep(store: &Store, options: &SweepOptions<'_>) -> Result<Outcome, Store
     store.flush()?;
     let (done, failed) = store.done();
     Ok(Outcome {
+        runs: store.plan().runs(),
         made: made.into_inner() as u64,
         done,
         failed,

@@ -16,6 +16,10 @@ use weir_proto::settings::shortened;
 /// The most runs of a sweep.
 pub const MAX_RUNS: u64 = 100_000_000;
 
+/// The most values of a design's points, which are kept: of one parameter they take 40 octets each
+/// with what is around them.
+const MAX_VALUES: u64 = 10_000_000;
+
 /// A plan as it is written: `scenario` or `text`, parameters, design, seeds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -390,6 +394,15 @@ fn points_of(document: &Document) -> Result<u64, Wrong> {
     };
     if points > most {
         let message = format!("the design \"{word}\" has {points} points, expected at most {most}");
+        return Err(Wrong::key("points", message));
+    }
+    let values = points.saturating_mul(parameters as u64);
+    if values > MAX_VALUES {
+        let message = format!(
+            "points = {points}: the design \"{word}\" keeps a value for each of {parameters} \
+             parameters, {values} in all, expected at most {MAX_VALUES}, which are 400 MB; a grid \
+             keeps none"
+        );
         return Err(Wrong::key("points", message));
     }
     if *design == Design::Sobol && parameters > MAX_SOBOL_PARAMETERS {

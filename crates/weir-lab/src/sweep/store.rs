@@ -21,6 +21,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// Runs of a block.
 const BLOCK: u64 = 1000;
+/// Errors that are told apart.
+pub const MOST_ERRORS: usize = 3;
 const PLAN: &str = "plan.json";
 const JOURNAL: &str = "journal";
 const DATASET: &str = "runs";
@@ -89,6 +91,8 @@ struct State {
     /// Those of the journal, by block.
     journal: BTreeMap<u64, BTreeSet<u64>>,
     failed: u64,
+    /// The first different errors of them.
+    errors: Vec<String>,
     checksums: Checksums,
 }
 
@@ -146,8 +150,9 @@ impl Store {
             let octets = read_checked(&self.folder, &name, checksums)?;
             state.checksums.add(&name, &octets);
             let records = records_of_file(&self.folder.join(&name), octets)?;
-            state.failed += records.iter().filter(|r| r.error.is_some()).count() as u64;
-            state.done.extend(records.iter().map(|record| record.run));
+            for record in &records {
+                state.count(record);
+            }
         }
         if state.checksums != *checksums {
             write_checksums(&self.folder, &state.checksums)?;
@@ -187,6 +192,17 @@ impl Store {
         let state = self.state();
         let runs = 0..self.plan.runs();
         runs.filter(|run| !state.done.contains(run)).collect()
+    }
+
+    /// Whether the run of this number is there.
+    pub fn has(&self, run: u64) -> bool {
+        self.state().done.contains(&run)
+    }
+
+    /// The first different errors of runs that failed, in the order in which they were found: at
+    /// most [`MOST_ERRORS`].
+    pub fn errors(&self) -> Vec<String> {
+        self.state().errors.clone()
     }
 
     /// How many runs are there, and how many of them failed.
@@ -292,12 +308,22 @@ impl Store {
 
 impl State {
     fn add(&mut self, record: &Record) {
-        self.done.insert(record.run);
+        self.count(record);
         self.journal
             .entry(record.run / BLOCK)
             .or_default()
             .insert(record.run);
-        self.failed += u64::from(record.error.is_some());
+    }
+
+    fn count(&mut self, record: &Record) {
+        self.done.insert(record.run);
+        let Some(error) = &record.error else {
+            return;
+        };
+        self.failed += 1;
+        if self.errors.len() < MOST_ERRORS && !self.errors.contains(error) {
+            self.errors.push(error.clone());
+        }
     }
 }
 

@@ -62,7 +62,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let outcome = sweep(&store, &options)?;
     bar.finish_and_clear();
     terminal::detail(|| format!("{} runs in {:.1?}", outcome.made, begun.elapsed()));
-    report(arguments, &out, runs, outcome, &watchdog)
+    let errors = store.errors();
+    report(arguments, &out, (outcome, &errors), &watchdog)
 }
 
 impl Arguments {
@@ -77,12 +78,13 @@ impl Arguments {
 fn report(
     arguments: &Arguments,
     out: &std::path::Path,
-    runs: u64,
-    outcome: Outcome,
+    (outcome, errors): (Outcome, &[String]),
     watchdog: &Watchdog,
 ) -> Result<(), Failure> {
     let dataset = out.join("runs/*/*.parquet").display().to_string();
-    let Outcome { done, failed, .. } = outcome;
+    let Outcome {
+        runs, done, failed, ..
+    } = outcome;
     if arguments.output.json {
         arguments.output.print(&json!({
             "folder": out.display().to_string(),
@@ -91,6 +93,7 @@ fn report(
             "made": outcome.made,
             "done": done,
             "failed": failed,
+            "errors": errors,
         }))?;
     } else {
         terminal::print(&format!(
@@ -101,7 +104,11 @@ fn report(
         return Err(watchdog.ended(&format!("{done} of {runs} runs are there and stay")));
     }
     if failed > 0 {
-        let message = format!("{failed} of {runs} runs failed; the column error says why");
+        let errors = errors.join("\n");
+        let message = format!(
+            "{failed} of {runs} runs failed; the column error has the reason of each, the first \
+             different ones are:\n{errors}"
+        );
         return Err(Failure::Failed(message));
     }
     Ok(())
