@@ -1,7 +1,8 @@
 //! Axes: range, scale, unit, and where the ticks stand.
 //!
 //! Linear ticks stand at 1, 2 or 5 times a power of ten, as many as there is room for; the axis's
-//! label has their unit with its prefix: `goodput, Mbit/s`. Logarithmic ticks stand at the decades
+//! label has their unit with its prefix: `goodput, Mbit/s`. Virtual time has minutes from ten of them
+//! on, hours from three on, and ticks at the steps of a clock. Logarithmic ticks stand at the decades
 //! and carry the unit each, in place of the label: `10 Mbit/s`. An axis ends where its data ends;
 //! only a linear axis upwards has a margin, so that no line runs into the frame.
 
@@ -10,6 +11,17 @@ use crate::theory::{LEAST_PLAIN, prefixed, prefixes, scientific, significant};
 
 /// From this quotient of the largest and the smallest value on, an axis is logarithmic.
 const LOG_FROM: f64 = 50.0;
+
+/// From so many seconds on that an axis of virtual time shows, its ticks are in minutes, and in
+/// hours. The page's script has the same when it zooms.
+const MINUTES_FROM: f64 = 600.0;
+const HOURS_FROM: f64 = 10_800.0;
+/// Seconds between the ticks of an axis in minutes or hours.
+const LONG_STEPS: [f64; 11] = [
+    60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 10_800.0, 21_600.0, 43_200.0,
+];
+/// Above [`LONG_STEPS`] they stand at 1, 2 or 5 times a power of ten of days.
+const DAY: f64 = 86_400.0;
 
 /// How values become positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +128,11 @@ impl Axis {
             Scale::Linear
         };
         Self { scale, ..self }
+    }
+
+    /// True if it is that of virtual time.
+    pub(super) fn is_time(&self) -> bool {
+        self.unit == "s" && self.quantity() == "time"
     }
 
     /// The label without its unit: `goodput` of `goodput, bit/s`.
@@ -249,12 +266,12 @@ impl ScaledAxis {
 
     fn linear_ticks(&self, room: f64) -> Vec<(f64, String)> {
         let raw = (self.high - self.low) / room.clamp(2.0, 12.0);
-        let power = libm::pow(10.0, libm::floor(libm::log10(raw)));
-        let step = [1.0, 2.0, 5.0, 10.0]
-            .iter()
-            .map(|factor| factor * power)
-            .find(|step| *step >= raw * 0.999)
-            .unwrap_or(power * 10.0);
+        let long = LONG_STEPS.iter().find(|step| **step >= raw * 0.999);
+        let step = match (self.long_unit(), long) {
+            (None, _) => decimal_step(raw),
+            (Some(_), Some(step)) => *step,
+            (Some(_), None) => decimal_step(raw / DAY).max(1.0) * DAY,
+        };
         let first = libm::ceil(self.low / step - 1e-9) as i64;
         let last = libm::floor(self.high / step + 1e-9) as i64;
         (first..=last.min(first.saturating_add(20)))
@@ -265,8 +282,21 @@ impl ScaledAxis {
             .collect()
     }
 
+    /// Minutes or hours, if the axis shows so much virtual time.
+    fn long_unit(&self) -> Option<(f64, &'static str)> {
+        let shown = self.high - self.low;
+        match self.axis.is_time() {
+            true if shown >= HOURS_FROM => Some((3600.0, "h")),
+            true if shown >= MINUTES_FROM => Some((60.0, "min")),
+            _ => None,
+        }
+    }
+
     /// The factor and the unit of a linear axis's ticks.
     fn unit_of_ticks(&self) -> (f64, &str) {
+        if let Some(unit) = self.long_unit() {
+            return unit;
+        }
         let largest = self.high.abs().max(self.low.abs());
         // 1.2 s is better read as 1200 ms than as 0.2, 0.4, … s; beyond that seconds are shorter.
         let largest = if self.axis.unit == "s" && largest < 2.0 {
@@ -332,6 +362,16 @@ impl ScaledAxis {
     }
 }
 
+/// The least of 1, 2 and 5 times a power of ten that is not smaller.
+fn decimal_step(raw: f64) -> f64 {
+    let power = libm::pow(10.0, libm::floor(libm::log10(raw)));
+    [1.0, 2.0, 5.0, 10.0]
+        .iter()
+        .map(|factor| factor * power)
+        .find(|step| *step >= raw * 0.999)
+        .unwrap_or(power * 10.0)
+}
+
 /// The largest digit times a power of ten that is at most the value.
 fn digit_below(value: f64) -> f64 {
     let power = libm::pow(10.0, libm::floor(libm::log10(value) + 1e-9));
@@ -365,6 +405,28 @@ mod tests {
         assert!((scaled.share(9.62e6) - 0.9615).abs() < 1e-4);
         let apart = ScaledAxis::new(&Axis::linear("x", ""), [50.0, 60.0].into_iter());
         assert_eq!(apart.ends(), (49.6, 60.4));
+    }
+
+    #[test]
+    fn hours_of_virtual_time_have_ticks_at_the_steps_of_a_clock() {
+        let shown = |from: f64, to: f64, room: f64| {
+            let axis = ScaledAxis::new(&Axis::time().within(from, to), [].into_iter());
+            let ticks = axis.ticks(room).into_iter().map(|tick| tick.1);
+            format!("{}: {}", axis.label(), ticks.collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(shown(0.0, 599.0, 6.0), "time, s: 0 100 200 300 400 500");
+        assert_eq!(shown(0.0, 600.0, 5.0), "time, min: 0 2 4 6 8 10");
+        assert_eq!(
+            shown(0.0, 7200.0, 8.0),
+            "time, min: 0 15 30 45 60 75 90 105 120"
+        );
+        assert_eq!(shown(0.0, 10_800.0, 8.0), "time, h: 0 0.5 1 1.5 2 2.5 3");
+        assert_eq!(shown(0.0, 86_400.0, 8.0), "time, h: 0 3 6 9 12 15 18 21 24");
+        assert_eq!(shown(0.0, 864_000.0, 8.0), "time, h: 0 48 96 144 192 240");
+        // A part of a long run that is short has seconds.
+        assert_eq!(shown(7200.0, 7300.0, 4.0), "time, s: 7200 7250 7300");
+        let axis = ScaledAxis::new(&Axis::linear("delay, s", "s"), [0.0, 7200.0].into_iter());
+        assert_eq!(axis.label(), "delay, s", "only virtual time");
     }
 
     #[test]

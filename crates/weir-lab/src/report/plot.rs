@@ -230,6 +230,6 @@ impl Plot {
 
     /// True if the axis to the right is that of virtual time.
     pub(super) fn is_over_time(&self) -> bool {
-        self.x.unit == "s" && self.x.quantity() == "time"
+        self.x.is_time()
     }
 }
