@@ -178,8 +178,11 @@ impl ScaledAxis {
             if high <= low {
                 high = low * 10.0;
             }
+        } else if high <= low && low == 0.0 {
+            // Counts of nothing: most quantities are never below zero.
+            high = 1.0;
         } else if high <= low {
-            let half = if low == 0.0 { 1.0 } else { low.abs() * 0.05 };
+            let half = low.abs() * 0.05;
             low = if axis.zero && high > 0.0 {
                 0.0
             } else {
@@ -405,6 +408,12 @@ mod tests {
         assert!((scaled.share(9.62e6) - 0.9615).abs() < 1e-4);
         let apart = ScaledAxis::new(&Axis::linear("x", ""), [50.0, 60.0].into_iter());
         assert_eq!(apart.ends(), (49.6, 60.4));
+    }
+
+    #[test]
+    fn an_axis_of_nothing_but_zero_does_not_go_below_it() {
+        let scaled = ScaledAxis::new(&Axis::linear("marks, packets", ""), [0.0, 0.0].into_iter());
+        assert_eq!(scaled.ends(), (0.0, 1.0));
     }
 
     #[test]
