@@ -142,16 +142,20 @@ impl Canvas {
         );
     }
 
-    /// A path of a layer: `kind` says how the page's script reads it, `name` what it is.
+    /// A path of a layer: `kind` says how the page's script reads it, `name` what it is; without a
+    /// name it is what the axis upwards shows, and without a kind nothing that the script reads.
     pub(super) fn data(&mut self, class: &str, kind: &str, name: &str, path: PathData) {
         let path = path.text();
         if path.is_empty() {
             return;
         }
-        let named = if name.is_empty() {
-            String::new()
-        } else {
-            format!(" data-k=\"{kind}\" data-n=\"{}\"", escape(name))
+        let name = match name {
+            "" => self.y.axis().quantity(),
+            name => name,
+        };
+        let named = match kind {
+            "" => String::new(),
+            kind => format!(" data-k=\"{kind}\" data-n=\"{}\"", escape(name)),
         };
         let _ = writeln!(self.text, "<path class=\"{class}\"{named} d=\"{path}\"/>");
     }

@@ -14,7 +14,24 @@
     if (!prefixes) return (digits(value) + " " + unit).trim();
     const last = prefixes[prefixes.length - 1];
     const [scale, name] = prefixes.find(([scale]) => Math.abs(value) >= scale) || last;
-    return value === 0 ? "0 " + unit : digits(value / scale) + " " + name;
+    if (value === 0) return "0 " + prefixes.find(([scale]) => scale === 1)[1];
+    return digits(value / scale) + " " + name;
+  };
+  // The unit of an axis of time, as the drawn axes have it: by the span shown, then by the values.
+  const timeUnit = ([from, to]) => {
+    if (to - from >= 10800) return [3600, "h"];
+    if (to - from >= 600) return [60, "min"];
+    const largest = Math.max(Math.abs(from), Math.abs(to));
+    const short = largest < 2 ? largest / 2 : largest;
+    const prefixes = PREFIXES.s;
+    return prefixes.find(([scale]) => short >= scale * 0.999995) || prefixes[prefixes.length - 1];
+  };
+  // A time in that unit, as exactly as a pixel of the span shown stands for.
+  const timeWords = (value, span, width) => {
+    const [factor, unit] = timeUnit(span);
+    const pixel = (span[1] - span[0]) / width / factor;
+    const decimals = Math.min(12, Math.max(0, Math.ceil(-Math.log10(pixel))));
+    return Number((value / factor).toFixed(decimals)) + " " + unit;
   };
   const axisOf = (text) => {
     const [from, to, low, high, scale, unit] = text.split(" ");
@@ -94,8 +111,10 @@
     const box = picture.box;
     box.textContent = "";
     const head = document.createElement("b");
-    const label = svg.dataset.time ? "t = " : "x = ";
-    head.textContent = label + withUnit(axisX.value(at), axisX.unit);
+    const value = axisX.value(at);
+    head.textContent = svg.dataset.time
+      ? "t = " + timeWords(value, picture.shown, axisX.q - axisX.p)
+      : "x = " + withUnit(value, axisX.unit);
     box.append(head);
     if (!rows.length && !svg.dataset.time) {
       box.append(", y = " + withUnit(axisY.value(y), axisY.unit));
@@ -120,11 +139,17 @@
     for (const key in attributes) made.setAttribute(key, attributes[key]);
     return made;
   };
-  // Ticks at 1, 2 or 5 times a power of ten.
-  const ticks = (from, to, room) => {
-    const raw = (to - from) / room;
-    const power = Math.pow(10, Math.floor(Math.log10(raw)));
-    const step = [1, 2, 5, 10].map((f) => f * power).find((s) => s >= raw * 0.999);
+  // Minutes and hours have steps of their own; days go on as numbers do.
+  const LONG_STEPS = [60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200];
+  // Ticks at 1, 2 or 5 times a power of ten, of the unit where that is not seconds; at least two.
+  const ticks = (from, to, width) => {
+    const raw = (to - from) / Math.max(5, width / 90);
+    const long = timeUnit([from, to])[0] >= 60;
+    const base = long ? 86400 : 1;
+    const power = base * Math.pow(10, Math.floor(Math.log10(raw / base)));
+    const decimal = [1, 2, 5, 10].map((f) => f * power);
+    const steps = long ? [...LONG_STEPS, ...decimal.filter((s) => s >= base)] : decimal;
+    const step = steps.find((s) => s >= raw * 0.999);
     const found = [];
     for (let k = Math.ceil(from / step - 1e-9); k * step <= to + step * 1e-9; k++) {
       found.push(Number((k * step).toPrecision(12)));
@@ -132,8 +157,8 @@
     return found;
   };
   const show = (picture, span) => {
-    const { svg, axisX, group, marks, ticksGroup, original } = picture;
-    const [from, to] = span || axisX.whole;
+    const { axisX, group, marks, ticksGroup, original } = picture;
+    const [from, to] = (picture.shown = span || axisX.whole);
     const [a, b] = [axisX.pixel(from), axisX.pixel(to)];
     const scale = (axisX.q - axisX.p) / (b - a);
     const shift = axisX.p - a * scale;
@@ -147,11 +172,13 @@
       mark.setAttribute("transform", `translate(${x} ${mark.at[1]})`);
       mark.style.display = x < axisX.p - 1 || x > axisX.q + 1 ? "none" : "";
     });
+    const [factor, unit] = timeUnit(picture.shown);
+    picture.label.textContent = span ? "time, " + unit : picture.labelled;
     if (!span) return void (ticksGroup.innerHTML = original);
-    const { top, floor, factor } = picture;
+    const { top, floor } = picture;
     ticksGroup.textContent = "";
     let free = 0;
-    for (const value of ticks(from, to, (axisX.q - axisX.p) / 90)) {
+    for (const value of ticks(from, to, axisX.q - axisX.p)) {
       const x = axisX.pixel(value) * scale + shift;
       ticksGroup.append(element("path", { class: "grid", d: `M${x} ${top}V${floor}` }));
       const words = Number((value / factor).toPrecision(9)).toString();
@@ -176,7 +203,8 @@
     bar.hidden = !span;
     if (!span) return;
     const words = document.createElement("span");
-    words.textContent = `Shown: ${digits(span[0])} s to ${digits(span[1])} s of all pictures over time`;
+    const [from, to] = span.map((value) => timeWords(value, span, 1000));
+    words.textContent = `Shown: ${from} to ${to} of all pictures over time`;
     const back = document.createElement("button");
     back.textContent = "whole time";
     back.onclick = () => zoomAll(null);
@@ -197,12 +225,11 @@
     const ticksGroup = svg.querySelector(".xt");
     const line = ticksGroup.querySelector(".grid");
     const down = line && corners(line)[1];
-    // The tick labels are numbers in the axis's prefixed unit: its factor follows from the words.
-    const label = [...svg.querySelectorAll("text")].map((text) => text.textContent);
-    const axisWords = label.find((words) => /^time, /.test(words)) || "";
-    const prefix = (PREFIXES.s.find(([, name]) => axisWords === "time, " + name) || [1])[0];
+    const texts = [...svg.querySelectorAll("text.t")];
+    const label = texts.find((text) => /^time, (ns|µs|ms|s|min|h)$/.test(text.textContent));
     const picture = {
-      svg, axisX, axisY, box, ticksGroup, scale: 1, factor: prefix,
+      svg, axisX, axisY, box, ticksGroup, scale: 1, shown: axisX.whole,
+      label, labelled: label && label.textContent,
       width: view.width, top: axisY.q, floor: down ? down[1] : axisY.p,
       group: svg.querySelector(".data"), marks: svg.querySelector(".marks"),
       original: ticksGroup.innerHTML, toWhole: (x) => x, pointer: [0, 0],
@@ -218,7 +245,7 @@
       box.hidden = true;
       cursor.removeAttribute("d");
     };
-    svg.addEventListener("pointermove", (event) => {
+    const point = (event) => {
       const [x, y] = place(event);
       if (x < axisX.p || x > axisX.q || y > picture.floor || y < axisY.q) return leave();
       cursor.setAttribute("d", `M${x} ${axisY.q}V${picture.floor}`);
@@ -227,8 +254,11 @@
       if (start === null) return;
       brush.setAttribute("x", Math.min(x, start));
       brush.setAttribute("width", Math.abs(x - start));
-    });
-    svg.addEventListener("pointerleave", leave);
+    };
+    svg.addEventListener("pointermove", point);
+    // A finger that taps does not move, and the values stay when it has left.
+    svg.addEventListener("pointerdown", (event) => event.pointerType === "touch" && point(event));
+    svg.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && leave());
     if (!svg.dataset.time) return;
     svg.addEventListener("pointerdown", (event) => {
       if (event.pointerType === "touch" || event.button) return;
@@ -240,12 +270,15 @@
       const end = Math.max(axisX.p, Math.min(axisX.q, place(event)[0]));
       const [from, to] = [Math.min(start, end), Math.max(start, end)].map(picture.toWhole);
       brush.setAttribute("width", 0);
-      if (Math.abs(end - start) > 4) zoomAll([axisX.value(from), axisX.value(to)]);
+      // Paths have tenths of pixels: there is nothing more to see in less.
+      const seen = Math.abs(end - start) > 4 && to - from >= 0.1;
+      if (seen) zoomAll([axisX.value(from), axisX.value(to)]);
       start = null;
     });
     svg.addEventListener("dblclick", () => zoomAll(null));
   };
   document.querySelectorAll("figure svg[data-x]").forEach(prepare);
+  document.querySelectorAll(".how").forEach((words) => (words.hidden = false));
   const first = document.querySelector("figure");
   if (first) first.parentElement.insertBefore(bar, first.parentElement.firstChild);
 })();

@@ -21,14 +21,15 @@ p{margin:8px 0;max-width:72ch}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:14.5px;margin:8px 0 16px}
 th,td{text-align:left;vertical-align:top;padding:6px 10px;border-bottom:1px solid var(--grid)}
-th{font-weight:600;border-bottom:2px solid var(--soft);white-space:nowrap}
-th.n{text-align:right}
+th{font-weight:600;border-bottom:2px solid var(--soft);white-space:nowrap;vertical-align:bottom}
+th.n{text-align:right;white-space:normal}
 td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 td.v{white-space:nowrap;font-weight:600}
 td small{color:var(--soft);font-size:13px;font-weight:400;display:block}
 .agrees,.holds{color:var(--c2)}.differs{color:var(--c5)}.explained{color:var(--c4)}.input,.busy,.quantity,.checked{color:var(--soft)}
 .strip{display:block;margin:3px 0 0 auto}
 figure{margin:20px 0 28px;position:relative}
+figure,h2{scroll-margin-top:56px}
 figure svg{width:100%;height:auto;border:1px solid var(--grid);border-radius:4px;display:block}
 figure .narrow{display:none}
 figure .cut .fit{visibility:hidden}
@@ -47,7 +48,7 @@ white-space:nowrap;max-width:92%;overflow:hidden;font-variant-numeric:tabular-nu
 .how{color:var(--soft);font-size:14.5px}
 @media (max-width:640px){main{padding:12px 12px 48px}h1{font-size:22px;overflow-wrap:anywhere}
 h2{font-size:19px}nav ol{columns:1}figure .wide{display:none}figure .narrow{display:block}
-p{overflow-wrap:anywhere}}
+p{overflow-wrap:anywhere}.readout{white-space:normal}}
 @media print{main{max-width:none;padding:0}.zoom,.readout,.how{display:none!important}
 figure{break-inside:avoid}h2,h3{break-after:avoid}figure .wide{display:block}figure .narrow{display:none}
 .scroll{overflow:visible}body{font-size:11pt}}
@@ -180,9 +181,10 @@ impl Page {
 /// Where the table of contents goes; no escaped text contains it.
 const CONTENTS: &str = "<!--contents-->\n";
 
-/// How the page is used, for readers who have its script.
-const HOW: &str = "<p class=\"how\">Point at a picture to read its values. Drag across a picture \
-    over time to see a part of it in all of them; double-click to go back.</p>\n";
+/// How the page is used, for readers who have its script: it shows this.
+const HOW: &str = "<p class=\"how\" hidden>Point at a picture, or tap on it, to read its values. Drag a \
+    mouse across a picture over time to see a part of it in all of them; double-click to go \
+    back.</p>\n";
 
 /// The page of a run, as `weir plot` writes it. `head` is a table or text that stands first.
 pub fn pictures_page(title: &str, head: &str, pictures: &RunPictures) -> String {
