@@ -44,6 +44,12 @@ else
 fi
 
 step cargo package --workspace --exclude xtask --locked --no-verify --allow-dirty --offline --quiet
+browser=""
+for name in "${WEIR_BROWSER:-}" chromium-headless-shell chromium google-chrome chrome node; do
+    [ -n "$name" ] && command -v "$name" >/dev/null 2>&1 && browser="$name" && break
+done
+[ -n "$browser" ] ||
+    skip "the script of report pages (neither a browser, such as chromium, nor node is installed)"
 step cargo test --workspace --locked
 
 # The Python package with its documentation site, in an environment of its own, with the packages

@@ -1,10 +1,10 @@
 //! Axes: range, scale, unit, and where the ticks stand.
 //!
 //! Linear ticks stand at 1, 2 or 5 times a power of ten, as many as there is room for; the axis's
-//! label has their unit with its prefix: `goodput, Mbit/s`. Virtual time has minutes from ten of them
-//! on, hours from three on, and ticks at the steps of a clock. Logarithmic ticks stand at the decades
-//! and carry the unit each, in place of the label: `10 Mbit/s`. An axis ends where its data ends;
-//! only a linear axis upwards has a margin, so that no line runs into the frame.
+//! label has their unit with its prefix: `goodput, Mbit/s`. Virtual time has minutes from ten of
+//! them on, hours from three on, and ticks at the steps of a clock. Logarithmic ticks stand at
+//! the decades and carry the unit each, in place of the label: `10 Mbit/s`. An axis ends where
+//! its data ends; only a linear axis upwards has a margin, so that no line runs into the frame.
 
 pub(super) use crate::theory::with_unit;
 use crate::theory::{LEAST_PLAIN, prefixed, prefixes, scientific, significant};

@@ -66,6 +66,8 @@ pub use window_plots::{SawtoothOverlay, WINDOW_ROUNDS, window_sawtooth};
 
 #[cfg(all(test, feature = "files"))]
 mod layout_tests;
+#[cfg(all(test, feature = "files"))]
+mod page_tests;
 #[cfg(test)]
 mod picture_tests;
 #[cfg(test)]

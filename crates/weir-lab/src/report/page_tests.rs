@@ -1,0 +1,154 @@
+//! The page's script: the values under the pointer, the zoom that all pictures over time share, and
+//! the way back. In a browser, where one is installed, and in Node with a stand-in for one, which
+//! lays nothing out. `WEIR_BROWSER` names another browser than those that are looked for.
+
+use super::page::pictures_page;
+use super::*;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a reader does, and what must come of it.
+const CHECKS: &str = include_str!("page_tests/checks.js");
+
+/// What stands in for a browser, for Node.
+const STAND_IN: &str = include_str!("page_tests/stand_in.mjs");
+
+const BROWSERS: [&str; 6] = [
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+];
+
+fn figure(name: &str, plot: Plot) -> NamedPlot {
+    NamedPlot {
+        name: name.to_owned(),
+        caption: "A caption.".to_owned(),
+        drawing: Drawing::Plot(plot),
+    }
+}
+
+/// Four hours of a rate, two minutes in the midst of them, and a picture that is not over time.
+fn page() -> String {
+    let over = |label: &str, unit: &str, to: f64| Axis::linear(label, unit).within(0.0, to);
+    let rate = Plot::new("Rate", Axis::time(), over("rate, bit/s", "bit/s", 1e7))
+        .with(
+            "",
+            Colour(0),
+            Shape::Line(vec![(0.0, 0.0), (14_400.0, 1e7)]),
+        )
+        .with(
+            "limit",
+            Colour(1),
+            Shape::Line(vec![(0.0, 8e6), (14_400.0, 8e6)]),
+        );
+    let queue = Shape::Line(vec![(7200.0, 20e3), (7320.0, 100e3)]);
+    let queue = Plot::new("Queue", Axis::time(), over("queue, bytes", "bytes", 100e3)).with(
+        "queue",
+        Colour(0),
+        queue,
+    );
+    let share = Shape::Line(vec![(0.0, 0.0), (0.2, 1.0)]);
+    let delay = over("delay, s", "s", 0.2);
+    let share = Plot::new("Share", delay, over("share", "", 1.0)).with("share", Colour(0), share);
+    let figures = vec![
+        figure("rate", rate),
+        figure("queue", queue),
+        figure("share", share),
+    ];
+    let pictures = RunPictures {
+        sections: vec![Section {
+            title: "All".to_owned(),
+            figures,
+        }],
+        left_out: Vec::new(),
+    };
+    pictures_page("A run", "", &pictures)
+}
+
+/// How long a browser may take, which needs a second: one that hangs counts as none.
+const BROWSER_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// The document as the browser has it after the page's scripts, or nothing if it does not start.
+fn document(browser: &str, folder: &Path, width: u32) -> Option<String> {
+    let out = folder.join(format!("{width}.html"));
+    let mut running = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
+        .arg(format!("--window-size={width},900"))
+        .arg(format!(
+            "--user-data-dir={}",
+            folder.join("profile").display()
+        ))
+        .arg(format!("file://{}", folder.join("page.html").display()))
+        .stdout(File::create(&out).unwrap())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let begun = Instant::now();
+    while running.try_wait().is_ok_and(|ended| ended.is_none()) {
+        if begun.elapsed() > BROWSER_TIMEOUT {
+            let _ = running.kill();
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let text = std::fs::read_to_string(out).ok()?;
+    text.contains("<title>").then_some(text)
+}
+
+/// Writes the page with the checks at its end.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let html = page().replace("</body>", &format!("<script>\n{CHECKS}</script></body>"));
+    std::fs::write(folder.path().join("page.html"), html).unwrap();
+    folder
+}
+
+/// Fails unless the checks found everything as it should be.
+fn judge(text: &str, where_it_ran: &str) {
+    let title = text.split("<title>").nth(1).unwrap_or_default();
+    let title = title.split("</title>").next();
+    assert_eq!(title, Some("as it should be"), "{where_it_ran}");
+}
+
+#[test]
+fn a_reader_points_drags_and_goes_back_in_a_browser() {
+    let folder = folder();
+    let own = std::env::var("WEIR_BROWSER").ok();
+    let browsers = own.iter().map(String::as_str).chain(BROWSERS);
+    for browser in browsers {
+        let [wide, narrow] = [1400, 390].map(|width| document(browser, folder.path(), width));
+        let (Some(wide), Some(narrow)) = (wide, narrow) else {
+            continue;
+        };
+        judge(&wide, &format!("wide screen, {browser}"));
+        judge(&narrow, &format!("narrow screen, {browser}"));
+        return;
+    }
+    let names = BROWSERS.join(", ");
+    eprintln!("skipped: no browser of {names} is installed");
+}
+
+#[test]
+fn a_reader_points_drags_and_goes_back_in_node() {
+    let folder = folder();
+    let script = folder.path().join("stand_in.mjs");
+    std::fs::write(&script, STAND_IN).unwrap();
+    let mut node = Command::new("node");
+    let Ok(output) = node
+        .arg(&script)
+        .arg(folder.path().join("page.html"))
+        .output()
+    else {
+        eprintln!("skipped: node is not installed");
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    judge(
+        &String::from_utf8_lossy(&output.stdout),
+        &format!("node: {said}"),
+    );
+}
