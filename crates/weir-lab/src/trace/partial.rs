@@ -7,7 +7,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
 /// How the names of temporary folders begin.
@@ -18,9 +18,10 @@ const LOCK: &str = "lock";
 const NEW: &str = "new";
 /// What was at that name until then.
 const OLD: &str = "old";
-/// The name, while it is neither the old nor the new one.
+/// The way to the name, while it is neither the old nor the new one.
 const TARGET: &str = "target";
-/// The folder in which the new files get their names one by one, from when all are complete.
+/// The way to the folder in which the new files get their names one by one, from when all are
+/// complete.
 const COMMIT: &str = "commit";
 /// Octets that tell a folder that takes files from one on a full disk.
 const PROBE: [u8; 4096] = [0; 4096];
@@ -48,7 +49,8 @@ pub fn check_folder(folder: &Path) -> io::Result<()> {
 
 /// Removes the temporary folders that killed programs left in a folder. A run folder that was
 /// being replaced when its program was killed gets its name back, and files of which some had got
-/// their names all get them.
+/// their names all get them. One that says it has files for another folder than this one stays: a
+/// folder of results that was downloaded must not write elsewhere.
 pub fn remove_leftovers(folder: &Path) {
     let _guard = lock_folder(folder);
     let Ok(entries) = fs::read_dir(folder) else {
@@ -59,8 +61,16 @@ pub fn remove_leftovers(folder: &Path) {
         let is_partial = name.to_str().is_some_and(|name| name.starts_with(PREFIX));
         let path = entry.path();
         if is_partial && path.is_dir() && !is_alive(&path) {
-            give_name_back(&path, folder);
-            finish_commit(&path, folder);
+            let Ok([target, commit]) = ways_from(&path) else {
+                continue;
+            };
+            if let Some(target) = target {
+                give_name_back(&path, &folder.join(target));
+            }
+            if let Some(commit) = commit {
+                // One that cannot be renamed now cannot be written by anybody.
+                let _ = move_files(&path.join(NEW), &folder.join(commit));
+            }
             // Another user's folder stays and does no harm.
             let _ = fs::remove_dir_all(&path);
         }
@@ -72,29 +82,34 @@ fn is_alive(partial: &Path) -> bool {
     File::open(partial.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_err())
 }
 
-/// Completes a replacement that was interrupted between its two renamings.
-fn give_name_back(partial: &Path, folder: &Path) {
-    let Ok(target) = fs::read_to_string(partial.join(TARGET)) else {
-        return;
+/// What a temporary folder says of [`TARGET`] and of [`COMMIT`].
+///
+/// # Errors
+/// If one of them does not lead below the folder around it.
+fn ways_from(partial: &Path) -> io::Result<[Option<PathBuf>; 2]> {
+    let way = |name: &str| -> io::Result<Option<PathBuf>> {
+        // One that is empty was not written yet when its program was killed, and nothing renamed.
+        let way = fs::read_to_string(partial.join(name)).unwrap_or_default();
+        let way = (!way.is_empty()).then(|| PathBuf::from(way));
+        let is_below =
+            |part: Component<'_>| matches!(part, Component::CurDir | Component::Normal(_));
+        match &way {
+            Some(way) if !way.components().all(is_below) => Err(io::ErrorKind::InvalidData.into()),
+            _ => Ok(way),
+        }
     };
-    // The whole path; joined, because a test has a part of it.
-    let target = folder.join(target);
+    Ok([way(TARGET)?, way(COMMIT)?])
+}
+
+/// Completes a replacement that was interrupted between its two renamings.
+fn give_name_back(partial: &Path, target: &Path) {
     let old = partial.join(OLD);
     if old.is_dir() && !target.exists() {
         // The new one is complete before the old one is moved.
-        if fs::rename(partial.join(NEW), &target).is_err() {
-            let _ = fs::rename(&old, &target);
+        if fs::rename(partial.join(NEW), target).is_err() {
+            let _ = fs::rename(&old, target);
         }
     }
-}
-
-/// Gives the files their names that a killed program had not come to.
-fn finish_commit(partial: &Path, folder: &Path) {
-    let Ok(target) = fs::read_to_string(partial.join(COMMIT)) else {
-        return;
-    };
-    // One that cannot be renamed now cannot be written by anybody.
-    let _ = move_files(&partial.join(NEW), &folder.join(target));
 }
 
 /// Renames all files below a folder to the same names below another.
@@ -148,18 +163,27 @@ impl PartialFolder {
         self.folder.path().join(NEW)
     }
 
+    /// Says where files go, for the next program if this one is killed: the way from the folder
+    /// around this one.
+    fn note(&self, name: &str, target: &Path) -> io::Result<()> {
+        let own = self.folder.path();
+        let around = own.parent().unwrap_or(Path::new("."));
+        let (around, target) = (std::path::absolute(around)?, std::path::absolute(target)?);
+        let way = target.strip_prefix(&around).map_err(io::Error::other)?;
+        let way = Path::new(".").join(way);
+        fs::write(own.join(name), way.to_string_lossy().as_bytes())
+    }
+
     /// Renames the new folder to its name. What has the name is moved away first, and removed with
     /// this value. The caller holds the lock of the folder around the name.
     ///
     /// # Errors
     /// The system's; then what had the name has it again.
     pub(super) fn replace(&self, target: &Path) -> io::Result<()> {
-        let own = self.folder.path();
-        let old = own.join(OLD);
+        let old = self.folder.path().join(OLD);
         let moved = target.exists();
         if moved {
-            let whole = std::path::absolute(target)?;
-            fs::write(own.join(TARGET), whole.to_string_lossy().as_bytes())?;
+            self.note(TARGET, target)?;
             fs::rename(target, &old)?;
         }
         let renamed = fs::rename(self.new_files(), target);
@@ -229,9 +253,7 @@ impl FileSet {
         if self.is_new && fs::rename(self.partial.new_files(), &self.folder).is_ok() {
             return Ok(paths.collect());
         }
-        let folder = std::path::absolute(&self.folder)?;
-        let commit = self.partial.folder.path().join(COMMIT);
-        fs::write(commit, folder.to_string_lossy().as_bytes())?;
+        self.partial.note(COMMIT, &self.folder)?;
         let mut paths = Vec::new();
         for file in &self.files {
             let path = self.folder.join(file);
@@ -312,7 +334,7 @@ mod tests {
             fs::write(left.join(NEW).join("deep/c"), "new").unwrap();
             if committed {
                 fs::write(place.path().join("a"), "new").unwrap();
-                fs::write(left.join(COMMIT), "").unwrap();
+                fs::write(left.join(COMMIT), "./").unwrap();
             }
             remove_leftovers(place.path());
             let read = |name: &str| fs::read_to_string(place.path().join(name)).ok();
@@ -324,6 +346,44 @@ mod tests {
             let left = names(place.path());
             assert_eq!(left.iter().filter(|name| name.starts_with('.')).count(), 0);
         }
+    }
+
+    #[test]
+    fn a_way_that_leads_elsewhere_is_not_taken() {
+        let outside = tempfile::tempdir().unwrap();
+        let place = outside.path().join("results");
+        for (name, way) in [
+            (COMMIT, ".."),
+            (COMMIT, "./a/../.."),
+            (COMMIT, outside.path().to_str().unwrap()),
+            (TARGET, "../run"),
+        ] {
+            let left = leftover(&place, "x");
+            fs::create_dir(left.join(OLD)).unwrap();
+            fs::write(left.join(NEW).join("file"), "new").unwrap();
+            fs::write(left.join(name), way).unwrap();
+            remove_leftovers(&place);
+            assert_eq!(names(outside.path()), ["results"], "{name} {way}");
+            assert!(left.join(NEW).join("file").is_file(), "{name} {way}");
+            fs::remove_dir_all(left).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_program_leaves_the_way_to_where_its_files_go() {
+        let place = tempfile::tempdir().unwrap();
+        let partial = PartialFolder::create(place.path()).unwrap();
+        let own = partial.folder.path();
+        partial.note(COMMIT, place.path()).unwrap();
+        partial
+            .note(TARGET, &place.path().join("path/run"))
+            .unwrap();
+        let ways = ways_from(own).unwrap();
+        assert_eq!(
+            ways,
+            ["path/run", "."].map(|way| Some(Path::new(".").join(way)))
+        );
+        partial.note(TARGET, Path::new("/elsewhere")).unwrap_err();
     }
 
     #[test]
