@@ -340,7 +340,7 @@ mod tests {
         for number in 0..1000 {
             table.push(&[number; 64]);
             let held = table.batch.capacity() * size_of::<Row>();
-            assert!(held <= MEMORY_BATCH, "{held} octets after {number} rows");
+            assert!(held <= 8192, "{held} octets after {number} rows");
         }
         let table = table.finish();
         let expected: Vec<u64> = (0..1000).collect();
