@@ -453,7 +453,7 @@ mod tests {
         assert_eq!(damaged, Some(results.join(DAMAGED)));
         assert_eq!(read_index(results).unwrap().rows(), 2);
         assert_eq!(fs::read(results.join(DAMAGED)).unwrap(), b"no index");
-        // The index of this one is a folder, which nobody can read.
+        // The index of this one is a folder, which cannot be read as a file.
         fs::remove_file(results.join(INDEX)).unwrap();
         fs::create_dir(results.join(INDEX)).unwrap();
         let summary = summary(5, 5.0);

@@ -2,6 +2,7 @@
 //! connection.
 
 use super::super::report::Delivery;
+use std::time::{Duration, Instant};
 use weir_wire::test_protocol::{Message, ReceptionStats, Report, TestConfig};
 
 /// The counts of one end, and what it knows of the other's.
@@ -136,9 +137,57 @@ impl Exchange {
     }
 }
 
+/// How long a sender has sent no more data.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    octets: u64,
+    since: Instant,
+}
+
+impl Progress {
+    /// Of a sender of which nothing is known before this time.
+    pub const fn new(now: Instant) -> Self {
+        Self {
+            octets: 0,
+            since: now,
+        }
+    }
+
+    /// Takes the [octets of data](Exchange::data_octets) that have been sent by now; returns for
+    /// how long there have been no more. Control messages count when they are handed over and
+    /// octets when they are sent, so that each End that waits makes the data seem less until it
+    /// leaves: to come back from there is no progress.
+    pub fn stalled_for(&mut self, octets: u64, now: Instant) -> Duration {
+        if octets > self.octets {
+            *self = Self { octets, since: now };
+        }
+        now.saturating_duration_since(self.since)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_end_that_waits_and_leaves_is_no_progress() {
+        let began = Instant::now();
+        let at = |secs| began + Duration::from_secs(secs);
+        let mut progress = Progress::new(began);
+        // Data is sent for a second. Then an End waits, leaves, and another one waits and leaves.
+        let told = [
+            (1000, 1, 0),
+            (972, 2, 1),
+            (1000, 3, 2),
+            (972, 4, 3),
+            (1000, 5, 4),
+        ];
+        for (octets, secs, stalled) in told {
+            let found = progress.stalled_for(octets, at(secs));
+            assert_eq!(found, Duration::from_secs(stalled), "after {secs} s");
+        }
+        assert_eq!(progress.stalled_for(1100, at(6)), Duration::ZERO);
+    }
 
     const LENGTH: u16 = 100;
 

@@ -4,7 +4,7 @@ use super::super::data_path::{DataPath, Observer, Since, TestInfo, Transfer};
 use super::super::failure;
 use super::super::pacing::Pacing;
 use super::super::report::{Counters, scaled};
-use super::exchange::{Arrival, Exchange};
+use super::exchange::{Arrival, Exchange, Progress};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use serde_json::{Value, json};
@@ -254,7 +254,8 @@ impl DccpPath {
         let octets = self.written * u64::from(self.info.request.length);
         let message = Message::End { sent: self.written };
         let began = Instant::now();
-        let (mut data_ended, mut step, mut repeated) = (None, (0, began), None::<Instant>);
+        let (mut data_ended, mut repeated) = (None, None::<Instant>);
+        let mut progress = Progress::new(began);
         let mut look = interval(LOOK_INTERVAL / 10);
         loop {
             let sent = self
@@ -263,11 +264,7 @@ impl DccpPath {
             if sent >= octets {
                 data_ended = data_ended.or_else(|| Some(Instant::now()));
             }
-            // Control messages count when they are handed over and octets when they are sent, so
-            // that each End that waits makes the data seem less until it leaves: that is no step.
-            if sent > step.0 {
-                step = (sent, Instant::now());
-            }
+            let stalled = progress.stalled_for(sent, Instant::now());
             self.take_waiting();
             let ended = data_ended.unwrap_or_else(Instant::now);
             if self.exchange().is_complete() {
@@ -278,7 +275,7 @@ impl DccpPath {
             } else {
                 DRAIN_TIMEOUT
             };
-            if step.1.elapsed() >= CLOSE_TIMEOUT || began.elapsed() >= limit {
+            if stalled >= CLOSE_TIMEOUT || began.elapsed() >= limit {
                 return (ended, Ok(()));
             }
             if let Err(failure) = self.check_peer() {
