@@ -310,6 +310,8 @@ pub enum Event {
     Spurious,
     /// The receiver of TFRC has decided about feedback, otherwise than the last time.
     Feedback(FeedbackDecision),
+    /// The receiver of TFRC estimates this round-trip time, over which it measures X_recv.
+    ReceiverRtt(Duration),
     /// The connection entered the state of this name in its RFC.
     State(&'static str),
     /// The length of a queue changed to this.
@@ -368,7 +370,7 @@ impl EventMask {
     pub const BOUND: Self = Self(1 << 7);
     /// [`Event::Timeout`], [`Event::WindowProbe`] and [`Event::Spurious`].
     pub const TIMEOUT: Self = Self(1 << 8);
-    /// [`Event::Feedback`].
+    /// [`Event::Feedback`] and [`Event::ReceiverRtt`].
     pub const FEEDBACK: Self = Self(1 << 9);
 
     /// The union of both sets.

@@ -33,6 +33,8 @@ pub struct FlowRow {
     pub(super) bound: Option<Bound>,
     /// The smallest sample of the round-trip time; `None` before the first.
     pub(super) min_rtt: Option<Duration>,
+    /// R of TFRC's receiver; `None` before it has one.
+    pub(super) receiver_rtt: Option<Duration>,
     /// The delivery rate of a window controller; `None` before it is known.
     pub(super) delivery_rate_bps: Option<f64>,
     /// Octets that the application writes at this moment; only in the table of writes.
@@ -128,6 +130,15 @@ pub const FLOW: &[Flow] = &[
         },
     )
     .plotted("round-trip time R, s", "R"),
+    Flow::number(
+        "receiver_rtt_s",
+        "s",
+        "R of TFRC's receiver, over which it measures X_recv: its estimate from window counters, \
+         or what the sender tells it",
+        &|row| row.receiver_rtt.map_or(f64::NAN, Duration::as_secs_f64),
+    )
+    .plotted("round-trip time of the receiver, s", "receiver")
+    .only_in(&RATE_ROWS),
     // Zero is a value here: kernels cut t_ipi to whole microseconds.
     Flow::number(
         "ipi_s",

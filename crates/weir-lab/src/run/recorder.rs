@@ -351,6 +351,13 @@ impl Recorder {
         self.count_row(at);
     }
 
+    /// The receiver's round-trip time stands in the sender's rows from now on.
+    fn record_receiver_rtt(&mut self, flow: usize, rtt: Duration) {
+        if let Some(tables) = self.flows.get_mut(flow).and_then(FlowRecord::kept) {
+            tables.now.receiver_rtt = Some(rtt);
+        }
+    }
+
     /// Records an event at an end of a flow that is no state of its controller.
     fn record_end(&mut self, at: Instant, role: Role, event: &Event) {
         let (flow, place) = match role {
@@ -500,8 +507,12 @@ impl Probe for Recorder {
                     if is_of_end(event) {
                         self.record_end(*at, role, event);
                     }
-                    if let Role::Sender(flow) = role {
-                        self.record_sender(*at, flow, event);
+                    match (role, event) {
+                        (Role::Sender(flow), _) => self.record_sender(*at, flow, event),
+                        (Role::Receiver(flow), Event::ReceiverRtt(rtt)) => {
+                            self.record_receiver_rtt(flow, *rtt);
+                        }
+                        _ => {}
                     }
                 }
             }

@@ -9,7 +9,7 @@
 //! The interval before the first loss is synthetic (§6.3.1). RFC 5348 keeps it as I_1. Linux stores
 //! it in I_0 until the second loss replaces it by the true length; its mean is an integer.
 
-use super::profile::{Arithmetic, Discounting, Profile};
+use super::profile::{Arithmetic, Discounting, FirstIntervalAlone, Profile};
 
 /// n: the number of closed intervals in the mean (RFC 5348 §5.4).
 pub const INTERVALS: usize = 8;
@@ -47,6 +47,7 @@ pub struct ReportedInterval {
 pub struct LossIntervals {
     arithmetic: Arithmetic,
     discounting: Discounting,
+    first_alone: FirstIntervalAlone,
     intervals: [Interval; KEPT],
     len: usize,
     /// Loss events so far.
@@ -83,6 +84,7 @@ impl LossIntervals {
         Self {
             arithmetic: profile.arithmetic,
             discounting: profile.discounting,
+            first_alone: profile.first_interval_alone,
             intervals: [Interval::default(); KEPT],
             len: 0,
             events: 0,
@@ -122,8 +124,8 @@ impl LossIntervals {
     pub fn on_first_loss(&mut self, before: ReportedInterval, synthetic: f64, open: f64) {
         self.events = 1;
         let synthetic = synthetic.max(1.0);
-        match self.arithmetic {
-            Arithmetic::Float => {
+        match self.first_alone {
+            FirstIntervalAlone::Never => {
                 self.intervals[1] = Interval {
                     length: synthetic,
                     discount: 1.0,
@@ -141,7 +143,7 @@ impl LossIntervals {
                 self.renew_mean();
             }
             // The second loss replaces the synthetic interval by its true length.
-            Arithmetic::KernelIntegers => {
+            FirstIntervalAlone::UntilSecondLoss => {
                 self.len = 1;
                 self.mean = synthetic;
             }
@@ -326,6 +328,10 @@ mod tests {
         LossIntervals::new(&Profile {
             arithmetic,
             discounting,
+            first_interval_alone: match arithmetic {
+                Arithmetic::Float => FirstIntervalAlone::Never,
+                Arithmetic::KernelIntegers => FirstIntervalAlone::UntilSecondLoss,
+            },
             ..Profile::rfc5348()
         })
     }

@@ -32,11 +32,11 @@ pub use equation::{
 pub use loss_intervals::{LossIntervals, ReportedInterval, mean_interval};
 pub use profile::{
     Arithmetic, BeforeFeedback, CounterGuard, CounterOnAck, DataLength, Discounting, EquationForm,
-    FeedbackOptions, FirstFeedback, FirstInterval, FirstPacketLoss, FirstRtt, HalvingWithoutLoss,
-    HandshakeRtt, IdleRule, InitialWindow, LossEventRule, LossReport, NofeedbackExemption,
-    Oscillation, OscillationInSlowStart, Profile, RateAfterExpiry, ReceiveRateRule,
-    ReceiverRttRule, RtoRate, RttOption, SegmentSizeRule, SendAhead, SendCredit, SlowStartFloor,
-    TimerTick, WindowBase, ZeroRtt,
+    FeedbackOptions, FirstFeedback, FirstInterval, FirstIntervalAlone, FirstPacketLoss, FirstRtt,
+    HalvingWithoutLoss, HandshakeRtt, IdleRule, InitialWindow, LossEventRule, LossReport,
+    NofeedbackExemption, NominalTime, Oscillation, OscillationInSlowStart, Profile,
+    RateAfterExpiry, ReceiveRateRule, ReceiverRttRule, RtoRate, RttOption, SegmentSizeRule,
+    SendAhead, SendCredit, SlowStartFloor, TimerTick, WindowBase, ZeroRtt,
 };
 pub use receiver::{ArrivedPacket, FeedbackReport, Receiver};
 pub use sender::{Feedback, Sender};

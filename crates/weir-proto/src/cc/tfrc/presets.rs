@@ -4,10 +4,11 @@
 use super::DEFAULT_RTT;
 use super::profile::{
     Arithmetic, BeforeFeedback, CounterGuard, CounterOnAck, DataLength, Discounting, EquationForm,
-    FeedbackOptions, FirstInterval, FirstPacketLoss, FirstRtt, HalvingWithoutLoss, HandshakeRtt,
-    IdleRule, LossReport, NofeedbackExemption, Oscillation, OscillationInSlowStart, Profile,
-    RateAfterExpiry, ReceiveRateRule, ReceiverRttRule, RtoRate, SendAhead, SendCredit,
-    SlowStartFloor, TimerTick, WindowBase, ZeroRtt,
+    FeedbackOptions, FirstInterval, FirstIntervalAlone, FirstPacketLoss, FirstRtt,
+    HalvingWithoutLoss, HandshakeRtt, IdleRule, LossReport, NofeedbackExemption, NominalTime,
+    Oscillation, OscillationInSlowStart, Profile, RateAfterExpiry, ReceiveRateRule,
+    ReceiverRttRule, RtoRate, SendAhead, SendCredit, SlowStartFloor, TimerTick, WindowBase,
+    ZeroRtt,
 };
 use crate::settings::Keyword;
 use crate::time::Duration;
@@ -97,6 +98,7 @@ impl Profile {
             counter_guard: CounterGuard::FreezeBelow4Micros,
             counter_on_ack: CounterOnAck::Ignore,
             send_credit: SendCredit::Unlimited,
+            nominal_time: NominalTime::Kept,
             send_ahead: SendAhead::Constant(Duration::from_millis(1)),
             oscillation: Oscillation::Off,
             oscillation_in_slow_start: OscillationInSlowStart::Exempt,
@@ -104,6 +106,8 @@ impl Profile {
             feedback_options: FeedbackOptions::LossEventRate,
             discounting: Discounting::Off,
             first_interval: FirstInterval::SinceFeedback,
+            first_interval_alone: FirstIntervalAlone::UntilSecondLoss,
+            receiver_rtt: ReceiverRttRule::Always,
             first_packet_loss: FirstPacketLoss::Unseen,
             loss_report: LossReport::EveryEvent,
             data_length: DataLength::AllPackets,

@@ -201,6 +201,14 @@ keywords! {
         OneRoundTrip = "one-round-trip",
     }
 
+    /// What a change of t_ipi does to the nominal time of the next packet.
+    pub enum NominalTime {
+        /// RFC 5348 §4.6: it is t_i + t_ipi for the t_ipi of now.
+        Rescheduled = "rescheduled",
+        /// Linux: it was set when the last packet left, and stays.
+        Kept = "kept",
+    }
+
     /// t_delta: how long before its nominal time a packet may leave.
     pub enum SendAhead {
         /// RFC 3448 §4.6: min(t_ipi, t_gran)/2.
@@ -223,7 +231,11 @@ keywords! {
 
     /// When the receiver takes samples of the round-trip time from window counters.
     pub enum ReceiverRttRule {
-        /// RFC 4342 §8.1: from every pair of window counters.
+        /// RFC 4342 §8.1: from every pair of packets whose counters cannot have wrapped between
+        /// them; and a step of five bounds R from above.
+        Unwrapped = "unwrapped",
+        /// Linux in 2008: from every pair, though counters wrap where four packets in a row are
+        /// lost.
         Always = "always",
         /// Linux mainline: until the first loss.
         BeforeFirstLoss = "before-first-loss",
@@ -272,6 +284,14 @@ keywords! {
         /// RFC 5348 §6.3.1: the greatest receive rate so far, and at least half a packet a round
         /// trip.
         GreatestReceiveRate = "greatest-receive-rate",
+    }
+
+    /// How long the interval before the first loss alone is the mean.
+    pub enum FirstIntervalAlone {
+        /// RFC 5348 §6.3.1: not at all; it is I_1, and the open interval counts beside it.
+        Never = "never",
+        /// Linux: until the second loss, however many packets arrive before.
+        UntilSecondLoss = "until-second-loss",
     }
 
     /// What happens when the first data packets are lost.
@@ -371,6 +391,10 @@ settings! {
         pub counter_on_ack: CounterOnAck = CounterOnAck::AtLeastFourMore,
         /// How much unused sending time may be used later.
         pub send_credit: SendCredit = SendCredit::OneRoundTrip,
+        /// What a change of t_ipi does to the nominal time of the next packet; CCID 3. With "kept" a
+        /// sender at a packet in 64 s waits that long whatever feedback says, and its nofeedback
+        /// timer expires meanwhile.
+        pub nominal_time: NominalTime = NominalTime::Rescheduled,
         /// t_delta, how long before its time a packet may leave: a rule, or a duration.
         pub send_ahead: SendAhead = SendAhead::HalfGranularityOrRtt,
         /// Oscillation reduction (RFC 5348 §4.5).
@@ -381,7 +405,7 @@ settings! {
         pub rtt_option: RttOption = RttOption::Off,
 
         /// When the receiver samples the round-trip time.
-        pub receiver_rtt: ReceiverRttRule = ReceiverRttRule::Always,
+        pub receiver_rtt: ReceiverRttRule = ReceiverRttRule::Unwrapped,
         /// Over which time the receiver measures X_recv.
         pub receive_rate: ReceiveRateRule = ReceiveRateRule::AtLeastRoundTrip,
         /// Which options feedback carries besides Receive Rate.
@@ -390,6 +414,10 @@ settings! {
         pub discounting: Discounting = Discounting::Threshold(DISCOUNT_THRESHOLD),
         /// From which rate the interval before the first loss is made.
         pub first_interval: FirstInterval = FirstInterval::GreatestReceiveRate,
+        /// How long the interval before the first loss alone is the mean; CCID 3. With
+        /// "until-second-loss" p of a first loss stays however many packets arrive after it, so
+        /// that a sender whose first loss is an outage may stay at a packet every few seconds.
+        pub first_interval_alone: FirstIntervalAlone = FirstIntervalAlone::Never,
         /// Whether a loss of the first data packets is seen.
         pub first_packet_loss: FirstPacketLoss = FirstPacketLoss::Counted,
         /// Which loss events are reported at once: every one, or those that make p greater.

@@ -5,12 +5,23 @@
 //! once. A packet one to three ahead is kept as a candidate, which gives the sample if the next
 //! counter is more than four ahead, as in Linux net/dccp/ccids/lib/packet_history.c, which also
 //! uses D = 1 and truncates 4/D.
+//!
+//! After a loss of several packets in a row the counter may have wrapped: a sender whose packets
+//! are more than a round trip apart moves it by five with each of them, and after four of them, 20
+//! steps, it seems to have moved by four. Such a pair gives no sample. Where the counter moves by
+//! five with every packet there is no pair of RFC 4342 §8.1 either, but a bound: five quarters have
+//! passed at least, so R is at most 4/5 of the time between the two, and a longer estimate comes
+//! down to it.
 
 use super::profile::{Arithmetic, Profile, ReceiverRttRule};
 use crate::time::{Duration, Instant};
 
 /// The longest sample of Linux.
 const MAX_SAMPLE: Duration = Duration::from_secs(3);
+/// The most that the counter moves with a packet (RFC 4342 §8.1).
+const MAX_STEP: u8 = 5;
+/// The values of the counter (RFC 4342 §8.1).
+const COUNTER_VALUES: u64 = 16;
 
 #[derive(Clone, Copy, Debug)]
 struct CounterSample {
@@ -26,6 +37,11 @@ pub struct ReceiverRtt {
     max: Duration,
     reference: Option<CounterSample>,
     candidate: Option<CounterSample>,
+    /// The first packet with the newest counter; `None` if it may have been lost.
+    newest: Option<CounterSample>,
+    newest_counter: u8,
+    /// Packets lost since the last data packet in order.
+    missing: u64,
     smoothed: Option<Duration>,
     /// The sender's estimate from its RTT Estimate option (RFC 6323).
     from_sender: Option<Duration>,
@@ -46,6 +62,9 @@ impl ReceiverRtt {
                 }),
             reference: None,
             candidate: None,
+            newest: None,
+            newest_counter: 0,
+            missing: 0,
             smoothed: None,
             from_sender: None,
         }
@@ -61,14 +80,25 @@ impl ReceiverRtt {
         self.from_sender = Some(rtt);
     }
 
+    /// This many packets in a row were lost before the next one in order.
+    pub const fn on_lost(&mut self, packets: u64) {
+        self.missing = self.missing.saturating_add(packets);
+    }
+
     /// A data packet arrived in order.
     pub fn on_data(&mut self, at: Instant, counter: u8, lost_before: bool) {
         if lost_before && self.rule == ReceiverRttRule::BeforeFirstLoss {
             return;
         }
         let sample = CounterSample { counter, at };
-        let Some(reference) = self.reference else {
+        let missing = std::mem::take(&mut self.missing);
+        let wrapped = self.rule == ReceiverRttRule::Unwrapped && self.may_have_wrapped(missing);
+        if self.rule == ReceiverRttRule::Unwrapped {
+            self.bound_by_step(sample, missing);
+        }
+        let Some(reference) = self.reference.filter(|_| !wrapped) else {
             self.reference = Some(sample);
+            self.candidate = None;
             return;
         };
         match counter.wrapping_sub(reference.counter) & 15 {
@@ -103,11 +133,45 @@ impl ReceiverRtt {
         if sample.is_zero() {
             return;
         }
-        let sample = sample.min(self.max);
+        self.smooth(sample.min(self.max));
+    }
+
+    fn smooth(&mut self, sample: Duration) {
         self.smoothed = Some(match self.smoothed {
             Some(old) => self.arithmetic.smoothed(old, sample, 0.9),
             None => sample,
         });
+    }
+
+    /// True if the counter can have passed the reference's value again with so many packets lost.
+    fn may_have_wrapped(&self, missing: u64) -> bool {
+        let Some(reference) = self.reference else {
+            return false;
+        };
+        let before = self.newest_counter.wrapping_sub(reference.counter) & 15;
+        let steps = u64::from(MAX_STEP).saturating_mul(missing.saturating_add(1));
+        steps.saturating_add(u64::from(before)) >= COUNTER_VALUES
+    }
+
+    /// Brings an estimate down that is longer than a step of five allows.
+    fn bound_by_step(&mut self, sample: CounterSample, missing: u64) {
+        if missing == 0 && sample.counter == self.newest_counter && self.reference.is_some() {
+            return;
+        }
+        if let Some(newest) = self.newest.filter(|_| missing == 0)
+            && sample.counter.wrapping_sub(newest.counter) & 15 == MAX_STEP
+        {
+            // RFC 4342 §8.1: it moves by min(floor(4·t/R), 5).
+            let longest = sample
+                .at
+                .since(newest.at)
+                .mul_f64(4.0 / f64::from(MAX_STEP));
+            if self.smoothed.is_some_and(|rtt| rtt > longest) {
+                self.smooth(longest);
+            }
+        }
+        self.newest_counter = sample.counter;
+        self.newest = (missing == 0).then_some(sample);
     }
 }
 

@@ -4,7 +4,7 @@ use crate::cc::tfrc::{ArrivedPacket, FeedbackOptions, FeedbackReport, Profile, R
 use crate::dccp::ccid::{CcidReceiver, LossCounts};
 use crate::dccp::nonce::NonceSums;
 use crate::dccp::wire::{DccpOption, LossInterval, Options, Packet, PacketType, SeqNum};
-use crate::event::{Events, FeedbackDecision};
+use crate::event::{Event, EventMask, Events, FeedbackDecision};
 use crate::packet::Ecn;
 use crate::time::{Duration, Instant};
 
@@ -91,6 +91,7 @@ impl Ccid3Receiver {
 impl CcidReceiver for Ccid3Receiver {
     fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, events: &mut Events) {
         let data = matches!(packet.kind, PacketType::Data | PacketType::DataAck);
+        let rtt_before = self.tfrc.rtt();
         let mut ndp = 0;
         for option in &packet.options {
             match option {
@@ -115,6 +116,9 @@ impl CcidReceiver for Ccid3Receiver {
             let numbers = lost.map(|lost| packet.seq.add((lost - seq).cast_unsigned()).get());
             events.push_missing(now, numbers);
         });
+        if let Some(rtt) = self.tfrc.rtt().filter(|rtt| Some(*rtt) != rtt_before) {
+            events.push(now, EventMask::FEEDBACK, || Event::ReceiverRtt(rtt));
+        }
         // RFC 4342 §8.6.1: only the nonces of data packets count.
         self.nonces.record(packet.seq, data && ecn == Ecn::Ect1);
     }

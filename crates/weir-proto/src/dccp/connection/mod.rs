@@ -26,7 +26,7 @@ use super::sequence::Sequence;
 use super::state::State;
 use super::wire::{self, SeqNum, feature};
 use super::{ccid2, ccid3};
-use crate::cc::tfrc::{Profile, RttOption, SmallPackets};
+use crate::cc::tfrc::{FirstIntervalAlone, NominalTime, Profile, RttOption, SmallPackets};
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
 use crate::packet::{FlowId, HostId, IpHeader, Packet, Payload};
@@ -79,6 +79,10 @@ impl Ccid {
             Self::Tfrc(profile) => Some(Profile::clone(profile)),
             Self::TfrcSmallPackets(profile) => Some(Profile {
                 small_packets: Some(SmallPackets::CCID4),
+                // No release of Linux has CCID 4: these two faults of its CCID 3, which keep a sender
+                // down after an outage, belong to no CCID 4.
+                first_interval_alone: FirstIntervalAlone::Never,
+                nominal_time: NominalTime::Rescheduled,
                 ..Profile::clone(profile)
             }),
         }

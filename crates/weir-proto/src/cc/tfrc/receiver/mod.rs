@@ -6,6 +6,9 @@
 //!
 //!   X_recv = octets received in t / t,   t = max(R, time since the last feedback)
 //!
+//! Feedbacks that are remembered and reach less than R back, because R is far too long, give the
+//! rate of the time that they reach.
+//!
 //! Does not model: a feedback timer. The window counter replaces it (RFC 4342 §10.3), so there is
 //! no feedback while the counter does not advance.
 
@@ -32,8 +35,9 @@ use super::small_packets::interval_length;
 use super::wireless_extensions::LossDiscriminator;
 use crate::time::{Duration, Instant};
 
-/// Feedbacks remembered, to find one that is a round-trip time ago.
-const SAMPLES: usize = 4;
+/// Feedbacks remembered, to find one that is a round-trip time ago: one a round trip, and those of
+/// loss events.
+const SAMPLES: usize = 8;
 /// Losses whose window counters are further apart are two events (RFC 4342 §10.2).
 const EVENT_DISTANCE: u8 = 4;
 /// The advance of the window counter from one feedback to the next (RFC 4342 §10.3).
@@ -382,6 +386,7 @@ impl Receiver {
                         self.packets_lost += hole.drops();
                         on_lost(hole.lost());
                     }
+                    self.rtt.on_lost(hole.drops());
                     self.on_loss(now, &hole);
                 }
             }
@@ -590,6 +595,10 @@ impl Receiver {
             return 0.0;
         };
         let octets = self.octets.saturating_sub(sample.octets);
+        // What came before the first feedback is known: nothing. What came before those that are
+        // remembered is not, and their octets are no rate over R.
+        let forgotten = old_enough.is_none() && self.samples.iter().all(Option::is_some);
+        let least = if forgotten { Duration::ZERO } else { least };
         let span = now
             .since(sample.at)
             .max(least)

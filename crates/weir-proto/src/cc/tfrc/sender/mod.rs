@@ -22,8 +22,8 @@ use super::DEFAULT_RTT;
 use super::equation::Equation;
 use super::oscillation::OscillationReduction;
 use super::profile::{
-    Arithmetic, CounterGuard, FirstFeedback, FirstRtt, HandshakeRtt, Profile, RateAfterExpiry,
-    RtoRate, SegmentSizeRule, SendAhead, SendCredit, TimerTick, ZeroRtt,
+    Arithmetic, CounterGuard, FirstFeedback, FirstRtt, HandshakeRtt, NominalTime, Profile,
+    RateAfterExpiry, RtoRate, SegmentSizeRule, SendAhead, SendCredit, TimerTick, ZeroRtt,
 };
 use super::receive_rates::{DataLimited, ReceiveRateSet};
 use super::window_counter::WindowCounter;
@@ -94,7 +94,7 @@ pub struct Sender {
     time_last_doubled: Option<Instant>,
     /// t_ipi.
     inter_packet_interval: Duration,
-    /// t_i: the nominal time of the last packet; of the next one in the kernel's arithmetic.
+    /// t_i: the nominal time of the last packet; of the next one where it is kept.
     nominal_time: Instant,
     window_counter: WindowCounter,
     last_sent: Option<Instant>,
@@ -261,10 +261,10 @@ impl Sender {
         self.update_segment_size(payload_len);
         // The nominal time advances even if t_ipi is truncated to zero.
         let interval = self.inter_packet_interval.max(Duration::from_nanos(1));
-        self.nominal_time = match self.profile.arithmetic {
-            Arithmetic::KernelIntegers => self.with_send_credit(self.nominal_time, now) + interval,
-            Arithmetic::Float if self.nofeedback.any_sent() => self.next_nominal_time(now),
-            Arithmetic::Float => now,
+        self.nominal_time = match self.profile.nominal_time {
+            NominalTime::Kept => self.with_send_credit(self.nominal_time, now) + interval,
+            NominalTime::Rescheduled if self.nofeedback.any_sent() => self.next_nominal_time(now),
+            NominalTime::Rescheduled => now,
         };
         self.nofeedback.on_sent(now);
         self.last_sent = Some(now);
@@ -462,13 +462,13 @@ impl Sender {
     }
 
     fn next_nominal_time(&self, now: Instant) -> Instant {
-        match self.profile.arithmetic {
-            Arithmetic::KernelIntegers => self.with_send_credit(self.nominal_time, now),
-            Arithmetic::Float if self.nofeedback.any_sent() => {
+        match self.profile.nominal_time {
+            NominalTime::Kept => self.with_send_credit(self.nominal_time, now),
+            NominalTime::Rescheduled if self.nofeedback.any_sent() => {
                 let interval = self.inter_packet_interval.max(Duration::from_nanos(1));
                 self.with_send_credit(self.nominal_time + interval, now)
             }
-            Arithmetic::Float => self.nominal_time,
+            NominalTime::Rescheduled => self.nominal_time,
         }
     }
 
