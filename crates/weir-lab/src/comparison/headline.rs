@@ -57,6 +57,7 @@ pub const HEADLINE: &[Headline] = &[
     measure("completion_time_s/p50", "completed in, median", "s", Lower),
     measure("completion_time_s/p99", "completed in, 99 %", "s", Lower),
     measure("startup_s", "first 65,536 bytes in", "s", Lower),
+    measure("recovery_s", "recovered after", "s", Lower),
     measure("packets_sent", "packets sent", "", Neither),
     measure("packets_lost", "packets lost", "", Lower),
     measure("retransmissions", "retransmitted", "", Lower),

@@ -158,6 +158,7 @@ mod tests {
             bound_share: shares.clone().into(),
             completion_time_s: Some(0.0),
             startup_s: Some(0.0),
+            recovery_s: Some(0.0),
             retransmissions: Some(Retransmissions::default()),
             rtt_s: some,
             one_way_delay_s: some,

@@ -34,6 +34,7 @@ pub(super) const MEASURES: &[Measure] = &[
     ("active_s", "s", "time in which the flow was alive, by which its rates are divided"),
     ("completion_time_s", "s", "from the start of a finite flow to the delivery of its last octet; of transfers and groups a distribution over those that completed"),
     ("startup_s", "s", "from the opening of the connection until 65,536 octets were delivered"),
+    ("recovery_s", "s", "from the beginning of the longest time without delivery until a second has 80 % of the goodput before"),
     ("flows", "flows", "flows, each transfer of a flow with arrivals counted"),
     ("active", "flows", "of the flows of a group, those that were alive between the warm-up and the end"),
     ("transfers", "transfers", "transfers that began after the warm-up"),

@@ -29,6 +29,7 @@ mod packet_sampling;
 mod process_limits;
 mod quic_decoder;
 mod recorder;
+mod recovery;
 mod registry;
 mod requests;
 mod row_limit;

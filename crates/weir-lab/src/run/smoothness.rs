@@ -3,6 +3,7 @@
 //!
 //! The delivered octets of each flow are sampled every 0.1 s of virtual time from the warm-up on.
 
+use super::recovery::recovery_s;
 use std::collections::BTreeMap;
 use weir_proto::time::{Duration, Instant};
 
@@ -58,6 +59,11 @@ impl Smoothness {
                 samples.push(delivered);
             }
         }
+    }
+
+    /// How soon a flow delivers again after its longest silence, in seconds.
+    pub(super) fn recovery_s(&self, flow: usize) -> Option<f64> {
+        recovery_s(self.delivered.get(flow)?)
     }
 
     /// The coefficients of variation of a flow by the length of the interval in seconds.

@@ -154,6 +154,7 @@ impl Simulation {
             queueing_delay_s: delays.and_then(|d| Distribution::of_histogram(&d.queueing)),
             jitter_s: delays.and_then(|d| Distribution::of_histogram(&d.jitter)),
             marks: delays.map_or(0, |delays| delays.marks),
+            recovery_s: self.smoothness.recovery_s(index),
             goodput_cov: self.smoothness.of_flow(index),
             ended: self.sim.ended(id),
             audio: self

@@ -260,6 +260,11 @@ pub struct FlowSummary {
     /// fast the flow starts. `None` for TFRC, and if fewer were delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub startup_s: Option<f64>,
+    /// After the longest time without delivery: from its beginning until a second has 80 % of the
+    /// goodput before, in seconds. `None` without such a time of half a second, and if the flow
+    /// does not recover.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery_s: Option<f64>,
     /// The coefficient of variation of the goodput by the length of the intervals in
     /// seconds: how smoothly the flow delivers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

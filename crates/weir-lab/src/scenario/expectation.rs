@@ -97,6 +97,7 @@ const FLOW_MEASURES: &[&str] = measures! {
     "active_s",
     "completion_time_s",
     "startup_s",
+    "recovery_s",
     "packets_sent",
     "packets_lost",
     "packets_received",

@@ -414,6 +414,18 @@ mod tests {
     }
 
     #[test]
+    fn integers_may_count_the_open_interval_from_the_first_loss_on() {
+        let mut it = LossIntervals::new(&Profile {
+            first_interval_alone: FirstIntervalAlone::Never,
+            ..Profile::linux_2008()
+        });
+        it.on_first_loss(NONE, 1.0, 1.0);
+        assert_eq!(it.loss_event_rate(), 1.0);
+        it.on_growth(40.0);
+        assert_eq!(it.mean(), 40.0, "max(10·40, 10·1) / 10");
+    }
+
+    #[test]
     fn discounting_reduces_old_weights_down_to_the_threshold() {
         let by_default = Profile::rfc5348().discounting;
         let mut it = with_closed(Arithmetic::Float, by_default, &[10.0; 8]);

@@ -252,4 +252,68 @@ mod tests {
             assert_eq!(rtt.get(), expected);
         }
     }
+
+    #[test]
+    fn a_counter_that_may_have_wrapped_gives_no_sample() {
+        // RFC 4342 §8.1: each packet moves the counter by five at most. Of n lost packets and the
+        // next one it may have moved by 5·(n + 1): four packets a second apart, three of them lost,
+        // moved it by 20, which looks like 4 in one round trip of 30 ms.
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        for (lost, before, sampled) in [
+            (0, 0, true),
+            (2, 0, true),
+            (3, 0, false),
+            // The packet before is three ahead of the reference: 3 + 5·2 = 13, 3 + 5·3 = 18.
+            (1, 3, true),
+            (2, 3, false),
+        ] {
+            let mut rtt = ReceiverRtt::new(&Profile::rfc5348());
+            rtt.on_data(at(0), 0, false);
+            if before > 0 {
+                rtt.on_data(at(10), before, false);
+            }
+            rtt.on_lost(lost);
+            rtt.on_data(at(4000), 4, false);
+            let expected = sampled.then_some(Duration::from_secs(4));
+            assert_eq!(rtt.get(), expected, "{lost} lost, {before} before");
+        }
+        let mut linux = ReceiverRtt::new(&Profile::linux_2008());
+        linux.on_data(at(0), 0, false);
+        linux.on_lost(3);
+        linux.on_data(at(2000), 4, false);
+        assert_eq!(linux.get(), Some(Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn a_step_of_five_brings_a_longer_estimate_down() {
+        // RFC 4342 §8.1: five quarters of R have passed at least, so R is at most 4/5 of 100 ms.
+        let long = [(0, 0), (1000, 4)];
+        let with = |more: &[(u64, u8)]| {
+            let packets: Vec<_> = long.iter().chain(more).copied().collect();
+            estimate(&Profile::rfc5348(), &packets)
+        };
+        // 0.9·1000 + 0.1·80 ms, and once more: 0.9·908 + 8.
+        assert_eq!(with(&[(1100, 9)]), Some(908_000));
+        assert_eq!(with(&[(1100, 9), (1200, 14)]), Some(825_200));
+        // From the first packet with the counter on: 0.8·200 ms.
+        assert_eq!(with(&[(1100, 4), (1200, 9)]), Some(916_000));
+        // 0.8·1250 ms is no less than the estimate; four steps are a sample.
+        assert_eq!(with(&[(2250, 9)]), Some(1_000_000));
+        assert_eq!(with(&[(1100, 8)]), Some(910_000));
+        // Linux takes nothing from it.
+        let packets = [(0, 0), (1000, 4), (1100, 9)];
+        assert_eq!(estimate(&Profile::linux_2008(), &packets), Some(1_000_000));
+        // A packet was lost between: the five may be two steps.
+        let mut rtt = ReceiverRtt::new(&Profile::rfc5348());
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        rtt.on_data(at(0), 0, false);
+        rtt.on_data(at(1000), 4, false);
+        rtt.on_lost(1);
+        rtt.on_data(at(1100), 9, false);
+        // Nor is it known since when the counter is nine.
+        rtt.on_data(at(1110), 14, false);
+        assert_eq!(rtt.get(), Some(Duration::from_secs(1)));
+        rtt.on_data(at(1210), 3, false);
+        assert_eq!(rtt.get(), Some(Duration::from_millis(908)));
+    }
 }

@@ -155,3 +155,22 @@ fn the_segment_size_is_filtered_with_nine_tenths() {
         }
     }
 }
+
+#[test]
+fn a_round_trip_time_that_is_far_too_long_leaves_the_rate_of_the_time_that_is_remembered() {
+    // RFC 5348 §6.2: octets received in R. R is 10 s and a packet of 1000 octets comes every 50 ms,
+    // each with feedback, which reaches eight feedbacks back: 8·1000 octets in 0.4 s.
+    let mut receiver = Receiver::new(Profile::rfc5348());
+    receiver.on_rtt_estimate(Duration::from_secs(10));
+    let mut rate = 0;
+    for n in 0..20_u8 {
+        let now = at(50 * u64::from(n));
+        receiver.on_packet(now, &data(i64::from(n), 5 * n), |_| {});
+        rate = receiver.take_feedback(now).expect("feedback").receive_rate;
+        if n == 4 {
+            // Before that all octets since the first packet are known: 4000 in 10 s.
+            assert_eq!(rate, 400);
+        }
+    }
+    assert_eq!(rate, 20_000);
+}

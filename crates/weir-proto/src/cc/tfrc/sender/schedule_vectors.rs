@@ -99,3 +99,25 @@ fn an_acknowledgement_moves_the_window_counter() {
     sender.on_acked_counter(0);
     assert_eq!(sender.on_sent(at(1), S), 4);
 }
+
+#[test]
+fn the_next_packet_follows_a_change_of_its_interval_except_in_linux() {
+    // RFC 5348 §4.6: t_(i+1) = t_i + t_ipi, with the t_ipi of now. A packet leaves at 64 s, with one
+    // in 64 s; then feedback allows one in 2 s. Linux has set 128 s by then.
+    for (nominal_time, set, next) in [
+        (NominalTime::Rescheduled, at(0), at(66_000)),
+        (NominalTime::Kept, at(64_000), at(128_000)),
+    ] {
+        let profile = Profile {
+            nominal_time,
+            ..without_oscillation_reduction()
+        };
+        let mut sender = started(profile, 1460);
+        sender.nominal_time = set;
+        sender.inter_packet_interval = Duration::from_secs(64);
+        sender.on_sent(at(64_000), S);
+        sender.inter_packet_interval = Duration::from_secs(2);
+        let found = sender.next_send(at(64_030), S);
+        assert_eq!(found, next, "{nominal_time:?}");
+    }
+}
