@@ -17,6 +17,7 @@ pub(crate) mod error;
 mod estimate;
 mod expectation;
 pub mod files;
+mod link_rates;
 mod link_units;
 mod link_words;
 mod model;

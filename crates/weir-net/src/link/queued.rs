@@ -83,6 +83,8 @@ impl Queued {
             bytes_in_flight: self.flight.iter().map(|f| u64::from(f.packet.size)).sum(),
             busy: wire.counters.busy - Duration::from_nanos(unfinished),
             shaper_busy: (self.shaper.as_ref()).map_or(Duration::ZERO, |shaper| shaper.busy(now)),
+            policer_busy: (self.policer.as_ref())
+                .map_or(Duration::ZERO, |policer| policer.busy(now)),
             ..wire.counters
         }
     }
