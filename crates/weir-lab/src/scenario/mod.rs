@@ -25,9 +25,12 @@ pub mod overrides;
 mod paths;
 mod quinn;
 mod rate_trace;
+mod red_words;
 mod reference;
 mod rules;
 mod schema;
+#[cfg(test)]
+mod tc_words_tests;
 mod templates;
 mod transport;
 mod wifi;

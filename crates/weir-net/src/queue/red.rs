@@ -36,6 +36,8 @@ weir_proto::settings! {
         pub gentle: bool = true,
         /// Mark packets of ECN-capable transports where others would be dropped early.
         pub ecn: bool,
+        /// Drop all where everything is dropped, also what `ecn` would mark (RFC 7567 §4.2.1).
+        pub harddrop: bool = true,
     }
 }
 
@@ -71,6 +73,7 @@ impl QueueDiscConfig for RedConfig {
             packet_time: Duration::from_millis(1),
             gentle: rng.chance(0.5),
             ecn: rng.chance(0.5),
+            harddrop: rng.chance(0.5),
         }
     }
 }
@@ -144,8 +147,12 @@ impl QueueDisc for Red {
         let full = self.fifo.bytes() + u64::from(packet.size) > self.config.limit;
         let reason = match self.decide() {
             _ if full => DropReason::QueueFull,
-            Decision::Forced => DropReason::Aqm,
-            Decision::Early if !(self.config.ecn && mark(&mut packet, effects)) => DropReason::Aqm,
+            Decision::Forced if self.config.harddrop => DropReason::Aqm,
+            Decision::Early | Decision::Forced
+                if !(self.config.ecn && mark(&mut packet, effects)) =>
+            {
+                DropReason::Aqm
+            }
             _ => return self.fifo.push(now, packet),
         };
         if self.fifo.packets() == 0 {
@@ -185,6 +192,7 @@ mod tests {
         packet_time: Duration::from_millis(8),
         gentle: false,
         ecn: false,
+        harddrop: true,
     };
 
     fn red(config: RedConfig) -> Box<Red> {
