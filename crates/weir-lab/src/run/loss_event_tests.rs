@@ -41,7 +41,7 @@ fn random_text(transport: &str, rng: &mut Rng) -> String {
     } else {
         "{ kind = \"bulk\" }"
     };
-    let stop = warmup.saturating_sub(150) + rng.below(200);
+    let stop = warmup.saturating_sub(150) + rng.below(500);
     let flow = format!("transport = {{ {transport} }}\napp = {app}\nstop = \"{stop}ms\"");
     stream_over(&run, &link, &flow)
 }
@@ -60,7 +60,7 @@ fn the_loss_event_rate_of_every_transport_lies_between_zero_and_one() {
             events += u64::from(p > 0.0);
         }
     }
-    assert!(events > 60, "{events}");
+    assert!(events > 40, "{events}");
 }
 
 #[test]

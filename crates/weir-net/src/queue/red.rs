@@ -302,6 +302,30 @@ mod tests {
     }
 
     #[test]
+    fn without_harddrop_capable_packets_are_marked_above_max_too() {
+        // As Linux's sch_red: what is not capable is dropped there in any case.
+        for (harddrop, ecn, drops) in [
+            (false, weir_proto::packet::Ecn::Ect0, 0),
+            (true, weir_proto::packet::Ecn::Ect0, 1),
+            (false, weir_proto::packet::Ecn::NotEct, 1),
+        ] {
+            let mut queue = red(RedConfig {
+                ecn: true,
+                harddrop,
+                weight: 0.0,
+                ..CONFIG
+            });
+            (queue.mean, queue.idle_since) = (16_000.0, None);
+            let mut effects = DropsAndMarks::default();
+            let mut sent = packet(0, 1000);
+            sent.ip.ecn = ecn;
+            queue.enqueue(Instant::ZERO, sent, &mut effects);
+            let found = (effects.dropped.len(), effects.marked.len());
+            assert_eq!(found, (drops, 1 - drops), "{harddrop} {ecn:?}");
+        }
+    }
+
+    #[test]
     fn the_mean_ages_by_packet_times_of_a_nanosecond_at_least() {
         for (packet_time, factor) in [(0, 0.25), (1, 0.25), (2, 0.5)] {
             let mut queue = red(RedConfig {
