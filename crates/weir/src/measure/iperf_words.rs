@@ -6,6 +6,7 @@ use crate::exit::Failure;
 use crate::terminal::{self, Verbosity};
 use clap::Args;
 use std::path::PathBuf;
+use std::time::Duration;
 use weir_wire::test_protocol::TestConfig;
 
 /// Words of both ends.
@@ -215,12 +216,27 @@ impl ClientOptions {
         Ok(())
     }
 
-    /// The request with the number of its writes, and with a rate the time that these take.
+    /// The request with the number of its writes.
     pub(super) fn with_writes(&self, request: TestConfig) -> TestConfig {
         let length = u64::from(request.length.max(1));
         let by_bytes = self.words.bytes.map(|bytes| bytes.div_ceil(length));
         let writes = by_bytes.or(self.words.blockcount).unwrap_or(0);
         TestConfig { writes, ..request }
+    }
+}
+
+/// The request with the time that its number of writes takes at its rate, if that is less: up to the
+/// middle between the last of them and the next.
+pub fn with_time_of_writes(request: TestConfig) -> TestConfig {
+    let (Some(rate), 1..) = (request.rate_bps, request.writes) else {
+        return request;
+    };
+    let interval = f64::from(request.length) * 8.0 / rate;
+    let seconds = interval * (request.writes as f64 - 0.5);
+    let duration = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    TestConfig {
+        duration: duration.min(request.duration),
+        ..request
     }
 }
 
@@ -292,6 +308,11 @@ mod tests {
         assert_eq!(writes(&["-n", "1M"]), 1049);
         assert_eq!(writes(&["-n", "1000", "-l", "100"]), 10);
         assert_eq!(writes(&["-k", "2K"]), 2048);
+        // 1000 octets at 8 Mbit/s are a millisecond.
+        let timed = with_time_of_writes(request(&["-b", "8M", "-k", "10"]));
+        assert_eq!(timed.duration, Duration::from_micros(9500));
+        let short = with_time_of_writes(request(&["-b", "8M", "-k", "1K", "-t", "1"]));
+        assert_eq!(short.duration, Duration::from_secs(1));
         for words in [
             &["-n", "0"][..],
             &["-n", "1.5M"],
