@@ -11,7 +11,7 @@ use crate::host_timing::{HostTiming, SendTimestamp};
 use crate::interface::Interface;
 use crate::loss::Loss;
 use std::collections::VecDeque;
-use weir_proto::endpoint::{Endpoint, Statistics};
+use weir_proto::endpoint::{CountedFrom, Endpoint, Statistics};
 use weir_proto::event::{DropReason, Event, EventMask, Events};
 use weir_proto::packet::{FlowId, HostId, IpHeader, Packet, TraceNumber};
 use weir_proto::time::{Duration, Instant, earliest};
@@ -185,6 +185,10 @@ impl Agent {
 
     pub(crate) fn statistics(&self) -> Statistics {
         self.endpoint.statistics()
+    }
+
+    pub(crate) fn count_loss_events_from(&mut self, from: CountedFrom) {
+        self.endpoint.count_loss_events_from(from);
     }
 
     pub(crate) fn app_report(&self, now: Instant) -> AppReport {

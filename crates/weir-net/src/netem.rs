@@ -8,6 +8,9 @@
 //! - duplicate: a packet arrives twice, the copy with a delay of its own.
 //! - corrupt: one octet of the packet is damaged, uniformly anywhere; damage in the IP header
 //!   drops the packet, because its checksum fails.
+//! - ecn: what the loss model takes is marked instead, if its transport is capable of ECN.
+//! - overhead and cells: a packet takes the wire's time of its size and `packet_overhead`, or of
+//!   whole cells with an overhead each, as in ATM (`packet_time_ns` of Linux's `sch_netem.c`).
 //! - slot: packets gather and arrive together ([`slot`]).
 //!
 //! A correlated choice takes the uniform number (1 - c)·u + c·last, as tc-netem(8) describes;
@@ -63,6 +66,14 @@ weir_proto::settings! {
         pub corrupt: f64 => fraction(),
         /// Its correlation.
         pub corrupt_correlation: f64 => fraction(),
+        /// Packets of ECN-capable transports that the loss model takes are marked instead.
+        pub ecn: bool,
+        /// Bytes that each packet takes on the wire beyond its IP size.
+        pub packet_overhead: u32 => bytes(0..=65_535),
+        /// Bytes of a cell: packets take whole cells; 0 without cells.
+        pub cell_size: u32 => bytes(0..=65_535),
+        /// Bytes that each cell takes beyond its size: 5 with ATM's cells of 48.
+        pub cell_overhead: u32 => bytes(0..=65_535),
         /// Packets gather and arrive together, this long after the first of them or after the
         /// slot before: a time, or a range of which each slot draws; 0 lets each arrive alone.
         pub slot: DurationRange,
@@ -79,7 +90,19 @@ impl NetemConfig {
         let chances = [self.reorder, self.duplicate, self.corrupt];
         self.jitter.is_zero()
             && self.slot.most.is_zero()
+            && !self.ecn
+            && self.packet_overhead | self.cell_size == 0
             && chances.iter().all(|&chance| chance <= 0.0)
+    }
+
+    /// The octets that a packet of this size takes on the wire.
+    pub(crate) const fn octets_on_wire(&self, size: u32) -> u32 {
+        let size = size.saturating_add(self.packet_overhead);
+        if self.cell_size == 0 {
+            return size;
+        }
+        let cell = self.cell_size.saturating_add(self.cell_overhead);
+        size.div_ceil(self.cell_size).saturating_mul(cell)
     }
 
     /// True if a packet, or the copy of one, may arrive before one that left earlier.

@@ -190,6 +190,7 @@ fn slows_down_by_marks(ecn: EcnMode) {
         weight: 0.02,
         packet_time: Duration::from_micros(1200),
         gentle: true,
+        harddrop: true,
         ecn: true,
     });
     let config = Config {
@@ -234,6 +235,7 @@ fn red(limit: u64, (min, max): (u64, u64)) -> QueueConfig {
         weight: 0.002,
         packet_time: Duration::from_micros(800),
         gentle: true,
+        harddrop: true,
         ecn: false,
     })
 }

@@ -85,6 +85,11 @@ pub trait Endpoint {
     /// Counters since the start.
     fn statistics(&self) -> Statistics;
 
+    /// From now on [`Statistics::loss_events`] grows only with events whose first packet that was
+    /// lost or marked is sent from now on: then they are events of the packets that are sent in
+    /// the same time, and their quotient is at most 1.
+    fn count_loss_events_from(&mut self, _from: CountedFrom) {}
+
     /// [`Statistics::packets_received`], which is asked for each packet.
     fn packets_received(&self) -> u64 {
         self.statistics().packets_received
@@ -113,6 +118,16 @@ impl From<&Packet> for Arrival {
             ecn: packet.ip.ecn,
         }
     }
+}
+
+/// From when on loss events count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CountedFrom {
+    /// The time: what is sent at it counts.
+    pub at: Instant,
+    /// How many packets the sender of the data has handed over before
+    /// ([`Statistics::packets_sent`]), for a receiver that does not know when they were sent.
+    pub packets_sent: u64,
 }
 
 /// What a transport asks of a source of media.
@@ -170,6 +185,9 @@ pub struct Statistics {
     pub bytes_sent: u64,
     /// Of `packets_sent`, those that carry application data.
     pub data_packets_sent: u64,
+    /// Of `packets_sent`, those without application data whose loss or mark may be a congestion
+    /// event: those of QUIC that elicit acknowledgements, all of quinn.
+    pub control_packets_sent: u64,
     /// Packets that arrived and were accepted.
     pub packets_received: u64,
     /// Octets of these.

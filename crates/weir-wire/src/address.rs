@@ -9,11 +9,16 @@ pub(crate) const fn canonical(address: SocketAddr) -> SocketAddr {
 
 /// The unspecified address of the peer's family, port 0: what a client's socket binds to.
 pub(crate) const fn unspecified_for(peer: SocketAddr) -> SocketAddr {
+    unspecified_with_port(peer, 0)
+}
+
+/// The same with this port.
+pub(crate) const fn unspecified_with_port(peer: SocketAddr, port: u16) -> SocketAddr {
     let ip = match peer {
         SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
     };
-    SocketAddr::new(ip, 0)
+    SocketAddr::new(ip, port)
 }
 
 /// The local address of a datagram to or from `peer`: the socket's port with `ip`, the local

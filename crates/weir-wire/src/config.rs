@@ -53,6 +53,8 @@ pub struct EndpointConfig {
     pub service_code: u32,
     /// The DCCP port of the server; the UDP port is the socket's.
     pub dccp_port: u16,
+    /// The UDP port of a client's socket; zero for any.
+    pub client_port: u16,
     /// What carries the packets.
     pub encapsulation: Encapsulation,
     /// Congestion control of both directions; CCID 2 if the peer does not support it.
@@ -109,6 +111,7 @@ impl Default for EndpointConfig {
         Self {
             service_code: 0,
             dccp_port: 5001,
+            client_port: 0,
             encapsulation: Encapsulation::Udp,
             ccid: Ccid::Tfrc(Box::new(Profile::rfc5348())),
             accept_ccids: Vec::new(),

@@ -41,6 +41,10 @@ pub struct TestConfig {
     pub rate_bps: Option<f64>,
     /// How long to send, at most a day.
     pub duration: Duration,
+    /// Datagrams or writes of a constant rate that leave together; 0 and 1 for each alone.
+    pub burst: u16,
+    /// The sender ends after so many datagrams or writes; 0 without such an end.
+    pub writes: u64,
 }
 
 impl TestConfig {
@@ -219,6 +223,9 @@ impl Message {
                 put(u64::from(config.media));
                 put(u64::from(token.is_some()));
                 out.extend_from_slice(&token.unwrap_or_default());
+                for number in [u64::from(config.burst), config.writes] {
+                    out.extend_from_slice(&number.to_be_bytes());
+                }
                 out.resize(start + REQUEST, 0);
             }
         }
@@ -232,7 +239,7 @@ impl Message {
         let mut next = || number(&mut rest);
         let message = match kind {
             1 => {
-                let config = TestConfig {
+                let mut config = TestConfig {
                     duration: Duration::from_nanos(next()?),
                     rate_bps: Some(next()?)
                         .filter(|bits| *bits != NO_RATE)
@@ -241,13 +248,16 @@ impl Message {
                     reverse: next()? == 1,
                     ecn: next()? == 1,
                     media: next()? == 1,
+                    ..TestConfig::default()
                 };
                 let has_token = next()? == 1;
-                let token = *rest.first_chunk::<TAG_OCTETS>()?;
+                let (token, mut rest) = rest.split_first_chunk::<TAG_OCTETS>()?;
+                config.burst = u16::try_from(number(&mut rest)?).ok()?;
+                config.writes = number(&mut rest)?;
                 if octets.len() < REQUEST || !config.is_valid() {
                     return None;
                 }
-                Self::Request(config, has_token.then_some(token))
+                Self::Request(config, has_token.then_some(*token))
             }
             2 => Self::Challenge(*rest.first_chunk::<TAG_OCTETS>()?),
             3 => Self::Busy,
@@ -329,6 +339,8 @@ mod tests {
             length: 1200,
             rate_bps: Some(1e6),
             duration: Duration::from_millis(1500),
+            burst: 20,
+            writes: 77,
         };
         let stats = ReceptionStats {
             received: 1,
@@ -407,6 +419,7 @@ mod tests {
             length: 1200,
             rate_bps: Some(1e6),
             duration: Duration::from_secs(1),
+            ..TestConfig::default()
         };
         let plans = [
             TestConfig { length: 0, ..valid },

@@ -12,7 +12,7 @@ use weir_proto::units;
 pub struct JsonOutput {
     /// One JSON document on stdout, and nothing else there: the result or table, the summaries, or
     /// the files written
-    #[arg(long)]
+    #[arg(short = 'J', long)]
     pub json: bool,
 }
 

@@ -1,8 +1,11 @@
 //! Output: data to stdout, status lines to stderr, progress bars to terminals only.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::fs::File;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// How much is said on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,13 +30,37 @@ fn says(least: Verbosity) -> bool {
     VERBOSITY.load(Ordering::Relaxed) >= least as u8
 }
 
+/// The file that stands in place of the terminal, if there is one: as the verbosity a setting of the
+/// process.
+static LOG: OnceLock<Mutex<File>> = OnceLock::new();
+
+/// Writes to the end of this file from now on what would go to stdout and stderr.
+///
+/// # Errors
+/// The system's.
+pub fn log_to(path: &Path) -> std::io::Result<()> {
+    let file = File::options().create(true).append(true).open(path)?;
+    // The first file stays.
+    let _ = LOG.set(Mutex::new(file));
+    Ok(())
+}
+
+/// Writes to the log, if there is one.
+fn logged(text: &str) -> Option<std::io::Result<()>> {
+    let file = LOG.get()?.lock();
+    let mut file = file.unwrap_or_else(PoisonError::into_inner);
+    Some(file.write_all(text.as_bytes()))
+}
+
 /// Writes data to stdout.
 ///
 /// # Errors
 /// The system's, of its kind and with a word about what could not be written.
 pub fn print(text: &str) -> std::io::Result<()> {
-    let mut out = anstream::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let written = logged(text).unwrap_or_else(|| {
+        let mut out = anstream::stdout().lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    });
     written.map_err(|error| {
         let message = format!("cannot write to standard output: {error}");
         std::io::Error::new(error.kind(), message)
@@ -43,7 +70,9 @@ pub fn print(text: &str) -> std::io::Result<()> {
 /// Writes a line to stderr however quiet the command is: an error, a warning, a result. Failures
 /// are ignored, because there is no other place to report them.
 pub fn notice(text: &str) {
-    let _ = writeln!(anstream::stderr().lock(), "{text}");
+    if logged(&format!("{text}\n")).is_none() {
+        let _ = writeln!(anstream::stderr().lock(), "{text}");
+    }
 }
 
 /// Writes a line about what happens to stderr, unless the command is quiet.

@@ -63,13 +63,15 @@ fn slowest<'a>(view: &FlowView<'a>, shared: &Shared<'_, '_>) -> Option<TimeConst
     let path = view.path.as_ref()?;
     let packet = f64::from(path.mtu);
     let rate = shared.rate.as_bytes_per_sec();
-    // Active queue management keeps the queue short; so does a path that loses packets before it
-    // fills.
+    // Active queue management keeps the queue short, a policer keeps it empty; so does a path that
+    // loses packets before it fills.
     let queue = match shared.queue {
-        QueueConfig::DropTail(queue) if !shared.is_shaped => match queue.limit {
-            QueueLimit::Packets(packets) => packets as f64 * packet,
-            QueueLimit::Bytes(bytes) => bytes as f64,
-        },
+        QueueConfig::DropTail(queue) if shared.shaper.is_none() && shared.policed.is_none() => {
+            match queue.limit {
+                QueueLimit::Packets(packets) => packets as f64 * packet,
+                QueueLimit::Bytes(bytes) => bytes as f64,
+            }
+        }
         _ => 0.0,
     };
     let share = rate / f64::from(shared.count().max(1));

@@ -27,15 +27,20 @@ pub(super) struct Bottleneck<'a> {
     pub(super) name: String,
     pub(super) direction: &'a Direction,
     pub(super) rate: Rate,
+    /// Whether its policer is what limits it.
+    pub(super) is_policed: bool,
 }
 
 /// The links from a flow's sender to its receiver, the fewest that there are.
 pub(super) struct Path<'a> {
     pub(super) hops: Vec<Wire<'a>>,
-    /// Propagation there and back and the delays of the hosts, without any queue; means of ranges.
+    /// Propagation there and back and the delays of the hosts, without any queue; means of ranges
+    /// and over the time that is measured.
     pub(super) base_rtt: Duration,
     /// The largest packet that passes, from the IP header on.
     pub(super) mtu: u32,
+    /// From when until when the run is measured.
+    span: [Duration; 2],
 }
 
 impl<'a> Path<'a> {
@@ -46,9 +51,10 @@ impl<'a> Path<'a> {
         };
         let there = wires(&flow.from, &flow.to)?;
         let back = wires(&flow.to, &flow.from)?;
+        let span = [scenario.run.warmup, scenario.run.duration];
         let delays = there.iter().chain(&back);
         let wires: Duration = delays
-            .map(|hop| mean(&hop.direction.delay))
+            .map(|hop| hop.direction.mean_delay(span))
             .fold(mean(&flow.access_delay) * 2, |sum, delay| sum + delay);
         let ends = scenario.hosts.iter();
         let ends = ends.filter(|host| [&flow.from, &flow.to].contains(&&host.name));
@@ -60,19 +66,28 @@ impl<'a> Path<'a> {
             hops: there,
             base_rtt,
             mtu,
+            span,
         })
     }
 
-    /// The slowest direction; `None` if all are unlimited.
+    /// The slowest direction; `None` if all are unlimited. Wires, token buckets and policers count,
+    /// with what changes while the run is measured.
     pub(super) fn bottleneck(&self) -> Option<Bottleneck<'a>> {
         let rates = self.hops.iter().filter_map(|hop| {
             Some(Bottleneck {
                 name: hop.name.clone(),
                 direction: hop.direction,
-                rate: hop.direction.mean_rate()?,
+                rate: hop.direction.mean_rate(self.span)?,
+                is_policed: hop.direction.is_policed(self.span),
             })
         });
         rates.min_by(|a, b| a.rate.as_bps().total_cmp(&b.rate.as_bps()))
+    }
+
+    /// Bits per second that a direction passes; infinite if nothing limits them.
+    pub(super) fn rate_bps(&self, direction: &Direction) -> f64 {
+        let rate = direction.mean_rate(self.span);
+        rate.map_or(f64::INFINITY, Rate::as_bps)
     }
 
     /// The probability that a packet is lost on the wire or at the sender's socket, queues apart;
@@ -84,6 +99,7 @@ impl<'a> Path<'a> {
             LossConfig::Random(random) => Some(1.0 - random.rate.get()),
             LossConfig::Periodic(periodic) => Some(1.0 - 1.0 / (periodic.every as f64 + 1.0)),
             LossConfig::Gilbert(gilbert) => Some(1.0 - gilbert.mean_loss()),
+            LossConfig::State(state) => Some(1.0 - state.mean_loss()),
             LossConfig::Trace(_) => None,
         });
         let arrives: Option<f64> = arrives.product();

@@ -14,7 +14,8 @@ use weir_proto::units::Rate;
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     let locked = view.bottlenecks().into_iter().filter_map(|shared| {
-        let is_drop_tail = shared.is_shaped || matches!(shared.queue, QueueConfig::DropTail(_));
+        let is_drop_tail = shared.policed.is_none()
+            && (shared.shaper.is_some() || matches!(shared.queue, QueueConfig::DropTail(_)));
         // Short flows are over before they lock.
         let adaptive = shared
             .flows

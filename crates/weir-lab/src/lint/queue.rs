@@ -3,11 +3,17 @@
 //! A window that leaves the share β of itself after a loss keeps the link busy if the queue holds
 //! (1/β − 1) bandwidth-delay products: one for NewReno, 0.43 for CUBIC; many flows that are not in
 //! phase need that over √n (Appenzeller, Keslassy and McKeown, Sizing Router Buffers, 2004).
+//!
+//! A policer has no queue: what comes faster than its rate passes on its burst or is dropped. A
+//! window is sent within a round trip, so that a burst below a bandwidth-delay product drops parts
+//! of windows that the rate would carry (Flach et al., An Internet-Wide Analysis of Traffic
+//! Policing, SIGCOMM 2016, §2).
 
-use super::view::{Shared, View};
+use super::view::{Control, Shared, View};
 use super::{Finding, path::Path};
 use crate::scenario::{Direction, Transport};
 use weir_net::QueueLimit;
+use weir_net::policer::PolicerConfig;
 use weir_proto::units::format_rate;
 
 /// Packets of an initial window: the default of TCP and QUIC.
@@ -24,7 +30,10 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     // Both directions of a link mostly have the same queue: one finding is enough.
     findings.dedup();
     for shared in view.bottlenecks() {
-        findings.extend(below_a_burst(&shared).or_else(|| below_the_bdp(&shared)));
+        findings.extend(match shared.policed {
+            Some(policer) => below_a_window(&shared, policer),
+            None => below_a_burst(&shared).or_else(|| below_the_bdp(&shared)),
+        });
     }
     findings
 }
@@ -78,13 +87,51 @@ fn below_a_packet(path: &str, direction: &Direction) -> Option<Finding> {
     })
 }
 
-/// What the queue holds at most in octets, whatever its discipline drops before; `None` with the
-/// queue of a shaper.
-fn limit_bytes(shared: &Shared<'_, '_>, mtu: u64) -> Option<u64> {
-    (!shared.is_shaped).then(|| match shared.queue.limit() {
+/// A policer whose burst is below the window that its rate carries. Rates that follow an equation
+/// or a target are no windows.
+fn below_a_window(shared: &Shared<'_, '_>, policer: &PolicerConfig) -> Option<Finding> {
+    let windows = shared.controlled().filter(|view| {
+        let is_media = matches!(view.flow.transport, Transport::Rtp(_));
+        !is_media && !matches!(view.control, Control::Tfrc | Control::None)
+    });
+    let bdps = windows.filter_map(|view| {
+        let path = view.path.as_ref()?;
+        Some((path.bdp_bytes()?, path.mtu))
+    });
+    let (needed, mtu) = bdps.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let burst = policer.burst as f64;
+    let passes_packets = policer.burst >= u64::from(mtu) + u64::from(policer.overhead);
+    (burst < needed && passes_packets).then(|| {
+        Finding::new(
+            "queue",
+            &format!("{}.policer.burst", path_of(&shared.link)),
+            format!(
+                "{} bytes are {:.2} of the {needed:.0} that {} carry in a round trip: the policer \
+                 drops parts of windows that its rate would carry",
+                policer.burst,
+                burst / needed,
+                format_rate(shared.rate),
+            ),
+            format!(
+                "expect less than the policer's rate, or write at least {:.0} bytes",
+                libm::ceil(needed)
+            ),
+        )
+    })
+}
+
+/// What the queue holds at most in octets, whatever its discipline drops before, and the key of its
+/// limit. Before a token bucket that is the bucket's queue and what the bucket passes at once.
+fn limit_bytes(shared: &Shared<'_, '_>, mtu: u64) -> (u64, &'static str) {
+    if let Some((shaper, limit)) = (shared.shaper).and_then(|one| Some((one, one.queue_limit()?))) {
+        let key = shaper.limit.map_or("shaper.latency", |_| "shaper.limit");
+        return (limit.saturating_add(shaper.burst), key);
+    }
+    let limit = match shared.queue.limit() {
         QueueLimit::Packets(packets) => packets.saturating_mul(mtu),
         QueueLimit::Bytes(bytes) => bytes,
-    })
+    };
+    (limit, "queue.limit")
 }
 
 fn below_a_burst(shared: &Shared<'_, '_>) -> Option<Finding> {
@@ -96,12 +143,12 @@ fn below_a_burst(shared: &Shared<'_, '_>) -> Option<Finding> {
         window && arrives_faster(view.path.as_ref(), shared)
     })?;
     let mtu = u64::from(bursts.path.as_ref()?.mtu);
-    let queue = limit_bytes(shared, mtu)?;
+    let (queue, key) = limit_bytes(shared, mtu);
     let burst = INITIAL_WINDOW * mtu;
     (queue < burst && queue >= mtu).then(|| {
         Finding::new(
             "queue",
-            &format!("{}.queue.limit", path_of(&shared.link)),
+            &format!("{}.{key}", path_of(&shared.link)),
             format!(
                 "{queue} bytes hold {} of the {INITIAL_WINDOW} packets of an initial window that \
                  arrive faster than they leave",
@@ -117,8 +164,8 @@ fn arrives_faster(path: Option<&Path<'_>>, shared: &Shared<'_, '_>) -> bool {
     let before = path.map(|path| path.hops.iter().take_while(|hop| hop.name != shared.link));
     let mut before = before.into_iter().flatten();
     before.all(|hop| {
-        let rate = hop.direction.rate.map(|bps| bps as f64);
-        rate.is_none_or(|bps| bps > shared.rate.as_bps())
+        let path = path.map(|path| path.rate_bps(hop.direction));
+        path.is_none_or(|bps| bps > shared.rate.as_bps())
     })
 }
 
@@ -129,13 +176,13 @@ fn below_the_bdp(shared: &Shared<'_, '_>) -> Option<Finding> {
         Some((path.bdp_bytes()?, 1.0 / beta - 1.0, u64::from(path.mtu)))
     });
     let (bdp, factor, mtu) = needs.max_by(|a, b| (a.0 * a.1).total_cmp(&(b.0 * b.1)))?;
-    let queue = limit_bytes(shared, mtu)?;
+    let (queue, key) = limit_bytes(shared, mtu);
     let flows = f64::from(shared.count().max(1));
     let needed = bdp * factor / flows.sqrt();
     ((queue as f64) < needed).then(|| {
         Finding::new(
             "queue",
-            &format!("{}.queue.limit", path_of(&shared.link)),
+            &format!("{}.{key}", path_of(&shared.link)),
             format!(
                 "{queue} bytes are {:.2} of the {:.0} that keep {} busy after each loss",
                 queue as f64 / needed,

@@ -6,15 +6,18 @@ use weir_proto::time::Duration;
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let run = &view.scenario.run;
+    let span = [run.warmup, run.duration];
     for link in &view.scenario.links {
         for direction in [&link.forward, &link.backward] {
             let changes = direction.changes.iter();
             let later = changes.filter_map(|change| change.netem.as_ref());
             // Uniform jitter spreads delays over twice its length, others farther.
-            let spacing = direction.rate.map_or(Duration::ZERO, |bps| {
-                let nanos = u128::from(direction.mtu) * 8_000_000_000 / u128::from(bps.max(1));
-                Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-            });
+            let spacing = direction
+                .mean_service_rate(span)
+                .map_or(Duration::ZERO, |rate| {
+                    rate.time_for(u64::from(direction.mtu))
+                });
             let reorders = |netem: &&NetemConfig| {
                 !netem.keep_order && !netem.jitter.is_zero() && netem.jitter * 2 > spacing
             };

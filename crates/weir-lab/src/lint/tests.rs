@@ -36,6 +36,7 @@ const SMALL_JITTER: &str = "delay = \"10ms\"\nnetem = { jitter = \"200us\", keep
 const UNUSED: &str = "[[link]]\nname = \"spare\"\nbetween = [\"x\", \"y\"]\n\
                       loss = { kind = \"random\", rate = 0.1 }\n[[host]]\nname = \"x\"\njitter = \"0s..1ms\"\n";
 const QUEUE: &str = "queue = { kind = \"droptail\", limit = 30 }";
+const POLICER: &str = "policer = { kind = \"police\", rate = \"5Mbit\", burst = 12499 }";
 const DELAY: &str = "delay = \"10ms\"";
 const LONG: &str = "delay = \"100ms\"";
 const NEWRENO: &str = "kind = \"quic\", controller = \"newreno\"";
@@ -91,6 +92,16 @@ const CASES: &[Case] = &[
     (&[(NEWRENO, "kind = \"quic\", initial_max_stream_data = 10000")], "credit", "transport.initial_max_stream_data"),
     (&[(NEWRENO, "kind = \"quic\", initial_max_data = 10000")], "credit", "transport.initial_max_data"),
     (&[(NEWRENO, "kind = \"quinn\", stream_window = 10000")], "credit", "transport.stream_window"),
+    // 5 Mbit/s over 20 ms are 12,500 bytes: a policer's burst below it, a buffer of 3000 bytes below
+    // a half of it, and a bucket whose queue and burst are below the 88,389 of 10 Mbit/s over 200 ms.
+    (&[(QUEUE, "policer = { kind = \"police\", rate = \"5Mbit\", burst = 4000 }")], "queue", "link.bottleneck.policer.burst [queue]: 4000 bytes are 0.32 of the 12500"),
+    (&[(QUEUE, POLICER), (NEWRENO, "kind = \"quic\", controller = \"bbr\"")], "queue", "12499 bytes are 1.00 of the 12500"),
+    (&[(QUEUE, "backward = { policer = { kind = \"police\", rate = \"5Mbit\", burst = 4000 } }"), ("from = \"server\"\nto = \"client\"", "from = \"client\"\nto = \"server\"")], "queue", "link.bottleneck.policer.burst"),
+    (&[(QUEUE, "policer = { kind = \"police\", rate = \"5Mbit\", burst = 90000 }"), (NEWRENO, "kind = \"tcp\", send_buffer = 3000")], "credit", "write at least 6250"),
+    (&[(QUEUE, "shaper = { kind = \"tbf\", rate = \"10Mbit\", burst = 5000, limit = 50000 }"), (DELAY, LONG)], "queue", "link.bottleneck.shaper.limit [queue]: 55000 bytes are 0.31 of the 176777"),
+    (&[(QUEUE, "shaper = { kind = \"tbf\", rate = \"10Mbit\", burst = 5000, latency = \"6ms\" }")], "queue", "link.bottleneck.shaper.latency"),
+    // The rate that counts is that of the time that is measured: 1 Mbit/s for the last half.
+    (&[(QUEUE, "change = [{ at = \"60s\", rate = \"1Mbit\" }]"), ("duration = \"120s\"", "duration = \"120s\"\nwarmup = \"60s\""), (NEWRENO, "kind = \"tcp\", send_buffer = 1000")], "credit", "write at least 1250"),
     (&[(NEWRENO, "kind = \"quinn\", controller = \"prague\"")], "marks", "prague takes marks for losses"),
     (&[(NEWRENO, "kind = \"quic\", controller = \"bbr\", ecn = true")], "marks", "bbr has no answer to marks"),
     (&[(NEWRENO, "kind = \"tcp\", controller = \"bbr\", ecn = true")], "marks", "its packets are Not-ECT"),
@@ -127,6 +138,47 @@ fn a_sound_scenario_has_no_findings() {
     ] {
         assert_eq!(found(&CLEAN.replace(NEWRENO, sound)), [], "{sound}");
     }
+}
+
+#[test]
+fn policers_and_buckets_belong_to_the_rate_of_a_path() {
+    // 5 Mbit/s over 20 ms are 12,500 bytes, 6250 for each of the flows; the wire's would be twice
+    // that.
+    let policed = |burst: u32, transport: &str| {
+        let policer =
+            format!("policer = {{ kind = \"police\", rate = \"5Mbit\", burst = {burst} }}");
+        let text = CLEAN.replace(QUEUE, &policer).replace(NEWRENO, transport);
+        found(&text)
+    };
+    let bucket = "shaper = { kind = \"tbf\", rate = \"5Mbit\", burst = 3000, limit = 20000 }";
+    assert_eq!(policed(12_500, NEWRENO), []);
+    assert_eq!(policed(12_500, "kind = \"tcp\", send_buffer = 6250"), []);
+    let bucket = CLEAN.replace(QUEUE, bucket).replace("..1ms", "..2ms");
+    assert_eq!(found(&bucket), []);
+    // An equation and a target send no windows, and media neither.
+    assert_eq!(policed(4000, "kind = \"dccp\"").len(), 0);
+    // A policer that is faster than the wire never drops.
+    let idle = "policer = { kind = \"police\", rate = \"20Mbit\", burst = 4000 }";
+    assert_eq!(
+        found(&CLEAN.replace(QUEUE, &format!("{QUEUE}\n{idle}"))),
+        []
+    );
+    // The policer of the other direction drops none of the data.
+    let back = format!(
+        "{QUEUE}\nbackward = {{ {} }}",
+        POLICER.replace("12499", "4000")
+    );
+    assert_eq!(found(&CLEAN.replace(QUEUE, &back)), []);
+    // Of two links the policed one counts, though its wire is the faster.
+    let far = "name = \"far\"\nbetween = [\"client\", \"home\"]\nrate = \"1Gbit\"\n";
+    let text = CLEAN.replace("to = \"client\"", "to = \"home\"");
+    let text = format!("{text}[[link]]\n{far}{POLICER}\n");
+    let words = found(&text);
+    let [(rule, finding)] = words.as_slice() else {
+        panic!("{words:#?}");
+    };
+    assert_eq!(*rule, "queue");
+    assert!(finding.contains("link.far.policer.burst"), "{finding}");
 }
 
 #[test]

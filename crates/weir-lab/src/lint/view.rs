@@ -2,6 +2,8 @@
 
 use super::path::Path;
 use crate::scenario::{Flow, Graph, Scenario, Transport};
+use weir_net::policer::PolicerConfig;
+use weir_net::shaper::TokenBucketConfig;
 use weir_net::{AppConfig, QueueConfig};
 use weir_proto::cc::window::{BbrConfig, CopaConfig};
 use weir_proto::rtp;
@@ -127,8 +129,11 @@ pub(super) struct Shared<'a, 'v> {
     pub(super) link: String,
     pub(super) rate: Rate,
     pub(super) queue: &'a QueueConfig,
-    /// Whether a shaper with a queue of its own stands in place of `queue`.
-    pub(super) is_shaped: bool,
+    /// The token bucket whose own queue stands in place of `queue`.
+    pub(super) shaper: Option<&'a TokenBucketConfig>,
+    /// The policer, if that is what limits the flows: it drops what a queue would
+    /// hold.
+    pub(super) policed: Option<&'a PolicerConfig>,
     pub(super) flows: Vec<&'v FlowView<'a>>,
 }
 
@@ -173,7 +178,8 @@ impl<'a> View<'a> {
                     link: slowest.name.clone(),
                     rate: slowest.rate,
                     queue: &slowest.direction.queue,
-                    is_shaped: slowest.direction.shaper.is_some(),
+                    shaper: slowest.direction.shaper.as_ref(),
+                    policed: (slowest.direction.policer.as_ref()).filter(|_| slowest.is_policed),
                     flows: vec![view],
                 }),
             }

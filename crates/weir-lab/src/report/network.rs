@@ -259,6 +259,13 @@ fn direction_words(direction: &Direction) -> Vec<String> {
         (None, _) => Some(queue_words(&direction.queue)),
     };
     words.extend(limit);
+    words.extend(direction.policer.map(|policer| {
+        let rate = with_unit(policer.rate as f64, "bit/s", 4);
+        format!(
+            "policer, {rate}, {}",
+            with_unit(policer.burst as f64, "bytes", 4)
+        )
+    }));
     words
 }
 

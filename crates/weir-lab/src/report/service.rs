@@ -21,19 +21,7 @@ impl<'a> Service<'a> {
         if direction.rate_trace.mean_rate().is_some() {
             return Some(Self::Opportunities(&direction.rate_trace.millis));
         }
-        let unlimited = |rate: Option<u64>| rate.map_or(f64::INFINITY, |rate| rate as f64);
-        let mut wire = unlimited(direction.rate);
-        let mut bucket = unlimited(direction.shaper.as_ref().map(|shaper| shaper.rate));
-        let mut rates = vec![(0.0, wire.min(bucket))];
-        for change in &direction.changes {
-            wire = change.rate.map_or(wire, unlimited);
-            if direction.shaper.is_some() {
-                bucket = change.shaper_rate.map_or(bucket, |rate| rate as f64);
-            }
-            let at = change.at.as_secs_f64();
-            rates.retain(|rate| rate.0 < at);
-            rates.push((at, wire.min(bucket)));
-        }
+        let rates = direction.service_rates();
         let limited = rates.iter().any(|rate| rate.1.is_finite());
         limited.then_some(Self::Rates(rates))
     }

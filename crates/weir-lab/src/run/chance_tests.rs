@@ -170,7 +170,9 @@ fn the_utilisation_of_a_link_is_that_of_its_token_bucket() {
     let shaper =
         "shaper = { kind = \"tbf\", rate = \"1Mbit\", burst = \"5000b\", limit = \"20000b\" }";
     let wire = format!("rate = \"100Mbit\", {shaper}");
-    for link in [shaper, wire.as_str()] {
+    let policer = "rate = \"100Mbit\", \
+                   policer = { kind = \"police\", rate = \"1Mbit\", burst = \"5000b\" }";
+    for link in [shaper, wire.as_str(), policer] {
         // 972 octets of payload in packets of 1000: 486 kbit/s of payload are 500 kbit/s there.
         let half = of(link, "486kbit");
         assert!((half - 0.5).abs() < 1e-3, "{link}: {half}");

@@ -6,9 +6,9 @@ use weir_net::wifi::StationCounters;
 /// One direction of a link, from the warm-up to the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkSummary {
-    /// Share of the time spent transmitting; behind a token bucket, if that is more, the share of
-    /// the time in which tokens were missing from it, so that its rate is 1; on an 802.11 medium
-    /// the station's share of the air.
+    /// Share of the time spent transmitting; behind a token bucket or a policer, if that is more,
+    /// the share of the time in which tokens were missing from it, so that its rate is 1; on an
+    /// 802.11 medium the station's share of the air.
     pub utilisation: f64,
     /// Packets dropped, for any reason.
     pub drops: u64,

@@ -332,6 +332,8 @@ mod l4s_tests;
 #[cfg(test)]
 mod link_tests;
 #[cfg(test)]
+mod loss_event_tests;
+#[cfg(test)]
 mod media_tests;
 #[cfg(test)]
 mod numbers_tests;

@@ -1,7 +1,9 @@
 //! A shim around an endpoint: it observes and changes the packets that pass; all else is left to
 //! the endpoint.
 
-use weir_proto::endpoint::{Arrival, Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError};
+use weir_proto::endpoint::{
+    Arrival, CountedFrom, Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError,
+};
 use weir_proto::event::Events;
 use weir_proto::packet::{Packet, Payload};
 use weir_proto::time::Instant;
@@ -103,6 +105,10 @@ impl<L: Shim> Endpoint for Shimmed<L> {
 
     fn statistics(&self) -> Statistics {
         self.inner.statistics()
+    }
+
+    fn count_loss_events_from(&mut self, from: CountedFrom) {
+        self.inner.count_loss_events_from(from);
     }
 
     fn packets_received(&self) -> u64 {

@@ -174,6 +174,8 @@ impl Simulation {
 
     /// The warm-up is over.
     fn begin_statistics(&mut self) {
+        let warmup = Instant::ZERO + self.scenario.run.warmup;
+        self.sim.count_loss_events_from(warmup);
         self.before = Some(self.sim.counters());
         if self.measures_delays {
             self.sim.measure_delays();

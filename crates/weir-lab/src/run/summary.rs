@@ -229,8 +229,10 @@ pub struct FlowSummary {
     /// Packets that the target received with Congestion Experienced (RFC 3168).
     #[serde(default)]
     pub marks: u64,
-    /// Loss events (TFRC) or congestion events (windows) per data packet sent. What TFRC feeds
-    /// into its equation is a weighted mean over the last intervals and is in the trace.
+    /// Loss events (TFRC) or congestion events (windows) of the packets that were sent in the time
+    /// of the statistics, per such packet: data packets, and with QUIC all that elicit
+    /// acknowledgements. What TFRC feeds into its equation is a weighted mean over the last
+    /// intervals and is in the trace.
     pub loss_event_rate: f64,
     /// Round-trip times as the sender measured them; `None` without a sample.
     pub rtt_s: Option<Distribution>,
@@ -402,7 +404,9 @@ impl FlowSummary {
             (&before.sender, &after.sender),
             (&before.receiver, &after.receiver),
         );
-        let sent = sender.1.data_packets_sent - sender.0.data_packets_sent;
+        let may_be_lost =
+            |sender: &Statistics| sender.data_packets_sent + sender.control_packets_sent;
+        let sent = may_be_lost(sender.1) - may_be_lost(sender.0);
         let events = sender.1.loss_events + receiver.1.loss_events
             - sender.0.loss_events
             - receiver.0.loss_events;

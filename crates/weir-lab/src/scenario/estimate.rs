@@ -8,6 +8,7 @@ use super::model::{Direction, Flow, Scenario};
 use super::paths::{Graph, Hop};
 use super::transport::Transport;
 use std::collections::BTreeMap;
+use weir_proto::time::Duration;
 use weir_proto::units::Rate;
 
 /// Events of the simulator for each data packet and hop, with the acknowledgement of every other
@@ -81,7 +82,8 @@ impl Scenario {
         };
         for (flow, path) in self.flows.iter().zip(&paths) {
             let share = |hop: &Hop<'_>| {
-                bits_per_second(hop) / greedy.get(&hop.number).copied().unwrap_or(1.0)
+                bits_per_second(hop, self.run.duration)
+                    / greedy.get(&hop.number).copied().unwrap_or(1.0)
             };
             let narrowest = path.iter().map(share).fold(f64::INFINITY, f64::min);
             let packets = self.packets(flow, narrowest, path)? * f64::from(flow.count);
@@ -148,9 +150,14 @@ fn in_flight(transport: &Transport) -> f64 {
     limit.map_or(FLOW_CONTROL, |(_, bytes)| bytes as f64)
 }
 
-/// Bits per second that a hop carries; infinite without a limit.
-fn bits_per_second(hop: &Hop<'_>) -> f64 {
-    let rate = |direction: &Direction| direction.mean_rate().map_or(f64::INFINITY, Rate::as_bps);
+/// Bits per second that a hop carries in a run; infinite if nothing limits them for a time.
+fn bits_per_second(hop: &Hop<'_>, run: Duration) -> f64 {
+    let rate = |direction: &Direction| {
+        let is_limited = direction.rates().iter().all(|rate| rate.1.is_finite());
+        let rate = direction.mean_rate([Duration::ZERO, run]);
+        rate.filter(|_| is_limited)
+            .map_or(f64::INFINITY, Rate::as_bps)
+    };
     hop.direction().map_or(MEDIUM_RATE, rate)
 }
 
@@ -163,7 +170,9 @@ fn delay_s(hop: &Hop<'_>) -> f64 {
 /// True if a packet takes time on a hop, at least now and then.
 fn takes_time(hop: &Hop<'_>) -> bool {
     hop.direction().is_none_or(|direction| {
-        direction.mean_rate().is_some()
+        // A policer passes at once or never.
+        let mut served = direction.service_rates().into_iter();
+        served.any(|rate| rate.1.is_finite())
             || !direction.delay.most.is_zero()
             || !direction.netem.jitter.is_zero()
             || !direction.changes.is_empty()

@@ -81,10 +81,10 @@ pub(super) fn time(word: &str) -> String {
     known.unwrap_or_else(|| text(word))
 }
 
-/// A rate in bits per second, or why it is none.
-pub(super) fn rate(word: &str) -> Result<String, String> {
+/// Bits per second, if it is a rate, or why it is none.
+pub(super) fn bits_per_second(word: &str) -> Result<Option<f64>, String> {
     let Some((number, unit)) = split(word) else {
-        return Ok(text(word));
+        return Ok(None);
     };
     if unit.ends_with("bps") {
         return Err(format!(
@@ -93,20 +93,26 @@ pub(super) fn rate(word: &str) -> Result<String, String> {
         ));
     }
     let known = RATES.iter().find(|(name, _)| *name == unit);
-    Ok(known.map_or_else(
-        || text(word),
-        |(_, bits)| format!("\"{}bit\"", number * bits),
-    ))
+    Ok(known.map(|(_, bits)| number * bits))
 }
 
-/// A size in octets. tc takes a cell size after a slash, which a bucket here does not need.
-pub(super) fn size(word: &str) -> String {
+/// A rate in bits per second, or why it is none.
+pub(super) fn rate(word: &str) -> Result<String, String> {
+    let known = bits_per_second(word)?;
+    Ok(known.map_or_else(|| text(word), |bits| format!("\"{bits}bit\"")))
+}
+
+/// Octets, if it is a size. tc takes a cell size after a slash, which a bucket here does not need.
+pub(super) fn octets(word: &str) -> Option<f64> {
     let octets = word.split_once('/').map_or(word, |(octets, _)| octets);
-    let known = split(octets).and_then(|(number, unit)| {
-        let (_, factor) = SIZES.iter().find(|(name, _)| *name == unit)?;
-        Some(format!("\"{}b\"", number * factor))
-    });
-    known.unwrap_or_else(|| text(word))
+    let (number, unit) = split(octets)?;
+    let (_, factor) = SIZES.iter().find(|(name, _)| *name == unit)?;
+    Some(number * factor)
+}
+
+/// A size in octets.
+pub(super) fn size(word: &str) -> String {
+    octets(word).map_or_else(|| text(word), |octets| format!("\"{octets}b\""))
 }
 
 #[cfg(test)]

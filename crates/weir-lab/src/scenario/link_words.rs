@@ -10,6 +10,7 @@
 use super::files::read_text;
 use super::link_units::{rate, size, time, value};
 use super::rate_trace;
+use super::red_words::RedWords;
 use super::{Scenario, parse};
 use std::iter::Peekable;
 use std::path::Path;
@@ -32,8 +33,8 @@ type Wrong = String;
 
 /// The words of netem and the names of shapers and queues, as a sentence lists them.
 fn keys() -> String {
-    let netem = "rate, delay, loss, duplicate, corrupt, reorder, gap, slot, limit, mtu, mahimahi, \
-                 tbf, police";
+    let netem = "rate, delay, loss, ecn, duplicate, corrupt, reorder, gap, slot, limit, mtu, seed, \
+                 mahimahi, tbf, police";
     format!("{netem}, {}", list(&queue_names(), "or"))
 }
 
@@ -71,11 +72,13 @@ struct Keys {
     queue: Vec<(String, String)>,
     shaper: Vec<(String, String)>,
     policer: Vec<(String, String)>,
+    red: RedWords,
+    seed: Option<u64>,
 }
 
 /// A scenario with one link, called `link`, from the host `near` to the host `far`: with these
-/// words in both directions, or with others backward. It has a flow that says nothing; run its
-/// links only.
+/// words in both directions, or with others backward. A `seed` of netem is that of the run, in
+/// place of `seed`. It has a flow that says nothing; run its links only.
 ///
 /// # Errors
 /// The word or value that is wrong, and what was expected.
@@ -86,10 +89,17 @@ pub fn link_scenario(
 ) -> Result<Scenario, LinkWordsError> {
     let (ahead, back) = ("--link", backward.map_or("--link", |_| "--back"));
     let read = |option, text| direction(text).map_err(|message| LinkWordsError { option, message });
-    let (ahead_keys, back_keys) = (
-        read(ahead, forward)?,
-        read(back, backward.unwrap_or(forward))?,
-    );
+    let (ahead_keys, ahead_seed) = read(ahead, forward)?;
+    let (back_keys, back_seed) = read(back, backward.unwrap_or(forward))?;
+    if let (Some(one), Some(other)) = (ahead_seed, back_seed)
+        && one != other
+    {
+        return Err(LinkWordsError {
+            option: back,
+            message: format!("seed: a run has one, expected {one} as ahead, found {other}"),
+        });
+    }
+    let seed = ahead_seed.or(back_seed).unwrap_or(seed);
     let text = format!(
         "[run]\nduration = \"1h\"\nseed = {seed}\n\n\
          [[link]]\nname = \"link\"\nbetween = [\"near\", \"far\"]\n\
@@ -110,8 +120,8 @@ pub fn link_scenario(
     })
 }
 
-/// One direction as an inline table's content.
-fn direction(text: &str) -> Result<String, Wrong> {
+/// One direction as an inline table's content, and its seed.
+fn direction(text: &str) -> Result<(String, Option<u64>), Wrong> {
     let mut words = text.split_whitespace().peekable();
     let mut keys = Keys::default();
     let mut owner = Owner::Netem;
@@ -143,7 +153,11 @@ fn direction(text: &str) -> Result<String, Wrong> {
             (Owner::Queue(queue), _) => keys.queue_has(word, queue, &mut words)?,
         }
     }
-    Ok(keys.toml())
+    if keys.has_queue("red") {
+        keys.red.complete(&mut keys.queue)?;
+    }
+    let seed = keys.seed;
+    Ok((keys.toml(), seed))
 }
 
 /// True if the key of some queue is true or false: tc writes it without a value.
@@ -200,7 +214,12 @@ impl Keys {
     /// A word of netem.
     fn netem(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), Wrong> {
         match word {
-            "rate" => put(&mut self.link, word, rate(&next(words, word, "a rate")?)?),
+            "rate" => {
+                put(&mut self.link, word, rate(&next(words, word, "a rate")?)?)?;
+                self.overheads(words)
+            }
+            "ecn" => put(&mut self.netem, word, "true"),
+            "seed" => self.seed(words),
             "mtu" => put(&mut self.link, word, value(&next(words, word, "octets")?)),
             "limit" => {
                 let packets = value(&next(words, word, "packets")?);
@@ -243,6 +262,39 @@ impl Keys {
         Ok(())
     }
 
+    /// `[packet overhead [cell size [cell overhead]]]` of netem's rate.
+    fn overheads(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
+        for key in ["packet_overhead", "cell_size", "cell_overhead"] {
+            let is_negative = |word: &&str| {
+                word.strip_prefix('-')
+                    .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            };
+            if let Some(word) = words.next_if(is_negative) {
+                return Err(format!(
+                    "rate: no packet is shorter on the wire than its IP packet here, expected an \
+                     overhead of 0 or more, found \"{}\"",
+                    shortened(word)
+                ));
+            }
+            let Some(octets) = argument(words) else { break };
+            put(&mut self.netem, key, size(&octets))?;
+        }
+        Ok(())
+    }
+
+    /// netem's own seed is here that of the run.
+    fn seed(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
+        let word = next(words, "seed", "a number")?;
+        let number = word.parse().map_err(|_| {
+            let found = shortened(&word);
+            format!("seed: expected a whole number below 2^64, found \"{found}\"")
+        })?;
+        match self.seed.replace(number) {
+            Some(_) => Err("\"seed\" is there twice, expected it once".to_owned()),
+            None => Ok(()),
+        }
+    }
+
     /// `slot min [max] [packets n] [bytes n]`.
     fn slot(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
         let least = time(&next(words, "slot", "a time")?);
@@ -271,8 +323,7 @@ impl Keys {
             return self.bursts(words);
         }
         if words.next_if_eq(&"state").is_some() {
-            let message = "there is no \"loss state\" here, expected loss gemodel p r";
-            return Err(message.to_owned());
+            return self.states(words);
         }
         let _ = words.next_if_eq(&"random");
         let chance = value(&next(words, "loss", "a probability")?);
@@ -283,6 +334,25 @@ impl Keys {
         }
         let random = format!("{{ kind = \"random\", rate = {chance} }}");
         put(&mut self.link, "loss", random)
+    }
+
+    /// `p13 [p31 [p32 [p23 p14]]]` as netem has them. With p13 alone, p31 is 1-p13: no bursts.
+    fn states(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
+        let p13 = value(&next(words, "state", "p13")?);
+        let Some(p31) = argument(words) else {
+            let random = format!("{{ kind = \"random\", rate = {p13} }}");
+            return put(&mut self.link, "loss", random);
+        };
+        let mut keys = Vec::new();
+        put(&mut keys, "kind", "\"state\"")?;
+        put(&mut keys, "p13", p13)?;
+        put(&mut keys, "p31", value(&p31))?;
+        for name in ["p32", "p23", "p14"] {
+            if let Some(chance) = argument(words) {
+                put(&mut keys, name, value(&chance))?;
+            }
+        }
+        put(&mut self.link, "loss", format!("{{ {} }}", content(&keys)))
     }
 
     /// p, r, 1-h, 1-k as netem has them. With p alone, r is 1-p: no bursts.
@@ -352,6 +422,11 @@ impl Keys {
         }
     }
 
+    fn has_queue(&self, kind: &str) -> bool {
+        let kind = format!("\"{kind}\"");
+        (self.queue.iter()).any(|(key, value)| key == "kind" && *value == kind)
+    }
+
     fn queue_is(&mut self, kind: &str) -> Result<(), Wrong> {
         put(&mut self.queue, "kind", format!("\"{kind}\"")).map_err(|_| {
             let names = list(&queue_names(), "and");
@@ -369,6 +444,10 @@ impl Keys {
         let name = |c: char| c.is_ascii_lowercase() || c == '_';
         if !word.chars().all(name) {
             return Err(unknown(word, "a key of the queue"));
+        }
+        let red = || next(words, word, "a value");
+        if queue.kind == "red" && self.red.takes(word, red)? {
+            return Ok(());
         }
         if is_flag(word) {
             return put(&mut self.queue, word, "true");
@@ -559,7 +638,22 @@ mod tests {
             ("rate 1mbit\"", "?"),
             ("rate 1mbit rate 2mbit", "twice"),
             ("limit 5 fq_codel", "one queue"),
-            ("loss state 1%", "gemodel"),
+            ("loss state", "expected p13"),
+            ("rate 1mbit -4", "overhead of 0 or more"),
+            ("seed x", "whole number"),
+            ("seed 1 seed 2", "twice"),
+            ("red limit 400kb adaptive", "no \"adaptive\" here"),
+            ("red limit 400kb nodrop", "no \"nodrop\" here"),
+            (
+                "red limit 400kb min 30k max 90k avpkt 1000 burst 3",
+                "expected at least 31",
+            ),
+            ("red limit 400kb avpkt many", "expected octets"),
+            ("red limit 400kb burst 1k", "expected packets"),
+            ("red limit 400kb bandwidth 10mbps", "ambiguous"),
+            ("red limit 400kb avpkt 1000 avpkt 1000", "twice"),
+            ("red limit 400kb avpkt 1000 weight 0.1", "one or the other"),
+            ("red limit soon avpkt 1000", "soon"),
         ] {
             let error = link_scenario(words, None, 1).expect_err(words).to_string();
             assert!(error.contains(part), "{words}: {error}");

@@ -17,7 +17,6 @@ use weir_proto::settings::{
     bit_rate, bytes, count, describe_field, name, natural, or_word, read_settings,
 };
 use weir_proto::time::Duration;
-use weir_proto::units::Rate;
 
 /// The most hosts or links of a scenario, `count` included.
 pub(super) const MAX_NODES: u64 = 10_000;
@@ -125,19 +124,6 @@ settings! {
         pub rate_trace: RateTrace,
         /// What changes at a time: rate, delay, shaper_rate, loss, netem.
         pub changes: Vec<LinkChange> as "change",
-    }
-}
-
-impl Direction {
-    /// The rate at which it sends in the long run: that of its shaper or its trace, if it has one.
-    /// `None` if nothing limits it.
-    pub fn mean_rate(&self) -> Option<Rate> {
-        let link = self.rate.map(|bps| Rate::from_bps(bps as f64));
-        let shaper = self.shaper.as_ref();
-        let shaper = shaper.map(|bucket| Rate::from_bps(bucket.rate as f64));
-        let rates = [link, shaper, self.rate_trace.mean_rate()];
-        let rates = rates.into_iter().flatten();
-        rates.min_by(|a, b| a.as_bps().total_cmp(&b.as_bps()))
     }
 }
 

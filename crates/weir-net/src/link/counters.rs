@@ -93,6 +93,8 @@ pub struct LinkCounters {
     pub bytes_in_flight: u64,
     /// Time in which tokens were missing from the link's token bucket.
     pub shaper_busy: Duration,
+    /// Time in which tokens were missing from the link's policer.
+    pub policer_busy: Duration,
 }
 
 impl LinkCounters {
@@ -134,11 +136,12 @@ impl LinkCounters {
     }
 
     /// The share of the time since `earlier` spent transmitting or, if that is more, waiting for
-    /// tokens to fill the token bucket: of wire and bucket the one that is used more.
+    /// tokens to fill the token bucket or the policer: of the three the one that is used most.
     pub fn utilisation_since(&self, earlier: &Self) -> f64 {
         let wire = self.busy.saturating_sub(earlier.busy);
         let shaper = self.shaper_busy.saturating_sub(earlier.shaper_busy);
-        let busy = wire.max(shaper).as_nanos() as f64;
+        let policer = self.policer_busy.saturating_sub(earlier.policer_busy);
+        let busy = wire.max(shaper).max(policer).as_nanos() as f64;
         busy / (self.at.since(earlier.at).as_nanos() as f64).max(1.0)
     }
 

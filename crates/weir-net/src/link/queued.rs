@@ -10,7 +10,7 @@ use crate::loss::Loss;
 use crate::netem::{Damage, Netem};
 use crate::packet_pool::PacketRef;
 use crate::policer::PolicerConfig;
-use crate::queue::{DropsAndMarks, Queue, QueueDisc};
+use crate::queue::{DropsAndMarks, Queue, QueueDisc, mark};
 use crate::shaper::TokenBucket;
 use weir_proto::event::{DropReason, EventMask};
 use weir_proto::ring::Ring;
@@ -83,6 +83,8 @@ impl Queued {
             bytes_in_flight: self.flight.iter().map(|f| u64::from(f.packet.size)).sum(),
             busy: wire.counters.busy - Duration::from_nanos(unfinished),
             shaper_busy: (self.shaper.as_ref()).map_or(Duration::ZERO, |shaper| shaper.busy(now)),
+            policer_busy: (self.policer.as_ref())
+                .map_or(Duration::ZERO, |policer| policer.busy(now)),
             ..wire.counters
         }
     }
@@ -177,13 +179,19 @@ impl Queued {
 
     /// Puts the packet on the wire at `start`.
     #[inline]
-    fn transmit(&mut self, wire: &mut Wire, start: ExactTime, packet: PacketRef) {
-        let end = wire.transmitter.end_of_transmission(start, packet.size);
+    fn transmit(&mut self, wire: &mut Wire, start: ExactTime, mut packet: PacketRef) {
+        let netem = self.netem.as_ref().map(|netem| netem.config());
+        let octets = netem.map_or(packet.size, |netem| netem.octets_on_wire(packet.size));
+        let marks = netem.is_some_and(|netem| netem.ecn);
+        let end = wire.transmitter.end_of_transmission(start, octets);
         wire.counters.busy += Duration::from_nanos(end.nanos - start.nanos);
         wire.transmitter.free = end;
         if self.loss.drops_next() {
-            wire.drop(start.rounded_up(), packet, DropReason::LossModel);
-            return;
+            if !(marks && mark(&mut packet, &mut self.effects)) {
+                wire.drop(start.rounded_up(), packet, DropReason::LossModel);
+                return;
+            }
+            self.record_drops_and_marks(wire, start.rounded_up());
         }
         let left = end.rounded_up();
         if self.netem.is_some() {

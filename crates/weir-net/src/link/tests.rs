@@ -484,3 +484,59 @@ fn jitter_delays_packets_whether_or_not_others_enter() {
         );
     }
 }
+
+#[test]
+fn packets_take_the_overheads_of_netem_and_its_cells_on_the_wire() {
+    // 8 Mbit/s are an octet a microsecond. 1000 + 20 octets; 22 cells of 48 with 5 each, 1166; 28
+    // for 1343 and 1344 = 28 · 48 octets without an overhead of the packet, 29 for 1345.
+    for (packet_overhead, cell_size, size, micros) in [
+        (0, 0, 1000, 1000),
+        (20, 0, 1000, 1020),
+        (20, 48, 1000, 1166),
+        (0, 48, 1343, 28 * 53),
+        (0, 48, 1344, 28 * 53),
+        (0, 48, 1345, 29 * 53),
+    ] {
+        let netem = NetemConfig {
+            packet_overhead,
+            cell_size,
+            cell_overhead: 5,
+            ..NetemConfig::default()
+        };
+        let config = LinkConfig {
+            netem,
+            ..config(Some(8_000_000), QueueLimit::Packets(10))
+        };
+        let mut link = Link::new(&config, 1);
+        link.handle(Instant::ZERO, packet(0, size));
+        assert_eq!(drain(&mut link), [(micros * 1000, 0)], "{netem:?}");
+    }
+}
+
+#[test]
+fn with_ecn_the_loss_model_marks_what_is_capable() {
+    for (ecn, capable, arrives, marks) in
+        [(false, true, 0, 0), (true, false, 0, 0), (true, true, 1, 1)]
+    {
+        let config = LinkConfig {
+            loss: LossConfig::Random(RandomLossConfig {
+                rate: Probability::clamped(1.0),
+            }),
+            netem: NetemConfig {
+                ecn,
+                ..NetemConfig::default()
+            },
+            ..config(Some(8_000_000), QueueLimit::Packets(10))
+        };
+        let mut link = Link::new(&config, 1);
+        let mut sent = packet(0, 1000);
+        if capable {
+            sent.ip.ecn = weir_proto::packet::Ecn::Ect0;
+        }
+        link.handle(Instant::ZERO, sent);
+        assert_eq!(drain(&mut link).len(), arrives, "{ecn} {capable}");
+        let counters = link.counters(asked(at(9 * MS)));
+        let counted = (counters.packets_marked, counters.dropped_loss_model);
+        assert_eq!(counted, (marks, 1 - marks), "{ecn} {capable}");
+    }
+}

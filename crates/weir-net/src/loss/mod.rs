@@ -8,11 +8,13 @@
 mod gilbert;
 mod periodic;
 mod random;
+mod state;
 mod trace;
 
 pub use gilbert::GilbertLossConfig;
 pub use periodic::PeriodicLossConfig;
 pub use random::RandomLossConfig;
+pub use state::StateLossConfig;
 pub use trace::TraceLossConfig;
 
 use std::fmt;
@@ -111,6 +113,7 @@ loss_models! {
     Periodic(PeriodicLossConfig) = "periodic",
     Random(RandomLossConfig) = "random",
     Gilbert(GilbertLossConfig) = "gilbert",
+    State(StateLossConfig) = "state",
     Trace(TraceLossConfig) = "trace",
 }
 

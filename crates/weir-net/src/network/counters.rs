@@ -6,9 +6,9 @@ use crate::app::{AppReport, RequestRecord, VideoFrame, VideoTiming};
 use crate::delay_meter::{DelayStatistics, IntervalDelays};
 use crate::link::LinkCounters;
 use crate::wifi::StationCounters;
-use weir_proto::endpoint::Statistics;
+use weir_proto::endpoint::{CountedFrom, Statistics};
 use weir_proto::packet::{FlowId, HostId};
-use weir_proto::time::Duration;
+use weir_proto::time::{Duration, Instant};
 
 /// Packets that a flow sent into the network and received from it, and those that were dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -183,6 +183,21 @@ impl Network {
             next = self.routes.next(at, target);
         }
         None
+    }
+
+    /// From now on loss events of the flow count only if what was lost is sent from this time on,
+    /// which has come.
+    pub fn count_loss_events_from(&mut self, flow: FlowId, at: Instant) {
+        let sender = self.statistics(flow, Side::Sender);
+        let from = CountedFrom {
+            at,
+            packets_sent: sender.packets_sent,
+        };
+        for side in [Side::Sender, Side::Receiver] {
+            if let Some(agent) = self.agent_mut(flow, side) {
+                agent.count_loss_events_from(from);
+            }
+        }
     }
 
     /// Begins to measure the delays of the packets that arrive at this end, or begins again.

@@ -7,6 +7,7 @@ use weir_proto::time::Duration;
 
 fn red(limit: u64) -> RedConfig {
     RedConfig {
+        harddrop: true,
         limit,
         min: 5000,
         max: 15_000,

@@ -238,7 +238,7 @@ impl DropsAndMarks {
 }
 
 /// Marks a packet of an ECN-capable transport with CE (RFC 3168 §5); false if it is not capable.
-fn mark(packet: &mut PacketRef, effects: &mut DropsAndMarks) -> bool {
+pub(crate) fn mark(packet: &mut PacketRef, effects: &mut DropsAndMarks) -> bool {
     if packet.ip.ecn == Ecn::NotEct {
         return false;
     }

@@ -36,6 +36,8 @@ weir_proto::settings! {
         pub gentle: bool = true,
         /// Mark packets of ECN-capable transports where others would be dropped early.
         pub ecn: bool,
+        /// Drop all where everything is dropped, also what `ecn` would mark (RFC 7567 §4.2.1).
+        pub harddrop: bool = true,
     }
 }
 
@@ -71,6 +73,7 @@ impl QueueDiscConfig for RedConfig {
             packet_time: Duration::from_millis(1),
             gentle: rng.chance(0.5),
             ecn: rng.chance(0.5),
+            harddrop: rng.chance(0.5),
         }
     }
 }
@@ -144,8 +147,12 @@ impl QueueDisc for Red {
         let full = self.fifo.bytes() + u64::from(packet.size) > self.config.limit;
         let reason = match self.decide() {
             _ if full => DropReason::QueueFull,
-            Decision::Forced => DropReason::Aqm,
-            Decision::Early if !(self.config.ecn && mark(&mut packet, effects)) => DropReason::Aqm,
+            Decision::Forced if self.config.harddrop => DropReason::Aqm,
+            Decision::Early | Decision::Forced
+                if !(self.config.ecn && mark(&mut packet, effects)) =>
+            {
+                DropReason::Aqm
+            }
             _ => return self.fifo.push(now, packet),
         };
         if self.fifo.packets() == 0 {
@@ -185,6 +192,7 @@ mod tests {
         packet_time: Duration::from_millis(8),
         gentle: false,
         ecn: false,
+        harddrop: true,
     };
 
     fn red(config: RedConfig) -> Box<Red> {
@@ -291,6 +299,30 @@ mod tests {
                 .iter()
                 .any(|(_, reason)| *reason == DropReason::Aqm)
         );
+    }
+
+    #[test]
+    fn without_harddrop_capable_packets_are_marked_above_max_too() {
+        // As Linux's sch_red: what is not capable is dropped there in any case.
+        for (harddrop, ecn, drops) in [
+            (false, weir_proto::packet::Ecn::Ect0, 0),
+            (true, weir_proto::packet::Ecn::Ect0, 1),
+            (false, weir_proto::packet::Ecn::NotEct, 1),
+        ] {
+            let mut queue = red(RedConfig {
+                ecn: true,
+                harddrop,
+                weight: 0.0,
+                ..CONFIG
+            });
+            (queue.mean, queue.idle_since) = (16_000.0, None);
+            let mut effects = DropsAndMarks::default();
+            let mut sent = packet(0, 1000);
+            sent.ip.ecn = ecn;
+            queue.enqueue(Instant::ZERO, sent, &mut effects);
+            let found = (effects.dropped.len(), effects.marked.len());
+            assert_eq!(found, (drops, 1 - drops), "{harddrop} {ecn:?}");
+        }
     }
 
     #[test]

@@ -77,6 +77,10 @@ fn random_netem(rng: &mut Rng) -> NetemConfig {
         slot: Duration::from_nanos(rng.below(2) * rng.below(4 * MILLISECOND)).into(),
         slot_packets: rng.below(2) * rng.below(5),
         slot_bytes: rng.below(2) * rng.below(4000),
+        ecn: rng.chance(0.3),
+        packet_overhead: (rng.below(2) * rng.below(60)) as u32,
+        cell_size: (rng.below(2) * (10 + rng.below(90))) as u32,
+        cell_overhead: rng.below(10) as u32,
     }
 }
 

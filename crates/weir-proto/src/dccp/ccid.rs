@@ -94,6 +94,9 @@ pub trait CcidSender: Send {
         LossCounts::default()
     }
 
+    /// Loss events of packets that were sent before do not count from now on.
+    fn count_loss_events_from(&mut self, _at: Instant) {}
+
     /// The connection has closed: all timers stop.
     fn on_close(&mut self);
 }
@@ -121,6 +124,9 @@ pub trait CcidReceiver: Send {
 
     /// The other side has announced this Ack Ratio (RFC 4340 §11.3).
     fn set_ack_ratio(&mut self, _ratio: u16) {}
+
+    /// Loss events of packets before this number do not count from now on.
+    fn count_loss_events_from(&mut self, _first: SeqNum) {}
 
     /// When the next timer of this half expires.
     fn poll_timeout(&self) -> Option<Instant>;

@@ -6,7 +6,9 @@ use super::wire::{CcFeedback, MediaPacket, Packet as RtpPacket};
 use super::{Config, Controller, LOWER_OCTETS};
 use crate::cc::Pacer;
 use crate::cc::nada::{Nada, PacketOutcome, Report};
-use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError};
+use crate::endpoint::{
+    CloseReason, CountedFrom, Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError,
+};
 use crate::event::{Bound, Event, EventMask, Events, LossTrigger, PacketContent, PacketType};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, TraceNumber, Transit};
 use crate::rng::Rng;
@@ -412,5 +414,11 @@ impl Endpoint for Session {
 
     fn statistics(&self) -> Statistics {
         self.statistics
+    }
+
+    fn count_loss_events_from(&mut self, from: CountedFrom) {
+        if let Some(control) = &mut self.control {
+            control.count_loss_events_from(from.at);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Opening a connection from a client.
 
 use super::EndpointDriver;
-use crate::address::unspecified_for;
+use crate::address::unspecified_with_port;
 use crate::config::{EndpointConfig, random_iss, random_u64};
 use crate::connection::Connection;
 use crate::connection_key::ConnectionKey;
@@ -34,7 +34,7 @@ impl EndpointDriver {
     /// Starts the driver of a client's connection.
     fn spawn_client(to: SocketAddr, config: &EndpointConfig) -> Result<Connected, Error> {
         let to = config.encapsulation.peer(to);
-        let mut socket = Socket::bind(unspecified_for(to), config)?;
+        let mut socket = Socket::bind(unspecified_with_port(to, config.client_port), config)?;
         socket.connect(to)?;
         // The connection that waits for the handshake keeps the sender of commands alive.
         let (mut driver, _commands) = Self::new(socket, config, None)?;

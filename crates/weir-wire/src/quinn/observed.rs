@@ -44,6 +44,8 @@ pub(super) struct ControllerState {
     pub new_rtt_sample: Option<Duration>,
     /// Losses and congestion marks that began a recovery.
     pub congestion_events: u64,
+    /// From when on packets must be sent for these to count; `None` from the start.
+    pub counted_from: Option<Instant>,
     /// How often quinn has asked for the window since the last datagram was sent.
     window_queries: u64,
     /// At the last of these the controller's window had room, and only its pacing rate held a
@@ -113,6 +115,7 @@ impl ControllerView {
             window,
             new_rtt_sample: None,
             congestion_events: 0,
+            counted_from: None,
             window_queries: 0,
             is_paced: false,
         })))
@@ -373,7 +376,8 @@ impl congestion::Controller for ObservedController {
         let window = &mut state.window;
         window.bytes_in_flight = window.bytes_in_flight.saturating_sub(lost_bytes);
         let begins_recovery = self.recovery_start.is_none_or(|start| sent > start);
-        state.congestion_events += u64::from(begins_recovery);
+        let counts = state.counted_from.is_none_or(|from| sent >= from);
+        state.congestion_events += u64::from(begins_recovery && counts);
         drop(state);
         if begins_recovery {
             self.recovery_start = Some(now);

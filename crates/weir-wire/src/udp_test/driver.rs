@@ -4,7 +4,7 @@ use super::address_validation::AddressValidator;
 use super::session::Session;
 use super::traffic::{SharedTraffic, TrafficFactory};
 use super::{EndReason, MIN_LENGTH, TestStats};
-use crate::address::{canonical, unspecified_for};
+use crate::address::{canonical, unspecified_with_port};
 use crate::clock::Clock;
 use crate::config::{EndpointConfig, random_u64};
 use crate::ecn;
@@ -109,7 +109,8 @@ impl Test {
             media: traffic.is_some(),
             ..config
         };
-        let mut socket = Socket::bind_udp(unspecified_for(to), endpoint)?;
+        let from = unspecified_with_port(to, endpoint.client_port);
+        let mut socket = Socket::bind_udp(from, endpoint)?;
         socket.connect(to)?;
         let mut driver = TestDriver::new(socket, None, traffic)?;
         let session = Session::client(random_u64()?, config, driver.clock.now());

@@ -15,6 +15,7 @@ fn config(reverse: bool) -> TestConfig {
         length: 200,
         rate_bps: Some(1.6e6),
         duration: Duration::from_millis(200),
+        ..TestConfig::default()
     }
 }
 

@@ -424,7 +424,9 @@ impl Session {
         }
         let rate_bps = self.config.rate_bps.unwrap_or(DEFAULT_RATE_BPS);
         let interval = f64::from(self.config.length) * 8e9 / rate_bps;
-        let at = (interval * self.sent as f64) as u64;
+        // Those of a burst are due together.
+        let before = self.sent - self.sent % u64::from(self.config.burst.max(1));
+        let at = (interval * before as f64) as u64;
         Some(began + Duration::from_nanos(at.saturating_add(self.delay)))
     }
 

@@ -24,6 +24,7 @@ fn config(reverse: bool) -> TestConfig {
         // A datagram each millisecond.
         rate_bps: Some(1e6),
         duration: std::time::Duration::from_secs(1),
+        ..TestConfig::default()
     }
 }
 

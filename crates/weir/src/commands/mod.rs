@@ -93,10 +93,10 @@ pub enum Command {
     #[command(after_help = examples::SCHEMA)]
     Schema(schema::Arguments),
     /// Wait for tests of `weir send`, over DCCP in UDP (RFC 6773) or another transport
-    #[command(after_help = examples::SERVE)]
+    #[command(after_help = examples::SERVE, disable_version_flag = true)]
     Serve(ServerOptions),
     /// Measure a path to a `weir serve`, over DCCP in UDP (RFC 6773) or another transport
-    #[command(after_help = examples::SEND)]
+    #[command(after_help = examples::SEND, disable_version_flag = true)]
     Send(ClientOptions),
     /// Run a scenario on real sockets and kernels, in network namespaces
     #[command(after_help = examples::TESTBED)]

@@ -5,5 +5,6 @@ use crate::measure::{self, ClientOptions};
 
 /// Runs the tests and prints their result, also that of a test that failed or was interrupted.
 pub fn run(options: &ClientOptions) -> Result<(), Failure> {
-    measure::send(options)?.print(options.test.output)
+    let options = options.translated()?;
+    measure::send(&options)?.print(options.test.output)
 }

@@ -5,5 +5,5 @@ use crate::measure::{self, ServerOptions};
 
 /// Serves until Ctrl-C, or one test.
 pub fn run(options: &ServerOptions) -> Result<(), Failure> {
-    measure::serve(options)
+    measure::serve(&options.translated()?)
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use std::net::{SocketAddr, ToSocketAddrs};
 use tokio::task::JoinHandle;
 use weir_lab::trace::RunFolder;
+use weir_wire::test_protocol::TestConfig;
 
 /// The server's address.
 pub fn resolve(options: &ClientOptions) -> Result<SocketAddr, Failure> {
@@ -51,15 +52,25 @@ pub async fn run<T: Transport>(
     }
     let settings = transport.settings(&request);
     terminal::detail(|| format!("asking for {request:?} with {settings}"));
-    let tests = (1..=usize::from(options.parallel)).map(|number| {
+    let count = usize::from(options.parallel);
+    let back = if options.words.bidir { count } else { 0 };
+    let tests = (1..=count + back).map(|number| {
         let (transport, interrupt) = (transport.clone(), interrupt.clone());
         let recording = recording.clone();
+        let request = TestConfig {
+            reverse: request.reverse || number > count,
+            ..request
+        };
         tokio::spawn(async move {
             let path = tokio::select! {
                 path = transport.connect(to, request) => path?,
                 () = interrupt.pressed() => return Err(Failure::Interrupted),
             };
-            Ok(session::run(number, path, &recording, &interrupt).await)
+            let mut outcome = session::run(number, path, &recording, &interrupt).await;
+            if back > 0 {
+                outcome.result["reverse"] = request.reverse.into();
+            }
+            Ok(outcome)
         })
     });
     let Measured { result, failure } = collect(tests.collect(), options).await?;
@@ -106,8 +117,32 @@ async fn collect(
     }))
 }
 
-/// Sums all tests up, on stderr if there are several, and as one document.
+/// Sums all tests up, on stderr if there are several, and as one document. With `--bidir` those of
+/// the way back are summed up apart, as iperf3 names them.
 fn summary(options: &ClientOptions, settings: Value, results: Vec<Value>) -> Value {
+    let is_back = |result: &Value| options.words.bidir && result["reverse"] == true;
+    let (back, there): (Vec<Value>, Vec<Value>) = results.into_iter().partition(is_back);
+    let mut end = sums(&there);
+    if options.words.bidir {
+        let Value::Object(sums) = sums(&back) else {
+            return end;
+        };
+        let sums = sums.into_iter();
+        let sums = sums.map(|(key, sum)| (format!("{key}_bidir_reverse"), sum));
+        extend(&mut end, Value::Object(sums.collect()));
+    }
+    end["streams"] = there.into_iter().chain(back).collect();
+    let mut start = json!({
+        "host": options.host,
+        "reverse": options.reverse,
+        "transport": options.test.transport.name(),
+    });
+    extend(&mut start, settings);
+    json!({ "start": start, "end": end })
+}
+
+/// The sums of tests in one direction.
+fn sums(results: &[Value]) -> Value {
     let sum = |key: &str| {
         let values = results.iter().filter_map(|result| result[key].as_f64());
         values.sum::<f64>()
@@ -134,19 +169,9 @@ fn summary(options: &ClientOptions, settings: Value, results: Vec<Value>) -> Val
             scaled(rate, "bit/s")
         ));
     }
-    let mut start = json!({
-        "host": options.host,
-        "reverse": options.reverse,
-        "transport": options.test.transport.name(),
-    });
-    extend(&mut start, settings);
     json!({
-        "start": start,
-        "end": {
-            "sum": { "bytes": bytes, "bits_per_second": rate },
-            "sum_sent": end("bytes_sent"),
-            "sum_received": end("bytes_received"),
-            "streams": results,
-        },
+        "sum": { "bytes": bytes, "bits_per_second": rate },
+        "sum_sent": end("bytes_sent"),
+        "sum_received": end("bytes_received"),
     })
 }

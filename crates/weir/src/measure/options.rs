@@ -1,5 +1,6 @@
 //! The options of `serve` and `send`.
 
+use super::iperf_words::{BitRate, ClientWords, CommonWords, bit_rate};
 use crate::arguments::{self, JsonOutput};
 use crate::exit::Failure;
 use clap::{Args, ValueEnum};
@@ -44,7 +45,8 @@ pub struct TestOptions {
     /// receiver's where it arrives
     #[arg(long, value_name = "tfrc.RULE=VALUE")]
     pub set: Vec<String>,
-    #[arg(long, value_name = "NAME", help = controller_help())]
+    #[arg(short = 'C', long, visible_alias = "congestion")]
+    #[arg(value_name = "NAME", help = controller_help())]
     pub controller: Option<String>,
     /// Use explicit congestion notification, which QUIC does in any case
     #[arg(long)]
@@ -75,6 +77,11 @@ pub struct TestOptions {
     /// runs; `-` writes to standard output
     #[arg(long, value_name = "FILE")]
     pub probe: Option<PathBuf>,
+    /// The client's UDP port, 0 for any: that of --cport.
+    #[arg(skip)]
+    pub client_port: u16,
+    #[command(flatten)]
+    pub words: CommonWords,
     #[command(flatten)]
     pub output: JsonOutput,
 }
@@ -90,10 +97,11 @@ pub struct ClientOptions {
     #[arg(short, long, default_value = "10", value_name = "TIME", value_parser = arguments::time)]
     pub time: Duration,
     /// Constant rate of payload in bits per second: 64kbit, or in iperf's words 64k, 7m, 1.5g, with
-    /// decimal prefixes. Without it as much as congestion control allows, and with UDP 1 Mbit/s.
-    /// With RTP the greatest rate of the video, RMAX of NADA: 1.5 Mbit/s by default
-    #[arg(short, long, value_name = "RATE", value_parser = arguments::rate)]
-    pub bitrate: Option<f64>,
+    /// decimal prefixes. Without it, and with 0, as much as congestion control allows, and with UDP
+    /// 1 Mbit/s. 100M/20 lets 20 packets leave at once. With RTP the greatest rate of the video,
+    /// RMAX of NADA: 1.5 Mbit/s by default
+    #[arg(short, long, value_name = "RATE", value_parser = bit_rate)]
+    pub bitrate: Option<BitRate>,
     /// Bytes of a datagram, or of a write to the stream of QUIC; by default 1400 for a datagram, or
     /// what the path takes, if it is less. With RTP of the largest payload, by default 1200
     #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=9000))]
@@ -105,6 +113,8 @@ pub struct ClientOptions {
     #[arg(short = 'P', long, default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub parallel: u16,
+    #[command(flatten)]
+    pub words: ClientWords,
 }
 
 /// The options of `serve`.
@@ -237,6 +247,7 @@ impl TestOptions {
     pub fn socket(&self) -> EndpointConfig {
         EndpointConfig {
             ecn: self.ecn,
+            client_port: self.client_port,
             segmentation: !self.no_gso,
             event_mask: self.event_mask(),
             ..EndpointConfig::default()
@@ -256,13 +267,15 @@ impl TestOptions {
 impl ClientOptions {
     /// The test that the options ask for, with this length if they have none.
     pub fn request(&self, default_length: u16) -> TestConfig {
-        TestConfig {
+        self.with_writes(TestConfig {
             reverse: self.reverse,
             ecn: self.test.ecn,
             media: false,
             length: self.length.unwrap_or(default_length),
-            rate_bps: self.bitrate,
+            rate_bps: self.bitrate.and_then(|rate| rate.bps),
             duration: self.time,
-        }
+            burst: self.bitrate.map_or(0, |rate| rate.burst),
+            writes: 0,
+        })
     }
 }

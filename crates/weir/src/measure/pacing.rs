@@ -9,6 +9,8 @@ pub struct Pacing {
     start: Instant,
     end: Instant,
     interval: Option<Duration>,
+    burst: u64,
+    limit: u64,
     writes: u64,
 }
 
@@ -23,15 +25,27 @@ impl Pacing {
             interval: request
                 .rate_bps
                 .map(|rate| Duration::from_secs_f64(bits / rate)),
+            burst: u64::from(request.burst.max(1)),
+            limit: match request.writes {
+                0 => u64::MAX,
+                writes => writes,
+            },
             writes: 0,
         }
     }
 
     /// When the next write is due; `None` without a rate, where each is due at once. The times are
-    /// multiples of the interval, so that a late write delays no later one.
+    /// multiples of the interval, so that a late write delays no later one; those of a burst are
+    /// due together.
     pub fn due(&self) -> Option<Instant> {
         let interval = self.interval?;
-        Some(self.start + interval.mul_f64(self.writes as f64))
+        let before = self.writes - self.writes % self.burst;
+        Some(self.start + interval.mul_f64(before as f64))
+    }
+
+    /// True if all writes that were asked for are done.
+    pub const fn is_done(&self) -> bool {
+        self.writes >= self.limit
     }
 
     /// When the test's time is over.

@@ -265,6 +265,13 @@ impl SimNetwork {
         [Side::Sender, Side::Receiver].map(|side| self.network.statistics(flow, side))
     }
 
+    /// From now on loss events count only if what was lost is sent from this time on.
+    pub(super) fn count_loss_events_from(&mut self, at: Instant) {
+        for flow in &self.flows {
+            self.network.count_loss_events_from(flow.id, at);
+        }
+    }
+
     /// Begins to measure the delays of all flows, or begins again.
     pub(super) fn measure_delays(&mut self) {
         self.measures_delays = true;

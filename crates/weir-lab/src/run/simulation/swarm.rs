@@ -458,7 +458,12 @@ fn outcome(scenario: &Scenario, seed: u64) -> (Result<String, RunError>, u64) {
         Err(error) => panic!("{error}"),
     }
     assert_conserved(&mut run, "at the end");
-    let mut text = format!("{:?}", run.finish().summary);
+    let summary = run.finish().summary;
+    for (name, flow) in &summary.flows {
+        let p = flow.loss_event_rate;
+        assert!((0.0..=1.0).contains(&p), "{name}: {p}");
+    }
+    let mut text = format!("{summary:?}");
     let _ = write!(text, " {events}");
     (Ok(text), events)
 }

@@ -248,6 +248,11 @@ impl Nada {
         self.observations.loss_events()
     }
 
+    /// Loss events of packets that were sent before do not count from now on.
+    pub const fn count_loss_events_from(&mut self, at: Instant) {
+        self.observations.count_loss_events_from(at);
+    }
+
     /// The smoothed round-trip time; zero before the first sample.
     pub const fn smoothed_rtt(&self) -> Duration {
         self.rtt.get().smoothed

@@ -82,6 +82,9 @@ struct Losses {
     last_lost: Option<u64>,
     /// The first packet of the last loss event, and when it was sent.
     event: Option<(u64, Instant)>,
+    /// The loss events whose first packet was sent from a time on.
+    counted: u64,
+    counted_from: Instant,
 }
 
 impl Observations {
@@ -102,6 +105,8 @@ impl Observations {
                 last: 0,
                 last_lost: None,
                 event: None,
+                counted: 0,
+                counted_from: Instant::ZERO,
             },
         }
     }
@@ -196,7 +201,11 @@ impl Observations {
 
     /// Loss events so far.
     pub(super) const fn loss_events(&self) -> u64 {
-        self.losses.intervals.events()
+        self.losses.counted
+    }
+
+    pub(super) const fn count_loss_events_from(&mut self, at: Instant) {
+        self.losses.counted_from = at;
     }
 }
 
@@ -261,5 +270,6 @@ impl Losses {
             }
         }
         self.event = Some((report.sequence, report.sent));
+        self.counted += u64::from(report.sent >= self.counted_from);
     }
 }

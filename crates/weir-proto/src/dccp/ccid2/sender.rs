@@ -65,6 +65,8 @@ pub struct Ccid2Sender {
     delivered: u64,
     lost: u64,
     loss_events: u64,
+    /// From when on packets must be sent for their loss events to count.
+    counted_from: Instant,
     timeouts: u64,
 }
 
@@ -102,6 +104,7 @@ impl Ccid2Sender {
             delivered: 0,
             lost: 0,
             loss_events: 0,
+            counted_from: Instant::ZERO,
             timeouts: 0,
         }
     }
@@ -290,7 +293,7 @@ impl Ccid2Sender {
         let is_new = self.recovery_point.is_none_or(|point| seq.is_after(point));
         if is_new {
             self.recovery_point = self.greatest_sent;
-            self.loss_events += 1;
+            self.loss_events += u64::from(sent_at >= self.counted_from);
         }
         match &mut self.window {
             Window::TcpLike(window) if is_new => window.reduce(),
@@ -443,7 +446,7 @@ impl CcidSender for Ccid2Sender {
                 self.declare_lost(now, sent, LossTrigger::Timeout, events);
             }
         }
-        self.loss_events += 1;
+        self.loss_events += u64::from(first_sent_at >= self.counted_from);
         self.recovery_point = self.greatest_sent;
         self.sample_from = self.greatest_sent;
         self.pipe = 0;
@@ -482,6 +485,10 @@ impl CcidSender for Ccid2Sender {
             events: self.loss_events,
             timeouts: self.timeouts,
         }
+    }
+
+    fn count_loss_events_from(&mut self, at: Instant) {
+        self.counted_from = at;
     }
 
     fn on_close(&mut self) {

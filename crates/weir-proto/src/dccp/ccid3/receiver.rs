@@ -172,8 +172,15 @@ impl CcidReceiver for Ccid3Receiver {
         }
         LossCounts {
             packets: self.tfrc.packets_lost(),
-            events: self.tfrc.loss_events(),
+            events: self.tfrc.counted_loss_events(),
             timeouts: 0,
         }
+    }
+
+    fn count_loss_events_from(&mut self, first: SeqNum) {
+        let first = self.anchor.map_or(i64::MIN, |(greatest, value)| {
+            value.saturating_add(first.since(greatest))
+        });
+        self.tfrc.count_loss_events_from(first);
     }
 }

@@ -27,7 +27,7 @@ use super::state::State;
 use super::wire::{self, SeqNum, feature};
 use super::{ccid2, ccid3};
 use crate::cc::tfrc::{FirstIntervalAlone, NominalTime, Profile, RttOption, SmallPackets};
-use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
+use crate::endpoint::{CloseReason, CountedFrom, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
 use crate::packet::{FlowId, HostId, IpHeader, Packet, Payload};
 use crate::settings;
@@ -580,6 +580,17 @@ impl Endpoint for Connection {
             statistics.loss_events += losses.events;
         }
         statistics
+    }
+
+    fn count_loss_events_from(&mut self, from: CountedFrom) {
+        if let Some(sender) = &mut self.sender {
+            sender.count_loss_events_from(from.at);
+        }
+        if let Some(receiver) = &mut self.receiver {
+            // RFC 4340 §7.1: each packet has the next number.
+            let first = self.sequence.isr.add(from.packets_sent);
+            receiver.count_loss_events_from(first);
+        }
     }
 
     fn packets_received(&self) -> u64 {

@@ -20,7 +20,7 @@ use super::wire::{FrameBuffers, PacketNumber, SpaceId};
 use crate::cc::rtt::RttEstimator;
 use crate::cc::window::BoxedController;
 use crate::cc::{DeliveryRateSampler, Pacer};
-use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
+use crate::endpoint::{CloseReason, CountedFrom, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events, Limit};
 use crate::packet::{Body, Packet, Payload};
 use crate::time::{Duration, Instant, earliest};
@@ -129,6 +129,8 @@ pub struct Connection {
     quiet: bool,
     /// The last ECN-CE count of the peer; `None` once ECN validation failed (RFC 9000 §13.4.2).
     peer_ce: Option<u64>,
+    /// From when on packets must be sent for their loss events to count.
+    counted_from: Instant,
     /// The packet that was last declared lost.
     last_lost: Option<PacketNumber>,
     /// Lost packets of this recovery period that may be spurious losses.
@@ -200,6 +202,7 @@ impl Connection {
             probes_due: 0,
             quiet: false,
             peer_ce: Some(0),
+            counted_from: Instant::ZERO,
             last_lost: None,
             spurious_candidates: Vec::new(),
             idle_since: Instant::ZERO,
@@ -459,6 +462,10 @@ impl Endpoint for Connection {
             smoothed_rtt: self.rtt.get().smoothed,
             ..self.statistics
         }
+    }
+
+    fn count_loss_events_from(&mut self, from: CountedFrom) {
+        self.counted_from = from.at;
     }
 }
 

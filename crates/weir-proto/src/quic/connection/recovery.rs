@@ -147,7 +147,7 @@ impl Connection {
         let is_new = self.controller.window() < before
             || (!was_recovering && self.controller.state() == "recovery");
         if is_new {
-            self.statistics.loss_events += 1;
+            self.statistics.loss_events += u64::from(event.sent_at >= self.counted_from);
             self.recovery_probe = self.controller.take_recovery_probe();
             self.spurious_candidates.clear();
         }

@@ -495,6 +495,8 @@ impl Connection {
         self.statistics.bytes_sent += u64::from(size);
         let has_data = matches!(content, PacketContent::Data | PacketContent::Retransmission);
         self.statistics.data_packets_sent += u64::from(has_data);
+        let elicits = has_data || content == PacketContent::Control;
+        self.statistics.control_packets_sent += u64::from(elicits && !has_data);
         self.statistics.packets_retransmitted +=
             u64::from(content == PacketContent::Retransmission);
         let (number, packet_type) = (packet.number, packet.space.packet_type());

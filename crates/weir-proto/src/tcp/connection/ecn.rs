@@ -246,6 +246,7 @@ impl Connection {
         {
             self.ecn.classic.recovery_point = self.scoreboard.high_data();
             self.ecn.classic.cwr = true;
+            self.count_loss_event_at(ack);
             self.reduce(now, now, true);
         }
     }
@@ -300,7 +301,7 @@ impl Connection {
         let controller = &self.controller;
         let entered = controller.state() == "recovery" && before.1 != "recovery";
         if entered || controller.window() < before.0 {
-            self.statistics.loss_events += 1;
+            self.count_loss_event(Some(sent_at));
         }
     }
 }

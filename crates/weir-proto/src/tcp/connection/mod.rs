@@ -18,7 +18,7 @@ use super::rules::{RtoTimes, Rules};
 use super::scoreboard::{Scoreboard, SentSegment};
 use super::wire::flag;
 use crate::cc::{DeliveryRateSampler, DeliverySnapshot, EcnCapability, Pacer, WindowController};
-use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
+use crate::endpoint::{CloseReason, CountedFrom, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
 use crate::packet::{Body, FlowId, HostId, Packet, Payload};
 use crate::settings;
@@ -163,6 +163,8 @@ pub struct Connection {
     prr: Option<Prr>,
     /// When the latest of the segments was sent that were found lost and not reacted to.
     newest_lost: Option<Instant>,
+    /// From when on loss events count, and HighData then: what lies beyond it was sent later.
+    counted_from: (Instant, u64),
     undo: Undo,
     /// F-RTO has not yet decided whether the timeout was spurious.
     f_rto: bool,
@@ -269,6 +271,7 @@ impl Connection {
             recovery: Recovery::None,
             prr: None,
             newest_lost: None,
+            counted_from: (Instant::ZERO, 0),
             undo: Undo::default(),
             f_rto: false,
             probe: None,
@@ -449,6 +452,10 @@ impl Endpoint for Connection {
 
     fn statistics(&self) -> Statistics {
         self.statistics
+    }
+
+    fn count_loss_events_from(&mut self, from: CountedFrom) {
+        self.counted_from = (from.at, self.scoreboard.high_data());
     }
 }
 

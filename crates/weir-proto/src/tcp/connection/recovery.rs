@@ -205,6 +205,7 @@ impl Connection {
         // RFC 6675 §5, step 4.3: the first retransmission leaves in any case.
         self.retransmit_beyond_window = true;
         let flight_size = self.scoreboard.flight_size();
+        self.count_loss_event(self.newest_lost.or(self.scoreboard.first_sent_at()));
         self.reduce(now, sent_at, false);
         let bound = self.config.rules.recovery_window;
         let by_prr =
@@ -218,6 +219,7 @@ impl Connection {
     /// A retransmission was lost: a second indication of congestion (RFC 5681 §4.3).
     fn reduce_again(&mut self, now: Instant) {
         let sent_at = self.newest_lost.unwrap_or(now);
+        self.count_loss_event(self.newest_lost);
         self.reduce(now, sent_at, false);
         if let Some(prr) = &mut self.prr {
             prr.set_ssthresh(self.controller.window());
@@ -230,9 +232,19 @@ impl Connection {
             .then(|| self.scoreboard.flight_size())
     }
 
+    /// Counts a loss event of a segment that was sent at this time.
+    pub(super) fn count_loss_event(&mut self, sent_at: Option<Instant>) {
+        let counts = sent_at.is_none_or(|at| at >= self.counted_from.0);
+        self.statistics.loss_events += u64::from(counts);
+    }
+
+    /// Counts a loss event of the segment that ends there, sent for the first time.
+    pub(super) fn count_loss_event_at(&mut self, end: u64) {
+        self.statistics.loss_events += u64::from(end > self.counted_from.1);
+    }
+
     /// Reports a congestion event to the controller.
     pub(super) fn reduce(&mut self, now: Instant, sent_at: Instant, ecn: bool) {
-        self.statistics.loss_events += 1;
         let lost_bytes = if ecn {
             0
         } else {
@@ -301,6 +313,7 @@ impl Connection {
             // The probe repaired the loss of the last segment, which was one of congestion.
             self.probe = None;
             if self.recovery == Recovery::None {
+                self.count_loss_event_at(probe.end);
                 self.reduce(now, now, false);
             }
         }
@@ -324,7 +337,7 @@ impl Connection {
             self.fin.due = self.fin.sent && !self.fin.acknowledged;
             return;
         }
-        self.statistics.loss_events += 1;
+        self.count_loss_event(self.scoreboard.first_sent_at());
         // RFC 5681 §3.1: ssthresh is kept if the timer expires again for the same segment.
         let repeated = self.expired_at == Some(self.scoreboard.high_ack());
         self.expired_at = Some(self.scoreboard.high_ack());

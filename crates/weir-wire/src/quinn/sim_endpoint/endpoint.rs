@@ -3,7 +3,9 @@
 use super::{COLLECTED, PEER, SMALL_WRITE, SimEndpoint, State, ZEROS, identity, packet_type};
 use bytes::{Bytes, BytesMut};
 use quinn_proto::EcnCodepoint;
-use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
+use weir_proto::endpoint::{
+    CloseReason, CountedFrom, Endpoint, EndpointEvent, Statistics, WriteError,
+};
 use weir_proto::event::{Event, EventMask, Events, PacketContent};
 use weir_proto::packet::{Body, Ecn, Packet, Payload};
 use weir_proto::time::Instant;
@@ -197,6 +199,10 @@ impl Endpoint for SimEndpoint {
             smoothed_rtt: self.smoothed_rtt(),
             ..self.statistics
         }
+    }
+
+    fn count_loss_events_from(&mut self, from: CountedFrom) {
+        self.view.lock().counted_from = Some(self.at(from.at));
     }
 
     fn packets_received(&self) -> u64 {

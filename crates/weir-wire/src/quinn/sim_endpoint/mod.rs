@@ -448,7 +448,10 @@ impl SimEndpoint {
         let after = self.stats();
         let mtu_probe = after.path.sent_plpmtud_probes > before.path.sent_plpmtud_probes;
         let (before, after) = (before.frame_tx, after.frame_tx);
-        self.statistics.data_packets_sent += u64::from(after.stream > before.stream);
+        let has_data = after.stream > before.stream;
+        self.statistics.data_packets_sent += u64::from(has_data);
+        // A mark of any packet may begin a recovery.
+        self.statistics.control_packets_sent += u64::from(!has_data);
         if ack_eliciting(&after) > ack_eliciting(&before) {
             self.view.lock().add_in_flight(self.buffer.len() as u64);
             if asked == QuinnBound::NoData && !mtu_probe {

@@ -197,6 +197,9 @@ impl DccpPath {
         let mut look = tokio::time::Instant::now();
         let mut has_waited = true;
         loop {
+            if pacing.is_done() {
+                return Ok(());
+            }
             let due = pacing.due();
             if has_waited || due.is_some() || pacing.writes().is_multiple_of(BATCH) {
                 let now = tokio::time::Instant::now();
@@ -246,11 +249,14 @@ impl DccpPath {
     /// times of it.
     async fn finish_sending(&mut self, interrupt: &Interrupt) -> (Instant, Result<(), Failure>) {
         let is_control = |datagram: &[u8]| Message::from_octets(datagram).is_some();
-        self.written -= self
-            .connection
-            .discard_unsent(is_control)
-            .await
-            .min(self.written);
+        // What was asked for by its number is sent to its end.
+        if self.info.request.writes != self.written {
+            self.written -= self
+                .connection
+                .discard_unsent(is_control)
+                .await
+                .min(self.written);
+        }
         let octets = self.written * u64::from(self.info.request.length);
         let message = Message::End { sent: self.written };
         let began = Instant::now();

@@ -55,6 +55,7 @@ const BULK_LENGTH: u16 = 65_000;
 pub struct Quic {
     config: TracedConfig,
     controller: String,
+    client_port: u16,
     tap: Option<Arc<dyn Tap>>,
 }
 
@@ -73,6 +74,7 @@ impl Quic {
         Ok(Self {
             config,
             controller,
+            client_port: options.client_port,
             tap,
         })
     }
@@ -83,10 +85,12 @@ impl Transport for Quic {
     type Listener = QuicListener;
 
     fn request(&self, client: &ClientOptions) -> Result<TestConfig, Failure> {
-        Ok(client.request(match client.bitrate {
-            Some(_) => PACED_LENGTH,
-            None => BULK_LENGTH,
-        }))
+        Ok(
+            client.request(match client.bitrate.and_then(|rate| rate.bps) {
+                Some(_) => PACED_LENGTH,
+                None => BULK_LENGTH,
+            }),
+        )
     }
 
     fn settings(&self, _: &TestConfig) -> Value {
@@ -95,7 +99,7 @@ impl Transport for Quic {
 
     async fn connect(&self, to: SocketAddr, request: TestConfig) -> Result<QuicPath, Failure> {
         let opened = Instant::now();
-        let socket = Socket::connect(to, self.tap.clone()).map_err(failure)?;
+        let socket = Socket::connect(to, self.client_port, self.tap.clone()).map_err(failure)?;
         let traced = self.config.client().map_err(failure)?;
         let endpoint = endpoint(Arc::clone(&socket), None)?;
         let connecting = endpoint

@@ -160,7 +160,7 @@ impl Writer<'_> {
         let mut pacing = Pacing::start(self.request);
         let end = pacing.end();
         let writing = async {
-            loop {
+            while !pacing.is_done() {
                 if let Some(due) = pacing.due() {
                     sleep_until(due).await;
                 }
@@ -169,6 +169,7 @@ impl Writer<'_> {
                 let octets = data.len() as u64;
                 self.progress.written.fetch_add(octets, Ordering::Relaxed);
             }
+            Ok(())
         };
         let ended: Result<(), WriteError> = tokio::select! {
             ended = writing => ended,
@@ -182,7 +183,8 @@ impl Writer<'_> {
             Ok(()) => {}
         }
         // A rate that the path carries has hardly anything left to send.
-        let complete = self.request.rate_bps.is_some() && stream.finish().is_ok();
+        let is_bounded = self.request.rate_bps.is_some() || self.request.writes > 0;
+        let complete = is_bounded && stream.finish().is_ok();
         if !complete || timeout(DRAIN_TIMEOUT, stream.stopped()).await.is_err() {
             let _ = stream.reset(0_u8.into());
         }

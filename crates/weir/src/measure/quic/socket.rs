@@ -32,13 +32,17 @@ impl Socket {
         Self::open(address, None, tap).map_err(|source| Error::Socket { address, source })
     }
 
-    /// A client's socket, for this server alone.
-    pub fn connect(to: SocketAddr, tap: Option<Arc<dyn Tap>>) -> Result<Arc<Self>, Error> {
+    /// A client's socket, for this server alone, at this port, 0 for any.
+    pub fn connect(
+        to: SocketAddr,
+        port: u16,
+        tap: Option<Arc<dyn Tap>>,
+    ) -> Result<Arc<Self>, Error> {
         let any = match to {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };
-        Self::open(SocketAddr::new(any, 0), Some(to), tap).map_err(|source| Error::Socket {
+        Self::open(SocketAddr::new(any, port), Some(to), tap).map_err(|source| Error::Socket {
             address: to,
             source,
         })

@@ -144,6 +144,9 @@ pub struct Receiver {
     greatest_receive_rate: f64,
     /// The least time between two data packets, for the loss discriminator.
     least_gap: Option<Duration>,
+    /// The number from which on loss events count, and how many began before it since.
+    counted_from: i64,
+    uncounted_events: u64,
 }
 
 impl Receiver {
@@ -171,6 +174,8 @@ impl Receiver {
             receive_rate: 0.0,
             greatest_receive_rate: 0.0,
             least_gap: None,
+            counted_from: i64::MIN,
+            uncounted_events: 0,
         }
     }
 
@@ -198,6 +203,16 @@ impl Receiver {
     /// Loss events so far.
     pub const fn loss_events(&self) -> u64 {
         self.intervals.events()
+    }
+
+    /// Those whose first lost or marked packet has at least the number that was given last.
+    pub const fn counted_loss_events(&self) -> u64 {
+        self.intervals.events() - self.uncounted_events
+    }
+
+    /// Loss events that begin before this number do not count from now on.
+    pub const fn count_loss_events_from(&mut self, seq: i64) {
+        self.counted_from = seq;
     }
 
     /// R: the estimate of the receiver, or of the sender if it reports one.
@@ -467,6 +482,7 @@ impl Receiver {
             self.intervals.on_first_loss(reported, synthetic, open);
         }
         self.event = Some(new);
+        self.uncounted_events += u64::from(hole.before.seq + 1 < self.counted_from);
         self.report_loss_event();
     }
 
