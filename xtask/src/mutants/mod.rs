@@ -18,11 +18,24 @@ use std::path::Path;
 use crate::source::Source;
 use crate::{output, tree};
 
-/// Folders that hold the numbers of RFCs, with the crates whose tests judge them.
-const FOLDERS: [Folder; 3] = [
+/// Folders and files that hold the numbers of RFCs and those that a comparison rests on, with the
+/// crates whose tests judge them. `cc/window` holds `cc/window/bbr`, which can be judged alone.
+const FOLDERS: [Folder; 15] = [
     ("weir-net", "crates/weir-net/src/queue"),
     ("weir-proto", "crates/weir-proto/src/cc/window"),
+    ("weir-proto", "crates/weir-proto/src/cc/window/bbr"),
     ("weir-proto", "crates/weir-proto/src/cc/tfrc"),
+    ("weir-proto", "crates/weir-proto/src/cc/nada"),
+    ("weir-proto", "crates/weir-proto/src/rtp"),
+    ("weir-proto", "crates/weir-proto/src/tcp"),
+    ("weir-proto", "crates/weir-proto/src/quic"),
+    ("weir-proto", "crates/weir-proto/src/dccp"),
+    ("weir-lab", "crates/weir-lab/src/run/statistics.rs"),
+    ("weir-lab", "crates/weir-lab/src/run/summarise.rs"),
+    ("weir-lab", "crates/weir-lab/src/run/transfer_summary.rs"),
+    ("weir-lab", "crates/weir-lab/src/run/link_summary.rs"),
+    ("weir-lab", "crates/weir-lab/src/replication"),
+    ("weir-lab", "crates/weir-lab/src/comparison"),
 ];
 
 /// One change of one place.

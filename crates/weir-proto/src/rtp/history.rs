@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// Packets below the highest reported one that are still known, so that one that was reported
 /// missing may be found to be late.
-const REMEMBERED: usize = 1024;
+pub(super) const REMEMBERED: usize = 1024;
 
 /// What is known of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Packets below the highest that are still remembered; one that comes later than that is new
 /// again.
-const REMEMBERED: u64 = 2 * MAX_METRICS as u64;
+pub(super) const REMEMBERED: u64 = 2 * MAX_METRICS as u64;
 
 /// A packet that arrived.
 #[derive(Clone, Copy, Debug)]

@@ -5,6 +5,10 @@ use crate::packet::{Body, Packet as NetPacket, Payload};
 use crate::time::Instant;
 use std::num::NonZeroU32;
 
+mod history;
+mod receiver_bounds;
+mod session;
+
 const DELAY: Duration = Duration::from_millis(25);
 
 fn at(millis: u64) -> Instant {

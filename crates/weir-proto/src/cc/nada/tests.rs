@@ -1,5 +1,8 @@
 use super::*;
 
+mod bounds;
+mod losses;
+
 const DELTA: Duration = Duration::from_millis(100);
 
 fn at(millis: u64) -> Instant {

@@ -204,3 +204,57 @@ fn a_packet_has_room_for_so_many_metrics() {
     assert_eq!(CcFeedback::metrics_within(24), 2);
     assert_eq!(CcFeedback::metrics_within(1 << 20), MAX_METRICS);
 }
+
+#[test]
+fn sources_padding_and_content_of_media_are_told_apart() {
+    let header = |flags: u8| vec![flags, 0x60, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3];
+    // RFC 3550 §5.1: one contributing source without an extension; padding of one octet, which is
+    // the count itself.
+    for (flags, rest, payload) in [
+        (0x81, &b"\x09\x09\x09\x09hi"[..], &b"hi"[..]),
+        (0xa0, b"hi\x01", b"hi"),
+        (0xa0, b"hi\x00\x02", b"hi"),
+    ] {
+        let octets = [header(flags), rest.to_vec()].concat();
+        let Some(Packet::Media(media)) = Packet::decode(&octets) else {
+            panic!("{flags:x} {rest:?} is media");
+        };
+        assert_eq!(media.payload, Payload::from_bytes(payload));
+        assert!(!media.marker);
+    }
+    // Padding that says it has no octets is refused.
+    assert_eq!(Packet::decode(&[header(0xa0), vec![0]].concat()), None);
+    // A payload of which only the length is known is as long in wire form.
+    let media = Packet::Media(MediaPacket {
+        marker: false,
+        payload_type: 96,
+        sequence: 1,
+        timestamp: 2,
+        ssrc: 3,
+        payload: Payload::of_len(5),
+    });
+    assert_eq!(media.encode(), [header(0x80), vec![0; 5]].concat());
+}
+
+#[test]
+fn a_report_covers_at_most_a_quarter_of_the_numbers() {
+    // RFC 8888 §3.1: 2^16 / 4 = 16,384 metrics.
+    let report = |count: usize| CcFeedback {
+        blocks: vec![ReportBlock {
+            metrics: vec![None; count],
+            ..ReportBlock::default()
+        }],
+        ..CcFeedback::default()
+    };
+    let most = Packet::Feedback(report(16_384));
+    let octets = most.encode();
+    assert_eq!(octets.len(), 8 + 8 + 2 * 16_384 + 4);
+    assert_eq!(Packet::decode(&octets), Some(most.clone()));
+    // One more is left out; a packet that has it nevertheless is refused.
+    assert_eq!(Packet::Feedback(report(16_385)).encode(), octets);
+    let mut long = octets;
+    long.splice(16..16, [0; 4]);
+    long[2..4].copy_from_slice(&8198_u16.to_be_bytes());
+    long[14..16].copy_from_slice(&16_385_u16.to_be_bytes());
+    assert_eq!(Packet::decode(&long), None);
+}

@@ -10,9 +10,12 @@ use crate::packet::{Ecn, IpHeader};
 use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions};
 
+mod duplicates;
 mod ecn;
+mod exchange;
 mod fast_recovery;
 mod flow_control;
+mod timers;
 
 const MSS: u64 = 1000;
 const MS: fn(u64) -> Duration = Duration::from_millis;

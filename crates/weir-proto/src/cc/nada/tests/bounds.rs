@@ -1,0 +1,95 @@
+//! Settings at their bounds, and times and rates at the edges of rules.
+
+use super::*;
+
+fn with(change: impl FnOnce(&mut NadaConfig)) -> Nada {
+    let mut config = NadaConfig::default();
+    change(&mut config);
+    Nada::new(config, DELTA)
+}
+
+#[test]
+fn the_first_report_compares_its_signal_with_none() {
+    // Two of twenty packets are marked: p_mark = 0.1 · 0.1 (10), x_curr = 2 ms · (1 %/1 %)² (2).
+    // (5): 2 ms - 10 ms · 1500/750 = -18 ms; (6): 2 ms - 0; (7) with DELTA for delta:
+    // 750 kbit/s · (1 - 0.5 · (0.1/0.5 · -0.018/0.5 + 2 · 0.002/0.5)) = 0.9996 · 750 kbit/s.
+    let mut nada = nada();
+    nada.reference_rate = 750_000.0;
+    let mut packets: Vec<_> = (0..20).map(|n| received(n, 20 * n, 10, 1000)).collect();
+    for packet in &mut packets[3..5] {
+        packet.outcome = PacketOutcome::Received {
+            at: Some(Duration::from_nanos(packet.sent.as_nanos()) + Duration::from_millis(10)),
+            marked: true,
+        };
+    }
+    report(&mut nada, 420, &packets);
+    assert!(close(nada.measured.marking_ratio, 0.01));
+    assert!(close(nada.signal, 0.002), "{}", nada.signal);
+    assert!(close(nada.reference_rate, 749_700.0));
+}
+
+#[test]
+fn a_packet_that_left_with_the_last_report_was_sent_before_the_pause() {
+    let mut nada = nada();
+    let packets: Vec<_> = (0..20).map(|n| received(n, 20 * n, 10, 1000)).collect();
+    report(&mut nada, 420, &packets);
+    let after = [lost(20, 420), lost(21, 20_060)];
+    let interval = nada.measured_interval(at(20_100), &after);
+    assert_eq!(interval, Duration::from_millis(40));
+}
+
+#[test]
+fn settings_of_zero_switch_their_rule_off() {
+    // A reference ratio of zero would make any ratio infinitely many of it.
+    let mut no_reference = with(|config| {
+        config.reference_loss = 0.0;
+        config.reference_marking = 0.0;
+    });
+    no_reference.measured = Measured {
+        queue_delay: Duration::from_millis(30),
+        loss_ratio: 0.02,
+        marking_ratio: 0.03,
+        ..Measured::default()
+    };
+    assert!(close(no_reference.congestion_signal(), 0.030));
+    // A threshold of zero warps nothing.
+    let no_warping = with(|config| config.warping_threshold = Duration::ZERO);
+    for queue in [0.0, 0.02, 0.2] {
+        assert!(close(no_warping.warp(queue), queue), "{queue}");
+    }
+    // In a window of no length nothing arrives.
+    let mut no_window = with(|config| config.observation_window = Duration::ZERO);
+    report(&mut no_window, 120, &[received(0, 100, 10, 1000)]);
+    assert!(no_window.measured.receive_bytes_per_sec.abs() < f64::EPSILON);
+    // A minimum filter of one packet is none.
+    let mut no_filter = with(|config| config.delay_filter = 1);
+    let packets = [received(0, 0, 10, 1000), received(1, 20, 50, 1000)];
+    report(&mut no_filter, 90, &packets);
+    assert_eq!(no_filter.measured.queue_delay, Duration::from_millis(40));
+}
+
+#[test]
+fn a_rate_at_its_bound_is_limited_by_it() {
+    // (8) and (9): RMAX and RMIN themselves.
+    for (rate, limit) in [
+        (1.5e6, Limit::MaximumMediaRate),
+        (150e3, Limit::MinimumMediaRate),
+    ] {
+        let mut nada = nada();
+        nada.reference_rate = rate;
+        nada.limit = Limit::GradualUpdate;
+        nada.clip();
+        assert_eq!(nada.limit, limit);
+        assert!(close(nada.reference_rate, rate));
+    }
+}
+
+#[test]
+fn feedback_is_awaited_for_two_round_trips() {
+    // More than the 500 ms of `feedback_timeout` only if the path is longer than half of that.
+    for (rtt, deadline) in [(200, 600), (250, 600), (400, 900)] {
+        let mut nada = nada();
+        nada.rtt.on_sample(at(50), Duration::from_millis(rtt));
+        assert_eq!(nada.feedback_deadline(at(100)), at(deadline), "{rtt}");
+    }
+}
