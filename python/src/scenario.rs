@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use weir_lab::comparison::settings_of;
 use weir_lab::lint::lint;
 use weir_lab::run::{RunError, RunOptions, RunOutput, TraceLevel, run as simulate};
-use weir_lab::scenario::files::read_text;
+use weir_lab::scenario::files::read_input;
 use weir_lab::scenario::{Override, parse_with};
 use weir_lab::sweep::{Plan, WorkItem};
 use weir_proto::time::Instant;
@@ -54,7 +54,7 @@ impl Scenario {
     /// The text of a file, at most 32 MiB.
     #[staticmethod]
     fn read(py: Python<'_>, path: std::path::PathBuf) -> PyResult<String> {
-        read_text(Path::new(&path)).map_err(|error| {
+        read_input(Path::new(&path)).map_err(|error| {
             let message = format!("{}: {error}", path.display());
             exception(py, "ScenarioError", &message, None)
         })

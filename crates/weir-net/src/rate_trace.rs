@@ -48,7 +48,8 @@ impl RateTrace {
     /// The first opportunity at `at` or later.
     fn skip_to(&mut self, at: u64) {
         let len = self.times.len() as u64;
-        let period = self.times.last().copied().unwrap_or(1) * MILLISECOND;
+        let period = self.times.last().copied().unwrap_or(1);
+        let period = period.saturating_mul(MILLISECOND);
         if self.time_of(self.next) >= at {
             return;
         }

@@ -107,6 +107,27 @@ fn counts_must_fit_each_other() {
     }
 }
 
+#[test]
+fn a_station_belongs_to_one_host() {
+    let text = |station: &str| {
+        format!(
+            "run = {{ duration = \"1s\" }}\nhost = [{{ name = \"laptop\", count = 3 }}]\n\
+             [[link]]\nname = \"wire\"\ncount = 3\nbetween = [\"laptop\", \"switch\"]\ndelay = \"1ms\"\n\
+             [[wifi]]\nname = \"air\"\n[[wifi.station]]\nhost = \"switch\"\n\
+             [[wifi.station]]\nhost = \"{station}\"\n\
+             [[flow]]\nname = \"f\"\nfrom = \"laptop-1\"\nto = \"switch\"\n\
+             transport = {{ kind = \"tcp\" }}\n"
+        )
+    };
+    let told = scenario::parse(&text("laptop"), "test.toml").unwrap_err();
+    assert_eq!(
+        told.to_string(),
+        "test.toml:13:8: host: \"laptop\" stands for 3 hosts; name one of them, \"laptop-1\", in a \
+         station of its own"
+    );
+    full(&text("laptop-1"));
+}
+
 /// Transfers over a wire of 10 Mbit/s.
 fn transfers(arrivals: &str, seed: u64, transport: &str) -> RunOutput {
     full(&transfers_text(arrivals, seed, transport))

@@ -4,6 +4,7 @@
 //! Times and sizes are drawn before the run, from random streams of the flow, so that they do not
 //! depend on what the network does: an open loop.
 
+use super::files::read_text;
 use std::fmt::Write as _;
 use std::path::Path;
 use weir_net::app::{MAX_SIZE, Pairs, TransferSize};
@@ -62,7 +63,7 @@ pub(super) fn load_pairs(pairs: &mut Pairs, folder: &Path) -> Result<(), Diagnos
     let Some(file) = pairs.file.take() else {
         return Ok(());
     };
-    let text = std::fs::read_to_string(folder.join(&file)).map_err(|error| {
+    let text = read_text(&folder.join(&file)).map_err(|error| {
         let message = format!("cannot read \"{}\": {error}", shortened(&file));
         Diagnostic::new(message, "name a file beside the scenario")
     })?;

@@ -21,6 +21,8 @@ use weir_proto::time::Duration;
 
 /// The longest run: a year.
 const MAX_DURATION: Duration = Duration::from_secs(366 * 86_400);
+/// The most rows that the tables of intervals may plan, all together.
+const MAX_INTERVALS: u64 = 100_000_000;
 /// The most writes that constant-bit-rate flows may plan, all together.
 const MAX_WRITES: f64 = 1e10;
 
@@ -80,6 +82,18 @@ impl Check<'_> {
                 message,
                 "write a warmup shorter than the duration",
             );
+        }
+        let flows = self.scenario.flows.iter();
+        let flows = flows.map(|flow| u64::from(flow.count)).sum::<u64>().max(1);
+        if let Some(interval) = run.interval.filter(|interval| !interval.is_zero()) {
+            let rows = (run.duration.as_nanos() / interval.as_nanos()).saturating_mul(flows);
+            if rows > MAX_INTERVALS {
+                let message = format!(
+                    "interval: {interval} makes {rows} rows of all flows, expected at most \
+                     {MAX_INTERVALS}"
+                );
+                return self.error(&at("interval"), message, "write a longer one, or \"auto\"");
+            }
         }
         if self.scenario.links.is_empty() && self.scenario.wifi.is_empty() {
             let help = "add [[link]] with name and between = [\"server\", \"client\"]";
@@ -338,6 +352,28 @@ impl Check<'_> {
                 return self.error(&path, message, "give each a name of its own");
             }
             wifi.check(self.document, index)?;
+            self.stations(index, wifi)?;
+        }
+        Ok(())
+    }
+
+    /// Each station belongs to one host.
+    fn stations(&self, index: usize, wifi: &Wifi) -> Checked {
+        let templates = self.scenario.templates();
+        for (n, station) in wifi.stations.iter().enumerate() {
+            let host = &station.host;
+            if let Some(count) = templates.get(host) {
+                let path = [
+                    Key("wifi"),
+                    Index(index),
+                    Key("station"),
+                    Index(n),
+                    Key("host"),
+                ];
+                let message = format!("host: \"{host}\" stands for {count} hosts");
+                let help = format!("name one of them, \"{host}-1\", in a station of its own");
+                return self.error(&path, message, help);
+            }
         }
         Ok(())
     }
@@ -434,9 +470,9 @@ impl Check<'_> {
             [flow, index, Key("app"), Key(key)]
         };
         let takes_all = flow.app.load().is_none();
-        if takes_all && matches!(flow.transport, Transport::Udp(_)) {
+        if takes_all && let Some(what) = flow.transport.takes_all() {
             let kind = flow.app.word();
-            let message = format!("{kind}: UDP takes as much as it is given, without end");
+            let message = format!("{kind}: {what} takes as much as it is given, without end");
             let help = "write app = { kind = \"cbr\", rate = \"1Mbit\" }, or another transport";
             return self.error(&at("kind"), message, help);
         }

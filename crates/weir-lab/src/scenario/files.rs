@@ -1,23 +1,105 @@
-//! Files that a scenario names: read whole, and never more than a stated number of bytes.
+//! Files that a scenario or a command names: read whole, and never more than a stated number of
+//! bytes.
+//!
+//! What another file names must be a regular file: a named pipe would be waited for without end, and
+//! a device has no content of its own. What a command names may also be a pipe that a shell has
+//! opened for it.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Component, Path};
 
 /// The largest file that is read, in bytes: a scenario, or what it names.
 pub const MAX_FILE: u64 = 32 << 20;
 
-/// The text of a file, or of a pipe.
+/// The text of a regular file.
 ///
 /// # Errors
-/// In words: it cannot be read, is larger than [`MAX_FILE`], or is no UTF-8.
+/// In words: it cannot be read, is no regular file, is larger than [`MAX_FILE`], or is no UTF-8.
 pub fn read_text(path: &Path) -> Result<String, String> {
-    let in_words = |error: io::Error| match error.kind() {
+    let file = open_regular(path).map_err(in_words)?;
+    text_of(file)
+}
+
+/// The text of a file that a command names: a regular one, or a pipe that is open already, such as
+/// standard input and what `<(…)` of a shell makes.
+///
+/// # Errors
+/// As of [`read_text`].
+pub fn read_input(path: &Path) -> Result<String, String> {
+    let file = open_input(path).map_err(in_words)?;
+    text_of(file)
+}
+
+/// Opens a file that a command names, as [`read_input`] does.
+///
+/// # Errors
+/// It cannot be opened, or is a pipe that nobody has opened, a device or a folder.
+pub fn open_input(path: &Path) -> io::Result<File> {
+    if is_open_already(path) {
+        return File::open(path);
+    }
+    open_regular(path)
+}
+
+/// Opens a file without waiting for anyone: a named pipe is not opened.
+fn open_regular(path: &Path) -> io::Result<File> {
+    must_be_regular(&std::fs::metadata(path)?)?;
+    let file = File::open(path)?;
+    // Another one may have taken its place meanwhile.
+    must_be_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn must_be_regular(metadata: &Metadata) -> io::Result<()> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    let what = what_it_is(metadata);
+    Err(io::Error::other(format!(
+        "it is {what}, expected a regular file"
+    )))
+}
+
+#[cfg(unix)]
+fn what_it_is(metadata: &Metadata) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = metadata.file_type();
+    if kind.is_dir() {
+        "a folder"
+    } else if kind.is_fifo() {
+        "a named pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+#[cfg(not(unix))]
+fn what_it_is(metadata: &Metadata) -> &'static str {
+    if metadata.is_dir() {
+        "a folder"
+    } else {
+        "no file of a disk"
+    }
+}
+
+/// True of the names under which a process has its own open files.
+fn is_open_already(path: &Path) -> bool {
+    let own = ["/dev/stdin", "/dev/fd", "/proc/self/fd"];
+    own.iter().any(|own| path.starts_with(own))
+}
+
+fn in_words(error: io::Error) -> String {
+    match error.kind() {
         io::ErrorKind::InvalidData => "it is no text (UTF-8)".to_owned(),
         _ => error.to_string(),
-    };
+    }
+}
+
+fn text_of(file: File) -> Result<String, String> {
     let mut text = String::new();
-    let file = File::open(path).map_err(in_words)?;
     let read = file.take(MAX_FILE + 1).read_to_string(&mut text);
     if text.len() as u64 > MAX_FILE {
         let most = MAX_FILE >> 20;
@@ -50,9 +132,32 @@ mod tests {
 
     #[test]
     fn a_file_without_end_is_refused() {
-        let refused = read_text(Path::new("/dev/zero"));
-        assert_eq!(refused, Err("it is larger than 32 MiB".to_owned()));
+        let folder = tempfile::tempdir().unwrap();
+        let long = folder.path().join("long");
+        File::create(&long).unwrap().set_len(MAX_FILE + 1).unwrap();
+        for refused in [read_text(&long), read_input(&long)] {
+            assert_eq!(refused, Err("it is larger than 32 MiB".to_owned()));
+        }
         assert!(read_text(Path::new("/nowhere/at/all")).is_err());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_no_regular_file_is_refused_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let table = [
+            (pipe.as_path(), "a named pipe"),
+            (folder.path(), "a folder"),
+            (Path::new("/dev/zero"), "a device"),
+        ];
+        for (path, what) in table {
+            let refused = Err(format!("it is {what}, expected a regular file"));
+            assert_eq!(read_text(path), refused);
+            assert_eq!(read_input(path), refused);
+        }
     }
 
     #[test]

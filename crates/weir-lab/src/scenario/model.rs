@@ -62,21 +62,20 @@ settings! {
         /// From which all random numbers derive.
         pub seed: u64 = 1 => count(0..=i64::MAX as u64, ""),
         /// Between two rows of the tables of goodput, delay and losses over time; "auto" is 1, 2 or
-        /// 5 times a power of ten and gives 200 to 500 rows.
+        /// 5 times a power of ten: 200 to 500 rows.
         pub interval: Option<Duration> => or_word("auto", natural()),
-        /// Encode and decode every packet on its way. Changes nothing but the time that the run
-        /// takes.
+        /// Encode and decode every packet on its way. Changes nothing but the time it takes.
         pub codec: bool,
-        /// Time of the clock after which simulating ends with an error, such as "10min". `weir run`
-        /// counts all its runs together, and its option --max-time goes before it.
+        /// Time of the clock after which it ends with an error, such as "10min"; `weir run` counts
+        /// all its runs together. The option --max-time goes before it.
         pub max_time: Option<Duration> => or_word("unlimited", natural()),
-        /// Events after which the run ends with an error: the same one on every machine. The option
+        /// Events after which it ends with an error, the same one on every machine. The option
         /// --max-events goes before it.
         pub max_events: Option<u64> => or_word("unlimited", count(1..=i64::MAX as u64, "events")),
-        /// Memory of the process at which a run ends with an error, such as "4GB"; "auto" is 80 %
-        /// of the machine's with `weir run` and `weir sweep`, and unlimited elsewhere. The option
-        /// --max-memory goes before it.
-        pub max_memory: Option<u64> => or_word("auto", bytes(1..=1 << 62)),
+        /// Memory of the process at which it ends with an error, such as "4GB"; "auto" is 80 % of
+        /// the machine's with `weir run` and `weir sweep`, else unlimited. The option --max-memory
+        /// goes before it.
+        pub max_memory: Option<u64> => or_word("auto", bytes(1 << 20..=1 << 62)),
     }
 }
 

@@ -53,7 +53,10 @@ impl Value for RateTrace {
 /// needed; the resolved scenario of a run states them all.
 const MAX_OPPORTUNITIES: usize = 1_000_000;
 
-/// Times must be in order and their last, the period, above zero.
+/// The latest time: no run is longer than a year.
+const MAX_MILLIS: u64 = 366 * 86_400_000;
+
+/// Times must be in order and their last, the period, above zero and at most a year.
 fn check(millis: &[u64]) -> Result<(), Diagnostic> {
     let help = "write times in order, the last above zero, such as [2, 5, 9]";
     for pair in millis.windows(2) {
@@ -65,6 +68,10 @@ fn check(millis: &[u64]) -> Result<(), Diagnostic> {
         }
     }
     match millis.last() {
+        Some(&last) if last > MAX_MILLIS => Err(Diagnostic::new(
+            format!("{last} ms is more than a year, {MAX_MILLIS} ms"),
+            "write earlier times: a trace repeats when it ends",
+        )),
         Some(0) => Err(Diagnostic::new(
             "the last time is 0 ms, so that the trace has no length",
             help,

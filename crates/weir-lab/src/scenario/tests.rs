@@ -361,6 +361,52 @@ fn settings_that_would_keep_a_run_from_advancing_are_refused() {
         assert!(error.contains("expected a duration"), "{error}");
         assert!(error.contains(bound), "{error}");
     }
+    let dccp = |rule: &str| {
+        whole("", "RTO", bulk).replace("\"tcp\", RTO", &format!("\"dccp\", tfrc = {{ {rule} }}"))
+    };
+    for (rule, bound) in [
+        ("rtt_max = \"3ns\"", "from 1ms"),
+        ("rtt_max = \"1us\"", "from 1ms"),
+        ("wireless.equation_rtt_max = \"1us\"", "from 1ms"),
+        ("initial_rtt = \"1ns\"", "from 1us"),
+        ("unusable_rtt = \"0s\"", "from 1us"),
+    ] {
+        let error = parse(&dccp(rule), "test.toml").expect_err(rule).to_string();
+        let there = "test.toml:11:";
+        assert!(error.starts_with(there) && error.contains(bound), "{error}");
+    }
+    // 10^9 rows of one flow; 10^8 is the bound.
+    let text = whole("", tcp, bulk).replace("\"1s\"", "\"1s\"\ninterval = \"1ns\"");
+    let error = parse(&text, "test.toml").expect_err("too many rows");
+    assert!(
+        error.to_string().starts_with("test.toml:3:12: interval: "),
+        "{error}"
+    );
+    // A last time that is no number of nanoseconds, and one behind the end of any run.
+    for time in [u64::MAX >> 1, 366 * 86_400_000 + 1] {
+        let text = whole(&format!("rate_trace = [1, {time}]"), tcp, bulk);
+        let error = parse(&text, "test.toml").expect_err("too late").to_string();
+        assert!(error.contains("more than a year"), "{error}");
+    }
+    // 3 octets at 100 Gbit/s are 4.2 million writes in a millisecond.
+    for app in [
+        "kind = \"cbr\"",
+        "kind = \"on_off\", on = \"7ms\", off = \"1s\"",
+    ] {
+        let app = format!("{app}, packet = 3, rate = \"100Gbit\"");
+        let text = whole("", "RTO", &app).replace("\"tcp\", RTO", "\"rtp\"");
+        let error = parse(&text, "test.toml").expect_err(&text).to_string();
+        assert!(error.contains("are 4166667 in a millisecond"), "{error}");
+    }
+    let text = whole("", "RTO", bulk).replace("\"tcp\", RTO", "\"rtp\", controller = \"none\"");
+    let error = parse(&text, "test.toml").expect_err(&text).to_string();
+    assert!(
+        error.contains("RTP without a controller takes as much"),
+        "{error}"
+    );
+    let text = whole("", tcp, bulk).replace("\"1s\"", "\"1s\"\nmax_memory = 1000");
+    let error = parse(&text, "test.toml").expect_err(&text).to_string();
+    assert!(error.contains("max_memory: expected 1048576"), "{error}");
     // The load of short bursts is known: a write each, however short they are.
     let app = burst("1us").replace("off = \"0s\"", "off = \"1us\"");
     let text = whole("", tcp, &app).replace("\"1s\"\n[[link]]", "\"8h\"\n[[link]]");
@@ -379,10 +425,11 @@ fn a_rate_trace_is_bounded_and_one_from_elsewhere_is_warned_of() {
              transport = {{ kind = \"tcp\" }}\n"
         )
     };
-    let endless = parse(&text("/dev/zero"), "here/test.toml").expect_err("endless");
-    assert!(
-        endless.to_string().contains("larger than 32 MiB"),
-        "{endless}"
+    let device = parse(&text("/dev/zero"), "here/test.toml").expect_err("endless");
+    assert_eq!(
+        device.to_string(),
+        "here/test.toml:6:14: rate_trace: cannot read \"/dev/zero\": it is a device, expected a regular \
+         file; name a file beside the scenario"
     );
     let folder = std::env::temp_dir().join(format!("weir-rate-trace-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("inside")).expect("a folder");

@@ -142,6 +142,17 @@ impl Transport {
         };
         settings.into_iter().min_by_key(|(_, bytes)| *bytes)
     }
+
+    /// What it is, if it sends whatever is written at once: nothing ever tells a program to wait.
+    pub fn takes_all(&self) -> Option<&'static str> {
+        match self {
+            Self::Udp(_) => Some("UDP"),
+            Self::Rtp(rtp) if rtp.controller == rtp::Controller::Uncontrolled => {
+                Some("RTP without a controller")
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Dccp {

@@ -3,7 +3,7 @@
 use super::columns::{OWN_COLUMNS, measure_columns};
 use super::design::{Design, MAX_SOBOL_PARAMETERS, MAX_SOBOL_POINTS};
 use super::parameter::{Parameter, PlanError, Setting};
-use crate::scenario::files::read_text;
+use crate::scenario::files::{read_input, read_text};
 use crate::scenario::overrides::parse_seeds;
 use crate::scenario::{Override, Scenario, ScenarioError, parse_with};
 use crate::table::ColumnNote;
@@ -108,7 +108,7 @@ impl Plan {
     /// [`PlanError`], with the place in the file.
     pub fn load(path: &Path) -> Result<Self, PlanError> {
         let name = path.display().to_string();
-        let text = read_text(path).map_err(|error| PlanError(format!("{name}: {error}")))?;
+        let text = read_input(path).map_err(|error| PlanError(format!("{name}: {error}")))?;
         let (mut document, file) = TomlFile::read::<Document>(&name, &text)?;
         let wrong = |wrong: Wrong| PlanError::from(file.error(wrong));
         match (&document.text, document.scenario.as_str()) {

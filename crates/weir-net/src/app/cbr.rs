@@ -5,7 +5,11 @@
 //! `offset` after the handshake. What happens when the endpoint has no room is a property of the
 //! program, not of the protocol, and changes the experiment: see [`OverflowPolicy`].
 
-use super::{App, AppEnvironment, AppPair, AppReport, AppSettings, Session, WriteLoad};
+use super::{
+    App, AppEnvironment, AppPair, AppReport, AppSettings, Contradiction, Session, WriteLoad,
+    check_writes,
+};
+use crate::simulator::MAX_PACKETS_IN_A_MILLISECOND;
 use weir_proto::endpoint::Endpoint;
 use weir_proto::rng::Rng;
 use weir_proto::settings::{bit_rate, bytes, count, or_word};
@@ -74,6 +78,14 @@ impl AppSettings for CbrConfig {
             count: self.count,
             ..WriteLoad::constant(self.rate, self.packet)
         })
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        // A burst of a few writes is no stream.
+        match self.count {
+            Some(count) if count < u64::from(MAX_PACKETS_IN_A_MILLISECOND) => Ok(()),
+            _ => check_writes(self.rate, self.packet),
+        }
     }
 }
 

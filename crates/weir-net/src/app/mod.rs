@@ -28,6 +28,7 @@ pub use sink::Sink;
 pub use size::{MAX_SIZE, Pairs, TransferSize};
 pub use video::{VideoConfig, VideoFrame, VideoPause, VideoSink, VideoSource, VideoTiming};
 
+use crate::simulator::MAX_PACKETS_IN_A_MILLISECOND;
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, WriteError};
 use weir_proto::packet::Payload;
 use weir_proto::rng::Rng;
@@ -237,6 +238,25 @@ impl WriteLoad {
             count: None,
         }
     }
+}
+
+/// Fails if writes of so many octets at so many bits per second are more than a run can make.
+///
+/// # Errors
+/// At the key `rate`.
+fn check_writes(rate: u64, packet: u32) -> Result<(), Contradiction> {
+    let each_ms = WriteLoad::constant(rate, packet).per_second * 1e-3;
+    if each_ms < f64::from(MAX_PACKETS_IN_A_MILLISECOND) {
+        return Ok(());
+    }
+    Err(Contradiction {
+        key: "rate",
+        message: format!(
+            "rate: writes of {packet} bytes at this rate are {each_ms:.0} in a millisecond, expected \
+             fewer than {MAX_PACKETS_IN_A_MILLISECOND}"
+        ),
+        help: "lower the rate, or use larger packets",
+    })
 }
 
 /// Two keys of a configuration that contradict each other.

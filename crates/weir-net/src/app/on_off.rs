@@ -3,7 +3,10 @@
 //! distributed by Pareto with shape 1.5, whose sum over many sources is self-similar (Willinger
 //! et al. 1997). What cannot be written in time is skipped, as media do.
 
-use super::{App, AppEnvironment, AppPair, AppReport, AppSettings, Session, WriteLoad};
+use super::{
+    App, AppEnvironment, AppPair, AppReport, AppSettings, Contradiction, Session, WriteLoad,
+    check_writes,
+};
 use std::ops::RangeInclusive;
 use weir_proto::endpoint::Endpoint;
 use weir_proto::rng::Rng;
@@ -97,6 +100,10 @@ impl AppSettings for OnOffConfig {
             per_second: writes / cycle.max(1e-9),
             ..steady
         })
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        check_writes(self.rate, self.packet)
     }
 }
 

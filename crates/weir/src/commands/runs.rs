@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use weir_lab::lint::{Finding, lint};
-use weir_lab::scenario::files::read_text;
+use weir_lab::scenario::files::read_input;
 use weir_lab::scenario::overrides;
 use weir_lab::trace::{remove_leftovers, update_index};
 
@@ -68,7 +68,7 @@ impl RunArguments {
 pub fn read_scenario(path: &Path) -> Result<String, Failure> {
     let stdin = path == Path::new("-");
     let from = if stdin { Path::new("/dev/stdin") } else { path };
-    read_text(from).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+    read_input(from).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }
 
 /// How long finished runs may be missing from the index.

@@ -31,6 +31,7 @@ pub use listing::{Listing, ListingError, ListingFormat};
 pub use row::{DecodedPacket, ListingRow};
 pub use timestamp::Timestamp;
 
+use crate::scenario::files::open_input;
 use byte_stream::ByteStream;
 use pcap::Pcap;
 use pcapng::Pcapng;
@@ -138,11 +139,7 @@ impl Capture {
         if path.as_os_str() == "-" {
             return Self::from_reader(io::stdin().lock());
         }
-        let file = std::fs::File::open(path).map_err(CaptureError::Open)?;
-        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            return Err(CaptureError::NotACapture("it is a directory".to_owned()));
-        }
-        Self::from_reader(file)
+        Self::from_reader(open_input(path).map_err(CaptureError::Open)?)
     }
 
     /// Reads a capture from anywhere.

@@ -10,9 +10,10 @@
 
 use super::small_packets::SmallPackets;
 use super::wireless_extensions::WirelessRules;
-use crate::settings::{count, fraction, natural, or_word};
+use crate::settings::{count, duration, fraction, natural, or_word};
 use crate::time::Duration;
 use crate::{keywords, settings};
+use std::ops::RangeInclusive;
 
 keywords! {
     /// How numbers are kept.
@@ -327,6 +328,15 @@ keywords! {
     }
 }
 
+/// What a rule may put in place of a sample, from the unit in which Linux measures on.
+const ROUND_TRIPS: RangeInclusive<Duration> =
+    Duration::from_micros(1)..=Duration::from_secs(86_400);
+
+/// What a rule may cut samples to. X_Bps = s/(R f(p)): R that is cut to microseconds gives gigabits
+/// per second whatever the path is, which no run would come to an end with.
+pub(super) const CUT_ROUND_TRIPS: RangeInclusive<Duration> =
+    Duration::from_millis(1)..=Duration::from_secs(86_400);
+
 settings! {
     /// Single rules of TFRC, on top of `profile`.
     #[derive(Clone, Debug, PartialEq)]
@@ -340,18 +350,18 @@ settings! {
 
         /// Whether the handshake gives the first round-trip time.
         pub handshake_rtt: HandshakeRtt = HandshakeRtt::Use,
-        /// R before any sample, a duration; "undefined" for none.
-        pub initial_rtt: Option<Duration> => or_word("undefined", natural()),
+        /// R before any sample, or "undefined".
+        pub initial_rtt: Option<Duration> => or_word("undefined", duration(ROUND_TRIPS)),
         /// Whether the first feedback's sample replaces R or is filtered into it.
         pub first_rtt: FirstRtt = FirstRtt::Replace,
         /// q, the weight of the old R in R = q R + (1 - q) R_sample.
         pub rtt_filter: f64 = RTT_FILTER => fraction(),
-        /// Samples below this duration are raised to it.
+        /// Samples below it are raised to it.
         pub rtt_min: Duration,
-        /// Samples above this duration are cut to it; "unlimited" cuts none.
-        pub rtt_max: Option<Duration> => or_word("unlimited", natural()),
-        /// The duration that replaces a sample that is not positive.
-        pub unusable_rtt: Duration = Duration::from_micros(1),
+        /// Samples above it are cut to it.
+        pub rtt_max: Option<Duration> => or_word("unlimited", duration(CUT_ROUND_TRIPS)),
+        /// Replaces a sample that is not positive.
+        pub unusable_rtt: Duration = Duration::from_micros(1) => duration(ROUND_TRIPS),
         /// What a sample of exactly zero does.
         pub zero_rtt: ZeroRtt = ZeroRtt::Replace,
 
@@ -376,7 +386,7 @@ settings! {
         pub halving_without_loss: HalvingWithoutLoss = HalvingWithoutLoss::Direct,
         /// When an expiry does not reduce the rate of an idle sender.
         pub nofeedback_exemption: NofeedbackExemption = NofeedbackExemption::RecoverRate,
-        /// The least interval of the nofeedback timer, a duration.
+        /// The least interval of the nofeedback timer.
         pub nofeedback_min: Duration,
         /// The timer's interval while no feedback has come.
         pub nofeedback_before_feedback: BeforeFeedback = BeforeFeedback::TwoIntervals,

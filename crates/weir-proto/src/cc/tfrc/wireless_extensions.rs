@@ -22,7 +22,8 @@
 //!
 //! The sources are cited from summaries in the literature; only Linux's tcp_veno was read.
 
-use crate::settings::{bit_rate, natural, or_word};
+use super::profile::CUT_ROUND_TRIPS;
+use crate::settings::{bit_rate, duration, or_word};
 use crate::time::Duration;
 use crate::{keywords, settings};
 
@@ -87,7 +88,7 @@ settings! {
         /// Which losses the receiver leaves out of its history: Biaz' by arrival times.
         pub discriminator: LossDiscriminator,
         /// The longest round-trip time that goes into the equation. Ours.
-        pub equation_rtt_max: Option<Duration> => or_word("none", natural()),
+        pub equation_rtt_max: Option<Duration> => or_word("none", duration(CUT_ROUND_TRIPS)),
         /// The least rate while feedback comes. Ours.
         pub minimum_rate: Option<u64> => or_word("none", bit_rate()),
     }
