@@ -1,5 +1,6 @@
 //! Errors of endpoints and connections.
 
+use crate::test_protocol::{Lie, Refusal};
 use std::io;
 use std::net::SocketAddr;
 use weir_proto::cc::window;
@@ -47,6 +48,15 @@ pub enum Error {
         "{0} expects the other one of UDP and RTP: give both ends the same transport (--transport)"
     )]
     OtherMedia(SocketAddr),
+    /// The server does not take the test.
+    #[error("{0} {1}")]
+    Declined(SocketAddr, Refusal),
+    /// The peer claims what cannot be true.
+    #[error("{0} claims what cannot be true: {1}")]
+    Lied(SocketAddr, Lie),
+    /// The sender's time is over, and it has not ended the test.
+    #[error("{} has not ended the test in its time", describe(.0))]
+    Overdue(SocketAddr),
     /// The peer ended the connection with a reset code (RFC 4340 §5.6).
     #[error("the peer reset the connection with code {0}")]
     Reset(u64),

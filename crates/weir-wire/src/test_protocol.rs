@@ -7,18 +7,33 @@
 //! alive, and to agree on its end.
 //!
 //! Each message begins with a magic number, its kind and the test's number, which is zero where
-//! each test has a connection of its own; numbers are in network byte order. Nothing is encrypted.
+//! each test has a connection of its own; numbers are in network byte order. Nothing is encrypted. The
+//! magic number ends with the version of the protocol. A Request of another version is answered with
+//! [`Message::Refused`], whose layout is the same in all versions from 3 on.
 
+mod admission;
+mod plausibility;
+
+pub use admission::{Admission, Answer, Asked, Asking, Refusal, Secret, random_token};
+pub use plausibility::{Lie, Sent};
+
+use admission::PROOF_OCTETS;
 use crate::keyed_tag::TAG_OCTETS;
 use std::time::Duration;
 
-const MAGIC: [u8; 4] = *b"weu2";
+/// The version of the protocol.
+const VERSION: u8 = b'3';
+const FAMILY: [u8; 3] = *b"weu";
+const MAGIC: [u8; 4] = [FAMILY[0], FAMILY[1], FAMILY[2], VERSION];
+/// The kind of a Request, the same in all versions, and that of a refusal.
+const KIND_REQUEST: u8 = 1;
+const KIND_REFUSED: u8 = 10;
 /// Octets of the magic number, the kind and the test's number.
 const HEADER: usize = 13;
 /// Octets of a data message without its padding.
 pub(crate) const DATA_HEADER: usize = HEADER + 16;
 /// Octets of a Request, which is longer than any answer to an unproven address.
-const REQUEST: usize = 128;
+const REQUEST: usize = 160;
 /// The value of a rate of `None`.
 const NO_RATE: u64 = u64::MAX;
 
@@ -50,13 +65,15 @@ pub struct TestConfig {
 impl TestConfig {
     /// The largest payload of UDP over IPv4.
     pub const MAX_LENGTH: u16 = 65_507;
+    /// The longest duration.
+    pub const MAX_DURATION: Duration = Duration::from_hours(24);
 
     fn is_valid(&self) -> bool {
         (1..=Self::MAX_LENGTH).contains(&self.length)
             && self
                 .rate_bps
                 .is_none_or(|rate| (1.0..=1e12).contains(&rate))
-            && self.duration <= Duration::from_hours(24)
+            && self.duration <= Self::MAX_DURATION
     }
 }
 
@@ -108,8 +125,8 @@ pub struct FrameStats {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Message {
     /// The client asks for a test. Over UDP, without a valid token the server answers with a
-    /// Challenge.
-    Request(TestConfig, Option<Token>),
+    /// Challenge, and so does a server with a secret over any transport.
+    Request(TestConfig, Option<Answer>),
     /// The token with which the client must repeat its Request.
     Challenge(Token),
     /// The server runs as many tests as it allows.
@@ -134,6 +151,8 @@ pub enum Message {
     Report(Report),
     /// The receiver asks the sender to end.
     Stop,
+    /// The server does not take the test.
+    Refused(Refusal),
 }
 
 /// A receiver's report to the sender, like those of RTCP (RFC 3550 §6.4).
@@ -154,7 +173,7 @@ pub struct Report {
 impl Message {
     const fn kind(&self) -> u8 {
         match self {
-            Self::Request(..) => 1,
+            Self::Request(..) => KIND_REQUEST,
             Self::Challenge(_) => 2,
             Self::Busy => 3,
             Self::Alive => 4,
@@ -163,6 +182,7 @@ impl Message {
             Self::Report(_) => 7,
             Self::Stop => 8,
             Self::OtherMedia => 9,
+            Self::Refused(_) => KIND_REFUSED,
         }
     }
 
@@ -213,19 +233,22 @@ impl Message {
                     frames.numbers().into_iter().for_each(&mut put);
                 });
             }
+            Self::Refused(refusal) => refusal.numbers().into_iter().for_each(&mut put),
             Self::Challenge(token) => out.extend_from_slice(token),
-            Self::Request(config, token) => {
+            Self::Request(config, answer) => {
                 put(weir_proto::time::Duration::from(config.duration).as_nanos());
                 put(config.rate_bps.map_or(NO_RATE, f64::to_bits));
                 put(u64::from(config.length));
                 put(u64::from(config.reverse));
                 put(u64::from(config.ecn));
                 put(u64::from(config.media));
-                put(u64::from(token.is_some()));
-                out.extend_from_slice(&token.unwrap_or_default());
-                for number in [u64::from(config.burst), config.writes] {
-                    out.extend_from_slice(&number.to_be_bytes());
-                }
+                put(u64::from(config.burst));
+                put(config.writes);
+                put(u64::from(answer.is_some()));
+                let proof = answer.and_then(|answer| answer.proof);
+                put(u64::from(proof.is_some()));
+                out.extend_from_slice(&answer.map(|answer| answer.token).unwrap_or_default());
+                out.extend_from_slice(&proof.unwrap_or_default());
                 out.resize(start + REQUEST, 0);
             }
         }
@@ -233,13 +256,17 @@ impl Message {
 
     /// Reads a message and the number of its test; `None` if the octets are not a message.
     pub fn read(octets: &[u8]) -> Option<(u64, Self)> {
-        let rest = octets.strip_prefix(&MAGIC)?;
+        let rest = octets.strip_prefix(&FAMILY)?;
+        let (&version, rest) = rest.split_first()?;
         let (&kind, mut rest) = rest.split_first()?;
         let id = number(&mut rest)?;
+        if version != VERSION && kind != KIND_REFUSED {
+            return None;
+        }
         let mut next = || number(&mut rest);
         let message = match kind {
-            1 => {
-                let mut config = TestConfig {
+            KIND_REQUEST => {
+                let config = TestConfig {
                     duration: Duration::from_nanos(next()?),
                     rate_bps: Some(next()?)
                         .filter(|bits| *bits != NO_RATE)
@@ -248,16 +275,20 @@ impl Message {
                     reverse: next()? == 1,
                     ecn: next()? == 1,
                     media: next()? == 1,
-                    ..TestConfig::default()
+                    burst: u16::try_from(next()?).ok()?,
+                    writes: next()?,
                 };
-                let has_token = next()? == 1;
-                let (token, mut rest) = rest.split_first_chunk::<TAG_OCTETS>()?;
-                config.burst = u16::try_from(number(&mut rest)?).ok()?;
-                config.writes = number(&mut rest)?;
+                let [has_answer, has_proof] = [next()? == 1, next()? == 1];
+                let (token, rest) = rest.split_first_chunk::<TAG_OCTETS>()?;
+                let proof = *rest.first_chunk::<PROOF_OCTETS>()?;
                 if octets.len() < REQUEST || !config.is_valid() {
                     return None;
                 }
-                Self::Request(config, has_token.then_some(*token))
+                let answer = Answer {
+                    token: *token,
+                    proof: has_proof.then_some(proof),
+                };
+                Self::Request(config, has_answer.then_some(answer))
             }
             2 => Self::Challenge(*rest.first_chunk::<TAG_OCTETS>()?),
             3 => Self::Busy,
@@ -287,9 +318,20 @@ impl Message {
             }),
             8 => Self::Stop,
             9 => Self::OtherMedia,
+            KIND_REFUSED => Self::Refused(Refusal::read([next()?, next()?])),
             _ => return None,
         };
         Some((id, message))
+    }
+
+    /// The answer to a Request of another version, if these octets are one; it is shorter.
+    pub fn answer_other_version(octets: &[u8]) -> Option<(u64, Self)> {
+        let rest = octets.strip_prefix(&FAMILY)?;
+        let (&version, rest) = rest.split_first()?;
+        let mut rest = rest.strip_prefix(&[KIND_REQUEST])?;
+        let id = number(&mut rest)?;
+        let is_other = version != VERSION && octets.len() >= REQUEST;
+        is_other.then_some((id, Self::Refused(Refusal::OtherVersion(VERSION))))
     }
 }
 
@@ -375,7 +417,16 @@ mod tests {
                 },
                 None,
             ),
-            Message::Request(config, Some([7; TAG_OCTETS])),
+            Message::Request(config, Some([7; TAG_OCTETS].into())),
+            Message::Request(
+                config,
+                Some(Answer {
+                    token: [7; TAG_OCTETS],
+                    proof: Some([8; PROOF_OCTETS]),
+                }),
+            ),
+            Message::Refused(Refusal::Rate(1000)),
+            Message::Refused(Refusal::OtherVersion(b'4')),
             Message::Challenge([9; TAG_OCTETS]),
             Message::Busy,
             Message::OtherMedia,
@@ -408,6 +459,24 @@ mod tests {
         Message::Request(TestConfig::default(), None).write(1, &mut request);
         Message::Challenge([0; TAG_OCTETS]).write(1, &mut challenge);
         assert!(challenge.len() < request.len(), "no amplification");
+    }
+
+    #[test]
+    fn a_request_of_another_version_is_refused_in_words_that_each_version_reads() {
+        let mut octets = Vec::new();
+        Message::Request(TestConfig::default(), None).write(5, &mut octets);
+        assert_eq!(Message::answer_other_version(&octets), None);
+        octets[3] = b'2';
+        assert_eq!(Message::read(&octets), None);
+        let (id, refused) = Message::answer_other_version(&octets).expect("an answer");
+        let mut answer = Vec::new();
+        refused.write(id, &mut answer);
+        assert!(answer.len() < octets.len(), "no amplification");
+        // As a client of that version reads it.
+        assert_eq!(answer[3], b'3');
+        answer[3] = b'9';
+        let refused = Message::Refused(Refusal::OtherVersion(b'3'));
+        assert_eq!(Message::read(&answer), Some((5, refused)));
     }
 
     #[test]

@@ -15,6 +15,9 @@ const INTERVAL: Duration = Duration::from_secs(30);
 pub(super) struct AddressValidator(TagKey);
 
 impl AddressValidator {
+    /// No token is valid for longer.
+    pub(super) const LONGEST_VALID: Duration = Duration::from_secs(2 * 30);
+
     pub(super) fn new() -> Result<Self, Error> {
         TagKey::random().map(Self)
     }

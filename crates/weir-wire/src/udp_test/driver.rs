@@ -11,7 +11,7 @@ use crate::ecn;
 use crate::error::Error;
 use crate::send_queue::{Destination, SendQueue};
 use crate::socket::Socket;
-use crate::test_protocol::{Message, TestConfig, Token};
+use crate::test_protocol::{Admission, Answer, Message, Refusal, Secret, TestConfig};
 use crate::timer::Timer;
 use quinn_udp::{EcnCodepoint, RecvMeta};
 use std::collections::BTreeMap;
@@ -53,6 +53,24 @@ impl Progress {
     }
 }
 
+/// How a client asks for a test.
+#[derive(Clone, Default)]
+pub struct ClientSetup {
+    /// What the test carries in place of datagrams at a constant rate.
+    pub traffic: Option<TrafficFactory>,
+    /// What it shares with the server.
+    pub secret: Option<Secret>,
+}
+
+/// What a server takes.
+#[derive(Clone, Default)]
+pub struct ServerSetup {
+    /// What its tests carry in place of datagrams at a constant rate.
+    pub traffic: Option<TrafficFactory>,
+    /// Whom it lets in.
+    pub admission: Admission,
+}
+
 /// One end of a test. Dropping it stops the test.
 pub struct Test {
     key: TestKey,
@@ -77,28 +95,21 @@ impl Test {
         config: TestConfig,
         endpoint: &EndpointConfig,
     ) -> Result<Self, Error> {
-        Self::open(to, config, endpoint, None).await
+        Self::connect_with(to, config, endpoint, ClientSetup::default()).await
     }
 
-    /// As [`connect`](Self::connect), for a test that carries what `traffic` makes.
+    /// As [`connect`](Self::connect), with this setup.
     ///
     /// # Errors
-    /// Those of [`connect`](Self::connect).
-    pub async fn connect_carrying(
+    /// Those of [`connect`](Self::connect); [`Error::Declined`] if the server does not take the
+    /// test.
+    pub async fn connect_with(
         to: SocketAddr,
         config: TestConfig,
         endpoint: &EndpointConfig,
-        traffic: TrafficFactory,
+        setup: ClientSetup,
     ) -> Result<Self, Error> {
-        Self::open(to, config, endpoint, Some(traffic)).await
-    }
-
-    async fn open(
-        to: SocketAddr,
-        config: TestConfig,
-        endpoint: &EndpointConfig,
-        traffic: Option<TrafficFactory>,
-    ) -> Result<Self, Error> {
+        let ClientSetup { traffic, secret } = setup;
         if config.length > TestConfig::MAX_LENGTH {
             return Err(Error::TooLarge {
                 octets: config.length.into(),
@@ -113,7 +124,7 @@ impl Test {
         let mut socket = Socket::bind_udp(from, endpoint)?;
         socket.connect(to)?;
         let mut driver = TestDriver::new(socket, None, traffic)?;
-        let session = Session::client(random_u64()?, config, driver.clock.now());
+        let session = Session::client(random_u64()?, config, secret, driver.clock.now());
         let test = driver.add(session, to, None);
         tokio::spawn(driver.run());
         test.wait_for(|progress| !progress.requesting).await?;
@@ -180,6 +191,9 @@ impl EndReason {
             Self::TimedOut => Error::TimedOut(peer),
             Self::Busy => Error::Busy(peer),
             Self::OtherMedia => Error::OtherMedia(peer),
+            Self::Declined(refusal) => Error::Declined(peer, refusal),
+            Self::Lied(lie) => Error::Lied(peer, lie),
+            Self::Overdue => Error::Overdue(peer),
         }
     }
 }
@@ -197,30 +211,23 @@ impl TestListener {
     /// # Errors
     /// [`Error::Socket`]; [`Error::Randomness`].
     pub async fn bind(address: SocketAddr, endpoint: &EndpointConfig) -> Result<Self, Error> {
-        Self::open(address, endpoint, None).await
+        Self::bind_with(address, endpoint, ServerSetup::default()).await
     }
 
-    /// As [`bind`](Self::bind), for tests that carry what `traffic` makes.
+    /// As [`bind`](Self::bind), with this setup.
     ///
     /// # Errors
     /// Those of [`bind`](Self::bind).
-    pub async fn bind_carrying(
+    pub async fn bind_with(
         address: SocketAddr,
         endpoint: &EndpointConfig,
-        traffic: TrafficFactory,
-    ) -> Result<Self, Error> {
-        Self::open(address, endpoint, Some(traffic)).await
-    }
-
-    async fn open(
-        address: SocketAddr,
-        endpoint: &EndpointConfig,
-        traffic: Option<TrafficFactory>,
+        setup: ServerSetup,
     ) -> Result<Self, Error> {
         let socket = Socket::bind_udp(address, endpoint)?;
         let local = socket.local();
         let (sink, tests) = mpsc::channel(MAX_TESTS);
-        let driver = TestDriver::new(socket, Some(sink), traffic)?;
+        let ServerSetup { traffic, admission } = setup;
+        let driver = TestDriver::new(socket, Some((sink, admission)), traffic)?;
         tokio::spawn(driver.run());
         // Lets the driver start before the caller announces the address.
         tokio::task::yield_now().await;
@@ -251,17 +258,35 @@ struct DrivenTest {
 /// The part of a driver that accepts tests.
 struct Acceptor {
     validator: AddressValidator,
+    admission: Admission,
+    /// The tests of clients with a proof whose tokens are still valid: none of them is taken again.
+    proven: BTreeMap<TestKey, Instant>,
     sink: mpsc::Sender<Test>,
 }
 
 impl Acceptor {
-    /// Checks the token of a Request; returns that of a Challenge if it is missing or not valid.
-    fn validate(&self, key: TestKey, token: Option<Token>, now: Instant) -> Result<(), Token> {
+    /// Judges a Request while so many tests run; returns what to answer if it is not let in.
+    fn judge(
+        &mut self,
+        key: TestKey,
+        (config, answer): (&TestConfig, Option<Answer>),
+        now: Instant,
+    ) -> Result<(), Message> {
         let (client, id) = key;
-        match token {
-            Some(token) if self.validator.is_valid(client, id, now, &token) => Ok(()),
-            _ => Err(self.validator.token(client, id, now)),
+        let is_valid = |answer: &Answer| self.validator.is_valid(client, id, now, &answer.token);
+        let Some(answer) = answer.filter(is_valid) else {
+            return Err(Message::Challenge(self.validator.token(client, id, now)));
+        };
+        let admitted = self.admission.check(id, config, &answer);
+        admitted.map_err(Message::Refused)?;
+        if self.admission.secret.is_some() {
+            self.proven
+                .retain(|_, at| now.since(*at) < AddressValidator::LONGEST_VALID);
+            if self.proven.insert(key, now).is_some() {
+                return Err(Message::Refused(Refusal::OtherSecret));
+            }
         }
+        Ok(())
     }
 }
 
@@ -283,13 +308,15 @@ struct TestDriver {
 impl TestDriver {
     fn new(
         socket: Socket,
-        sink: Option<mpsc::Sender<Test>>,
+        accepts: Option<(mpsc::Sender<Test>, Admission)>,
         traffic: Option<TrafficFactory>,
     ) -> Result<Self, Error> {
         let (stop_sender, stops) = mpsc::unbounded_channel();
-        let acceptor = match sink {
-            Some(sink) => Some(Acceptor {
+        let acceptor = match accepts {
+            Some((sink, admission)) => Some(Acceptor {
                 validator: AddressValidator::new()?,
+                admission,
+                proven: BTreeMap::new(),
                 sink,
             }),
             None => None,
@@ -402,10 +429,19 @@ impl TestDriver {
             traffic,
             ..
         } = &mut *self;
-        let mut accepted = Vec::new();
+        let mut accepted = BTreeMap::new();
         let reads = socket.read(|meta, octets| {
             let now = clock.now();
             let Some((id, message)) = Message::read(octets) else {
+                if let (Some((id, refused)), true) =
+                    (Message::answer_other_version(octets), acceptor.is_some())
+                {
+                    send_queue.push(|out| {
+                        refused.write(id, out);
+                        Some(reply_destination(meta))
+                    });
+                    return;
+                }
                 // Other datagrams have no number of a test: they belong to the peer's first.
                 let mut tests = tests.range_mut((meta.addr, 0)..=(meta.addr, u64::MAX));
                 if let Some((_, test)) = tests.next() {
@@ -420,18 +456,20 @@ impl TestDriver {
                 test.session.receive(now, message, octets.len(), marked);
                 return;
             }
-            let (Some(acceptor), Message::Request(config, token)) = (&*acceptor, message) else {
+            let (Some(acceptor), Message::Request(config, answer)) = (&mut *acceptor, message)
+            else {
                 return;
             };
-            if config.length < MIN_LENGTH {
+            // The same Request may be read twice.
+            if config.length < MIN_LENGTH || accepted.contains_key(&key) {
                 return;
             }
-            let answer = match acceptor.validate(key, token, now) {
-                Err(token) => Message::Challenge(token),
+            let answer = match acceptor.judge(key, (&config, answer), now) {
+                Err(answer) => answer,
                 Ok(()) if config.media != traffic.is_some() => Message::OtherMedia,
                 Ok(()) if tests.len() + accepted.len() >= MAX_TESTS => Message::Busy,
                 Ok(()) => {
-                    accepted.push((Session::server(id, config, now), meta.addr, meta.dst_ip));
+                    accepted.insert(key, (Session::server(id, config, now), meta.dst_ip));
                     return;
                 }
             };
@@ -440,11 +478,7 @@ impl TestDriver {
                 Some(reply_destination(meta))
             });
         });
-        for (session, peer, local_ip) in accepted {
-            // The same Request may have been read twice.
-            if self.tests.contains_key(&(peer, session.id())) {
-                continue;
-            }
+        for ((peer, _), (session, local_ip)) in accepted {
             let test = self.add(session, peer, local_ip);
             if let Some(acceptor) = &self.acceptor {
                 // If the channel is full, dropping the handle stops the test.

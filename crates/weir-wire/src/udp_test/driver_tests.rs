@@ -42,7 +42,7 @@ async fn a_request_without_a_valid_token_gets_a_shorter_challenge_and_no_data() 
     // Without a token, and with an invented one.
     for token in [None, Some([1; TAG_OCTETS])] {
         request.clear();
-        Message::Request(config(true), token).write(5, &mut request);
+        Message::Request(config(true), token.map(Into::into)).write(5, &mut request);
         let answer = answer(&request).await;
         assert!(answer.len() < request.len() / 2, "{}", answer.len());
         let read = Message::read(&answer);
@@ -57,7 +57,7 @@ async fn a_request_without_a_valid_token_gets_a_shorter_challenge_and_no_data() 
         panic!("{read:?}");
     };
     request.clear();
-    Message::Request(config(true), Some(token)).write(6, &mut request);
+    Message::Request(config(true), Some(token.into())).write(6, &mut request);
     other.send_to(&request, to).await.expect("sent");
     let mut octets = [0; 2048];
     let (count, _) = timeout(LIMIT, other.recv_from(&mut octets))
@@ -86,7 +86,7 @@ async fn a_server_of_datagrams_refuses_a_test_that_carries_media() {
     let mut token = None;
     let answer = loop {
         let mut request = Vec::new();
-        Message::Request(config, token).write(7, &mut request);
+        Message::Request(config, token.map(Into::into)).write(7, &mut request);
         socket.send(&request).await.expect("sent");
         let mut octets = [0; 2048];
         let received = timeout(LIMIT, socket.recv(&mut octets)).await;

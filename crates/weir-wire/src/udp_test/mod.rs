@@ -12,7 +12,8 @@
 //! There is no congestion control of the datagrams at a constant rate. So that a server cannot be
 //! used to flood others, a client first has to return a token that was sent to its address; until
 //! then it is sent one short answer to each Request. A sender stops after five seconds without a
-//! message from the receiver. Not supported: encryption.
+//! message from the receiver, and a receiver eight after the time of the test. What the peer says is
+//! held against what can be true. Not supported: encryption.
 
 mod address_validation;
 mod driver;
@@ -20,9 +21,9 @@ mod reception;
 mod session;
 mod traffic;
 
-use crate::test_protocol::{self, FrameStats, ReceptionStats};
+use crate::test_protocol::{self, FrameStats, Lie, ReceptionStats, Refusal};
 
-pub use driver::{Test, TestListener};
+pub use driver::{ClientSetup, ServerSetup, Test, TestListener};
 pub use traffic::{SharedTraffic, Traffic, TrafficCounts, TrafficFactory};
 
 /// The default UDP port of servers: the one after that of DCCP.
@@ -61,7 +62,7 @@ pub struct TestStats {
 }
 
 /// Why a test has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum EndReason {
     /// The duration is over, or one end has stopped the test.
     Done,
@@ -73,4 +74,10 @@ enum EndReason {
     Busy,
     /// The server's tests carry media and this one does not, or the other way round.
     OtherMedia,
+    /// The server does not take the test.
+    Declined(Refusal),
+    /// The peer claims what cannot be true.
+    Lied(Lie),
+    /// The sender has not ended the test in its time.
+    Overdue,
 }

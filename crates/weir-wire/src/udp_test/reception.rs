@@ -44,8 +44,9 @@ impl ReceptionTracker {
             }
             stats.expected = number.saturating_add(1);
         } else {
-            // A number older than the window is counted as new: its bit is gone.
-            if stats.expected - number <= WINDOW && self.seen[word] & bit != 0 {
+            // A number older than the window is counted as new while any is missing: its bit is gone.
+            let is_seen = stats.expected - number <= WINDOW && self.seen[word] & bit != 0;
+            if is_seen || stats.received >= stats.expected {
                 stats.duplicates += 1;
                 return;
             }

@@ -7,7 +7,9 @@
 use super::reception::ReceptionTracker;
 use super::traffic::{SharedTraffic, TrafficCounts, TrafficFactory, lock};
 use super::{DEFAULT_RATE_BPS, EndReason, TestStats};
-use crate::test_protocol::{FrameStats, Message, ReceptionStats, Report, TestConfig, Token};
+use crate::test_protocol::{
+    Asked, Asking, FrameStats, Message, ReceptionStats, Report, Secret, Sent, TestConfig,
+};
 use weir_proto::packet::Ecn;
 use weir_proto::time::{Duration, Instant};
 
@@ -33,9 +35,7 @@ const HOST_LIMITED_TIME: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     /// A client repeats its Request.
-    Requesting {
-        token: Option<Token>,
-    },
+    Requesting,
     /// Data flows.
     Running,
     /// The sender repeats its End, or the receiver its Stop.
@@ -49,9 +49,12 @@ enum Phase {
 pub(super) struct Session {
     id: u64,
     config: TestConfig,
+    asking: Asking,
     is_sender: bool,
     phase: Phase,
     phase_began: Instant,
+    /// When a receiver had the first End.
+    time_wait_began: Instant,
     /// The last transmission of the phase's repeated message.
     repeated: Option<Instant>,
     /// The beginning and the end of the data.
@@ -85,27 +88,34 @@ pub(super) struct Session {
 
 impl Session {
     /// The client's end.
-    pub(super) fn client(id: u64, config: TestConfig, now: Instant) -> Self {
-        let phase = Phase::Requesting { token: None };
-        Self::new(id, config, phase, now)
+    pub(super) fn client(
+        id: u64,
+        config: TestConfig,
+        secret: Option<Secret>,
+        now: Instant,
+    ) -> Self {
+        Self::new(Asking::new(id, config, secret), Phase::Requesting, now)
     }
 
     /// The server's end for a client whose address is proven.
     pub(super) fn server(id: u64, config: TestConfig, now: Instant) -> Self {
-        let mut session = Self::new(id, config, Phase::Running, now);
+        let mut session = Self::new(Asking::new(id, config, None), Phase::Running, now);
         session.begin(now);
         session.reply = Some(Message::Alive);
         session
     }
 
-    fn new(id: u64, config: TestConfig, phase: Phase, now: Instant) -> Self {
-        let is_client = matches!(phase, Phase::Requesting { .. });
+    fn new(asking: Asking, phase: Phase, now: Instant) -> Self {
+        let is_client = matches!(phase, Phase::Requesting);
+        let (id, config) = asking.test();
         Self {
             id,
             config,
+            asking,
             is_sender: is_client != config.reverse,
             phase,
             phase_began: now,
+            time_wait_began: now,
             repeated: None,
             data_began: None,
             data_ended: None,
@@ -153,13 +163,36 @@ impl Session {
 
     /// Whether the server has not answered the Request yet.
     pub(super) const fn is_requesting(&self) -> bool {
-        matches!(self.phase, Phase::Requesting { .. })
+        matches!(self.phase, Phase::Requesting)
     }
 
     fn enter(&mut self, phase: Phase, now: Instant) {
         self.phase = phase;
         self.phase_began = now;
         self.repeated = None;
+    }
+
+    /// The data has begun, and the test has not ended.
+    const fn goes_on(&self) -> bool {
+        self.data_began.is_some() && !matches!(self.phase, Phase::Ended(_))
+    }
+
+    /// A sender repeats its End for a while, and no longer.
+    fn time_wait_end(&self) -> Instant {
+        let last = self.time_wait_began + CLOSE_TIMEOUT;
+        (self.phase_began + TIME_WAIT).min(last)
+    }
+
+    /// Whether a receiver that is done still answers an End.
+    fn is_in_time_wait(&self, now: Instant) -> bool {
+        let is_done = self.phase == Phase::Ended(EndReason::Done) && self.told_sent.is_some();
+        is_done && now < self.time_wait_began + CLOSE_TIMEOUT
+    }
+
+    /// When a receiver gives a sender up that does not end the test: its time is over, and it could
+    /// have been told so.
+    fn overdue_at(&self, began: Instant) -> Instant {
+        began + Duration::from(self.config.duration) + IDLE_TIMEOUT + CLOSE_TIMEOUT
     }
 
     fn begin(&mut self, now: Instant) {
@@ -177,15 +210,20 @@ impl Session {
     pub(super) fn receive(&mut self, now: Instant, message: Message, octets: usize, marked: bool) {
         self.last_received = now;
         match (self.phase, message) {
-            (Phase::Requesting { .. }, Message::Challenge(token)) => {
-                self.enter(Phase::Requesting { token: Some(token) }, now);
+            (Phase::Requesting, Message::Challenge(_) | Message::Refused(_)) => {
+                match self.asking.take(&message) {
+                    // The deadline stays that of the first Request.
+                    Asked::Again { at_once: true } => self.repeated = None,
+                    Asked::Refused(refusal) => self.end(EndReason::Declined(refusal), now),
+                    Asked::Again { at_once: false } | Asked::Other => {}
+                }
             }
-            (Phase::Requesting { .. }, Message::Busy) => self.end(EndReason::Busy, now),
-            (Phase::Requesting { .. }, Message::OtherMedia) => {
+            (Phase::Requesting, Message::Busy) => self.end(EndReason::Busy, now),
+            (Phase::Requesting, Message::OtherMedia) => {
                 self.end(EndReason::OtherMedia, now);
             }
             (
-                Phase::Requesting { .. },
+                Phase::Requesting,
                 Message::Alive | Message::Data { .. } | Message::End { .. },
             ) => self.begin(now),
             // The answer was lost.
@@ -218,7 +256,14 @@ impl Session {
     fn receive_as_sender(&mut self, now: Instant, message: Message) {
         match message {
             Message::Stop if self.phase == Phase::Running => self.close(now),
-            Message::Report(report) if self.data_began.is_some() => {
+            Message::Report(report) if self.goes_on() => {
+                let sent = Sent {
+                    datagrams: self.sent(),
+                    octets: self.sent_octets(),
+                };
+                if let Err(lie) = report.validate(&self.config, sent) {
+                    return self.end(EndReason::Lied(lie), now);
+                }
                 let newer = report.stats.received >= self.peer_report.stats.received;
                 if newer && report.echo > self.peer_report.echo {
                     self.sample_rtt(now, &report);
@@ -247,7 +292,10 @@ impl Session {
 
     fn receive_as_receiver(&mut self, now: Instant, message: Message, octets: usize, marked: bool) {
         match message {
-            Message::Data { number, sent_at } if self.data_ended.is_none() => {
+            Message::Data { number, sent_at } if self.goes_on() && self.data_ended.is_none() => {
+                if let Err(lie) = self.config.check_data(number, sent_at, octets) {
+                    return self.end(EndReason::Lied(lie), now);
+                }
                 self.tracker.on_datagram(now, number, sent_at, octets);
                 if marked {
                     self.tracker.on_congestion_mark();
@@ -256,8 +304,13 @@ impl Session {
                     self.newest = Some((now, sent_at));
                 }
             }
-            Message::End { sent } if self.data_began.is_some() => {
+            Message::End { sent } if self.goes_on() || self.is_in_time_wait(now) => {
                 if self.data_ended.is_none() {
+                    let known = self.reception().expected;
+                    if let Err(lie) = self.config.check_sent(sent, known) {
+                        return self.end(EndReason::Lied(lie), now);
+                    }
+                    self.time_wait_began = now;
                     self.tracker.on_end(sent);
                     self.told_sent = Some(sent);
                     self.data_ended = Some(now);
@@ -273,7 +326,7 @@ impl Session {
     /// Ends the test at the request of this end's user.
     pub(super) fn stop(&mut self, now: Instant) {
         match self.phase {
-            Phase::Requesting { .. } => self.end(EndReason::Done, now),
+            Phase::Requesting => self.end(EndReason::Done, now),
             Phase::Running => self.close(now),
             _ => {}
         }
@@ -282,7 +335,7 @@ impl Session {
     /// Handles an ICMP message that says that the peer's port is unreachable.
     pub(super) fn on_refused(&mut self, now: Instant) {
         match self.phase {
-            Phase::Requesting { .. } => self.end(EndReason::Refused, now),
+            Phase::Requesting => self.end(EndReason::Refused, now),
             Phase::Running => self.end(EndReason::TimedOut, now),
             Phase::Closing => self.end(EndReason::Done, now),
             _ => {}
@@ -339,8 +392,8 @@ impl Session {
             return Some(reply);
         }
         match self.phase {
-            Phase::Requesting { token } => {
-                let request = Message::Request(self.config, token);
+            Phase::Requesting => {
+                let request = self.asking.request();
                 self.repeat(now, request, REQUEST_TIMEOUT, EndReason::TimedOut)
             }
             Phase::Running if self.is_sender => self.next_data(now),
@@ -354,7 +407,7 @@ impl Session {
                 self.repeat(now, message, CLOSE_TIMEOUT, EndReason::Done)
             }
             Phase::TimeWait => {
-                if now.since(self.phase_began) >= TIME_WAIT {
+                if now >= self.time_wait_end() {
                     self.end(EndReason::Done, now);
                 }
                 None
@@ -435,6 +488,11 @@ impl Session {
             self.end(EndReason::TimedOut, now);
             return None;
         }
+        let overdue = self.data_began.map(|began| self.overdue_at(began));
+        if overdue.is_some_and(|overdue| now >= overdue) {
+            self.end(EndReason::Overdue, now);
+            return None;
+        }
         if now.since(self.last_sent) < REPORT_INTERVAL {
             return None;
         }
@@ -466,7 +524,7 @@ impl Session {
         let traffic = self.traffic.as_ref();
         let traffic = traffic.and_then(|traffic| lock(traffic).next_timeout());
         match self.phase {
-            Phase::Requesting { .. } => Some(next_repeat(REQUEST_TIMEOUT)),
+            Phase::Requesting => Some(next_repeat(REQUEST_TIMEOUT)),
             Phase::Running if self.is_sender => {
                 let began = self.data_began?;
                 let end = began + Duration::from(self.config.duration);
@@ -480,7 +538,7 @@ impl Session {
                 Some(report.min(self.last_received + IDLE_TIMEOUT))
             }
             Phase::Closing => Some(next_repeat(CLOSE_TIMEOUT)),
-            Phase::TimeWait => Some(self.phase_began + TIME_WAIT),
+            Phase::TimeWait => Some(self.time_wait_end()),
             Phase::Ended(_) => None,
         }
     }
@@ -494,6 +552,13 @@ impl Session {
     /// Datagrams of data that this end has sent.
     fn sent(&self) -> u64 {
         self.counts().map_or(self.sent, |counts| counts.sent)
+    }
+
+    /// Octets of these.
+    fn sent_octets(&self) -> u64 {
+        let length = u64::from(self.config.length);
+        let counts = self.counts();
+        counts.map_or(self.sent.saturating_mul(length), |counts| counts.sent_octets)
     }
 
     /// What this end has received.
@@ -516,7 +581,7 @@ impl Session {
             let complete = matches!(self.phase, Phase::TimeWait | Phase::Ended(EndReason::Done));
             (self.reception(), complete)
         };
-        let (counts, length) = (self.counts(), u64::from(self.config.length));
+        let counts = self.counts();
         let frames = if self.is_sender {
             self.peer_report.frames
         } else {
@@ -527,7 +592,7 @@ impl Session {
             sends: self.is_sender,
             seconds: elapsed.map_or(0.0, Duration::as_secs_f64),
             sent: self.sent(),
-            sent_octets: counts.map_or(self.sent * length, |counts| counts.sent_octets),
+            sent_octets: self.sent_octets(),
             received,
             complete,
             smoothed_rtt_s: counts

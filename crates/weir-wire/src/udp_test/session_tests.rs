@@ -1,6 +1,7 @@
 use super::super::traffic::Traffic;
 use super::*;
 use crate::keyed_tag::TAG_OCTETS;
+use crate::test_protocol::Refusal;
 use std::sync::{Arc, Mutex};
 
 /// Two ends and a path with a delay of a millisecond each way.
@@ -34,7 +35,7 @@ impl Path {
         let config = config(reverse);
         Self {
             ends: [
-                Session::client(7, config, now),
+                Session::client(7, config, None, now),
                 Session::server(7, config, now),
             ],
             now,
@@ -108,7 +109,8 @@ fn the_ends_agree_even_if_half_of_all_messages_are_lost() {
         } else {
             (client, server)
         };
-        assert!(sender.complete && receiver.complete);
+        let ended = path.ends.each_ref().map(Session::end_reason);
+        assert!(sender.complete && receiver.complete, "{ended:?}");
         assert_eq!(sender.received, receiver.received);
         assert_eq!(sender.received.expected, sender.sent);
         let share = sender.received.lost() as f64 / sender.sent as f64;
@@ -146,7 +148,7 @@ fn either_end_may_stop_and_both_know_what_was_received() {
 #[test]
 fn a_client_answers_a_challenge_at_once_and_times_out_without_an_answer() {
     let now = Instant::from_nanos(1);
-    let mut client = Session::client(1, config(true), now);
+    let mut client = Session::client(1, config(true), None, now);
     let mut out = Vec::new();
     assert!(client.write(now, &mut out) && !client.write(now, &mut Vec::new()));
     client.receive(now, Message::Challenge([3; TAG_OCTETS]), 29, false);
@@ -155,7 +157,7 @@ fn a_client_answers_a_challenge_at_once_and_times_out_without_an_answer() {
     let (_, message) = Message::read(&out).expect("a message");
     assert_eq!(
         message,
-        Message::Request(config(true), Some([3; TAG_OCTETS]))
+        Message::Request(config(true), Some([3; TAG_OCTETS].into()))
     );
     let later = now + REQUEST_TIMEOUT;
     assert!(!client.write(later, &mut Vec::new()));
@@ -186,6 +188,215 @@ fn a_slow_sender_keeps_its_receiver_alive_and_a_late_one_sends_no_burst() {
     assert_eq!(sender.stats(later).limit, "host");
 }
 
+/// Values that a liar puts into a field of eight octets.
+const LIES: [u64; 12] = [
+    0,
+    1,
+    2,
+    500,
+    1001,
+    1 << 32,
+    1 << 60,
+    1 << 63,
+    u64::MAX,
+    // NaN, infinity and -1e300 as numbers of 64 bits.
+    0x7ff8_0000_0000_0000,
+    0x7ff0_0000_0000_0000,
+    0xfe37_e43c_8800_759c,
+];
+
+/// Octets before the first field: the magic number, the kind and the test's number.
+const HEADER: usize = 13;
+
+/// What a liar may make of a message: each field with each lie.
+fn lies(message: Message) -> Vec<Message> {
+    let mut octets = Vec::new();
+    message.write(7, &mut octets);
+    let fields = (HEADER..octets.len().saturating_sub(7)).step_by(8);
+    let read = fields.flat_map(|at| {
+        LIES.map(|lie| {
+            let mut octets = octets.clone();
+            octets[at..at + 8].copy_from_slice(&lie.to_be_bytes());
+            Message::read(&octets).map(|(_, message)| message)
+        })
+    });
+    read.flatten().chain([message]).collect()
+}
+
+/// Every message, as an honest peer of a test with a thousand datagrams may say it.
+fn messages() -> Vec<Message> {
+    let report = |last, frames| {
+        Message::Report(Report {
+            stats: ReceptionStats {
+                received: 2,
+                octets: 250,
+                expected: 3,
+                ..ReceptionStats::default()
+            },
+            last,
+            frames,
+            ..Report::default()
+        })
+    };
+    let token = [3; TAG_OCTETS];
+    vec![
+        Message::Request(config(false), Some(token.into())),
+        Message::Challenge(token),
+        Message::Busy,
+        Message::OtherMedia,
+        Message::Alive,
+        Message::Data {
+            number: 3,
+            sent_at: 3_000_000,
+        },
+        Message::End { sent: 10 },
+        report(false, None),
+        report(true, Some(FrameStats::default())),
+        Message::Stop,
+        Message::Refused(Refusal::Rate(1)),
+    ]
+}
+
+/// One end of a test after 100 ms, over plain UDP or with traffic of its own, as client or server.
+fn running([carries, is_client, reverse]: [bool; 3]) -> (Session, Instant) {
+    let mut now = Instant::from_nanos(1_000_000_000);
+    let mut end = if is_client {
+        Session::client(7, config(reverse), None, now)
+    } else {
+        Session::server(7, config(reverse), now)
+    };
+    if carries {
+        end.carry(&ticks(), now);
+    }
+    end.receive(now, Message::Alive, HEADER, false);
+    for _ in 0..100 {
+        now += Duration::from_millis(1);
+        while end.write(now, &mut Vec::new()) {}
+    }
+    (end, now)
+}
+
+fn assert_possible(end: &Session, now: Instant, told: &[Message]) {
+    let stats = end.stats(now);
+    let received = &stats.received;
+    let most = if stats.sends { stats.sent } else { 1002 };
+    assert!(received.received <= received.expected, "{told:?} {stats:?}");
+    assert!(received.expected <= most, "{told:?} {stats:?}");
+    assert!(received.octets <= most * 125, "{told:?} {stats:?}");
+    assert!(received.jitter.is_finite() && received.jitter >= 0.0);
+    let times = stats.frames.map(|frames| frames.delay_s);
+    for time in times.into_iter().flatten() {
+        assert!(time.is_finite() && time >= 0.0, "{told:?} {stats:?}");
+    }
+    let rtt = stats.smoothed_rtt_s.unwrap_or_default();
+    assert!((0.0..=20.0).contains(&rtt), "{told:?} {stats:?}");
+}
+
+#[test]
+fn whatever_a_peer_claims_a_result_is_possible_and_the_test_ends() {
+    let told: Vec<_> = messages().into_iter().flat_map(lies).collect();
+    for kind in 0..8 {
+        let flags = [kind & 1 != 0, kind & 2 != 0, kind & 4 != 0];
+        let (_, start) = running(flags);
+        for (at, first) in told.iter().enumerate() {
+            // Each with another one after it.
+            let second = told[at * 31 % told.len()];
+            let (mut end, mut now) = running(flags);
+            for message in [*first, second, *first] {
+                end.receive(now, message, 125, true);
+                while end.write(now, &mut Vec::new()) {}
+                assert_possible(&end, now, &[*first, second]);
+            }
+            // The peer goes on saying so.
+            while end.end_reason().is_none() {
+                now += Duration::from_millis(50);
+                assert!(now.since(start) < Duration::from_secs(12), "{first:?}");
+                end.receive(now, second, 125, false);
+                while end.write(now, &mut Vec::new()) {}
+            }
+            assert_possible(&end, now, &[*first, second]);
+        }
+    }
+}
+
+#[test]
+fn a_claim_that_cannot_be_true_ends_the_test_with_an_error() {
+    let lied = |end: &Session| matches!(end.end_reason(), Some(EndReason::Lied(_)));
+    let claims = [
+        (
+            true,
+            Message::Data {
+                number: u64::MAX,
+                sent_at: 0,
+            },
+        ),
+        (true, Message::End { sent: u64::MAX }),
+        (true, Message::End { sent: 1003 }),
+        (
+            false,
+            Message::Report(Report {
+                stats: ReceptionStats {
+                    octets: 1 << 60,
+                    ..ReceptionStats::default()
+                },
+                last: true,
+                ..Report::default()
+            }),
+        ),
+    ];
+    for (reverse, message) in claims {
+        for is_client in [true, false] {
+            let (mut end, now) = running([false, is_client, reverse == is_client]);
+            end.receive(now, message, 125, false);
+            assert!(lied(&end), "{message:?}");
+            assert!(!end.stats(now).complete);
+        }
+    }
+    // Fewer than have come.
+    let (mut end, now) = running([false, true, true]);
+    let data = Message::Data {
+        number: 9,
+        sent_at: 0,
+    };
+    end.receive(now, data, 125, false);
+    end.receive(now, Message::End { sent: 9 }, 21, false);
+    assert!(lied(&end));
+}
+
+#[test]
+fn a_server_that_only_challenges_gets_few_requests_and_no_test() {
+    let start = Instant::from_nanos(1);
+    for same in [true, false] {
+        let mut client = Session::client(1, config(false), None, start);
+        let (mut now, mut requests, mut last) = (start, 0_u64, None::<Instant>);
+        while client.end_reason().is_none() {
+            while client.write(now, &mut Vec::new()) {
+                requests += 1;
+                // Only the answer to the first Challenge does not wait.
+                let waits = last.is_none_or(|last| now.since(last) >= REPEAT_INTERVAL);
+                assert!(waits || requests == 2, "{requests} after {last:?}");
+                last = Some(now);
+            }
+            now += Duration::from_millis(1);
+            let octet = if same { 1 } else { requests as u8 };
+            client.receive(now, Message::Challenge([octet; TAG_OCTETS]), 29, false);
+        }
+        let late = Duration::from_millis(1);
+        assert!(
+            now.since(start) <= REQUEST_TIMEOUT + late,
+            "the first Request's"
+        );
+        let (reason, most) = if same {
+            // At 0 and 1 ms, and then each 200 ms until 10 s.
+            (EndReason::TimedOut, 51)
+        } else {
+            (EndReason::Declined(Refusal::Challenges), 4)
+        };
+        assert_eq!(client.end_reason(), Some(reason));
+        assert!(requests <= most, "{requests}");
+    }
+}
+
 /// Traffic of a datagram each millisecond.
 struct Ticks {
     began: Option<Instant>,
@@ -200,6 +411,7 @@ impl Traffic for Ticks {
 
     fn receive(&mut self, _: Instant, octets: &[u8], _: Ecn) {
         self.counts.received.received += 1;
+        self.counts.received.expected += 1;
         self.counts.received.octets += octets.len() as u64;
     }
 
@@ -230,19 +442,23 @@ impl Traffic for Ticks {
     }
 }
 
-/// Runs a test that carries ticks until both ends have ended; of the peer's datagrams each end gets
-/// those that `passes` lets through, by the time since the beginning in milliseconds.
-fn carry(reverse: bool, passes: fn(u64) -> bool) -> [Session; 2] {
-    let start = Instant::from_nanos(1_000_000_000);
-    let make: TrafficFactory = Arc::new(|_, sends, _| -> SharedTraffic {
+fn ticks() -> TrafficFactory {
+    Arc::new(|_, sends, _| -> SharedTraffic {
         Arc::new(Mutex::new(Ticks {
             began: None,
             sends,
             counts: TrafficCounts::default(),
         }))
-    });
+    })
+}
+
+/// Runs a test that carries ticks until both ends have ended; of the peer's datagrams each end gets
+/// those that `passes` lets through, by the time since the beginning in milliseconds.
+fn carry(reverse: bool, passes: fn(u64) -> bool) -> [Session; 2] {
+    let start = Instant::from_nanos(1_000_000_000);
+    let make = ticks();
     let mut ends = [
-        Session::client(7, config(reverse), start),
+        Session::client(7, config(reverse), None, start),
         Session::server(7, config(reverse), start),
     ];
     for end in &mut ends {

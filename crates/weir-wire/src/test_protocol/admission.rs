@@ -1,0 +1,382 @@
+//! Whom a server lets in, and how a client asks: the same state for all transports.
+//!
+//! A server with a shared secret answers a Request with a Challenge, whose token it makes and never
+//! takes twice. The client repeats its Request with a proof: the BLAKE3 keyed hash, under a key
+//! derived from the secret, of the token, the test's number and the Request. The secret itself never
+//! leaves the two ends, and a proof is worth nothing for another test. The data that follow are not
+//! authenticated.
+
+use super::{Message, TestConfig, Token};
+use crate::config::random_u64;
+use crate::error::Error;
+use crate::keyed_tag::TAG_OCTETS;
+use std::fmt;
+use std::time::Duration;
+
+/// Octets of a proof.
+pub(crate) const PROOF_OCTETS: usize = 32;
+/// How many Challenges a client answers: a token may expire on the way, but not again and again.
+const MAX_CHALLENGES: u8 = 3;
+/// What the derived keys are for, as BLAKE3 asks for it: unique, and the same in all versions that
+/// speak this protocol.
+const KEY_CONTEXT: &str = "weir test protocol 3: proof of a Request";
+
+/// The answer to a Challenge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The Challenge's token.
+    pub token: Token,
+    /// That the client has the secret.
+    pub proof: Option<[u8; PROOF_OCTETS]>,
+}
+
+impl From<Token> for Answer {
+    fn from(token: Token) -> Self {
+        Self { token, proof: None }
+    }
+}
+
+/// A secret that both ends have.
+#[derive(Clone)]
+pub struct Secret([u8; blake3::KEY_LEN]);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Secret").finish_non_exhaustive()
+    }
+}
+
+impl Secret {
+    /// Of these octets, which should be too many to be guessed.
+    pub fn new(octets: &[u8]) -> Self {
+        Self(blake3::derive_key(KEY_CONTEXT, octets))
+    }
+
+    /// The hash; comparing it takes the same time wherever two differ.
+    fn proof(&self, token: &Token, id: u64, config: &TestConfig) -> blake3::Hash {
+        let mut input = Vec::new();
+        input.extend_from_slice(token);
+        // The Request as it is sent, with the test's number in it.
+        Message::Request(*config, None).write(id, &mut input);
+        blake3::keyed_hash(&self.0, &input)
+    }
+}
+
+/// Why a server does not take a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It speaks this version of the protocol.
+    OtherVersion(u8),
+    /// It sends and receives at most so many bits per second.
+    Rate(u64),
+    /// Its tests take at most so long, in nanoseconds.
+    Time(u64),
+    /// It takes tests of those only who share its secret.
+    NoSecret,
+    /// The client has another secret.
+    OtherSecret,
+    /// It answers each Request with another Challenge.
+    Challenges,
+    /// A reason of another version.
+    Unknown(u64),
+}
+
+impl Refusal {
+    /// Its code and its value in a message.
+    pub(super) const fn numbers(self) -> [u64; 2] {
+        match self {
+            Self::OtherVersion(version) => [1, version as u64],
+            Self::Rate(bps) => [2, bps],
+            Self::Time(nanos) => [3, nanos],
+            Self::NoSecret => [4, 0],
+            Self::OtherSecret => [5, 0],
+            Self::Challenges => [6, 0],
+            Self::Unknown(code) => [code, 0],
+        }
+    }
+
+    pub(super) fn read([code, value]: [u64; 2]) -> Self {
+        match (code, u8::try_from(value)) {
+            (1, Ok(version)) => Self::OtherVersion(version),
+            (2, _) => Self::Rate(value),
+            (3, _) => Self::Time(value),
+            (4, _) => Self::NoSecret,
+            (5, _) => Self::OtherSecret,
+            (6, _) => Self::Challenges,
+            _ => Self::Unknown(code),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherVersion(version) => write!(
+                out,
+                "speaks version {} of the test protocol, expected {}: give both ends the same \
+                 version of weir",
+                char::from(*version).escape_default(),
+                char::from(super::VERSION)
+            ),
+            Self::Rate(bps) => write!(out, "takes tests of at most {bps} bit/s (serve --max-rate)"),
+            Self::Time(nanos) => {
+                let seconds = Duration::from_nanos(*nanos).as_secs_f64();
+                write!(out, "takes tests of at most {seconds} s (serve --max-time)")
+            }
+            Self::NoSecret => out.write_str("expects a secret, give both ends the same --secret"),
+            Self::OtherSecret => out.write_str("has another secret (--secret)"),
+            Self::Challenges => out.write_str("answers each Request with another Challenge"),
+            Self::Unknown(code) => write!(out, "refuses the test with code {code}"),
+        }
+    }
+}
+
+/// What a server takes.
+#[derive(Clone, Debug, Default)]
+pub struct Admission {
+    /// The largest rate in bit/s that a client may ask for.
+    pub max_rate_bps: Option<f64>,
+    /// The longest duration that it may ask for.
+    pub max_time: Option<Duration>,
+    /// What it has to share.
+    pub secret: Option<Secret>,
+}
+
+impl Admission {
+    /// Whether a Request with this answer to a Challenge is let in; the answer's token must be
+    /// known to be the server's.
+    ///
+    /// # Errors
+    /// The [`Refusal`].
+    pub fn check(&self, id: u64, config: &TestConfig, answer: &Answer) -> Result<(), Refusal> {
+        if let Some(secret) = &self.secret {
+            let expected = secret.proof(&answer.token, id, config);
+            let proof = answer.proof.ok_or(Refusal::NoSecret)?;
+            if expected != proof {
+                return Err(Refusal::OtherSecret);
+            }
+        }
+        if let (Some(most), Some(rate)) = (self.max_rate_bps, config.rate_bps)
+            && rate > most
+        {
+            return Err(Refusal::Rate(most as u64));
+        }
+        match self.max_time {
+            Some(most) if config.duration > most => {
+                let nanos = u64::try_from(most.as_nanos()).unwrap_or(u64::MAX);
+                Err(Refusal::Time(nanos))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What to do with a Request on a connection of its own, whose token is this.
+    ///
+    /// # Errors
+    /// The message to answer with, a [`Message::Challenge`] or a [`Message::Refused`].
+    pub fn judge(
+        &self,
+        token: Token,
+        config: &TestConfig,
+        answer: Option<Answer>,
+    ) -> Result<(), Message> {
+        let answer = answer.filter(|answer| answer.token == token);
+        if answer.is_none() && self.secret.is_some() {
+            return Err(Message::Challenge(token));
+        }
+        let answer = answer.unwrap_or_else(|| token.into());
+        self.check(0, config, &answer).map_err(Message::Refused)
+    }
+}
+
+/// A token for one connection.
+///
+/// # Errors
+/// [`Error::Randomness`].
+pub fn random_token() -> Result<Token, Error> {
+    let mut token = [0; TAG_OCTETS];
+    for part in token.chunks_mut(8) {
+        part.copy_from_slice(&random_u64()?.to_be_bytes());
+    }
+    Ok(token)
+}
+
+/// What a message of the server means to a client that asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The Request has to be sent again, with the answer to a Challenge; at once if this is the
+    /// first, and otherwise when it would be repeated.
+    Again {
+        /// This is the first Challenge.
+        at_once: bool,
+    },
+    /// The server will not take the test.
+    Refused(Refusal),
+    /// It says nothing about the Request.
+    Other,
+}
+
+/// A client that asks for a test.
+#[derive(Clone, Debug)]
+pub struct Asking {
+    id: u64,
+    config: TestConfig,
+    secret: Option<Secret>,
+    answer: Option<Answer>,
+    challenges: u8,
+}
+
+impl Asking {
+    /// For the test with this number, zero on a connection of its own.
+    pub const fn new(id: u64, config: TestConfig, secret: Option<Secret>) -> Self {
+        Self {
+            id,
+            config,
+            secret,
+            answer: None,
+            challenges: 0,
+        }
+    }
+
+    /// The number of the test, and the test.
+    pub const fn test(&self) -> (u64, TestConfig) {
+        (self.id, self.config)
+    }
+
+    /// The Request to send.
+    pub const fn request(&self) -> Message {
+        Message::Request(self.config, self.answer)
+    }
+
+    /// Handles a message of the server.
+    pub fn take(&mut self, message: &Message) -> Asked {
+        match message {
+            // The Requests before the answer have each brought one.
+            Message::Challenge(token) if self.answer.is_some_and(|old| old.token == *token) => {
+                Asked::Other
+            }
+            Message::Challenge(_) if self.challenges == MAX_CHALLENGES => {
+                Asked::Refused(Refusal::Challenges)
+            }
+            Message::Challenge(token) => {
+                self.challenges += 1;
+                let secret = self.secret.as_ref();
+                let proof = secret.map(|secret| secret.proof(token, self.id, &self.config));
+                self.answer = Some(Answer {
+                    token: *token,
+                    proof: proof.map(Into::into),
+                });
+                Asked::Again {
+                    at_once: self.challenges == 1,
+                }
+            }
+            Message::Refused(refusal) => Asked::Refused(*refusal),
+            _ => Asked::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKEN: Token = [3; TAG_OCTETS];
+
+    fn config() -> TestConfig {
+        TestConfig {
+            length: 1200,
+            rate_bps: Some(1e6),
+            duration: Duration::from_secs(10),
+            ..TestConfig::default()
+        }
+    }
+
+    fn secret(text: &str) -> Option<Secret> {
+        Some(Secret::new(text.as_bytes()))
+    }
+
+    fn asked(id: u64, with: Option<Secret>) -> Answer {
+        let mut asking = Asking::new(id, config(), with);
+        let asked = asking.take(&Message::Challenge(TOKEN));
+        assert_eq!(asked, Asked::Again { at_once: true });
+        match asking.request() {
+            Message::Request(_, Some(answer)) => answer,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_proof_is_of_one_secret_one_token_one_test_and_one_request() {
+        let server = Admission {
+            secret: secret("a"),
+            ..Admission::default()
+        };
+        let answer = asked(7, secret("a"));
+        assert_eq!(server.check(7, &config(), &answer), Ok(()));
+        let longer = TestConfig {
+            duration: Duration::from_secs(11),
+            ..config()
+        };
+        let other_token = Answer {
+            token: [4; TAG_OCTETS],
+            ..answer
+        };
+        let other_secret = asked(7, secret("b"));
+        for (id, config, answer) in [
+            (8, config(), answer),
+            (7, longer, answer),
+            (7, config(), other_token),
+            (7, config(), other_secret),
+        ] {
+            let refused = server.check(id, &config, &answer);
+            assert_eq!(refused, Err(Refusal::OtherSecret));
+        }
+        let refused = server.check(7, &config(), &asked(7, None));
+        assert_eq!(refused, Err(Refusal::NoSecret));
+    }
+
+    #[test]
+    fn a_connection_with_a_secret_begins_with_its_own_challenge() {
+        let server = Admission {
+            secret: secret("a"),
+            ..Admission::default()
+        };
+        let challenge = Err(Message::Challenge(TOKEN));
+        assert_eq!(server.judge(TOKEN, &config(), None), challenge);
+        // What was said on another connection is no answer on this one.
+        let mut replayed = asked(0, secret("a"));
+        replayed.token = [9; TAG_OCTETS];
+        assert_eq!(server.judge(TOKEN, &config(), Some(replayed)), challenge);
+        let answer = asked(0, secret("a"));
+        assert_eq!(server.judge(TOKEN, &config(), Some(answer)), Ok(()));
+        let open = Admission::default();
+        assert_eq!(open.judge(TOKEN, &config(), None), Ok(()));
+    }
+
+    #[test]
+    fn a_server_bounds_rate_and_time() {
+        let server = |rate, secs| Admission {
+            max_rate_bps: Some(rate),
+            max_time: Some(Duration::from_secs(secs)),
+            secret: None,
+        };
+        let check = |server: Admission| server.check(0, &config(), &TOKEN.into());
+        assert_eq!(check(server(1e6, 10)), Ok(()));
+        assert_eq!(check(server(999e3, 10)), Err(Refusal::Rate(999_000)));
+        let refused = Err(Refusal::Time(9_000_000_000));
+        assert_eq!(check(server(1e6, 9)), refused);
+    }
+
+    #[test]
+    fn a_client_answers_three_challenges_and_the_same_one_once() {
+        let mut asking = Asking::new(1, config(), None);
+        let mut take = |octet| asking.take(&Message::Challenge([octet; TAG_OCTETS]));
+        assert_eq!(take(1), Asked::Again { at_once: true });
+        for _ in 0..10 {
+            assert_eq!(take(1), Asked::Other);
+        }
+        assert_eq!(take(2), Asked::Again { at_once: false });
+        assert_eq!(take(3), Asked::Again { at_once: false });
+        assert_eq!(take(4), Asked::Refused(Refusal::Challenges));
+    }
+}
