@@ -6,9 +6,13 @@ use crate::cc::window::{
     BbrConfig, ControllerEntry, CopaConfig, CubicConfig, REGISTRY, Rules, WindowConfig,
 };
 use crate::packet::IpHeader;
-use crate::settings::{bytes, count, fraction, natural, or_word};
+use crate::settings::{bytes, count, duration, fraction, natural, or_word};
 use crate::time::Duration;
 use crate::{keywords, settings};
+use std::ops::RangeInclusive;
+
+/// The bounds of `pto_max`: from kGranularity (RFC 9002 §6.1.2) to a day.
+const TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(86_400);
 
 keywords! {
     /// How a connection begins.
@@ -87,6 +91,9 @@ settings! {
         /// kPacketThreshold (RFC 9002 §6.1.1): a packet is lost when one that was sent so many
         /// packets later is acknowledged.
         pub packet_threshold: u32 = PACKET_THRESHOLD => count(1..=1 << 20, "packets"),
+        /// The longest that a probe timeout grows to by its back-off, which RFC 9002 §6.2.1 does not
+        /// bound; "none" is the RFC's. A timeout that is longer without back-off stays as it is.
+        pub pto_max: Option<Duration> => or_word("none", duration(TIMEOUTS)),
         /// Sizes of headers.
         pub header: HeaderFormat,
         /// Credit.

@@ -4,6 +4,7 @@
 use super::*;
 use quinn_proto::congestion::Controller as _;
 use weir_proto::cc::window::{Increase, REGISTRY, Rules};
+use weir_proto::event::Limit;
 
 const MTU: u16 = 1200;
 const PACKET: u64 = 1200;
@@ -132,6 +133,23 @@ fn the_window_is_that_of_the_controller_driven_directly() {
                 twins.compare(&format!("{} {name} round {round}", entry.name));
             }
         }
+    }
+}
+
+#[test]
+fn persistent_congestion_leaves_two_packets_to_every_controller() {
+    // RFC 9002 §7.6.2. TFRC has no rule but its nofeedback timer's (RFC 5348 §4.4).
+    for entry in REGISTRY.iter().filter(|entry| entry.name != "tfrc") {
+        let controller = ControllerConfig::named(entry.name).unwrap();
+        let mut twins = Twins::new(&controller);
+        for _ in 0..10 {
+            twins.send(0);
+        }
+        twins.acknowledge(40, 0, false);
+        twins.lose(2000, 0, true);
+        let controller = twins.plugged.controller();
+        assert_eq!(controller.window(), 2400, "{}", entry.name);
+        assert_eq!(controller.limit(), Limit::PersistentCongestion);
     }
 }
 

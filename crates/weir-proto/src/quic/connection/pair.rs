@@ -4,7 +4,7 @@
 use super::transmit::DataPlan;
 use super::{Connection, Spaces, State};
 use crate::endpoint::{Endpoint, EndpointEvent};
-use crate::event::{Event, EventMask, Limit};
+use crate::event::{Event, EventMask, Limit, WindowState};
 use crate::packet::{Body, Ecn, Packet, Payload};
 use crate::quic::{Config, wire};
 use crate::time::{Duration, Instant};
@@ -43,6 +43,8 @@ pub struct Pair {
     pub flight: u64,
     /// The rules that bound the client's window.
     pub limits: BTreeSet<Limit>,
+    /// What the client has reported of its window.
+    pub windows: Vec<WindowState>,
     /// Sizes of all QUIC packets that the client sent.
     pub sizes: Vec<u32>,
     in_flight: BTreeMap<(Instant, u64), (Side, Packet)>,
@@ -69,6 +71,7 @@ impl Pair {
             overshoot: 0,
             flight: 0,
             limits: BTreeSet::new(),
+            windows: Vec::new(),
             sizes: Vec::new(),
             in_flight: BTreeMap::new(),
             sequence: 0,
@@ -126,6 +129,7 @@ impl Pair {
                 self.largest_window = self.largest_window.max(window.cwnd);
                 self.smallest_window = self.smallest_window.min(window.cwnd);
                 self.limits.insert(window.limit);
+                self.windows.push(window);
             }
         }
     }
@@ -211,6 +215,14 @@ impl Pair {
             }
             self.exchange();
         }
+    }
+
+    /// When something happens next.
+    pub fn next_at(&self) -> Instant {
+        let arrival = self.in_flight.first_key_value().map(|((at, _), _)| *at);
+        let timers = [self.client.poll_timeout(), self.server.poll_timeout()];
+        let next = timers.into_iter().chain([arrival]).flatten().min();
+        next.expect("something that happens")
     }
 
     pub fn run_for(&mut self, span: Duration) {

@@ -17,6 +17,13 @@ const MOST_LOST_KEPT: usize = 16;
 /// The most doublings of the probe timeout.
 const MAX_BACKOFF: u32 = 20;
 
+/// The probe timeout after so many expiries in a row (RFC 9002 §6.2.1), of which `base` is that
+/// after none.
+pub(super) fn backed_off(base: Duration, expiries: u32, pto_max: Option<Duration>) -> Duration {
+    let doubled = base * (1_u64 << expiries.min(MAX_BACKOFF));
+    pto_max.map_or(doubled, |most| doubled.min(most.max(base)))
+}
+
 impl Connection {
     /// An ACK frame arrived (RFC 9002 appendix A.7).
     pub(super) fn on_ack(
@@ -314,14 +321,14 @@ impl Connection {
         if limited || self.probes_due > 0 {
             return None;
         }
-        let backoff = 1_u64 << self.pto_count.min(MAX_BACKOFF);
+        let timeout = |base| backed_off(base, self.pto_count, self.config.pto_max);
         let base = self.rtt.timeout(&PROBE_TIMEOUT, 0);
         let initial = initial
             .filter(|sent| self.initial_waits(sent))
-            .map(|sent| sent.last_eliciting_at() + base * backoff);
+            .map(|sent| sent.last_eliciting_at() + timeout(base));
         let data = data
             .is_waiting()
-            .then(|| data.last_eliciting_at() + (base + self.config.ack.max_delay) * backoff);
+            .then(|| data.last_eliciting_at() + timeout(base + self.config.ack.max_delay));
         earliest(&[initial, data])
     }
 
@@ -364,7 +371,7 @@ impl Connection {
             return;
         }
         let backoff = self.pto_count;
-        self.pto_count += 1;
+        self.pto_count = self.pto_count.saturating_add(1);
         self.events
             .push(now, EventMask::TIMEOUT, || Event::Timeout { backoff });
         self.statistics.timeouts += 1;

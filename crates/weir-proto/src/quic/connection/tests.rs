@@ -11,6 +11,8 @@ use crate::quic::{AckPolicy, wire};
 use crate::rng::Rng;
 use proptest::prelude::*;
 
+mod outage;
+
 fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }

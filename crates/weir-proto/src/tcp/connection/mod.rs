@@ -29,8 +29,12 @@ use persist::Persist;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-/// R2: expiries in a row after which the connection is closed (RFC 9293 §3.8.3).
+/// R2: expiries in a row after which the connection is closed (RFC 9293 §3.8.3), as
+/// `net.ipv4.tcp_retries2` has them.
 const MAX_EXPIRIES: u32 = 15;
+/// R2 as a time since the first of them, for timers that back off little: "at least 100 seconds"
+/// (RFC 9293 §3.8.3).
+const LEAST_PERSISTENCE: Duration = Duration::from_secs(100);
 
 /// The shortest and the longest timeouts that can be set: below a millisecond, the granularity of
 /// the clock, a timer would only expire again and again.
@@ -65,7 +69,8 @@ settings! {
         pub rto_initial: Duration = RtoTimes::LINUX.initial => duration(TIMEOUTS),
         /// The smallest retransmission timeout, or its smallest variance term (RFC 6298 §2.4).
         pub rto_min: Duration = RtoTimes::LINUX.min,
-        /// The greatest retransmission timeout, after back-off (RFC 6298 §2.5).
+        /// The greatest retransmission timeout, after back-off (RFC 6298 §2.5): Linux's
+        /// `tcp_rto_max_ms`.
         pub rto_max: Duration = RtoTimes::LINUX.max => duration(TIMEOUTS),
         /// Receive buffer: the window that is advertised.
         pub receive_buffer: u64 = 6_000_000 => bytes(1..=1 << 40),
@@ -175,6 +180,8 @@ pub struct Connection {
     last_sent: Instant,
     /// Expiries of the retransmission timer since new data was acknowledged.
     expiries: u32,
+    /// When the first of them was.
+    expiring_since: Instant,
     /// The first outstanding octet when the retransmission timer last expired.
     expired_at: Option<u64>,
     duplicate_acks: u32,
@@ -279,6 +286,7 @@ impl Connection {
             sampled_since_probe: true,
             last_sent: Instant::ZERO,
             expiries: 0,
+            expiring_since: Instant::ZERO,
             expired_at: None,
             duplicate_acks: 0,
             peer_window: 0,

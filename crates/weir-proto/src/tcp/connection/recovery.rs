@@ -2,7 +2,7 @@
 //! from what was spurious.
 
 use super::input::{AckKind, News};
-use super::{Connection, MAX_EXPIRIES, Recovery, State, Undo};
+use super::{Connection, LEAST_PERSISTENCE, MAX_EXPIRIES, Recovery, State, Undo};
 use crate::cc::{CongestionEvent, DeliveryRateSampler, Lost, RetransmissionTimeout};
 use crate::endpoint::CloseReason;
 use crate::event::{Event, EventMask, LossTrigger, PacketType};
@@ -322,8 +322,12 @@ impl Connection {
     /// The retransmission timer expired (RFC 6298 §5.4–5.6, RFC 6675 §5.1).
     pub(super) fn handle_expiry(&mut self, now: Instant) {
         self.timer.on_expiry(now);
-        self.expiries += 1;
-        if self.expiries > MAX_EXPIRIES {
+        if self.expiries == 0 {
+            self.expiring_since = now;
+        }
+        self.expiries = self.expiries.saturating_add(1);
+        let span = now.since(self.expiring_since);
+        if self.expiries > MAX_EXPIRIES && span >= LEAST_PERSISTENCE {
             return self.end(now, CloseReason::TimedOut);
         }
         let backoff = self.expiries - 1;

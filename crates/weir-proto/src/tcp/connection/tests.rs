@@ -16,6 +16,7 @@ mod exchange;
 mod fast_recovery;
 mod flow_control;
 mod timers;
+mod outage;
 
 const MSS: u64 = 1000;
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -24,7 +25,7 @@ fn at(millis: u64) -> Instant {
     Instant::ZERO + MS(millis)
 }
 
-fn controller(config: &Config) -> BoxedController {
+fn controller(config: &Config, name: &str) -> BoxedController {
     let rules = config.rules;
     let window = WindowConfig {
         max_datagram_size: MSS,
@@ -37,7 +38,7 @@ fn controller(config: &Config) -> BoxedController {
         },
         ..WindowConfig::default()
     };
-    named("newreno", &window).expect("a known controller")
+    named(name, &window).expect("a known controller")
 }
 
 /// A client with much to send and a peer that says what the test wants.
@@ -49,11 +50,17 @@ impl Bench {
     /// The connection is open at 100 ms, the round-trip time of its handshake, unless the SYN was
     /// lost once: then it took a second more.
     fn open(rules: &str, lost_syn: bool) -> Self {
+        let config = Config::named(rules).expect("a preset");
+        Self::open_with(config, "newreno", lost_syn)
+    }
+
+    /// The same with these settings and this controller.
+    fn open_with(config: Config, name: &str, lost_syn: bool) -> Self {
         let config = Config {
             segment_size: MSS as u32,
-            ..Config::named(rules).expect("a preset")
+            ..config
         };
-        let mut sender = Connection::client(config, controller(&config));
+        let mut sender = Connection::client(config, controller(&config, name));
         sender.connect(at(0));
         assert!(sender.poll_transmit(at(0)).is_some(), "a SYN");
         let mut open_at = at(100);

@@ -9,10 +9,10 @@ fn a_connection_begins_with_nothing_saved_or_in_flight() {
     // draft-bbr §5.2.1, OnInit.
     let mut bbr = Bbr::new(&WindowConfig::default());
     assert_eq!(bbr.prior_cwnd, 0);
-    // §5.6.4.4: nothing in flight and one packet.
+    // RFC 9002 §7.6.2: the minimum window, of two packets.
     bbr.on_persistent_congestion(at(5));
-    assert_eq!(bbr.window(), 1252);
-    assert_eq!(bbr.limit(), Limit::Timeout);
+    assert_eq!(bbr.window(), 2 * 1252);
+    assert_eq!(bbr.limit(), Limit::PersistentCongestion);
     // A datagram size of zero counts as one octet: MinPipeCwnd is four.
     let config = WindowConfig {
         max_datagram_size: 0,

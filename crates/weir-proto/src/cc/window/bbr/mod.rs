@@ -19,6 +19,10 @@
 //! - a precautionary probe ends when what was in flight before an acknowledgement left no room for
 //!   a packet below `inflight_longterm` (§5.3.3.6): the window holds at most that much, so behind
 //!   an acknowledgement there is always less;
+//! - persistent congestion of QUIC is a timeout of which only an acknowledgement tells. That what it
+//!   acknowledges has left the network is not yet counted in flight, so that "one packet more" than
+//!   that would be no reduction: the window is the minimum of RFC 9002 §7.6.2, and grows from the
+//!   next acknowledgement on;
 //! - the pacing rate is set anew with the first sample of the round-trip time (§5.6.2);
 //! - a sample without a rate does not count as a round without growth (§5.3.1.2), and a bandwidth
 //!   of zero sets no pacing rate (§5.6.2);
@@ -112,6 +116,8 @@ pub struct Bbr {
     has_seen_rtt: bool,
     /// When the loss recovery in progress began.
     recovery_start: Option<Instant>,
+    /// When persistent congestion was last established.
+    persistent_congestion_at: Option<Instant>,
     bytes_in_flight: u64,
     /// Octets in flight before the acknowledgement, less what was lost with it.
     prior_in_flight: u64,
@@ -144,6 +150,7 @@ impl Bbr {
             has_started: false,
             has_seen_rtt: false,
             recovery_start: None,
+            persistent_congestion_at: None,
             bytes_in_flight: 0,
             prior_in_flight: 0,
             cwnd_limited: [false; 2],
@@ -210,11 +217,10 @@ impl Bbr {
         self.recovery_start = Some(now);
     }
 
-    /// OnEnterRTO (draft-bbr §5.6.4.4): the window lets one packet out.
-    fn enter_timeout(&mut self, now: Instant, bytes_in_flight: u64) {
-        self.enter_recovery(now);
-        self.cwnd = bytes_in_flight + self.mds;
-        self.limit = Limit::Timeout;
+    /// The window of RFC 9002 §7.6.2.
+    fn set_cwnd_for_persistent_congestion(&mut self) {
+        self.cwnd = self.window.minimum_window();
+        self.limit = Limit::PersistentCongestion;
     }
 
     /// HandleLostPacket where the packet was a probe (draft-bbr §5.5.10.2).
@@ -275,7 +281,11 @@ impl WindowController for Bbr {
         }
         self.set_pacing_rate();
         self.set_send_quantum();
-        self.set_cwnd(acks);
+        if self.persistent_congestion_at == Some(acks.now) {
+            self.set_cwnd_for_persistent_congestion();
+        } else {
+            self.set_cwnd(acks);
+        }
     }
 
     fn sets_window_in_recovery(&self) -> bool {
@@ -289,12 +299,17 @@ impl WindowController for Bbr {
     fn on_congestion_event(&mut self, _: &CongestionEvent) {}
 
     fn on_persistent_congestion(&mut self, now: Instant) {
-        self.enter_timeout(now, self.bytes_in_flight);
+        self.enter_recovery(now);
+        self.persistent_congestion_at = Some(now);
+        self.set_cwnd_for_persistent_congestion();
     }
 
     fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout) {
-        // What is in flight is declared lost behind this call.
-        self.enter_timeout(timeout.now, 0);
+        // OnEnterRTO (draft-bbr §5.6.4.4): one packet more than is in flight, which is declared lost
+        // behind this call.
+        self.enter_recovery(timeout.now);
+        self.cwnd = self.mds;
+        self.limit = Limit::Timeout;
     }
 
     /// HandleSpuriousLossDetection (draft-bbr §5.5.11.2).

@@ -18,7 +18,7 @@ impl Held {
             segment_size: MSS as u32,
             ..Config::named(rules).expect("a preset")
         };
-        let mut sender = Connection::client(config, controller(&config));
+        let mut sender = Connection::client(config, controller(&config, "newreno"));
         sender.connect(at(0));
         assert!(sender.poll_transmit(at(0)).is_some(), "a SYN");
         let syn = SynOptions {
@@ -247,7 +247,7 @@ fn receiver() -> Connection {
         receive_buffer: 1500,
         ..Config::default()
     };
-    let mut receiver = Connection::server(config, controller(&config));
+    let mut receiver = Connection::server(config, controller(&config, "newreno"));
     let syn = SynOptions {
         mss: MSS as u16,
         window_scale: 0,

@@ -1,0 +1,69 @@
+//! What a sender does when a path is dead.
+
+use super::*;
+use crate::cc::window::REGISTRY;
+use crate::event::Limit;
+
+/// What a timeout leaves: the loss window of one segment (RFC 5681 §3.1) for every controller that
+/// has a rule for it, BBR included (draft-bbr §5.6.4.4: what is in flight, which is nothing, and
+/// one). To TFRC a timeout is a loss event (RFC 5348 §5.2), and its window is at least two.
+fn expected(name: &str) -> (u64, Limit) {
+    match name {
+        "tfrc" => (2, Limit::Equation),
+        _ => (1, Limit::Timeout),
+    }
+}
+
+#[test]
+fn a_timeout_leaves_one_segment_to_every_controller() {
+    for entry in REGISTRY {
+        for rules in Config::NAMES {
+            let config = Config::named(rules).unwrap();
+            let mut bench = Bench::open_with(config, entry.name, false);
+            let mut now = 100;
+            for _ in 0..4 {
+                bench.sent(now);
+                now += 100;
+                let all = bench.sender.scoreboard.high_data() / MSS;
+                bench.ack(now, all, &[]);
+            }
+            bench.sent(now);
+            while bench.sender.statistics().timeouts == 0 {
+                now = bench.expire();
+                if bench.sender.statistics().timeouts == 0 {
+                    bench.sent(now);
+                }
+            }
+            let controller = &bench.sender.controller;
+            let found = (controller.window() / MSS, controller.limit());
+            assert_eq!(found, expected(entry.name), "{} {rules}", entry.name);
+            assert_eq!(bench.sent(now).len(), 1, "{} {rules}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn timeouts_come_no_rarer_than_rto_max_and_the_connection_lives_for_100_seconds() {
+    // RFC 6298 §2.5: the maximum; RFC 9293 §3.8.3: R2 is at least 100 s, however many expiries.
+    for rto_max in [1000, 2000, 5000] {
+        let config = Config {
+            rto_max: MS(rto_max),
+            ..Config::named("linux").unwrap()
+        };
+        let mut bench = Bench::open_with(config, "newreno", false);
+        bench.sent(100);
+        let mut expiries = vec![];
+        while bench.sender.state == State::Established {
+            let before = bench.sender.statistics().timeouts;
+            let now = bench.expire();
+            bench.sent(now);
+            if bench.sender.statistics().timeouts > before || now > 90_000 {
+                expiries.push(now);
+            }
+        }
+        let gaps = expiries.windows(2).map(|pair| pair[1] - pair[0]);
+        assert_eq!(gaps.max(), Some(rto_max));
+        let span = expiries[expiries.len() - 1] - expiries[0];
+        assert!((100_000..100_000 + rto_max).contains(&span), "{span}");
+    }
+}
