@@ -373,7 +373,7 @@ impl Agent {
     /// True if the loss model drops the packet before the wire.
     #[inline]
     fn loses(&mut self, now: Instant, packet: &Packet) -> bool {
-        let lost = self.loss.as_mut().is_some_and(|loss| loss.drops_next());
+        let lost = self.loss.as_mut().is_some_and(|loss| loss.drops_next(now));
         if lost {
             self.counters.packets_lost_at_socket += 1;
             self.events.push(now, EventMask::DROP, || Event::Drop {

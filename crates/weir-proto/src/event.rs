@@ -163,6 +163,10 @@ named! {
         Thinned => "thinned",
         /// The loss model of the link or socket dropped it.
         LossModel => "loss_model",
+        /// Nothing passed the link at that time.
+        Outage => "outage",
+        /// The link drops packets whose ECN field is not Not-ECT.
+        EcnBlackHole => "ecn_black_hole",
         /// It was not acknowledged on the air after its last retry (IEEE 802.11).
         RetryLimit => "retry_limit",
         /// It is larger than the link's MTU.

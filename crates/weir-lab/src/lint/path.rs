@@ -100,6 +100,7 @@ impl<'a> Path<'a> {
             LossConfig::Periodic(periodic) => Some(1.0 - 1.0 / (periodic.every as f64 + 1.0)),
             LossConfig::Gilbert(gilbert) => Some(1.0 - gilbert.mean_loss()),
             LossConfig::State(state) => Some(1.0 - state.mean_loss()),
+            LossConfig::GilbertTime(gilbert) => Some(1.0 - gilbert.mean_loss()),
             LossConfig::Trace(_) => None,
         });
         let arrives: Option<f64> = arrives.product();

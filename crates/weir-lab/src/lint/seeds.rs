@@ -2,6 +2,7 @@
 
 use super::{Finding, View};
 use crate::scenario::{Direction, Flow, Graph, Scenario, Transport};
+use weir_net::outage::OutageConfig;
 use weir_net::{LossConfig, NetemConfig};
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
@@ -68,6 +69,8 @@ fn direction_draws(direction: &Direction) -> bool {
     direction.delay.is_random()
         || direction.loss.is_random()
         || netem_draws(&direction.netem)
+        || direction.ecn_faults.is_random()
+        || direction.outages.iter().any(OutageConfig::is_random)
         || direction.queue.is_random()
         || changes.any(|draws| draws)
 }

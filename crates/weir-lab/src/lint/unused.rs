@@ -11,6 +11,7 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
             let path = format!("link.{}", link.name);
             findings.extend(traced_rate(&path, direction));
             findings.extend(late_change(&path, direction, &view.scenario.run));
+            findings.extend(late_outage(&path, direction, &view.scenario.run));
         }
     }
     // Both directions of a link mostly have the same settings.
@@ -81,4 +82,16 @@ fn late_change(path: &str, direction: &Direction, run: &Run) -> Option<Finding> 
         message,
         help,
     ))
+}
+
+fn late_outage(path: &str, direction: &Direction, run: &Run) -> Option<Finding> {
+    let mut outages = direction.outages.iter();
+    let late = outages.find(|outage| outage.at.least >= run.duration)?;
+    let message = format!(
+        "an outage at {} comes after the run of {}",
+        late.at, run.duration
+    );
+    let help = "run longer, or leave it out";
+    let path = format!("{path}.outage");
+    Some(Finding::new("unused", &path, message, help))
 }

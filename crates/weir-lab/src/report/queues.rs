@@ -236,6 +236,11 @@ fn drops_elsewhere(scenario: &Scenario, trace: &str) -> Vec<&'static str> {
     let causes = [
         (loses, "the loss model"),
         (damages, "damaged headers"),
+        (!direction.outages.is_empty(), "outages"),
+        (
+            direction.ecn_faults.black_hole.get() > 0.0,
+            "the black hole for ECN",
+        ),
         (direction.policer.is_some(), "the policer"),
         (
             direction.ack_thinning.is_some(),

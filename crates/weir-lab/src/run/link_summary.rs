@@ -16,8 +16,8 @@ pub struct LinkSummary {
     /// them.
     #[serde(default)]
     pub queue_drops: u64,
-    /// Of these, those that were lost on the wire: by the loss model, or because their IP header
-    /// was damaged. The rest came too fast for the policer, were thinned out or too large for the
+    /// Of these, those that were lost on the wire: by the loss model, in an outage, for their ECN
+    /// field, or because their IP header was damaged. The rest came too fast for the policer, were thinned out or too large for the
     /// link, or were not acknowledged on the air.
     #[serde(default)]
     pub wire_losses: u64,
@@ -25,8 +25,8 @@ pub struct LinkSummary {
     pub marks: u64,
     /// Octets in the queue.
     pub queue_bytes: QueueBytes,
-    /// Copies that came into being, packets that were damaged and went on, and packets that were
-    /// not delayed, where there are such.
+    /// Copies that came into being, packets that were damaged and went on, packets that were not
+    /// delayed, and packets whose ECN field was cleared, where there are such.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub impaired: Option<ImpairmentCounts>,
     /// Frames on the air, for stations of an 802.11 medium.
@@ -34,7 +34,7 @@ pub struct LinkSummary {
     pub frames: Option<FrameCounts>,
 }
 
-/// What netem did to packets of a direction of a link.
+/// What netem and the faults with ECN did to packets of a direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImpairmentCounts {
     /// Copies that came into being.
@@ -43,6 +43,9 @@ pub struct ImpairmentCounts {
     pub damaged: u64,
     /// Packets that were not delayed.
     pub reordered: u64,
+    /// Packets whose ECN field was cleared.
+    #[serde(default)]
+    pub bleached: u64,
 }
 
 /// Frames of a station of an 802.11 medium.
@@ -78,6 +81,7 @@ impl LinkSummary {
             duplicated: after.packets_duplicated - before.packets_duplicated,
             damaged: after.packets_damaged - before.packets_damaged,
             reordered: after.packets_reordered - before.packets_reordered,
+            bleached: after.packets_bleached - before.packets_bleached,
         };
         Self {
             impaired: (impaired != ImpairmentCounts::default()).then_some(impaired),

@@ -7,6 +7,9 @@ use super::transport::Transport;
 use super::wifi::Wifi;
 use std::collections::BTreeSet;
 use weir_net::ack_thinning::{AckThinningConfig, ack_thinning};
+use weir_net::class_delay::ClassDelayConfig;
+use weir_net::ecn_faults::EcnFaultsConfig;
+use weir_net::outage::OutageConfig;
 use weir_net::policer::{PolicerConfig, policer};
 use weir_net::shaper::{TokenBucketConfig, shaper};
 use weir_net::{AppConfig, HostTiming, LinkChange, LossConfig, NetemConfig, QueueConfig};
@@ -118,6 +121,13 @@ settings! {
         pub ack_thinning: Option<AckThinningConfig> => ack_thinning(),
         /// Jitter, reordering, duplication, corruption and slots on the wire, as netem has them.
         pub netem: NetemConfig,
+        /// Times in which nothing passes. Beside the link's other keys they strike both directions
+        /// at the same times.
+        pub outages: Vec<OutageConfig> as "outage",
+        /// What the wire does to packets because of their ECN field.
+        pub ecn_faults: EcnFaultsConfig,
+        /// Additional delays of packets by their size and ECN field.
+        pub class_delays: Vec<ClassDelayConfig> as "class_delay",
         /// In place of `rate`: a file with a delivery opportunity of 1504 bytes per line, in
         /// milliseconds, or its numbers; repeated when it ends.
         pub rate_trace: RateTrace,

@@ -1,8 +1,11 @@
 //! The parameters of a link, and their changes over time.
 
 use crate::ack_thinning::AckThinningConfig;
+use crate::class_delay::ClassDelayConfig;
+use crate::ecn_faults::EcnFaultsConfig;
 use crate::loss::LossConfig;
 use crate::netem::NetemConfig;
+use crate::outage::OutageConfig;
 use crate::policer::PolicerConfig;
 use crate::queue::{DropTailConfig, QueueConfig, QueueLimit};
 use crate::shaper::TokenBucketConfig;
@@ -16,6 +19,9 @@ use weir_proto::time::{Duration, Instant};
 pub struct LinkConfig {
     /// Its name, also of its random stream: `link/NAME/loss`.
     pub name: String,
+    /// The wire of which it is a direction, if that has another name: of the random streams that
+    /// both directions share, `link/WIRE/outage/0`.
+    pub wire: Option<String>,
     /// Where packets enter.
     pub from: HostId,
     /// Where packets arrive.
@@ -38,6 +44,12 @@ pub struct LinkConfig {
     pub loss: LossConfig,
     /// The other impairments of the wire.
     pub netem: NetemConfig,
+    /// Times in which nothing passes.
+    pub outages: Vec<OutageConfig>,
+    /// What the wire does to packets because of their ECN field.
+    pub ecn_faults: EcnFaultsConfig,
+    /// Additional delays of classes of packets.
+    pub class_delays: Vec<ClassDelayConfig>,
     /// In place of `rate`: delivery opportunities in milliseconds; none if empty.
     pub rate_trace: Arc<[u64]>,
     /// Scheduled changes, in order of time.
@@ -45,6 +57,16 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
+    /// The name of the wire.
+    pub(super) fn wire(&self) -> &str {
+        self.wire.as_ref().unwrap_or(&self.name)
+    }
+
+    /// True without outages, faults with ECN and delays by class.
+    pub(super) fn is_faultless(&self) -> bool {
+        self.outages.is_empty() && self.ecn_faults.is_none() && self.class_delays.is_empty()
+    }
+
     /// The queue in front of the transmitter: that of the shaper, if it has a limit.
     pub(super) fn queue(&self) -> QueueConfig {
         let limit = self.shaper.and_then(|shaper| shaper.queue_limit());

@@ -61,6 +61,10 @@ pub struct LinkCounters {
     pub dropped_aqm: u64,
     /// Packets that the loss model dropped.
     pub dropped_loss_model: u64,
+    /// Packets lost in an outage.
+    pub dropped_outage: u64,
+    /// Packets dropped for their ECN field.
+    pub dropped_ecn_black_hole: u64,
     /// Packets that the policer dropped.
     pub dropped_policed: u64,
     /// Acknowledgements that were thinned out.
@@ -75,6 +79,8 @@ pub struct LinkCounters {
     pub bytes_dropped: u64,
     /// Packets marked with congestion experienced.
     pub packets_marked: u64,
+    /// Packets whose ECN field was cleared.
+    pub packets_bleached: u64,
     /// Copies that the wire made.
     pub packets_duplicated: u64,
     /// Octets of these.
@@ -103,6 +109,8 @@ impl LinkCounters {
         self.dropped_queue_full
             + self.dropped_aqm
             + self.dropped_loss_model
+            + self.dropped_outage
+            + self.dropped_ecn_black_hole
             + self.dropped_policed
             + self.dropped_thinned
             + self.dropped_too_large
@@ -115,15 +123,21 @@ impl LinkCounters {
         self.dropped_queue_full + self.dropped_aqm
     }
 
-    /// Packets lost on the wire, by the loss model or because their IP header was damaged.
+    /// Packets lost on the wire: by the loss model, in an outage, for their ECN field, or because
+    /// their IP header was damaged.
     pub const fn lost_on_wire(&self) -> u64 {
-        self.dropped_loss_model + self.dropped_damaged
+        self.dropped_loss_model
+            + self.dropped_outage
+            + self.dropped_ecn_black_hole
+            + self.dropped_damaged
     }
 
     /// Counts the drop of a packet of `size` octets.
     pub(crate) fn count_drop(&mut self, size: u32, reason: DropReason) {
         match reason {
             DropReason::LossModel => self.dropped_loss_model += 1,
+            DropReason::Outage => self.dropped_outage += 1,
+            DropReason::EcnBlackHole => self.dropped_ecn_black_hole += 1,
             DropReason::Aqm => self.dropped_aqm += 1,
             DropReason::Policed => self.dropped_policed += 1,
             DropReason::Thinned => self.dropped_thinned += 1,

@@ -156,6 +156,7 @@ fn limit_of_plain(config: &LinkConfig) -> Option<QueueLimit> {
         && config.ack_thinning.is_none()
         && config.loss == LossConfig::None
         && config.netem.is_none()
+        && config.is_faultless()
         && config.changes.is_empty()
         && config.rate_trace.is_empty();
     plain.then_some(queue.limit)

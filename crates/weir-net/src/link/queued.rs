@@ -3,6 +3,7 @@
 //! Boxed, because most links of a large network are plain and have none of this.
 
 use super::config::{LinkChange, LinkConfig};
+use super::faults::Faults;
 use super::transmitter::ExactTime;
 use super::{LinkCounters, QueueMeter, Wire};
 use crate::ack_thinning::AckThinning;
@@ -22,6 +23,14 @@ struct InFlight {
     packet: PacketRef,
 }
 
+/// The way of a packet over the wire: when its transmission begins and ends, and its delay.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    started: Instant,
+    left: Instant,
+    delay: Duration,
+}
+
 /// What a link has that does not book its packets, beside the wire that every link has.
 #[derive(Debug)]
 pub(super) struct Queued {
@@ -33,6 +42,7 @@ pub(super) struct Queued {
     flight: Ring<InFlight>,
     meter: QueueMeter,
     loss: Loss,
+    faults: Option<Box<Faults>>,
     netem: Option<Box<Netem>>,
     /// Changes to come, the next one last.
     changes: Vec<LinkChange>,
@@ -60,12 +70,14 @@ impl Queued {
             flight: Ring::default(),
             meter: QueueMeter::default(),
             loss: Loss::new(&config.loss, seed, &format!("link/{}/loss", config.name)),
+            faults: Faults::new(config, seed),
             netem: (!config.netem.is_none())
                 .then(|| Box::new(Netem::new(config.netem, seed, &config.name))),
             changes: config.changes.iter().rev().cloned().collect(),
             stream: (seed, config.name.clone()),
             copies: Vec::new(),
             varies: !config.netem.is_none()
+                || !config.class_delays.is_empty()
                 || (config.changes.iter())
                     .any(|change| change.netem.is_some() || change.delay.is_some()),
         }
@@ -182,23 +194,48 @@ impl Queued {
     fn transmit(&mut self, wire: &mut Wire, start: ExactTime, mut packet: PacketRef) {
         let netem = self.netem.as_ref().map(|netem| netem.config());
         let octets = netem.map_or(packet.size, |netem| netem.octets_on_wire(packet.size));
-        let marks = netem.is_some_and(|netem| netem.ecn);
         let end = wire.transmitter.end_of_transmission(start, octets);
         wire.counters.busy += Duration::from_nanos(end.nanos - start.nanos);
         wire.transmitter.free = end;
-        if self.loss.drops_next() {
-            if !(marks && mark(&mut packet, &mut self.effects)) {
-                wire.drop(start.rounded_up(), packet, DropReason::LossModel);
-                return;
-            }
-            self.record_drops_and_marks(wire, start.rounded_up());
+        let started = start.rounded_up();
+        if let Some(reason) = self.loss_on_wire(wire, started, &mut packet) {
+            wire.drop(started, packet, reason);
+            return;
         }
         let left = end.rounded_up();
+        let faults = self.faults.as_ref();
+        let delay = wire.delay + faults.map_or(Duration::ZERO, |faults| faults.delay_of(&packet));
         if self.netem.is_some() {
-            return self.impair(wire, [start.rounded_up(), left], packet);
+            let flight = Flight {
+                started,
+                left,
+                delay,
+            };
+            return self.impair(wire, flight, packet);
         }
-        let arrives = left + wire.delay;
-        self.put_in_flight(arrives, packet);
+        self.put_in_flight(left + delay, packet);
+    }
+
+    /// Why the packet that starts at this time gets lost on the wire, if it does.
+    #[inline]
+    fn loss_on_wire(
+        &mut self,
+        wire: &mut Wire,
+        at: Instant,
+        packet: &mut PacketRef,
+    ) -> Option<DropReason> {
+        let faults = self.faults.as_mut();
+        if faults.is_some_and(|faults| faults.is_out(at)) {
+            return Some(DropReason::Outage);
+        }
+        if self.loss.drops_next(at) {
+            let marks = self.netem.as_ref().is_some_and(|netem| netem.config().ecn);
+            if !(marks && mark(packet, &mut self.effects)) {
+                return Some(DropReason::LossModel);
+            }
+            self.record_drops_and_marks(wire, at);
+        }
+        self.faults.as_mut()?.meet_ecn(wire, packet)
     }
 
     /// Arrivals are in order but for jitter, reordering and delays that become shorter.
@@ -231,16 +268,17 @@ impl Queued {
         self.put_in_flight(arrives, copy);
     }
 
-    /// Lets netem have the packet whose transmission takes from the first time to the second. A
-    /// drop is booked when it begins, as one of the loss model is: events of a link are in order.
+    /// Lets netem have the packet. A drop is booked when its transmission begins, as one of the
+    /// loss model is: events of a link are in order.
     #[cold]
-    fn impair(&mut self, wire: &mut Wire, [start, left]: [Instant; 2], mut packet: PacketRef) {
+    fn impair(&mut self, wire: &mut Wire, flight: Flight, mut packet: PacketRef) {
         let Some(netem) = &mut self.netem else { return };
-        let drawn = netem.draw(wire.delay, packet.size);
+        let left = flight.left;
+        let drawn = netem.draw(flight.delay, packet.size);
         let keeps_order = netem.config().keep_order;
         match drawn.damage {
             Damage::None => {}
-            Damage::Header => return wire.drop(start, packet, DropReason::Damaged),
+            Damage::Header => return wire.drop(flight.started, packet, DropReason::Damaged),
             Damage::At(place) => {
                 wire.counters.packets_damaged += 1;
                 let first = packet.damaged_at.map_or(place, |before| before.min(place));
@@ -366,6 +404,7 @@ impl Queued {
         let netem = self.netem.as_ref();
         let changes = self.changes.iter().rev();
         netem.is_some_and(|netem| netem.config().overtakes())
+            || (self.faults.as_ref()).is_some_and(|faults| faults.overtakes())
             || start + wire.delay < arrives
             || changes
                 .take_while(|change| change.time() < arrives)

@@ -311,7 +311,7 @@ fn naive_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Outcome> {
             let end = now + u128::from(offered[next].1) * 8_000_000_000;
             events.push(Reverse((end, 0, next)));
             let arrives = end.div_ceil(rate) as u64 + config.delay.as_nanos();
-            outcomes[next] = if loss.drops_next() {
+            outcomes[next] = if loss.drops_next(Instant::ZERO) {
                 Outcome::Lost
             } else {
                 Outcome::Arrives(arrives)

@@ -1,16 +1,21 @@
-//! Gilbert-Elliott losses: bursts from a chain of two states (Gilbert 1960, Elliott 1963).
+//! Gilbert-Elliott losses, in steps of packets: bursts from a chain of two states (Gilbert 1960,
+//! Elliott 1963).
 //!
 //! Before each packet the chain moves from good to bad with probability p, from bad to good with
 //! r; then the packet is lost with the loss probability of the state. The share of the bad state
 //! is p / (p + r), the mean stay in it 1 / r packets. tc-netem(8)'s `gemodel` has the same
-//! parameters.
+//! parameters. The chain stands still while no packet comes: a sender in back-off, whose packets
+//! are timeouts apart, needs as many of them to end a burst as any other. For bursts that last a
+//! time see [`gilbert_time`](super::gilbert_time).
 
 use super::{LossModel, LossModelConfig};
 use weir_proto::rng::Rng;
+use weir_proto::time::Instant;
 use weir_proto::units::Probability;
 
 weir_proto::settings! {
-    /// Losses in bursts: a chain of a good and a bad state.
+    /// Losses in bursts, counted in packets: a chain of a good and a bad state that steps once for
+    /// each packet, however far apart they are.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct GilbertLossConfig {
         /// Probability per packet of going from the good state to the bad one.
@@ -41,7 +46,7 @@ impl GilbertLossConfig {
 impl LossModelConfig for GilbertLossConfig {
     type Model = GilbertLoss;
 
-    fn build(&self) -> GilbertLoss {
+    fn build(&self, _: Rng) -> GilbertLoss {
         GilbertLoss {
             config: *self,
             bad: false,
@@ -69,7 +74,7 @@ pub(super) struct GilbertLoss {
 }
 
 impl LossModel for GilbertLoss {
-    fn drops_next(&mut self, rng: &mut Rng) -> bool {
+    fn drops_next(&mut self, _: Instant, rng: &mut Rng) -> bool {
         let GilbertLossConfig {
             to_bad,
             to_good,

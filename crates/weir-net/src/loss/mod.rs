@@ -6,12 +6,14 @@
 //! below. Does not model: errors that grow with a packet's size.
 
 mod gilbert;
+mod gilbert_time;
 mod periodic;
 mod random;
 mod state;
 mod trace;
 
 pub use gilbert::GilbertLossConfig;
+pub use gilbert_time::GilbertTimeLossConfig;
 pub use periodic::PeriodicLossConfig;
 pub use random::RandomLossConfig;
 pub use state::StateLossConfig;
@@ -19,11 +21,13 @@ pub use trace::TraceLossConfig;
 
 use std::fmt;
 use weir_proto::rng::Rng;
+use weir_proto::time::Instant;
 
 /// The state of a loss model.
 trait LossModel: fmt::Debug {
-    /// True if the next packet is lost. Called once for each packet.
-    fn drops_next(&mut self, rng: &mut Rng) -> bool;
+    /// True if the next packet, at this time, is lost. Called once for each packet, in order of
+    /// time.
+    fn drops_next(&mut self, now: Instant, rng: &mut Rng) -> bool;
 }
 
 /// The configuration of a loss model.
@@ -31,8 +35,9 @@ trait LossModelConfig {
     /// The model.
     type Model: LossModel;
 
-    /// The model before its first packet.
-    fn build(&self) -> Self::Model;
+    /// The model before its first packet. What happens whether packets come or not is drawn from
+    /// `states`.
+    fn build(&self, states: Rng) -> Self::Model;
 
     /// True if which packets are lost is random.
     fn is_random(&self) -> bool;
@@ -89,20 +94,20 @@ macro_rules! loss_models {
         }
 
         impl Model {
-            fn new(config: &LossConfig) -> Self {
+            fn new(config: &LossConfig, states: Rng) -> Self {
                 match config {
                     LossConfig::None => Self::None,
-                    $(LossConfig::$name(config) => Self::$name(config.build()),)*
+                    $(LossConfig::$name(config) => Self::$name(config.build(states)),)*
                 }
             }
         }
 
         impl LossModel for Model {
             #[inline]
-            fn drops_next(&mut self, rng: &mut Rng) -> bool {
+            fn drops_next(&mut self, now: Instant, rng: &mut Rng) -> bool {
                 match self {
                     Self::None => false,
-                    $(Self::$name(model) => model.drops_next(rng),)*
+                    $(Self::$name(model) => model.drops_next(now, rng),)*
                 }
             }
         }
@@ -114,6 +119,7 @@ loss_models! {
     Random(RandomLossConfig) = "random",
     Gilbert(GilbertLossConfig) = "gilbert",
     State(StateLossConfig) = "state",
+    GilbertTime(GilbertTimeLossConfig) = "gilbert_time",
     Trace(TraceLossConfig) = "trace",
 }
 
@@ -128,7 +134,7 @@ impl Loss {
     /// The model that `config` describes, drawing from the run's stream called `stream`.
     pub(crate) fn new(config: &LossConfig, seed: u64, stream: &str) -> Self {
         Self {
-            model: Model::new(config),
+            model: Model::new(config, Rng::stream(seed, &format!("{stream}/states"))),
             rng: Rng::stream(seed, stream),
         }
     }
@@ -138,10 +144,10 @@ impl Loss {
         (*config != LossConfig::None).then(|| Box::new(Self::new(config, seed, stream)))
     }
 
-    /// True if the next packet is lost. Call once for each packet.
+    /// True if the next packet, at this time, is lost. Call once for each packet.
     #[inline]
-    pub(crate) fn drops_next(&mut self) -> bool {
-        self.model.drops_next(&mut self.rng)
+    pub(crate) fn drops_next(&mut self, now: Instant) -> bool {
+        self.model.drops_next(now, &mut self.rng)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{LossModel, LossModelConfig};
 use weir_proto::rng::Rng;
 use weir_proto::settings::{Diagnostic, Form, Kind, Raw, Reader, Spanned, Value};
+use weir_proto::time::Instant;
 use weir_proto::units::Probability;
 
 weir_proto::settings! {
@@ -58,7 +59,7 @@ impl Form<u64> for PeriodicRate {
 impl LossModelConfig for PeriodicLossConfig {
     type Model = PeriodicLoss;
 
-    fn build(&self) -> PeriodicLoss {
+    fn build(&self, _: Rng) -> PeriodicLoss {
         PeriodicLoss {
             every: self.every,
             delivered: 0,
@@ -84,7 +85,7 @@ pub(super) struct PeriodicLoss {
 
 impl LossModel for PeriodicLoss {
     #[inline]
-    fn drops_next(&mut self, _rng: &mut Rng) -> bool {
+    fn drops_next(&mut self, _: Instant, _: &mut Rng) -> bool {
         let drop = self.delivered == self.every;
         self.delivered = if drop { 0 } else { self.delivered + 1 };
         drop

@@ -2,6 +2,7 @@
 
 use super::{LossModel, LossModelConfig};
 use weir_proto::rng::Rng;
+use weir_proto::time::Instant;
 use weir_proto::units::Probability;
 
 weir_proto::settings! {
@@ -16,7 +17,7 @@ weir_proto::settings! {
 impl LossModelConfig for RandomLossConfig {
     type Model = RandomLoss;
 
-    fn build(&self) -> RandomLoss {
+    fn build(&self, _: Rng) -> RandomLoss {
         RandomLoss(self.rate.get())
     }
 
@@ -37,7 +38,7 @@ pub(super) struct RandomLoss(f64);
 
 impl LossModel for RandomLoss {
     #[inline]
-    fn drops_next(&mut self, rng: &mut Rng) -> bool {
+    fn drops_next(&mut self, _: Instant, rng: &mut Rng) -> bool {
         rng.chance(self.0)
     }
 }

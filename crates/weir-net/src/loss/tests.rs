@@ -1,4 +1,5 @@
 use super::*;
+use weir_proto::time::Duration;
 use weir_proto::units::Probability;
 
 fn loss(config: &LossConfig) -> Loss {
@@ -12,7 +13,7 @@ fn probability(p: f64) -> Probability {
 /// The numbers of the packets lost among the first `n`.
 fn lost(config: &LossConfig, n: u64) -> Vec<u64> {
     let mut loss = loss(config);
-    (0..n).filter(|_| loss.drops_next()).collect()
+    (0..n).filter(|_| loss.drops_next(Instant::ZERO)).collect()
 }
 
 #[test]
@@ -82,4 +83,89 @@ fn elliott_adds_a_loss_rate_to_each_state() {
     // A quarter of the time bad: 0.75 * 0.01 + 0.25 * 0.5 = 0.1325.
     let rate = lost(&config, 500_000).len() as f64 / 500_000.0;
     assert!((rate - 0.1325).abs() < 0.004, "{rate}");
+}
+
+fn in_time(mean_good: u64, mean_bad: u64) -> LossConfig {
+    LossConfig::GilbertTime(GilbertTimeLossConfig {
+        mean_good: Duration::from_millis(mean_good),
+        mean_bad: Duration::from_millis(mean_bad),
+        loss_in_good: probability(0.0),
+        loss_in_bad: probability(1.0),
+    })
+}
+
+/// Of packets that come each `gap` milliseconds for `seconds`: the milliseconds of the lost ones.
+fn lost_each(config: &LossConfig, gap: u64, seconds: u64) -> Vec<u64> {
+    let mut loss = loss(config);
+    let times = (0..seconds * 1000).step_by(gap as usize);
+    let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+    times
+        .filter(|&millis| loss.drops_next(at(millis)))
+        .collect()
+}
+
+#[test]
+fn bursts_in_time_have_their_share_and_their_length_however_few_packets_come() {
+    // Bad for 200 of 2000 ms on average.
+    let config = in_time(1800, 200);
+    let often = lost_each(&config, 1, 20_000);
+    let share = often.len() as f64 / 20_000_000.0;
+    // Of 10 000 cycles: a relative standard error of about 1.4 %.
+    assert!((share - 0.1).abs() < 0.006, "{share}");
+    let bursts = 1 + often.windows(2).filter(|two| two[1] != two[0] + 1).count();
+    let mean = often.len() as f64 / bursts as f64;
+    assert!((mean - 200.0).abs() < 10.0, "{mean}");
+    // Packets that come each three seconds meet the same chain: the same ones are lost.
+    let rarely = lost_each(&config, 3000, 20_000);
+    let expected = often.iter().copied().filter(|at| at % 3000 == 0);
+    assert_eq!(rarely, Vec::from_iter(expected));
+    assert!(rarely.len() > 500);
+}
+
+#[test]
+fn a_chain_in_packets_stands_still_while_none_comes() {
+    // Ten packets of a burst on average, whether they come each millisecond or each second.
+    let config = LossConfig::Gilbert(GilbertLossConfig {
+        to_bad: probability(0.01),
+        to_good: probability(0.1),
+        loss_in_good: probability(0.0),
+        loss_in_bad: probability(1.0),
+    });
+    let [fast, slow] = [1, 1000].map(|gap| {
+        let lost = lost_each(&config, gap, 10 * gap);
+        let numbers = lost.into_iter().map(|at| at / gap);
+        numbers.collect::<Vec<_>>()
+    });
+    assert!(fast.len() > 100);
+    assert_eq!(fast, slow);
+}
+
+#[test]
+fn each_state_in_time_has_a_loss_rate() {
+    let config = GilbertTimeLossConfig {
+        mean_good: Duration::from_millis(300),
+        mean_bad: Duration::from_millis(100),
+        loss_in_good: probability(0.01),
+        loss_in_bad: probability(0.5),
+    };
+    // A quarter of the time bad: 0.75 * 0.01 + 0.25 * 0.5 = 0.1325.
+    let rate = lost_each(&config.into(), 1, 5000).len() as f64 / 5e6;
+    assert!((rate - 0.1325).abs() < 0.004, "{rate}");
+    assert!((config.mean_loss() - 0.1325).abs() < 1e-12);
+}
+
+#[test]
+fn a_chain_of_short_stays_takes_no_time_after_a_long_silence() {
+    // 4·10^10 stays of microseconds pass in a day; the state after it has the stationary share.
+    let config = LossConfig::GilbertTime(GilbertTimeLossConfig {
+        mean_good: Duration::from_micros(3),
+        mean_bad: Duration::from_micros(1),
+        ..GilbertTimeLossConfig::default()
+    });
+    let mut loss = loss(&config);
+    let day = Duration::from_secs(86_400);
+    let lost = (0..4000).filter(|&n| loss.drops_next(Instant::ZERO + day * n));
+    let share = lost.count() as f64 / 4000.0;
+    // Four standard errors of a quarter: 4 * sqrt(0.25 * 0.75 / 4000) = 0.028.
+    assert!((share - 0.25).abs() < 0.028, "{share}");
 }

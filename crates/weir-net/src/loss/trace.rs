@@ -2,6 +2,7 @@
 
 use super::{LossModel, LossModelConfig};
 use weir_proto::rng::Rng;
+use weir_proto::time::Instant;
 
 weir_proto::settings! {
     /// The packets with these numbers are lost.
@@ -15,7 +16,7 @@ weir_proto::settings! {
 impl LossModelConfig for TraceLossConfig {
     type Model = TraceLoss;
 
-    fn build(&self) -> TraceLoss {
+    fn build(&self, _: Rng) -> TraceLoss {
         let mut drops = self.drops.clone();
         drops.sort_unstable();
         drops.dedup();
@@ -46,7 +47,7 @@ pub(super) struct TraceLoss {
 
 impl LossModel for TraceLoss {
     #[inline]
-    fn drops_next(&mut self, _rng: &mut Rng) -> bool {
+    fn drops_next(&mut self, _: Instant, _: &mut Rng) -> bool {
         let drop = self.drops.get(self.at) == Some(&self.seen);
         self.at += usize::from(drop);
         self.seen += 1;

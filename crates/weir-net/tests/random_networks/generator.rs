@@ -4,7 +4,10 @@ use crate::MILLISECOND;
 use crate::common::{Log, PlainEndpoint, at, plain_flow};
 use weir_net::ack_thinning::AckThinningConfig;
 use weir_net::app::{App, AppConfig, AppEnvironment, Delivery};
+use weir_net::class_delay::ClassDelayConfig;
+use weir_net::ecn_faults::EcnFaultsConfig;
 use weir_net::netem::Distribution;
+use weir_net::outage::OutageConfig;
 use weir_net::policer::PolicerConfig;
 use weir_net::shaper::TokenBucketConfig;
 use weir_net::wifi::{
@@ -124,6 +127,15 @@ fn impaired_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkC
             n: 1 + rng.below(5),
             ..AckThinningConfig::default()
         }),
+        outages: (0..rng.below(3)).map(|_| OutageConfig::arbitrary(rng)).collect(),
+        ecn_faults: if rng.chance(0.3) {
+            EcnFaultsConfig::arbitrary(rng)
+        } else {
+            EcnFaultsConfig::default()
+        },
+        class_delays: (0..rng.below(3))
+            .map(|_| ClassDelayConfig::arbitrary(rng))
+            .collect(),
         ..random_link(rng, name, from, to)
     }
 }

@@ -171,6 +171,7 @@ fn packets_and_octets_are_conserved_through_every_element() {
                 seen.packets_damaged += c.packets_damaged;
                 seen.packets_reordered += c.packets_reordered;
                 seen.dropped_damaged += c.dropped_damaged;
+                seen.dropped_outage += c.dropped_outage;
                 seen.dropped_retry_limit += c.dropped_retry_limit;
             }
         }
@@ -180,6 +181,7 @@ fn packets_and_octets_are_conserved_through_every_element() {
         seen.packets_damaged,
         seen.packets_reordered,
         seen.dropped_damaged,
+        seen.dropped_outage,
         seen.dropped_retry_limit,
     ];
     assert!(

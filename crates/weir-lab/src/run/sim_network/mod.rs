@@ -167,16 +167,19 @@ impl SimNetwork {
         delays: [Duration; 2],
     ) -> Result<(), RunError> {
         let [forward, backward] = link.trace_names();
+        let wire = Some(link.name.clone());
         let forward = config_of(forward, &link.forward, delays[0]);
         let backward = config_of(backward, &link.backward, delays[1]);
         self.add_direction(LinkConfig {
             from,
             to,
+            wire: wire.clone(),
             ..forward
         })?;
         self.add_direction(LinkConfig {
             from: to,
             to: from,
+            wire,
             ..backward
         })
     }
@@ -349,6 +352,9 @@ fn config_of(name: String, direction: &Direction, delay: Duration) -> LinkConfig
         queue: direction.queue,
         loss: direction.loss.clone(),
         netem: direction.netem,
+        outages: direction.outages.clone(),
+        ecn_faults: direction.ecn_faults,
+        class_delays: direction.class_delays.clone(),
         rate_trace: Arc::clone(&direction.rate_trace.millis),
         changes: direction.changes.clone(),
         ..LinkConfig::default()
