@@ -3,7 +3,7 @@
 use super::loss::PACKET_THRESHOLD;
 use super::wire::{HeaderFormat, varint};
 use crate::cc::window::{
-    BbrConfig, ControllerEntry, CopaConfig, CubicConfig, REGISTRY, Rules, WindowConfig,
+    BbrConfig, ControllerEntry, CopaConfig, CubicConfig, Pacing, REGISTRY, Rules, WindowConfig,
 };
 use crate::packet::IpHeader;
 use crate::settings::{bytes, count, duration, fraction, natural, or_word};
@@ -13,6 +13,12 @@ use std::ops::RangeInclusive;
 
 /// The bounds of `pto_max`: from kGranularity (RFC 9002 §6.1.2) to a day.
 const TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(86_400);
+
+/// The pseudocode of RFC 9002, and the pacing that its text demands (§7.7).
+const RFC9002: Rules = Rules {
+    pacing: Pacing::Rfc9002,
+    ..Rules::RFC9002
+};
 
 keywords! {
     /// How a connection begins.
@@ -66,7 +72,7 @@ settings! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct Config {
         /// Single rules, on top of `rules`.
-        pub rules: Rules as "overrides",
+        pub rules: Rules as "overrides" = RFC9002,
         /// The window controller.
         pub controller: &'static ControllerEntry = &REGISTRY[0],
         /// The constants of CUBIC (RFC 9438).
@@ -117,12 +123,13 @@ impl Config {
 
     /// The preset of this name: rules, header and handshake of what it reproduces.
     pub fn named(name: &str) -> Option<Self> {
-        let rules = Rules::named(name)?;
         let mut config = Self {
-            rules,
+            rules: Rules::named(name)?,
             ..Self::default()
         };
-        if name != "rfc9002" {
+        if name == "rfc9002" {
+            config.rules = RFC9002;
+        } else {
             config.header = HeaderFormat::INET;
         }
         if name == "inet-2025" {

@@ -13,8 +13,10 @@
 //! 64 seconds; the nofeedback timer is checked only when the controller is called, so it may
 //! expire late; of the losses detected at one time only the latest begins an event.
 //!
-//! Does not model: oscillation reduction, which changes the time between packets and not X.
+//! The window is let out at once, or by the rule `pacing`. Does not model: oscillation reduction,
+//! which changes the time between packets and not X.
 
+use super::pacing::Pace;
 use super::{BoxedController, ControllerEntry, WindowConfig};
 use crate::cc::tfrc::{
     Equation, Feedback, LossIntervals, Oscillation, Profile, ReportedInterval, SegmentSizeRule,
@@ -157,6 +159,18 @@ impl TfrcWindow {
     /// R: TFRC's estimate, or the transport's before the first feedback.
     fn rtt(&self) -> Duration {
         self.sender.smoothed_rtt().unwrap_or(self.smoothed_rtt)
+    }
+
+    /// How fast the rules let the window out, and how much at once.
+    fn pace(&self) -> Option<(Rate, u64)> {
+        let flow = Pace {
+            window: self.window() as f64,
+            ssthresh: f64::INFINITY,
+            packet: self.segment(),
+            rtt: self.sender.smoothed_rtt().unwrap_or_default(),
+        };
+        let initial_window = self.config.initial_window();
+        self.config.rules.pacing.pace(&flow, initial_window)
     }
 
     /// Processes the expiries of the nofeedback timer up to now.
@@ -336,9 +350,15 @@ impl WindowController for TfrcWindow {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        self.sender
-            .smoothed_rtt()
-            .map(|_| self.sender.allowed_rate())
+        let allowed = || {
+            let rtt = self.sender.smoothed_rtt();
+            rtt.map(|_| self.sender.allowed_rate())
+        };
+        self.pace().map(|(rate, _)| rate).or_else(allowed)
+    }
+
+    fn send_quantum(&self) -> Option<u64> {
+        self.pace().map(|(_, quantum)| quantum)
     }
 
     fn state(&self) -> &'static str {

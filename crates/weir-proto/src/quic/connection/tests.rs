@@ -11,6 +11,7 @@ use crate::quic::{AckPolicy, wire};
 use crate::rng::Rng;
 use proptest::prelude::*;
 
+mod bursts;
 mod outage;
 
 fn millis(millis: u64) -> Duration {

@@ -287,7 +287,10 @@ impl Connection {
         };
         let mds = u64::from(self.datagram_size);
         let at = self.pacer.release(mds, rate, quantum);
-        if at > now && (self.streams.has_stream_data() || self.streams.unsent() > 0) {
+        let waits = self.streams.has_stream_data()
+            || self.streams.unsent() > 0
+            || self.flow_control_is_due(false);
+        if at > now && waits {
             self.paced_until = Some(at);
         }
         at <= now
