@@ -92,7 +92,7 @@ const CASES: &[Case] = &[
     (&[(NEWRENO, "kind = \"quic\", initial_max_data = 10000")], "credit", "transport.initial_max_data"),
     (&[(NEWRENO, "kind = \"quinn\", stream_window = 10000")], "credit", "transport.stream_window"),
     // 0.94^12 = 0.48 for two connections; an end without return says so too.
-    (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"gilbert\", to_bad = 0.0015, to_good = 0.06 }")], "bursts", "link.bottleneck.loss [bursts]: bursts of 16.7 packets"),
+    (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"gilbert\", to_bad = 0.0015, to_good = 0.06 }")], "bursts", "bursts of 16.7 packets"),
     (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"gilbert\", to_bad = 0.0015, to_good = 0.0 }")], "bursts", "bursts without end"),
     (&[(START, "loss = { kind = \"gilbert\", to_bad = 0.001, to_good = 0.3 }\n")], "bursts", "flow.stream.loss [bursts]: bursts of 3.3 packets"),
     (&[(DELAY, "delay = \"10ms\"\nchange = [{ at = \"10s\", loss = { kind = \"gilbert\", to_bad = 0.001, to_good = 0.05 } }]")], "bursts", "bursts of 20.0 packets"),
