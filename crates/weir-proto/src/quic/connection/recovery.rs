@@ -112,8 +112,8 @@ impl Connection {
     }
 
     /// Processes ECN counts: a higher CE count is a congestion event (RFC 9002 appendix B.7).
-    /// Counts that do not grow with the packets acknowledged, or that shrink, end the use of ECN (RFC 9000
-    /// §13.4.2.1): the path clears the field. Returns by how much the CE count has grown.
+    /// Counts that do not grow with the packets acknowledged, or that shrink, end the use of ECN
+    /// (RFC 9000 §13.4.2.1): the path clears the field. Returns by how much the CE count has grown.
     fn process_ecn(
         &mut self,
         now: Instant,
