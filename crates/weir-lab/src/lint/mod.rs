@@ -5,6 +5,7 @@
 //! of an 802.11 medium, stays silent.
 
 mod assumptions;
+mod bursts;
 mod credit;
 mod duration;
 mod load;
@@ -108,6 +109,11 @@ pub const RULES: &[Rule] = &[
         name: "assumptions",
         doc: "The laws of `weir theory` do not hold for a flow.",
         check: assumptions::check,
+    },
+    Rule {
+        name: "bursts",
+        doc: "A burst of losses that is counted in packets outlasts timeouts.",
+        check: bursts::check,
     },
     Rule {
         name: "rate-control",

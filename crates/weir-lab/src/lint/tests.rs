@@ -102,6 +102,12 @@ const CASES: &[Case] = &[
     (&[(QUEUE, "shaper = { kind = \"tbf\", rate = \"10Mbit\", burst = 5000, latency = \"6ms\" }")], "queue", "link.bottleneck.shaper.latency"),
     // The rate that counts is that of the time that is measured: 1 Mbit/s for the last half.
     (&[(QUEUE, "change = [{ at = \"60s\", rate = \"1Mbit\" }]"), ("duration = \"120s\"", "duration = \"120s\"\nwarmup = \"60s\""), (NEWRENO, "kind = \"tcp\", send_buffer = 1000")], "credit", "write at least 1250"),
+    // 0.94^12 = 0.48 for two connections; an end without return says so too.
+    (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"gilbert\", to_bad = 0.0015, to_good = 0.06 }")], "bursts", "bursts of 16.7 packets"),
+    (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"gilbert\", to_bad = 0.0015, to_good = 0.0 }")], "bursts", "bursts without end"),
+    (&[(START, "loss = { kind = \"gilbert\", to_bad = 0.001, to_good = 0.3 }\n")], "bursts", "flow.stream.loss [bursts]: bursts of 3.3 packets"),
+    (&[(DELAY, "delay = \"10ms\"\nchange = [{ at = \"10s\", loss = { kind = \"gilbert\", to_bad = 0.001, to_good = 0.05 } }]")], "bursts", "bursts of 20.0 packets"),
+    (&[(DELAY, "delay = \"10ms\"\noutage = [{ at = \"120s\", duration = \"1s\" }]")], "unused", "an outage at 120s comes after the run"),
     (&[(NEWRENO, "kind = \"quinn\", controller = \"prague\"")], "marks", "prague takes marks for losses"),
     (&[(NEWRENO, "kind = \"quic\", controller = \"bbr\", ecn = true")], "marks", "bbr has no answer to marks"),
     (&[(NEWRENO, "kind = \"tcp\", controller = \"bbr\", ecn = true")], "marks", "its packets are Not-ECT"),
@@ -253,4 +259,43 @@ fn rules_have_names_of_their_own() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), RULES.len());
+}
+
+#[test]
+fn bursts_in_packets_are_short_where_packets_go_on_and_those_in_time_always() {
+    let bursts = |loss: &str, more: &str| {
+        let text = CLEAN.replace(DELAY, &format!("{DELAY}\nloss = {{ {loss} }}")) + more;
+        found(&text).iter().any(|(rule, _)| *rule == "bursts")
+    };
+    let gilbert = |to_bad, to_good, in_bad| {
+        format!(
+            "kind = \"gilbert\", to_bad = {to_bad}, to_good = {to_good}, loss_in_bad = {in_bad}"
+        )
+    };
+    let long = gilbert(0.0015, 0.06, 1.0);
+    assert!(bursts(&long, ""));
+    for short in [
+        // 0.8^12 = 0.07; (0.94 * 0.8)^12 = 0.03; never bad.
+        gilbert(0.0015, 0.2, 1.0),
+        gilbert(0.0015, 0.06, 0.8),
+        gilbert(0.0, 0.06, 1.0),
+        r#"kind = "gilbert_time", mean_good = "1s", mean_bad = "100ms""#.to_owned(),
+        r#"kind = "random", rate = 0.01"#.to_owned(),
+    ] {
+        assert!(!bursts(&short, ""), "{short}");
+    }
+    // A call, or transfers, on the same way step the chain.
+    let other = "[[flow]]\nname = \"other\"\nfrom = \"server\"\nto = \"client\"\n";
+    let call = "transport = { kind = \"udp\" }\napp = { kind = \"audio\" }\n";
+    let web = "transport = { kind = \"tcp\" }\narrivals = { kind = \"poisson\", per_second = 5, \
+               size = { kind = \"constant\", bytes = 9000 } }\n";
+    for steps in [call, web] {
+        assert!(!bursts(&long, &format!("{other}{steps}")), "{steps}");
+    }
+    // On another way they do not.
+    let elsewhere = format!(
+        "[[link]]\nname = \"side\"\nbetween = [\"x\", \"y\"]\n{}{call}",
+        other.replace("server", "x").replace("client", "y")
+    );
+    assert!(bursts(&long, &elsewhere));
 }

@@ -17,8 +17,8 @@ pub struct LinkSummary {
     #[serde(default)]
     pub queue_drops: u64,
     /// Of these, those that were lost on the wire: by the loss model, in an outage, for their ECN
-    /// field, or because their IP header was damaged. The rest came too fast for the policer, were thinned out or too large for the
-    /// link, or were not acknowledged on the air.
+    /// field, or because their IP header was damaged. The rest came too fast for the
+    /// policer, were thinned out or too large for the link, or were not acknowledged on the air.
     #[serde(default)]
     pub wire_losses: u64,
     /// Packets marked.

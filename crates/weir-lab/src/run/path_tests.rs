@@ -132,3 +132,93 @@ delay = "5ms"
         );
     }
 }
+
+const OUTAGE: &str = "[[link.outage]]\nat = \"5s\"\nduration = \"2s\"\n";
+
+#[test]
+fn an_outage_takes_everything_both_ways_and_the_summary_counts_it() {
+    let cbr = r#"kind = "cbr", packet = 1222, rate = "1Mbit""#;
+    let output = over(OUTAGE, r#"kind = "udp""#, cbr);
+    let wire = &output.summary.links["wire"];
+    // 1 Mbit/s of payload are 102.3 packets a second, for two seconds.
+    assert!((204..=206).contains(&wire.wire_losses), "{wire:?}");
+    assert_eq!((wire.drops, wire.queue_drops), (wire.wire_losses, 0));
+    let acks = over(OUTAGE, TCP, BULK).summary.links["wire.backward"].clone();
+    assert!(acks.wire_losses > 0 && acks.wire_losses == acks.drops);
+}
+
+#[test]
+fn drawn_outages_differ_by_seed_and_strike_both_directions_at_once() {
+    let outage = "[[link.outage]]\nat = \"1s..4s\"\nduration = \"100ms..900ms\"\n\
+                  every = \"2s..4s\"\n";
+    let calls = |seed: u64| {
+        let text = stream_over(
+            &format!("duration = \"20s\"\nseed = {seed}"),
+            &format!("delay = \"1ms\"\n{outage}"),
+            "transport = { kind = \"udp\" }\napp = { kind = \"cbr\", packet = 100, rate = \"800kbit\" }",
+        );
+        let back = text.split("[[flow]]").nth(1).expect("a flow");
+        let back = back.replace("stream", "back").replace("from =", "FROM =");
+        let back = back.replace("to =", "from =").replace("FROM =", "to =");
+        let summary = run_text(&format!("{text}\n[[flow]]{back}"), &traced()).summary;
+        [&summary.links["wire"], &summary.links["wire.backward"]].map(|wire| wire.wire_losses)
+    };
+    let lost: Vec<_> = (1..=4).map(calls).collect();
+    for [there, back] in &lost {
+        // 1000 packets a second each way, at the same times.
+        assert!(there.abs_diff(*back) <= 20 && *there > 1000, "{lost:?}");
+    }
+    let mut different = lost.clone();
+    different.dedup();
+    assert_eq!(different.len(), 4, "{lost:?}");
+}
+
+#[test]
+fn packets_of_a_slow_class_come_late_and_none_disappears() {
+    let rtt = |link: &str| {
+        let cbr = r#"kind = "cbr", packet = 1000, rate = "800kbit""#;
+        let flow = over(link, TCP, cbr).summary.flows["stream"].clone();
+        assert!(flow.goodput_bps > 0.79e6, "{link}");
+        flow.rtt_s.expect("round trips are measured").p50
+    };
+    let plain = rtt("");
+    // Data is large and has the delay, acknowledgements are small and have it if they are named.
+    for (class, millis) in [
+        ("larger_than = 500", 30.0),
+        ("up_to = 500", 30.0),
+        ("larger_than = 0", 60.0),
+        ("ecn = \"ect\"", 0.0),
+    ] {
+        let slow = rtt(&format!(
+            "[[link.class_delay]]\ndelay = \"30ms\"\n{class}\n"
+        ));
+        assert!(
+            (1e3 * (slow - plain) - millis).abs() < 1.0,
+            "{class}: {slow} {plain}"
+        );
+    }
+}
+
+#[test]
+fn quic_and_tcp_get_on_where_the_path_spoils_ecn() {
+    let goodput = |transport: &str, faults: &str| {
+        let output = over(&format!("ecn_faults = {{ {faults} }}"), transport, BULK);
+        output.summary.flows["stream"].goodput_bps
+    };
+    for transport in [
+        r#"kind = "tcp", ecn = "accurate""#,
+        r#"kind = "quic", controller = "newreno", ecn = true"#,
+        r#"kind = "quic", controller = "prague""#,
+        r#"kind = "dccp", ccid = 3, ecn = true"#,
+    ] {
+        for faults in ["bleach = 1.0", "bleach = 0.3"] {
+            assert!(goodput(transport, faults) > 9.5e6, "{transport} {faults}");
+        }
+    }
+    // QUIC waits for probe timeouts of the handshake, then goes on without ECN.
+    let quic = r#"kind = "quic", controller = "newreno", ecn = true"#;
+    assert!(goodput(quic, "black_hole = 1.0") > 7e6);
+    // Only TCP's retransmissions pass: RFC 3168 §6.1.5 has them not capable.
+    let tcp = r#"kind = "tcp", ecn = true"#;
+    assert!((1e3..1e6).contains(&goodput(tcp, "black_hole = 1.0")));
+}

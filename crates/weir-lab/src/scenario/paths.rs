@@ -37,6 +37,14 @@ impl<'a> Hop<'a> {
         }
     }
 
+    /// The link of which it is a direction; `None` on the air.
+    pub(crate) const fn link(&self) -> Option<&'a Link> {
+        match self.over {
+            HopMedium::Wire { link, .. } => Some(link),
+            HopMedium::Air(_) => None,
+        }
+    }
+
     /// The name of its trace if it is a direction of a link.
     pub(crate) fn trace_name(&self) -> Option<String> {
         match self.over {

@@ -47,7 +47,11 @@ impl Faults {
     }
 
     /// What its ECN field brings upon a packet: its field may be cleared, or it is dropped.
-    pub(super) fn meet_ecn(&mut self, wire: &mut Wire, packet: &mut PacketRef) -> Option<DropReason> {
+    pub(super) fn meet_ecn(
+        &mut self,
+        wire: &mut Wire,
+        packet: &mut PacketRef,
+    ) -> Option<DropReason> {
         match self.ecn.as_mut()?.fate_of(packet.ip.ecn) {
             EcnFate::Kept => None,
             EcnFate::Bleached => {

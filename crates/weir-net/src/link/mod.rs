@@ -16,8 +16,9 @@
 //! A policer and the thinning of acknowledgements drop packets before the queue, when they come.
 //! What gets lost on the wire has used its transmission time: an [outage](crate::outage) takes all,
 //! the loss model drops packets of the rest, then ECN may meet [faults](crate::ecn_faults). Delays
-//! [by class](crate::class_delay) and the impairments of [`netem`](crate::netem) follow. Scheduled changes hold for transmissions that
-//! start at their time or later: a packet on the wire keeps its arrival, so that after a change
+//! [by class](crate::class_delay) and the impairments of [`netem`](crate::netem) follow. Scheduled
+//! changes hold for transmissions that start at their time or later: a
+//! packet on the wire keeps its arrival, so that after a change
 //! to a shorter delay packets may overtake. Does not model: framing below IP.
 
 mod config;

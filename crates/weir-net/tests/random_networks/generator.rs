@@ -127,7 +127,9 @@ fn impaired_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkC
             n: 1 + rng.below(5),
             ..AckThinningConfig::default()
         }),
-        outages: (0..rng.below(3)).map(|_| OutageConfig::arbitrary(rng)).collect(),
+        outages: (0..rng.below(3))
+            .map(|_| OutageConfig::arbitrary(rng))
+            .collect(),
         ecn_faults: if rng.chance(0.3) {
             EcnFaultsConfig::arbitrary(rng)
         } else {

@@ -118,7 +118,10 @@ fn a_bleaching_wire_clears_fields_and_a_black_hole_drops_what_has_one() {
     let (arrived, counters) = carry(&faults(1.0, 0.0), &packets);
     let times: Vec<_> = arrived.iter().map(|&(_, at, ecn)| (at, ecn)).collect();
     assert_eq!(times, [20, 30, 40, 50].map(|at| (at, Ecn::NotEct)));
-    assert_eq!((counters.packets_bleached, counters.packets_dropped()), (3, 0));
+    assert_eq!(
+        (counters.packets_bleached, counters.packets_dropped()),
+        (3, 0)
+    );
     let (arrived, counters) = carry(&faults(1.0, 1.0), &packets);
     assert_eq!(arrived, [(0, 20, Ecn::NotEct)]);
     let lost = (counters.dropped_ecn_black_hole, counters.lost_on_wire());

@@ -16,7 +16,7 @@ use super::config::{Config, Handshake};
 use super::error::TransportError;
 use super::loss::{LostPacket, PROBE_TIMEOUT, SentPackets};
 use super::streams::{Role, Streams};
-use super::wire::{FrameBuffers, PacketNumber, SpaceId};
+use super::wire::{EcnCounts, FrameBuffers, PacketNumber, SpaceId};
 use crate::cc::rtt::RttEstimator;
 use crate::cc::window::BoxedController;
 use crate::cc::{DeliveryRateSampler, Pacer};
@@ -127,10 +127,12 @@ pub struct Connection {
     /// Nothing more leaves until there is input: the last packet was the acknowledgement of an end
     /// that rests.
     quiet: bool,
-    /// The last ECN-CE count of the peer; `None` once ECN validation failed (RFC 9000 §13.4.2).
-    peer_ce: Option<u64>,
     /// From when on packets must be sent for their loss events to count.
     counted_from: Instant,
+    /// The last ECN counts of the peer; `None` once ECN validation failed (RFC 9000 §13.4.2).
+    peer_ecn: Option<EcnCounts>,
+    /// The peer has acknowledged a packet: the path does not drop all that is ECN-capable.
+    path_takes_ecn: bool,
     /// The packet that was last declared lost.
     last_lost: Option<PacketNumber>,
     /// Lost packets of this recovery period that may be spurious losses.
@@ -201,8 +203,9 @@ impl Connection {
             pto_count: 0,
             probes_due: 0,
             quiet: false,
-            peer_ce: Some(0),
             counted_from: Instant::ZERO,
+            peer_ecn: Some(EcnCounts::default()),
+            path_takes_ecn: false,
             last_lost: None,
             spurious_candidates: Vec::new(),
             idle_since: Instant::ZERO,

@@ -34,6 +34,8 @@ pub struct Pair {
     pub codec: bool,
     /// The client's next packet gets Congestion Experienced.
     pub mark_next: bool,
+    /// Of so many packets one loses its ECN field; 0 for none.
+    pub bleach: u64,
     pub endpoint_events: Vec<(Side, EndpointEvent)>,
     pub octets_read: u64,
     pub largest_window: u64,
@@ -64,6 +66,7 @@ impl Pair {
             reads: true,
             codec: false,
             mark_next: false,
+            bleach: 0,
             endpoint_events: Vec::new(),
             octets_read: 0,
             largest_window: 0,
@@ -154,6 +157,9 @@ impl Pair {
             packet.ip.ecn = Ecn::Ce;
         }
         self.sequence += 1;
+        if self.bleach > 0 && self.sequence.is_multiple_of(self.bleach) {
+            packet.ip.ecn = Ecn::NotEct;
+        }
         let to = match side {
             Side::Client => Side::Server,
             Side::Server => Side::Client,

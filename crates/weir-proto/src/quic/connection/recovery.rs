@@ -3,19 +3,23 @@
 use super::{Connection, PacketSpace, State};
 use crate::cc::{Acked, CongestionEvent, EcnCapability, EndAcks, Lost};
 use crate::event::{Event, EventMask};
+use crate::packet::Ecn;
 use crate::quic::ack::reported_delay;
 use crate::quic::error::TransportError;
 use crate::quic::loss::{
     LostPacket, NewlyAcked, PERSISTENT_THRESHOLD, PROBE_TIMEOUT, RetransmitFrame, RetransmitFrames,
     SentPackets,
 };
-use crate::quic::wire::{Ack, PacketNumber, SpaceId};
+use crate::quic::wire::{Ack, EcnCounts, PacketNumber, SpaceId};
 use crate::time::{Duration, Instant, earliest};
 
 /// Lost packets for which there is always room.
 const MOST_LOST_KEPT: usize = 16;
 /// The most doublings of the probe timeout.
 const MAX_BACKOFF: u32 = 20;
+/// Probe timeouts without any acknowledgement after which packets are not ECN-capable any more: the
+/// second expires after 1 + 2 periods, the three of RFC 9000 appendix A.4.
+const ECN_TESTING_TIMEOUTS: u32 = 2;
 
 /// The probe timeout after so many expiries in a row (RFC 9002 §6.2.1), of which `base` is that
 /// after none.
@@ -114,8 +118,9 @@ impl Connection {
         Some(latest)
     }
 
-    /// Processes ECN counts: a higher CE count is a congestion event (RFC 9002 appendix B.7), a
-    /// lower one ends the use of ECN (RFC 9000 §13.4.2). Returns by how much the count has grown.
+    /// Processes ECN counts: a higher CE count is a congestion event (RFC 9002 appendix B.7).
+    /// Counts that do not grow with the packets acknowledged, or that shrink, end the use of ECN
+    /// (RFC 9000 §13.4.2.1): the path clears the field. Returns by how much the CE count has grown.
     fn process_ecn(
         &mut self,
         now: Instant,
@@ -124,16 +129,29 @@ impl Connection {
         newly_acked: NewlyAcked,
     ) -> u64 {
         let uses_ecn = EcnCapability::is_used(self.controller.ecn(), self.config.ecn);
+        self.path_takes_ecn = true;
         if !uses_ecn || space == SpaceId::Initial || newly_acked.largest_sent_at.is_none() {
             return 0;
         }
-        let Some(known) = self.peer_ce else { return 0 };
-        let ce = ack.ecn.as_ref().map_or(0, |counts| counts.ce);
-        if ce < known {
-            self.peer_ce = None;
+        let Some(known) = self.peer_ecn else { return 0 };
+        let counts = ack.ecn.as_deref().copied().unwrap_or_default();
+        let codepoint = self.ecn_field();
+        let seen = |counts: EcnCounts| {
+            let own = if codepoint == Ecn::Ect1 {
+                counts.ect1
+            } else {
+                counts.ect0
+            };
+            own.saturating_add(counts.ce)
+        };
+        // All that was sent until now had this codepoint.
+        let expected = seen(known).saturating_add(self.acked.len() as u64);
+        if counts.ce < known.ce || seen(counts) < expected {
+            self.peer_ecn = None;
             return 0;
         }
-        self.peer_ce = Some(ce);
+        self.peer_ecn = Some(counts);
+        let (ce, known) = (counts.ce, known.ce);
         if let Some(sent_at) = newly_acked.largest_sent_at.filter(|_| ce > known) {
             self.on_congestion_event(&CongestionEvent {
                 now,
@@ -372,6 +390,9 @@ impl Connection {
         }
         let backoff = self.pto_count;
         self.pto_count = self.pto_count.saturating_add(1);
+        if self.pto_count == ECN_TESTING_TIMEOUTS && !self.path_takes_ecn {
+            self.peer_ecn = None;
+        }
         self.events
             .push(now, EventMask::TIMEOUT, || Event::Timeout { backoff });
         self.statistics.timeouts += 1;

@@ -626,6 +626,60 @@ fn a_controller_without_an_answer_to_marks_sends_packets_without_ect() {
     }
 }
 
+/// A pair with ECN whose client sends all it can.
+fn with_ecn() -> Pair {
+    let mut pair = Pair::new(Config {
+        ecn: true,
+        ..Config::default()
+    });
+    pair.bulk = Some(Side::Client);
+    pair
+}
+
+#[test]
+fn a_black_hole_for_ecn_costs_two_probe_timeouts_and_then_packets_are_not_capable() {
+    // RFC 9000 §13.4.2 and appendix A.4: three periods of the PTO without an acknowledgement. The
+    // initial PTO is 3·333 ms (RFC 9002 §6.2.2): it expires at 1 and at 3 s.
+    for black_hole in [Side::Client, Side::Server] {
+        let mut pair = with_ecn();
+        pair.drop =
+            Box::new(move |side, packet| side == black_hole && packet.ip.ecn != Ecn::NotEct);
+        pair.client.connect(pair.now);
+        pair.run_for(millis(2900));
+        assert_eq!(pair.end(black_hole).ecn_field(), Ecn::Ect0);
+        assert_eq!(pair.octets_read, 0);
+        pair.run_for(millis(2000));
+        assert_eq!(pair.end(black_hole).ecn_field(), Ecn::NotEct);
+        assert!(pair.octets_read > 0, "{black_hole:?}");
+    }
+}
+
+#[test]
+fn timeouts_of_a_path_that_takes_ecn_do_not_end_its_use() {
+    let mut pair = with_ecn();
+    pair.client.connect(pair.now);
+    pair.run_for(millis(500));
+    pair.drop = Box::new(|_, _| true);
+    pair.run_for(millis(60_000));
+    assert!(pair.client.pto_count > 3);
+    assert_eq!(pair.client.ecn_field(), Ecn::Ect0);
+}
+
+#[test]
+fn a_path_that_clears_the_field_ends_the_use_of_ecn_and_one_that_marks_does_not() {
+    // RFC 9000 §13.4.2.1: each acknowledged packet has to appear in the counts of the peer.
+    for (share, field) in [(1, Ecn::NotEct), (20, Ecn::NotEct), (0, Ecn::Ect0)] {
+        let mut pair = with_ecn();
+        pair.bleach = share;
+        pair.client.connect(pair.now);
+        pair.run_for(millis(300));
+        pair.mark_next = pair.client.ecn_field() == Ecn::Ect0;
+        pair.run_for(millis(300));
+        assert_eq!(pair.client.ecn_field(), field, "{share}");
+        assert!(pair.octets_read > 100_000, "{share}");
+    }
+}
+
 #[test]
 fn headers_have_the_sizes_of_their_presets() {
     let rfc = Config::default();

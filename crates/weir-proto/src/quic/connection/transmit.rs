@@ -514,7 +514,7 @@ impl Connection {
 
     /// The ECN field of packets, until the peer's counts have shown that the path spoils it.
     pub(super) fn ecn_field(&self) -> Ecn {
-        if self.peer_ce.is_none() {
+        if self.peer_ecn.is_none() {
             return Ecn::NotEct;
         }
         match self.controller.ecn() {

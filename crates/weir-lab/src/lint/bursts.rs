@@ -1,0 +1,106 @@
+//! Bursts of losses in packets, of which a sender in back-off sends few.
+//!
+//! The chain of a `gilbert` loss steps with packets. A sender whose timer has expired sends one
+//! packet a timeout (RFC 6298 §5.5, RFC 9002 §6.2.1), so that a burst goes on with
+//! q = (1 - `to_good`)·`loss_in_bad` from one of these to the next, while timeouts double: six of
+//! them take 1 + 2 + … + 32 = 63 times the first. Where more than a tenth of the bursts that a
+//! timeout meets outlast six, q⁶ > 0.1, silences are of the model and not of the path. Packets of
+//! others on the link step the chain too: n connections take q⁶ⁿ, and a sender without back-off or
+//! arriving transfers end a burst at once.
+
+use super::Finding;
+use super::view::{Control, FlowView, View};
+use crate::scenario::{Direction, Graph, Transport};
+use std::collections::BTreeMap;
+use weir_net::LossConfig;
+use weir_net::loss::GilbertLossConfig;
+
+/// Timeouts that a burst has to outlast.
+const TIMEOUTS: f64 = 6.0;
+/// The share of bursts of which that is said.
+const SHARE: f64 = 0.1;
+
+/// Who sends over a direction of a link.
+struct Senders<'a> {
+    link: &'a str,
+    direction: &'a Direction,
+    /// Connections that back off.
+    connections: u32,
+    /// Some sender does not.
+    others: bool,
+}
+
+pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
+    let graph = Graph::of(view.scenario);
+    let mut hops: BTreeMap<usize, Senders<'_>> = BTreeMap::new();
+    let mut findings = Vec::new();
+    for flow in &view.flows {
+        let [from, to] = [&*flow.flow.from, &*flow.flow.to];
+        for (near, far) in [(from, to), (to, from)] {
+            for hop in graph.path(near, far).unwrap_or_default() {
+                let Some((link, direction)) = hop.link().zip(hop.direction()) else {
+                    continue;
+                };
+                let senders = hops.entry(hop.number).or_insert(Senders {
+                    link: &link.name,
+                    direction,
+                    connections: 0,
+                    others: false,
+                });
+                senders.connections += flow.flow.count;
+                senders.others |= !backs_off(flow);
+            }
+        }
+        // The model at its socket sees a flow's own packets only.
+        if backs_off(flow) {
+            let path = format!("flow.{}.loss", flow.flow.name);
+            findings.extend(outlasting([&flow.flow.loss].into_iter(), 1, &path));
+        }
+    }
+    for senders in hops.into_values().filter(|senders| !senders.others) {
+        let changes = senders.direction.changes.iter();
+        let later = changes.filter_map(|change| change.loss.as_ref());
+        let losses = [&senders.direction.loss].into_iter().chain(later);
+        let path = format!("link.{}.loss", senders.link);
+        findings.extend(outlasting(losses, senders.connections, &path));
+    }
+    // Both directions of a link mostly have the same settings.
+    findings.dedup();
+    findings
+}
+
+/// True if it sends ever more rarely while nothing is answered.
+fn backs_off(flow: &FlowView<'_>) -> bool {
+    let transport = match flow.flow.transport {
+        Transport::Dccp(_) | Transport::Quic(_) | Transport::Quinn(_) | Transport::Tcp(_) => true,
+        Transport::Rtp(_) | Transport::Udp(_) => false,
+    };
+    transport && flow.control != Control::None && flow.flow.is_one_connection()
+}
+
+/// The first of these models whose bursts outlast the timeouts of so many connections.
+fn outlasting<'a>(
+    losses: impl Iterator<Item = &'a LossConfig>,
+    connections: u32,
+    path: &str,
+) -> Option<Finding> {
+    let mut bursts = losses.filter_map(|loss| match loss {
+        LossConfig::Gilbert(config) if config.to_bad.get() > 0.0 => Some(config),
+        _ => None,
+    });
+    let outlasts = |config: &&GilbertLossConfig| {
+        let goes_on = (1.0 - config.to_good.get()) * config.loss_in_bad.get();
+        goes_on.powf(TIMEOUTS * f64::from(connections)) > SHARE
+    };
+    let config = bursts.find(outlasts)?;
+    let packets = match config.to_good.get() {
+        0.0 => "without end".to_owned(),
+        to_good => format!("of {:.1} packets", 1.0 / to_good),
+    };
+    let message = format!(
+        "bursts {packets} step with packets, and a sender in back-off sends one a timeout: a burst \
+         can last minutes"
+    );
+    let help = "write kind = \"gilbert_time\" with mean_good and mean_bad, if bursts last a time";
+    Some(Finding::new("bursts", path, message, help))
+}
