@@ -91,6 +91,8 @@ const CASES: &[Case] = &[
     (&[(NEWRENO, "kind = \"quic\", initial_max_stream_data = 10000")], "credit", "transport.initial_max_stream_data"),
     (&[(NEWRENO, "kind = \"quic\", initial_max_data = 10000")], "credit", "transport.initial_max_data"),
     (&[(NEWRENO, "kind = \"quinn\", stream_window = 10000")], "credit", "transport.stream_window"),
+    // RFC 5622 §5: 1400 octets each 10 ms are 1.12 Mbit/s of two flows' 10 Mbit/s.
+    (&[(NEWRENO, "kind = \"dccp\", ccid = 4")], "interval", "packets of 1400 bytes are 1.1200 Mbit/s at most, where the flow's share of its path is 5.0000 Mbit/s"),
     (&[(NEWRENO, "kind = \"quinn\", controller = \"prague\"")], "marks", "prague takes marks for losses"),
     (&[(NEWRENO, "kind = \"quic\", controller = \"bbr\", ecn = true")], "marks", "bbr has no answer to marks"),
     (&[(NEWRENO, "kind = \"tcp\", controller = \"bbr\", ecn = true")], "marks", "its packets are Not-ECT"),
