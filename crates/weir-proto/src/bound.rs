@@ -9,8 +9,8 @@
 //! A pacer, or a window, that follows from an estimate of the delivery rate is a bound of its own
 //! only if the path gave that estimate. If the sample that it came from was held down by the
 //! receiver's credit, the send buffer or the application, that is the bound (see [`RateLimit`]).
-//! The same holds for the pacer of a controller without such an estimate within a round trip in
-//! which one of these held the sender: it only spreads what they let out.
+//! The same holds for any pacer within a round trip in which one of these held the sender: it only
+//! spreads what they let out.
 //!
 //! | here | RFC 4898 | Linux `tcp_info` |
 //! |---|---|---|
@@ -79,6 +79,15 @@ impl RateLimit {
             Bound::SendBuffer => Self::SendBuffer,
             Bound::ReceiverCredit => Self::ReceiverCredit,
             _ => Self::Path,
+        }
+    }
+
+    /// This limit, or where there is none the other.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        match self {
+            Self::Path => other,
+            limit => limit,
         }
     }
 
@@ -241,6 +250,21 @@ mod tests {
         // Drained in between, what was said first at an instant stands.
         let said = [(1, Window), (2, Rate), (2, Rate), (3, Window)];
         assert_eq!(events(&said, true), [(1, Window), (2, Rate), (3, Window)]);
+    }
+
+    #[test]
+    fn a_bound_that_follows_from_a_limited_rate_is_that_limit() {
+        use RateLimit::{Application, Path, ReceiverCredit, SendBuffer};
+        // What limited the estimate goes before what held the sender within the last round trip.
+        for (estimate, hold, behind) in [
+            (Path, Path, Bound::Pacer),
+            (Path, SendBuffer, Bound::SendBuffer),
+            (ReceiverCredit, Path, Bound::ReceiverCredit),
+            (ReceiverCredit, Application, Bound::ReceiverCredit),
+            (Application, Path, Bound::Application),
+        ] {
+            assert_eq!(estimate.or(hold).behind(Bound::Pacer), behind);
+        }
     }
 
     #[test]

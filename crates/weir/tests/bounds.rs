@@ -2,6 +2,8 @@
 //! least 95 % of the time in `bound_share`.
 
 mod common;
+#[path = "bounds/pacers.rs"]
+mod pacers;
 
 use common::{json, outcome};
 use serde_json::Value;
@@ -218,117 +220,6 @@ fn planted_transfers() -> Vec<Plant<'static>> {
         planted.push(Plant::transfers("send_buffer", buffer, medium, WIDE));
     }
     planted
-}
-
-/// Controllers that pace: BBR, whose rate follows from samples of the delivery rate, and others,
-/// whose rate follows from a window.
-const PACED: [&str; 5] = [
-    r#"controller = "bbr""#,
-    r#"controller = "copa""#,
-    r#"controller = "prague""#,
-    r#"controller = "cubic", rules = { pacing = "linux" }"#,
-    r#"controller = "cubic", rules = { pacing = "rfc9002" }"#,
-];
-
-/// What holds a sender that paces, behind its pacer and its window: credit, buffer or application
-/// let out a part of what the path takes, in paths of three lengths.
-fn planted_behind_pacers() -> Vec<Plant<'static>> {
-    // 0.5, 1 and 3 MB in a round trip.
-    let paths = [
-        (
-            r#"rate = "100Mbit", delay = "20ms", queue = { kind = "droptail", limit = "500kB" }"#,
-            500,
-        ),
-        (
-            r#"rate = "40Mbit", delay = "100ms", queue = { kind = "droptail", limit = "1MB" }"#,
-            1000,
-        ),
-        (
-            r#"rate = "40Mbit", delay = "300ms", queue = { kind = "droptail", limit = "3MB" }"#,
-            3000,
-        ),
-    ];
-    let run = r#"duration = "40s", warmup = "15s""#;
-    let frames = r#"kind = "on_off", packet = 1000, rate = "20Mbit", on = "20ms", off = "80ms", lengths = "constant""#;
-    let mut planted = Vec::new();
-    for controller in PACED {
-        for (n, (path, kilobytes)) in paths.into_iter().enumerate() {
-            let (part, much) = ([100, 330, 600][n] * kilobytes, 8000 * kilobytes);
-            for (bound, words) in [
-                (
-                    "receiver_credit",
-                    format!(r#"kind = "tcp", receive_buffer = {part}, send_buffer = {much}"#),
-                ),
-                (
-                    "receiver_credit",
-                    format!(
-                        r#"kind = "quic", initial_max_data = {part}, initial_max_stream_data = {much}"#
-                    ),
-                ),
-                (
-                    "receiver_credit",
-                    format!(
-                        r#"kind = "quic", initial_max_stream_data = {part}, initial_max_data = {much}"#
-                    ),
-                ),
-                (
-                    "receiver_credit",
-                    format!(r#"kind = "quinn", stream_window = {part}, send_window = {much}"#),
-                ),
-                (
-                    "send_buffer",
-                    format!(r#"kind = "tcp", send_buffer = {part}, receive_buffer = {much}"#),
-                ),
-                (
-                    "send_buffer",
-                    format!(r#"kind = "quinn", send_window = {part}, stream_window = {much}"#),
-                ),
-            ] {
-                let transport = format!("{words}, {controller}");
-                planted.push(Plant {
-                    run,
-                    ..Plant::new(bound, &transport, BULK, path)
-                });
-            }
-        }
-        for transport in WINDOWS {
-            let transport = format!("{transport}, {controller}");
-            planted.push(Plant {
-                run,
-                ..Plant::new("application", &transport, frames, paths[1].0)
-            });
-        }
-    }
-    planted
-}
-
-#[test]
-fn a_pacer_that_learnt_its_rate_under_another_bound_is_not_the_bound() {
-    check(planted_behind_pacers());
-}
-
-#[test]
-fn a_pacer_that_learnt_the_rate_of_the_path_is_a_bound() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = r#"rate = "40Mbit", delay = "50ms", queue = { kind = "droptail", limit = "500kB" }"#;
-    for controller in PACED {
-        for transport in [
-            r#"kind = "tcp", receive_buffer = 8000000, send_buffer = 8000000"#,
-            r#"kind = "quic", initial_max_data = 8000000, initial_max_stream_data = 8000000"#,
-            r#"kind = "quinn", stream_window = 8000000, send_window = 8000000"#,
-            CCID_2,
-        ] {
-            let transport = format!("{transport}, {controller}");
-            let plant = Plant {
-                run: r#"duration = "30s", warmup = "10s""#,
-                ..Plant::new("pacer", &transport, BULK, path)
-            };
-            let (_, flow) = plant.run(folder.path());
-            let shares = &flow["bound_share"];
-            let of = |bound: &str| shares[bound].as_f64().unwrap_or(0.0);
-            assert!(of("pacer") + of("window") >= 0.95, "{transport}: {shares}");
-        }
-    }
 }
 
 #[test]

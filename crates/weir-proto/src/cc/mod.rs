@@ -253,10 +253,11 @@ pub trait WindowController {
         }
     }
     /// The bound of a sender that this holds, by where pacing rate and window come from: see
-    /// [`bound`](crate::event::Bound). `hold` is for a controller without an estimate.
+    /// [`bound`](crate::event::Bound). A pacer
+    /// whose rate is the path's, or follows from a window, only spreads what a `hold` lets out.
     fn bound_behind(&self, bound: Bound, hold: &Hold) -> Bound {
         let limit = match bound {
-            Bound::Pacer => self.rate_limited_by().unwrap_or(hold.limit()),
+            Bound::Pacer => self.rate_limited_by().unwrap_or_default().or(hold.limit()),
             Bound::Window => self.window_limited_by(),
             _ => RateLimit::Path,
         };

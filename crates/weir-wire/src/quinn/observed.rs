@@ -97,7 +97,10 @@ impl ControllerState {
     /// Nothing more leaves now, because of this bound. Returns the bound behind it.
     pub fn on_bound(&mut self, now: time::Instant, bound: Bound) -> Bound {
         let limit = match bound {
-            Bound::Pacer => self.window.rate_limited_by.unwrap_or(self.hold.limit()),
+            Bound::Pacer => {
+                let estimate = self.window.rate_limited_by.unwrap_or_default();
+                estimate.or(self.hold.limit())
+            }
             Bound::Window => self.window_limited_by,
             _ => RateLimit::Path,
         };
