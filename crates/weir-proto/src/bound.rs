@@ -3,8 +3,8 @@
 //!
 //! A transport says its bound when it has nothing more to send, at the end of `poll_transmit`. At
 //! that moment exactly one thing holds it back; it holds until the next call. If several do, the
-//! first in this order is said: anti-amplification, window, pacer, rate or minimum interval, the receiver's credit,
-//! the send buffer, the application.
+//! first in this order is said: anti-amplification, window, pacer, rate or minimum interval, the
+//! receiver's credit, the send buffer, the application.
 //!
 //! A pacer, or a window, that follows from an estimate of the delivery rate is a bound of its own
 //! only if the path gave that estimate. If the sample that it came from was held down by the
@@ -39,8 +39,8 @@ named! {
         Window => "window",
         /// Data waits for its time by the allowed rate of a rate controller (TFRC, NADA).
         Rate => "rate",
-        /// Data waits for the least time between two packets of TFRC-SP (CCID 4, RFC 5622 §5), which
-        /// the allowed rate would not make it wait for.
+        /// Data waits for the least time between two packets of TFRC-SP (RFC 5622 §5), which the
+        /// allowed rate would not make it wait for.
         MinimumInterval => "minimum_interval",
         /// Data waits for its time by the pacer of a window controller; the window has room.
         Pacer => "pacer",

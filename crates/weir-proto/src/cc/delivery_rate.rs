@@ -146,11 +146,7 @@ impl DeliveryRateSampler {
             lost: self.lost,
             delivered_time: self.delivered_time,
             first_send_time: self.first_send_time,
-            tx_in_flight: if bytes_in_flight > u32::MAX as u64 {
-                u32::MAX
-            } else {
-                bytes_in_flight as u32
-            },
+            tx_in_flight: u32::try_from(bytes_in_flight).unwrap_or(u32::MAX),
             app_limited: self.app_limited != 0,
             limited_by: self.hold.limit(),
         }

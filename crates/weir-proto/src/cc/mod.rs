@@ -245,7 +245,7 @@ pub trait WindowController {
     fn rate_limited_by(&self) -> Option<RateLimit> {
         None
     }
-    /// The same of the window in force; [`RateLimit::Path`] if it does not follow from the estimate.
+    /// The same of the window in force; [`RateLimit::Path`] if it follows from something else.
     fn window_limited_by(&self) -> RateLimit {
         match self.limit() {
             Limit::MaxInflight | Limit::ProbeRtt => self.rate_limited_by().unwrap_or_default(),

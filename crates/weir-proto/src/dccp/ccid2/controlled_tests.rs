@@ -67,9 +67,9 @@ fn a_reduction_is_undone_when_all_that_was_lost_has_arrived() {
 
 #[test]
 fn marks_are_counted_for_controllers_that_answer_to_their_share() {
-    // RFC 8257 §3.3: cwnd (1 - alpha / 2). alpha is 1 at first, and three rounds without marks leave
-    // (15/16)³ = 0.824 of it: 32 · 0.588 = 18.816 packets. Three of the four packets have no mark and
-    // were sent before the reduction was: 3/18.816 of a packet.
+    // RFC 8257 §3.3: cwnd (1 - alpha / 2). alpha is 1 at first, and three rounds without marks
+    // leave (15/16)³ = 0.824 of it: 32 · 0.588 = 18.816 packets. Three of the four packets have no
+    // mark and were sent before the reduction was: 3/18.816 of a packet.
     let mut bench = bench("dctcp", 3);
     assert_eq!(bench.sender.ecn(), Some(EcnCapability::Ect0));
     let numbers = bench.fill(usize::MAX);

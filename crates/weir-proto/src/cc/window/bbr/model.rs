@@ -214,7 +214,7 @@ impl Model {
         self.bw = self.max_bw.min(self.bw_shortterm);
     }
 
-    /// What limited the sample that BBR.bw came from; a bandwidth that losses have set is the path's.
+    /// What limited the sample that BBR.bw came from; what losses have set is the path's.
     pub(super) const fn bw_limited_by(&self) -> RateLimit {
         if self.bw < self.max_bw {
             RateLimit::Path
