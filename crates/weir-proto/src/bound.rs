@@ -3,8 +3,14 @@
 //!
 //! A transport says its bound when it has nothing more to send, at the end of `poll_transmit`. At
 //! that moment exactly one thing holds it back; it holds until the next call. If several do, the
-//! first in this order is said: anti-amplification, window, pacer or rate, the receiver's credit,
-//! the send buffer, the application.
+//! first in this order is said: anti-amplification, window, pacer, rate or minimum interval, the
+//! receiver's credit, the send buffer, the application.
+//!
+//! A pacer, or a window, that follows from an estimate of the delivery rate is a bound of its own
+//! only if the path gave that estimate. If the sample that it came from was held down by the
+//! receiver's credit, the send buffer or the application, that is the bound (see [`RateLimit`]).
+//! The same holds for any pacer within a round trip in which one of these held the sender: it only
+//! spreads what they let out.
 //!
 //! | here | RFC 4898 | Linux `tcp_info` |
 //! |---|---|---|
@@ -14,7 +20,7 @@
 //! | `pacer` | SndLimTimeSnd | busy time, as for `window` |
 //! | `application` | SndLimTimeSnd | not busy; busy while the last data is not acknowledged |
 //! | `nothing` | SndLimTimeSnd | as `application` |
-//! | `rate`, `anti_amplification` | none: TCP has neither | none |
+//! | `rate`, `minimum_interval`, `anti_amplification` | none: TCP has none of them | none |
 
 use crate::named::named;
 use crate::time::Instant;
@@ -33,6 +39,9 @@ named! {
         Window => "window",
         /// Data waits for its time by the allowed rate of a rate controller (TFRC, NADA).
         Rate => "rate",
+        /// Data waits for the least time between two packets of TFRC-SP (RFC 5622 §5), which the
+        /// allowed rate would not make it wait for.
+        MinimumInterval => "minimum_interval",
         /// Data waits for its time by the pacer of a window controller; the window has room.
         Pacer => "pacer",
         /// The receiver's window (TCP) or flow control credit (QUIC) lets no more data out.
@@ -43,6 +52,98 @@ named! {
         /// There is nothing to send and nothing more to come: the handshake is not complete, or the
         /// application has closed and all its data was sent.
         Nothing => "nothing",
+    }
+}
+
+named! {
+    /// What limited a sample of the delivery rate, beside what the path and the controller do.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum RateLimit {
+        /// Nothing: it says what the path, or the pacer or window in force, let through.
+        #[default]
+        Path => "path",
+        /// The application wrote less.
+        Application => "application",
+        /// The send buffer let the application write no more.
+        SendBuffer => "send_buffer",
+        /// The receiver's window or credit let no more out.
+        ReceiverCredit => "receiver_credit",
+    }
+}
+
+impl RateLimit {
+    /// What a sample has that is sent while this holds the sender.
+    const fn of(bound: Bound) -> Self {
+        match bound {
+            Bound::Application => Self::Application,
+            Bound::SendBuffer => Self::SendBuffer,
+            Bound::ReceiverCredit => Self::ReceiverCredit,
+            _ => Self::Path,
+        }
+    }
+
+    /// This limit, or where there is none the other.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        match self {
+            Self::Path => other,
+            limit => limit,
+        }
+    }
+
+    /// The bound in place of this one, which follows from a rate with this limit.
+    pub const fn behind(self, bound: Bound) -> Bound {
+        match self {
+            Self::Path => bound,
+            Self::Application => Bound::Application,
+            Self::SendBuffer => Bound::SendBuffer,
+            Self::ReceiverCredit => Bound::ReceiverCredit,
+        }
+    }
+}
+
+/// What held the sender within the last round trip, other than its window or pacer: from the moment
+/// at which it holds until all that was in flight then has been delivered, as C.app_limited of
+/// draft-ietf-ccwg-bbr §4.1.2.4 for the application alone. Packets that leave meanwhile are in a
+/// flight with a gap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hold {
+    /// The latest bound, since when, and the octets that have been delivered when it is over; it
+    /// counts if it lasts.
+    said: Option<(Instant, RateLimit, u64)>,
+    current: RateLimit,
+    until: u64,
+}
+
+impl Hold {
+    /// From now on this bound holds; so many octets will have been delivered when all that is in
+    /// flight is.
+    pub fn say(&mut self, now: Instant, bound: Bound, delivered_then: u64) {
+        self.settle(now);
+        self.said = match bound {
+            Bound::Pacer => None,
+            _ => Some((now, RateLimit::of(bound), delivered_then)),
+        };
+    }
+
+    /// Time has passed: a bound that was said before now was one. A window that holds ends the hold
+    /// of what came before it.
+    pub fn settle(&mut self, now: Instant) {
+        if let Some((_, limit, until)) = self.said.take_if(|(since, ..)| *since < now) {
+            (self.current, self.until) = (limit, until);
+        }
+    }
+
+    /// So many octets have been delivered.
+    pub const fn on_delivered(&mut self, delivered: u64) {
+        if delivered > self.until {
+            self.current = RateLimit::Path;
+        }
+    }
+
+    /// What limits the flight of a packet that leaves now.
+    pub const fn limit(&self) -> RateLimit {
+        self.current
     }
 }
 
@@ -149,6 +250,21 @@ mod tests {
         // Drained in between, what was said first at an instant stands.
         let said = [(1, Window), (2, Rate), (2, Rate), (3, Window)];
         assert_eq!(events(&said, true), [(1, Window), (2, Rate), (3, Window)]);
+    }
+
+    #[test]
+    fn a_bound_that_follows_from_a_limited_rate_is_that_limit() {
+        use RateLimit::{Application, Path, ReceiverCredit, SendBuffer};
+        // What limited the estimate goes before what held the sender within the last round trip.
+        for (estimate, hold, behind) in [
+            (Path, Path, Bound::Pacer),
+            (Path, SendBuffer, Bound::SendBuffer),
+            (ReceiverCredit, Path, Bound::ReceiverCredit),
+            (ReceiverCredit, Application, Bound::ReceiverCredit),
+            (Application, Path, Bound::Application),
+        ] {
+            assert_eq!(estimate.or(hold).behind(Bound::Pacer), behind);
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::named::named;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-pub use crate::bound::Bound;
+pub use crate::bound::{Bound, Hold, RateLimit};
 
 named! {
     /// Which rule bound an allowed rate or window when it last changed.
@@ -71,6 +71,9 @@ named! {
         MinimumMediaRate => "minimum_media_rate",
         /// NADA: RMAX (RFC 8698 §4.3).
         MaximumMediaRate => "maximum_media_rate",
+        /// TFRC-SP: the least time between two packets, ten milliseconds, which is longer than the
+        /// s/X of the allowed rate (RFC 4828 §3, RFC 5622 §5).
+        MinimumInterval => "minimum_interval",
     }
 }
 
@@ -139,6 +142,10 @@ pub struct WindowState {
     pub ssthresh: Option<u64>,
     /// The pacing rate; `None` for a controller without one.
     pub pacing_rate: Option<Rate>,
+    /// What limited the sample of the delivery rate that the estimate in use came from; of a
+    /// controller that paces without such an estimate, what held the sender within the last round
+    /// trip. `None` for one that does not pace.
+    pub rate_limited_by: Option<RateLimit>,
     /// The last round-trip time sample; zero before the first.
     pub rtt: Duration,
     /// The smoothed round-trip time; zero before the first sample.
@@ -376,6 +383,8 @@ impl EventMask {
     pub const TIMEOUT: Self = Self(1 << 8);
     /// [`Event::Feedback`] and [`Event::ReceiverRtt`].
     pub const FEEDBACK: Self = Self(1 << 9);
+    /// What an endpoint reports when nothing more leaves now.
+    pub const WHEN_QUIET: Self = Self::CONTROLLER.union(Self::BOUND);
 
     /// The union of both sets.
     pub const fn union(self, other: Self) -> Self {

@@ -94,6 +94,7 @@ const SCENARIOS: &[(&str, &str)] = files![
     "onset.toml",
     "realtime.toml",
     "satellite.toml",
+    "far.toml",
     "short.toml",
     "wifi.toml",
 ];

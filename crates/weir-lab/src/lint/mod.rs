@@ -8,6 +8,7 @@ mod assumptions;
 mod bursts;
 mod credit;
 mod duration;
+mod interval;
 mod load;
 mod marks;
 mod path;
@@ -89,6 +90,11 @@ pub const RULES: &[Rule] = &[
         name: "credit",
         doc: "Buffers or credit hold a flow below its share of its path.",
         check: credit::check,
+    },
+    Rule {
+        name: "interval",
+        doc: "The ten milliseconds between packets of CCID 4 hold a flow below its share of its path.",
+        check: interval::check,
     },
     Rule {
         name: "load",

@@ -108,6 +108,8 @@ const CASES: &[Case] = &[
     (&[(START, "loss = { kind = \"gilbert\", to_bad = 0.001, to_good = 0.3 }\n")], "bursts", "flow.stream.loss [bursts]: bursts of 3.3 packets"),
     (&[(DELAY, "delay = \"10ms\"\nchange = [{ at = \"10s\", loss = { kind = \"gilbert\", to_bad = 0.001, to_good = 0.05 } }]")], "bursts", "bursts of 20.0 packets"),
     (&[(DELAY, "delay = \"10ms\"\noutage = [{ at = \"120s\", duration = \"1s\" }]")], "unused", "an outage at 120s comes after the run"),
+    // RFC 5622 §5: 1400 octets each 10 ms are 1.12 Mbit/s of two flows' 10 Mbit/s.
+    (&[(NEWRENO, "kind = \"dccp\", ccid = 4")], "interval", "packets of 1400 bytes are 1.1200 Mbit/s at most, where the flow's share of its path is 5.0000 Mbit/s"),
     (&[(NEWRENO, "kind = \"quinn\", controller = \"prague\"")], "marks", "prague takes marks for losses"),
     (&[(NEWRENO, "kind = \"quic\", controller = \"bbr\", ecn = true")], "marks", "bbr has no answer to marks"),
     (&[(NEWRENO, "kind = \"tcp\", controller = \"bbr\", ecn = true")], "marks", "its packets are Not-ECT"),

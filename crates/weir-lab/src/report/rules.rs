@@ -56,10 +56,11 @@ fn colour_of(limit: Limit) -> Colour {
 }
 
 /// What stopped the sending, with its colour; the words of the column `bound`.
-const BOUNDS: [(&str, usize); 8] = [
+const BOUNDS: [(&str, usize); 9] = [
     ("application", 0),
     ("window", 3),
     ("rate", 6),
+    ("minimum_interval", 8),
     ("pacer", 4),
     ("receiver_credit", 5),
     ("send_buffer", 1),

@@ -2,7 +2,7 @@
 //! take it from its declaration.
 
 use crate::table::{ColumnSpec, PlotLabel, RowKind};
-use weir_proto::event::{Bound, Event, Limit, MediaState, RateState, WindowState};
+use weir_proto::event::{Bound, Event, Limit, MediaState, RateLimit, RateState, WindowState};
 use weir_proto::time::{Duration, Instant};
 use weir_proto::units::Rate;
 
@@ -217,10 +217,21 @@ pub const FLOW: &[Flow] = &[
     ),
     Flow::word(
         "bound",
-        "what holds the sender back from here on: application, send_buffer, window, rate, pacer, \
-         receiver_credit, anti_amplification or nothing",
+        "what holds the sender back from here on: application, send_buffer, window, rate, \
+         minimum_interval, pacer, receiver_credit, anti_amplification or nothing",
         &|row| row.bound.map_or("", Bound::name),
     ),
+    Flow::word(
+        "rate_limited_by",
+        "what limited the sample that the estimate of the delivery rate in use came from, or, of a \
+         pacer without such an estimate, held the sender within the last round trip: path, \
+         application, send_buffer or receiver_credit",
+        &|row| match &row.state {
+            Some(Event::Window(state)) => state.rate_limited_by.map_or("", RateLimit::name),
+            _ => "",
+        },
+    )
+    .only_in(&WINDOW_ROWS),
     Flow::number(
         "receive_window_bytes",
         "bytes",

@@ -81,6 +81,7 @@ macro_rules! measures {
             concat!($name, ".send_buffer"),
             concat!($name, ".window"),
             concat!($name, ".rate"),
+            concat!($name, ".minimum_interval"),
             concat!($name, ".pacer"),
             concat!($name, ".receiver_credit"),
             concat!($name, ".anti_amplification"),

@@ -28,7 +28,7 @@ pub(super) struct Check {
     #[serde(default)]
     pub(super) section: String,
     /// What is measured: a column of `flows/NAME`; `goodput_bps`, `lost_share` or `visits`;
-    /// `entry_s` or `duration_s` of a state; `followed_by`.
+    /// `entry_s`, `duration_s` or `time_share` of a state; `followed_by`.
     pub(super) measure: String,
     /// Of which state; all times if absent.
     pub(super) during: Option<String>,
@@ -121,7 +121,13 @@ enum Found {
 impl Check {
     /// What is wrong with it.
     pub(super) fn validate(&self) -> Result<(), String> {
-        let needs_state = ["entry_s", "duration_s", "visits", "followed_by"];
+        let needs_state = [
+            "entry_s",
+            "duration_s",
+            "visits",
+            "time_share",
+            "followed_by",
+        ];
         if needs_state.contains(&self.measure.as_str()) && self.during.is_none() {
             return Err(format!("\"{}\" needs a state: write during", self.measure));
         }
@@ -210,6 +216,10 @@ impl Check {
         let mut visits = evidence.visits(state, window);
         match self.measure.as_str() {
             "visits" => return Found::Value(visits.len() as f64),
+            "time_share" => {
+                let share = evidence.time_share(state, window);
+                return share.map_or(Found::Nothing, Found::Value);
+            }
             "followed_by" => {
                 let next = self.next.as_deref().unwrap_or_default();
                 return Found::Value(evidence.followed_by(state, next, window) as f64);

@@ -117,6 +117,14 @@ impl Evidence {
         clipped.collect()
     }
 
+    /// The share of the window, as far as the run reaches into it, that is spent in a state.
+    pub(super) fn time_share(&self, state: &str, window: Span) -> Option<f64> {
+        let length = window.until.min(self.end_s()) - window.from;
+        let stays = self.stays(state, window).into_iter();
+        let spent: f64 = stays.map(|stay| stay.until - stay.from).sum();
+        (length > 0.0).then(|| spent / length)
+    }
+
     /// How often a state whose name begins with `next` follows directly on another in the window.
     pub(super) fn followed_by(&self, state: &str, next: &str, window: Span) -> usize {
         let timeline = self.timeline();

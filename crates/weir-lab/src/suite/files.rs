@@ -83,6 +83,7 @@ const BBR: &[(&str, &str)] = cases!(
         "54-up-baseline",
         "55-longterm-falls",
         "56-refill-losses",
+        "57-long-round-trip",
     ]
 );
 

@@ -7,6 +7,7 @@
 //! C is the connection and P the newest packet that the acknowledgement delivers. A transport keeps
 //! a [`DeliverySnapshot`] with each packet that it sends.
 
+use crate::event::{Bound, Hold, RateLimit};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 use std::mem::take;
@@ -27,6 +28,9 @@ pub struct DeliverySnapshot {
     pub tx_in_flight: u32,
     /// P.is_app_limited: the application limited sending when it was sent.
     pub app_limited: bool,
+    /// What held the sender within the round trip before it was sent. P.is_app_limited knows the
+    /// application alone, and controllers go by that; this is for the trace.
+    pub limited_by: RateLimit,
 }
 
 /// What one acknowledgement says about the delivery rate (draft-bbr §4.1.2.1.3).
@@ -41,6 +45,8 @@ pub struct RateSample {
     pub delivery_rate: Option<Rate>,
     /// RS.is_app_limited: the application limited the flight.
     pub app_limited: bool,
+    /// What limited the flight, as in [`DeliverySnapshot`].
+    pub limited_by: RateLimit,
     /// RS.prior_delivered: P.delivered of the newest delivered packet, by which round trips are
     /// counted.
     pub prior_delivered: u64,
@@ -99,6 +105,7 @@ pub struct DeliveryRateSampler {
     /// C.app_limited: the octets delivered after which the bubble of idle time has passed; zero if
     /// there is none.
     app_limited: u64,
+    hold: Hold,
     progress: Progress,
 }
 
@@ -128,27 +135,20 @@ impl DeliveryRateSampler {
     /// A packet of `bytes` leaves, after which so many octets are in flight (OnPacketSent,
     /// draft-bbr §4.1.2.2). The snapshot belongs to the packet.
     #[inline]
-    pub const fn on_sent(
-        &mut self,
-        now: Instant,
-        bytes: u64,
-        bytes_in_flight: u64,
-    ) -> DeliverySnapshot {
+    pub fn on_sent(&mut self, now: Instant, bytes: u64, bytes_in_flight: u64) -> DeliverySnapshot {
         if bytes_in_flight <= bytes {
             self.first_send_time = now;
             self.delivered_time = now;
         }
+        self.hold.settle(now);
         DeliverySnapshot {
             delivered: self.delivered,
             lost: self.lost,
             delivered_time: self.delivered_time,
             first_send_time: self.first_send_time,
-            tx_in_flight: if bytes_in_flight > u32::MAX as u64 {
-                u32::MAX
-            } else {
-                bytes_in_flight as u32
-            },
+            tx_in_flight: u32::try_from(bytes_in_flight).unwrap_or(u32::MAX),
             app_limited: self.app_limited != 0,
+            limited_by: self.hold.limit(),
         }
     }
 
@@ -163,6 +163,7 @@ impl DeliveryRateSampler {
         (sent_at, id): (Instant, u64),
         snapshot: Option<&DeliverySnapshot>,
     ) {
+        self.hold.settle(now);
         self.delivered += bytes;
         self.delivered_time = now;
         let progress = &mut self.progress;
@@ -196,9 +197,7 @@ impl DeliveryRateSampler {
     /// The acknowledgement was processed to its end, and its sample is not wanted.
     #[inline]
     pub fn on_end_acks_unsampled(&mut self) {
-        if self.delivered > self.app_limited {
-            self.app_limited = 0;
-        }
+        self.end_bubbles();
         let progress = &mut self.progress;
         (progress.acked, progress.acked_packets, progress.lost) = (0, 0, 0);
         progress.newest_sent_at = Instant::ZERO;
@@ -207,10 +206,7 @@ impl DeliveryRateSampler {
     /// The acknowledgement was processed to its end (GenerateRateSample, draft-bbr §4.1.2.3);
     /// `min_rtt` is the least round-trip time so far. `None` if it delivered nothing.
     pub fn on_end_acks(&mut self, min_rtt: Duration) -> Option<Delivered> {
-        // The bubble has passed: what follows was sent after it.
-        if self.delivered > self.app_limited {
-            self.app_limited = 0;
-        }
+        self.end_bubbles();
         if self.progress.acked_packets == 0 {
             return None;
         }
@@ -231,6 +227,7 @@ impl DeliveryRateSampler {
             rate.delivered = self.delivered - snapshot.delivered;
             rate.interval = send_elapsed.max(ack_elapsed);
             rate.app_limited = snapshot.app_limited;
+            rate.limited_by = snapshot.limited_by;
             rate.prior_delivered = snapshot.delivered;
             rate.tx_in_flight = u64::from(snapshot.tx_in_flight);
             rate.lost = self.lost - snapshot.lost;
@@ -255,6 +252,30 @@ impl DeliveryRateSampler {
     #[inline]
     pub fn on_app_limited(&mut self, bytes_in_flight: u64) {
         self.app_limited = (self.delivered + bytes_in_flight).max(1);
+    }
+
+    /// Nothing more leaves now, because of this bound. For the trace alone: no sample changes.
+    pub fn on_bound(&mut self, now: Instant, bound: Bound, bytes_in_flight: u64) {
+        self.hold.say(now, bound, self.delivered + bytes_in_flight);
+    }
+
+    /// What held the sender within the last round trip.
+    pub const fn hold(&self) -> &Hold {
+        &self.hold
+    }
+
+    /// Another part of the transport knows what holds the sender.
+    pub const fn set_hold(&mut self, hold: Hold) {
+        self.hold = hold;
+    }
+
+    /// Bubbles that have passed are over: what follows was sent after them.
+    #[inline]
+    fn end_bubbles(&mut self) {
+        if self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        self.hold.on_delivered(self.delivered);
     }
 }
 
@@ -423,6 +444,38 @@ mod tests {
         sampler.on_acked(at(120), 1000, (at(20), 20), Some(&after));
         assert!(sampler.on_end_acks(MS(1)).unwrap().rate.app_limited);
         assert!(!sampler.is_app_limited());
+    }
+
+    #[test]
+    fn what_held_the_sender_marks_samples_until_its_flight_has_been_delivered() {
+        // As C.app_limited: held by credit with 10,000 octets in flight, until more than these are
+        // delivered. What is said at one instant alone, or by the pacer, marks nothing.
+        let (mut sampler, sent) = ten_sent();
+        assert_eq!(sent[9].limited_by, RateLimit::Path);
+        sampler.on_bound(at(15), Bound::ReceiverCredit, 10_000);
+        sampler.on_bound(at(18), Bound::Pacer, 10_000);
+        sampler.on_bound(at(20), Bound::Application, 10_000);
+        let after = sampler.on_sent(at(20), 1000, 11_000);
+        assert_eq!(after.limited_by, RateLimit::ReceiverCredit);
+        assert!(!after.app_limited, "controllers do not learn of it");
+        for (n, snapshot) in sent.iter().enumerate() {
+            let n = n as u64;
+            sampler.on_acked(at(20), 1000, (at(n), n), Some(snapshot));
+        }
+        let sample = sampler.on_end_acks(MS(1)).unwrap().rate;
+        assert_eq!(sample.limited_by, RateLimit::Path);
+        sampler.on_bound(at(20), Bound::Pacer, 1000);
+        sampler.on_acked(at(120), 1000, (at(20), 20), Some(&after));
+        let sample = sampler.on_end_acks(MS(1)).unwrap().rate;
+        assert_eq!(sample.limited_by, RateLimit::ReceiverCredit);
+        let next = sampler.on_sent(at(121), 1000, 1000);
+        assert_eq!(next.limited_by, RateLimit::Path, "11,000 are beyond 10,000");
+        // A window that holds for a time ends what came before it.
+        sampler.on_bound(at(130), Bound::SendBuffer, 1000);
+        sampler.on_bound(at(140), Bound::Window, 1000);
+        assert_eq!(sampler.hold().limit(), RateLimit::SendBuffer);
+        let behind_window = sampler.on_sent(at(150), 1000, 2000);
+        assert_eq!(behind_window.limited_by, RateLimit::Path);
     }
 
     #[test]

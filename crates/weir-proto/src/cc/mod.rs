@@ -24,7 +24,7 @@ pub use delivery_rate::{DeliveryRateSampler, DeliverySnapshot, RateSample, Round
 pub use pacer::Pacer;
 pub use rtt::Rtt;
 
-use crate::event::{Limit, WindowState};
+use crate::event::{Bound, Hold, Limit, RateLimit, WindowState};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -240,6 +240,29 @@ pub trait WindowController {
     fn send_quantum(&self) -> Option<u64> {
         None
     }
+    /// For a controller whose pacing rate follows from an estimate of the delivery rate: what
+    /// limited the sample that the estimate in use came from.
+    fn rate_limited_by(&self) -> Option<RateLimit> {
+        None
+    }
+    /// The same of the window in force; [`RateLimit::Path`] if it follows from something else.
+    fn window_limited_by(&self) -> RateLimit {
+        match self.limit() {
+            Limit::MaxInflight | Limit::ProbeRtt => self.rate_limited_by().unwrap_or_default(),
+            _ => RateLimit::Path,
+        }
+    }
+    /// The bound of a sender that this holds, by where pacing rate and window come from: see
+    /// [`bound`](crate::event::Bound). A pacer
+    /// whose rate is the path's, or follows from a window, only spreads what a `hold` lets out.
+    fn bound_behind(&self, bound: Bound, hold: &Hold) -> Bound {
+        let limit = match bound {
+            Bound::Pacer => self.rate_limited_by().unwrap_or_default().or(hold.limit()),
+            Bound::Window => self.window_limited_by(),
+            _ => RateLimit::Path,
+        };
+        limit.behind(bound)
+    }
     /// The codepoint of its packets, for a controller that needs ECN or has no answer to marks;
     /// `None` leaves it to the transport's settings.
     fn ecn(&self) -> Option<EcnCapability> {
@@ -250,14 +273,18 @@ pub trait WindowController {
     fn take_recovery_probe(&mut self) -> bool {
         false
     }
-    /// The state for a trace, with what the transport knows: octets in flight and round-trip time.
-    fn snapshot(&self, bytes_in_flight: u64, rtt: Rtt) -> WindowState {
+    /// The state for a trace, with what the transport knows: octets in flight, round-trip time and
+    /// what held the sender.
+    fn snapshot(&self, bytes_in_flight: u64, rtt: Rtt, hold: &Hold) -> WindowState {
+        let pacing_rate = self.pacing_rate();
+        let by_hold = || pacing_rate.map(|_| hold.limit());
         WindowState {
             cwnd: self.window(),
             bytes_in_flight,
             partial_bytes_acked: self.partial_bytes_acked(),
             ssthresh: self.ssthresh(),
-            pacing_rate: self.pacing_rate(),
+            pacing_rate,
+            rate_limited_by: self.rate_limited_by().or_else(by_hold),
             state: self.state(),
             limit: self.limit(),
             ..rtt.into()

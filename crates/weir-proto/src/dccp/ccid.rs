@@ -83,6 +83,12 @@ pub trait CcidSender: Send {
         Bound::Rate
     }
 
+    /// Nothing more leaves now, because of this bound. Returns the bound that is behind it: what
+    /// limited the rate from which the pacer or window of a window controller follows.
+    fn on_bound(&mut self, _now: Instant, bound: Bound) -> Bound {
+        bound
+    }
+
     /// The Ack Ratio that the other side's receiver should keep (RFC 4340 §11.3); `None` for a CCID
     /// without one.
     fn ack_ratio(&self) -> Option<u16> {

@@ -14,7 +14,7 @@ use quinn_proto::congestion::{
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-use weir_proto::event::{Bound, Event, EventMask, Limit, WindowState};
+use weir_proto::event::{Bound, Event, EventMask, Hold, Limit, RateLimit, WindowState};
 use weir_proto::time::{self, Duration};
 use weir_proto::units::Rate;
 
@@ -51,6 +51,10 @@ pub(super) struct ControllerState {
     /// At the last of these the controller's window had room, and only its pacing rate held a
     /// packet back.
     is_paced: bool,
+    /// What held the endpoint that is simulated.
+    hold: Hold,
+    /// What limited the estimate of the delivery rate that the window follows from.
+    window_limited_by: RateLimit,
 }
 
 impl ControllerState {
@@ -74,6 +78,8 @@ impl ControllerState {
 
     fn count_delivered(&mut self, octets: u64) {
         self.window.delivered = self.window.delivered.map(|before| before + octets);
+        self.hold
+            .on_delivered(self.window.delivered.unwrap_or_default());
     }
 
     /// quinn begins to look for something to send.
@@ -88,6 +94,28 @@ impl ControllerState {
             queries if queries % 2 == 1 && !self.is_paced => QuinnBound::Window,
             _ => QuinnBound::Pacer,
         }
+    }
+
+    /// Nothing more leaves now, because of this bound. Returns the bound behind it.
+    pub fn on_bound(&mut self, now: time::Instant, bound: Bound) -> Bound {
+        let limit = match bound {
+            Bound::Pacer => {
+                let estimate = self.window.rate_limited_by.unwrap_or_default();
+                estimate.or(self.hold.limit())
+            }
+            Bound::Window => self.window_limited_by,
+            _ => RateLimit::Path,
+        };
+        let bound = limit.behind(bound);
+        let delivered = self.window.delivered.unwrap_or_default();
+        self.hold
+            .say(now, bound, delivered + self.window.bytes_in_flight);
+        bound
+    }
+
+    /// A bound that was said before now was one.
+    pub fn settle(&mut self, now: time::Instant) {
+        self.hold.settle(now);
     }
 
     /// Whether there has been a round-trip time sample.
@@ -118,6 +146,8 @@ impl ControllerView {
             counted_from: None,
             window_queries: 0,
             is_paced: false,
+            hold: Hold::default(),
+            window_limited_by: RateLimit::Path,
         })))
     }
 
@@ -229,7 +259,12 @@ impl ObservedController {
     /// Updates the view. `limit` counts for quinn's controllers, which do not report theirs.
     fn update(&self, limit: Limit) {
         let mut state = self.view.lock();
-        let window = &mut state.window;
+        let ControllerState {
+            window,
+            hold,
+            window_limited_by,
+            ..
+        } = &mut *state;
         let metrics = self.inner.get().metrics();
         window.cwnd = metrics.congestion_window;
         window.ssthresh = metrics.ssthresh.filter(|&octets| octets < u64::MAX);
@@ -239,6 +274,11 @@ impl ObservedController {
             window.partial_bytes_acked = controller.partial_bytes_acked();
             window.state = controller.state();
             window.limit = controller.limit();
+            let paces = window.pacing_rate.is_some();
+            window.rate_limited_by = controller
+                .rate_limited_by()
+                .or_else(|| paces.then_some(hold.limit()));
+            *window_limited_by = controller.window_limited_by();
             return;
         }
         let in_slow_start = window.ssthresh.is_none_or(|octets| window.cwnd < octets);
@@ -303,6 +343,9 @@ impl ControllerEvents {
 
 impl congestion::Controller for ObservedController {
     fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
+        if let Inner::Weir(path) = &mut self.inner {
+            path.set_hold(self.view.lock().hold);
+        }
         self.inner.get_mut().on_sent(now, bytes, last_packet_number);
         self.in_flight = self.in_flight.saturating_add(bytes);
         self.bound_since = now;

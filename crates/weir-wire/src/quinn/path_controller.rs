@@ -33,6 +33,7 @@ use weir_proto::cc::{
     Acked, CongestionEvent, DeliveryRateSampler, DeliverySnapshot, EcnCapability, EndAcks, Lost,
     Rtt, Sent, WindowController,
 };
+use weir_proto::event::Hold;
 use weir_proto::time::{Duration, Instant};
 use weir_proto::units::Rate;
 
@@ -268,6 +269,11 @@ impl PathController {
     /// The controller itself.
     pub fn controller(&self) -> &dyn WindowController {
         &*self.inner
+    }
+
+    /// What held the endpoint within the last round trip, for the samples of the delivery rate.
+    pub(super) const fn set_hold(&mut self, hold: Hold) {
+        self.flight.sampler.set_hold(hold);
     }
 
     /// The rate of a controller that paces, and the largest burst.

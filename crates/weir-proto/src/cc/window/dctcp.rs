@@ -3,7 +3,9 @@
 //! Packets are ECT(0). The window grows by a packet in each round trip, as Reno, and not in the
 //! round in which marks have reduced it. The receiver counts marks, in QUIC's ACK frames or with
 //! TCP's AccECN, so that the state machine of §3.2, which has one bit for delayed acknowledgements,
-//! is not needed.
+//! is not needed. alpha is 1 at first and follows the share of marks from the first round on: a
+//! flow whose first mark comes late is reduced by little (§3.3; Linux's tcp_dctcp does the same,
+//! with `dctcp_alpha_on_init` = 1024).
 
 use super::ControllerEntry;
 use super::scalable::{Marking, Scalable};
@@ -26,4 +28,5 @@ pub struct DctcpMarking;
 impl Marking for DctcpMarking {
     const ECN: EcnCapability = EcnCapability::Ect0;
     const GROWS_WHILE_REDUCED: bool = false;
+    const LEARNS_BEFORE_MARKS: bool = true;
 }

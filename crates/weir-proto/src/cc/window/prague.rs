@@ -2,6 +2,8 @@
 //! tcp_prague, version 0.6): DCTCP for the Internet, over queues such as DualPI2.
 //!
 //! Packets are ECT(1). Beside DCTCP:
+//! - alpha stays 1 until the first mark, which proves that there is a queue that marks, so that it
+//!   halves the window however late it comes (tcp_prague's `saw_ce`);
 //! - every unmarked packet lets the window grow, also in the round of a reduction;
 //! - from the 500th round after slow start on, a flow with a round-trip time R below the target of
 //!   25 ms grows by (R/25 ms)² packets a round, and updates alpha and reduces at most once in
@@ -60,6 +62,7 @@ impl PragueMarking {
 impl Marking for PragueMarking {
     const ECN: EcnCapability = EcnCapability::Ect1;
     const GROWS_WHILE_REDUCED: bool = true;
+    const LEARNS_BEFORE_MARKS: bool = false;
 
     fn on_round(&mut self, slow_start: bool) {
         if !slow_start {

@@ -21,7 +21,7 @@ use std::fmt;
 
 /// g, the gain of alpha (RFC 8257 §4.2).
 pub(super) const GAIN: f64 = 1.0 / 16.0;
-/// alpha before the first round with an answer (RFC 8257 §4.2): the first mark halves the window.
+/// alpha at first (RFC 8257 §3.3): a mark in the first round halves the window.
 const FIRST_ALPHA: f64 = 1.0;
 /// What a loss leaves of the window, as Reno (RFC 8257 §3.5).
 const LOSS_FACTOR: f64 = 0.5;
@@ -32,6 +32,8 @@ pub trait Marking: Clone + fmt::Debug + Send + Sync + 'static {
     const ECN: EcnCapability;
     /// Acknowledgements of unmarked packets let the window grow in the round of a reduction too.
     const GROWS_WHILE_REDUCED: bool;
+    /// Rounds before the first mark ever move alpha as well.
+    const LEARNS_BEFORE_MARKS: bool;
 
     /// A round has ended, in slow start or not.
     fn on_round(&mut self, _slow_start: bool) {}
@@ -60,19 +62,19 @@ struct MarkedShare {
     marked: u64,
     round_began: Instant,
     updated: Instant,
-    /// There was a mark once.
-    seen: bool,
+    /// Rounds move alpha: always, or from the first mark on.
+    learns: bool,
 }
 
 impl MarkedShare {
-    const fn new() -> Self {
+    const fn new(learns_before_marks: bool) -> Self {
         Self {
             alpha: FIRST_ALPHA,
             acked: 0,
             marked: 0,
             round_began: Instant::ZERO,
             updated: Instant::ZERO,
-            seen: false,
+            learns: learns_before_marks,
         }
     }
 
@@ -80,7 +82,7 @@ impl MarkedShare {
     fn on_end_acks(&mut self, acks: &EndAcks, interval: Duration) -> bool {
         self.acked += acks.acked_packets;
         self.marked += acks.ecn_ce;
-        self.seen |= acks.ecn_ce > 0;
+        self.learns |= acks.ecn_ce > 0;
         if acks.newest_sent_at < self.round_began {
             return false;
         }
@@ -88,8 +90,7 @@ impl MarkedShare {
         if acks.now.since(self.updated) < interval || self.acked == 0 {
             return true;
         }
-        // Without a mark ever there is no queue that marks, and nothing to learn.
-        if self.seen {
+        if self.learns {
             let share = (self.marked as f64 / self.acked as f64).min(1.0);
             self.alpha += GAIN * (share - self.alpha);
         }
@@ -126,7 +127,7 @@ impl<M: Marking> Scalable<M> {
             window: config.initial_window() as f64,
             ssthresh: f64::INFINITY,
             packet: config.max_datagram_size as f64,
-            share: MarkedShare::new(),
+            share: MarkedShare::new(M::LEARNS_BEFORE_MARKS),
             rtt: Rtt::default(),
             bytes_in_flight: 0,
             recovery: None,

@@ -196,7 +196,7 @@ fn acks(now: u64, sent_at: u64, acked_packets: u64, ecn_ce: u64) -> EndAcks {
 #[test]
 fn alpha_moves_by_a_sixteenth_of_the_share_of_each_round() {
     // RFC 8257 §3.3, steps 4 to 8, and g = 1/16 (§4.2).
-    let mut share = MarkedShare::new();
+    let mut share = MarkedShare::new(false);
     for (acks, ends, alpha) in [
         // Nothing was marked ever.
         (acks(100, 0, 4, 0), true, 1.0),
@@ -216,8 +216,46 @@ fn alpha_moves_by_a_sixteenth_of_the_share_of_each_round() {
 }
 
 #[test]
+fn rounds_before_the_first_mark_take_a_sixteenth_of_alpha_each_with_dctcp() {
+    // RFC 8257 §3.3: alpha is 1 at first, and the first window without a mark has M = 0:
+    // 15/16 = 0.9375, 0.878906, 0.823975. Then half of the packets: 0.823975·15/16 + 0.5/16 =
+    // 0.803726.
+    let rounds = [(100, 0), (200, 0), (300, 0), (400, 2)];
+    let alphas = |learns| {
+        let mut share = MarkedShare::new(learns);
+        rounds.map(|(now, marked)| {
+            share.on_end_acks(&acks(now, now - 100, 4, marked), Duration::ZERO);
+            share.alpha
+        })
+    };
+    for (found, expected) in alphas(true)
+        .into_iter()
+        .zip([0.9375, 0.878_906, 0.823_975, 0.803_726])
+    {
+        assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+    }
+    // tcp_prague's saw_ce: 1·15/16 + 0.5/16 = 0.96875 with the first mark.
+    assert_eq!(alphas(false), [1.0, 1.0, 1.0, 0.968_75]);
+}
+
+#[test]
+fn a_mark_after_sixteen_rounds_takes_alpha_halves_of_the_window() {
+    // RFC 8257 §3.3, step 9: alpha = (15/16)^16 = 0.356074, so 1 - alpha/2 = 0.821963 of the window
+    // stay. Prague has learnt nothing, and half stays.
+    let window_after = |controller: &mut dyn WindowController| {
+        for n in 1..=16 {
+            controller.on_end_acks(&acks(100 * n, 100 * (n - 1), 1, 0));
+        }
+        controller.on_congestion_event(&congestion(1700, 1650, true));
+        controller.window()
+    };
+    assert_eq!(window_after(&mut dctcp()), 82_196);
+    assert_eq!(window_after(&mut prague(&config())), 50_000);
+}
+
+#[test]
 fn the_share_of_marks_is_one_at_the_most() {
-    let mut share = MarkedShare::new();
+    let mut share = MarkedShare::new(true);
     share.on_end_acks(&acks(100, 0, 4, 8), Duration::ZERO);
     assert_eq!(share.alpha, 1.0);
 }
@@ -225,7 +263,7 @@ fn the_share_of_marks_is_one_at_the_most() {
 #[test]
 fn alpha_is_updated_once_in_the_interval() {
     // Rounds of 10 ms, all packets marked once and none later: at 25 ms after the update.
-    let mut share = MarkedShare::new();
+    let mut share = MarkedShare::new(true);
     let interval = Duration::from_millis(25);
     let updates = [(100, 1), (110, 0), (125, 0), (149, 0)].map(|(now, marked)| {
         share.on_end_acks(&acks(now, now, 1, marked), interval);

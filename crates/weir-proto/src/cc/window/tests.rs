@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cc::{Acked, CongestionEvent, EndAcks, RetransmissionTimeout, Rtt, Sent};
-use crate::event::Limit;
+use crate::event::{Hold, Limit};
 use crate::time::{Duration, Instant};
 
 const MDS: u64 = 1252;
@@ -258,7 +258,7 @@ fn only_bbr_has_snapshots_of_the_delivery_rate_kept() {
 #[test]
 fn a_controller_that_wants_no_end_of_acknowledgements_ignores_it() {
     let state = |controller: &BoxedController| {
-        let state = controller.snapshot(0, Rtt::default());
+        let state = controller.snapshot(0, Rtt::default(), &Hold::default());
         (state, controller.send_quantum(), controller.clone_box())
     };
     let mut without = Vec::new();

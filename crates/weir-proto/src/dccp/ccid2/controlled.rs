@@ -13,7 +13,7 @@ use crate::cc::{
 };
 use crate::dccp::ccid::SendTime;
 use crate::dccp::wire::SeqNum;
-use crate::event::WindowState;
+use crate::event::{Bound, WindowState};
 use crate::time::Instant;
 use std::collections::VecDeque;
 
@@ -150,6 +150,13 @@ impl Controlled {
         if !self.held_back && self.idle_since.is_none() {
             self.idle_since = Some(now);
         }
+    }
+
+    /// This bound holds from now on; returns the bound behind it.
+    pub(super) fn on_bound(&mut self, now: Instant, bound: Bound, pipe: u32) -> Bound {
+        let bound = self.controller.bound_behind(bound, self.sampler.hold());
+        self.sampler.on_bound(now, bound, self.octets(pipe));
+        bound
     }
 
     /// Time has passed without a packet that waits, with so many in flight.
@@ -330,7 +337,9 @@ impl Controlled {
     }
 
     pub(super) fn state(&self, pipe: u32, rtt: Rtt) -> WindowState {
-        let mut state = self.controller.snapshot(self.octets(pipe), rtt);
+        let mut state = self
+            .controller
+            .snapshot(self.octets(pipe), rtt, self.sampler.hold());
         if let Some(bound) = &self.receiver_bound {
             state.cwnd = state.cwnd.min(self.octets(bound.packets));
         }

@@ -475,6 +475,10 @@ impl CcidSender for Ccid2Sender {
         Bound::Pacer
     }
 
+    fn on_bound(&mut self, now: Instant, bound: Bound) -> Bound {
+        self.window.on_bound(now, bound, self.pipe)
+    }
+
     fn ack_ratio(&self) -> Option<u16> {
         Some(self.ack_ratio.get())
     }

@@ -5,7 +5,7 @@ use super::controlled::Controlled;
 use super::tcp_like::TcpLike;
 use crate::cc::{EcnCapability, Rtt};
 use crate::dccp::ccid::SendTime;
-use crate::event::WindowState;
+use crate::event::{Bound, WindowState};
 use crate::time::{Duration, Instant};
 
 /// The window of a sender.
@@ -45,6 +45,14 @@ impl Window {
         match self {
             Self::TcpLike(_) => {}
             Self::Controlled(window) => window.on_nothing_more(now),
+        }
+    }
+
+    /// Nothing more leaves now, because of this bound; returns the bound behind it.
+    pub(super) fn on_bound(&mut self, now: Instant, bound: Bound, pipe: u32) -> Bound {
+        match self {
+            Self::TcpLike(_) => bound,
+            Self::Controlled(window) => window.on_bound(now, bound, pipe),
         }
     }
 

@@ -4,7 +4,7 @@ use super::transmit_history::{SentRecord, TransmitHistory};
 use crate::cc::tfrc::{Feedback, Profile, RttOption, Sender, mean_interval};
 use crate::dccp::ccid::{CcidSender, LossCounts, SendTime};
 use crate::dccp::wire::{DccpOption, LossInterval, Packet, PacketType, SeqNum};
-use crate::event::Events;
+use crate::event::{Bound, Events};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -200,6 +200,14 @@ impl CcidSender for Ccid3Sender {
 
     fn handle_timeout(&mut self, now: Instant, events: &mut Events) {
         self.tfrc.handle_timeout(now, events);
+    }
+
+    fn bound_until(&self) -> Bound {
+        if self.tfrc.is_at_least_interval() {
+            Bound::MinimumInterval
+        } else {
+            Bound::Rate
+        }
     }
 
     fn rtt(&self) -> Option<Duration> {

@@ -443,8 +443,10 @@ impl Connection {
 impl Connection {
     /// Nothing more leaves now: reports the controller and what holds data back.
     fn end_of_transmit(&mut self, now: Instant) {
-        if self.events.wants(EventMask::BOUND) {
+        if self.events.wants(EventMask::WHEN_QUIET) {
             let bound = self.bound();
+            let sender = self.sender.as_mut();
+            let bound = sender.map_or(bound, |sender| sender.on_bound(now, bound));
             self.events.block(now, bound);
         }
         if let Some(sender) = &mut self.sender {

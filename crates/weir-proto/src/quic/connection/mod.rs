@@ -289,11 +289,15 @@ impl Connection {
     /// filled again.
     #[inline]
     fn report_state(&mut self, now: Instant) {
-        if std::mem::take(&mut self.window_changed) {
+        let watched = self.events.wants(EventMask::WHEN_QUIET);
+        if std::mem::take(&mut self.window_changed) && watched {
             self.emit_window(now);
         }
-        if self.events.wants(EventMask::BOUND) {
-            let bound = self.bound();
+        if watched {
+            let bound = self
+                .controller
+                .bound_behind(self.bound(), self.sampler.hold());
+            self.sampler.on_bound(now, bound, self.bytes_in_flight);
             self.events.block(now, bound);
         }
     }
@@ -303,9 +307,9 @@ impl Connection {
         if !self.events.wants(EventMask::CONTROLLER) {
             return;
         }
-        let mut state = self
-            .controller
-            .snapshot(self.bytes_in_flight, self.rtt.get());
+        let mut state =
+            self.controller
+                .snapshot(self.bytes_in_flight, self.rtt.get(), self.sampler.hold());
         state.delivered = Some(self.sampler.delivered());
         state.receive_window = Some(self.streams.receive_window());
         if self.app_limited && self.streams.is_blocked() {

@@ -7,9 +7,6 @@ use crate::tcp::sequence::unwrap;
 use crate::tcp::wire::{Packet as TcpPacket, flag};
 use crate::time::Instant;
 
-/// What a connection reports when nothing more leaves now.
-const WHEN_QUIET: EventMask = EventMask::CONTROLLER.union(EventMask::BOUND);
-
 impl Connection {
     /// The next segment that leaves now, reported. Segments that are not traced are left where
     /// they were built, because a look at one copies it.
@@ -25,17 +22,19 @@ impl Connection {
     /// Reports the window and what holds data back, when nothing more leaves now.
     #[inline]
     pub(super) fn report_state(&mut self, now: Instant) {
-        if self.events.wants(WHEN_QUIET) {
+        if self.events.wants(EventMask::WHEN_QUIET) {
             self.report_watched_state(now);
         }
     }
 
     #[cold]
     fn report_watched_state(&mut self, now: Instant) {
-        if self.events.wants(EventMask::BOUND) {
-            let bound = self.bound();
-            self.events.block(now, bound);
-        }
+        let bound = self
+            .controller
+            .bound_behind(self.bound(), self.sampler.hold());
+        let pipe = self.scoreboard.pipe();
+        self.sampler.on_bound(now, bound, pipe);
+        self.events.block(now, bound);
         self.emit_window(now);
     }
 
@@ -115,9 +114,11 @@ impl Connection {
         let state = WindowState {
             delivered: Some(self.sampler.delivered()),
             receive_window: Some(self.peer_window),
-            ..self
-                .controller
-                .snapshot(self.scoreboard.pipe(), self.timer.rtt())
+            ..self.controller.snapshot(
+                self.scoreboard.pipe(),
+                self.timer.rtt(),
+                self.sampler.hold(),
+            )
         };
         let reported = (state.cwnd, state.bytes_in_flight);
         if std::mem::replace(&mut self.reported_window, reported) == reported && !changed {

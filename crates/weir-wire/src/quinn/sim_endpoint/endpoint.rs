@@ -74,8 +74,9 @@ impl Endpoint for SimEndpoint {
         let buffer = std::mem::take(&mut self.buffer);
         let packet = sent.map(|(ecn, content)| self.packet(now, ecn, (content, &buffer)));
         self.buffer = buffer;
-        if packet.is_none() && self.events.wants(EventMask::BOUND) {
+        if packet.is_none() && self.events.wants(EventMask::WHEN_QUIET) {
             let bound = self.bound();
+            let bound = self.view.lock().on_bound(now, bound);
             self.events.block(now, bound);
         }
         self.process_events(now);

@@ -441,7 +441,10 @@ impl SimEndpoint {
         let before = self.stats();
         self.buffer.clear();
         let (_, connection) = self.inner.as_mut()?;
-        self.view.lock().reset_window_queries();
+        let mut view = self.view.lock();
+        view.reset_window_queries();
+        view.settle(now);
+        drop(view);
         let transmit = connection.poll_transmit(at, 1, &mut self.buffer)?;
         // Before the statistics, which ask for the window too.
         let asked = self.view.lock().quinn_bound();

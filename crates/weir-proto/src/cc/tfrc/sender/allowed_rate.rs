@@ -84,6 +84,12 @@ impl Sender {
         rules.map_or(Duration::ZERO, |rules| rules.min_interval)
     }
 
+    /// True while the minimum interval of small packets, and not X, sets t_ipi.
+    pub fn is_at_least_interval(&self) -> bool {
+        let arithmetic = self.profile.arithmetic;
+        arithmetic.interval(self.segment_size, self.allowed_rate) < self.least_interval()
+    }
+
     pub(super) fn start_at_initial_rate(&mut self, now: Instant) {
         if let Some(rate) = self.initial_rate() {
             self.set_rate(rate, Limit::InitialWindow);

@@ -358,7 +358,11 @@ impl Sender {
                 (FeedbackState::Fresh, false) => "slow_start",
                 (FeedbackState::Fresh, true) => "congestion_avoidance",
             },
-            limit: self.limit,
+            limit: if self.is_at_least_interval() {
+                Limit::MinimumInterval
+            } else {
+                self.limit
+            },
             media: None,
         }
     }

@@ -167,6 +167,7 @@ fn small_packets_have_the_rate_of_large_ones_less_headers_and_leave_10_ms_apart(
     let expected = 14_600.0 / 0.089_022 / 2.0;
     assert!((rate(&sender) / expected - 1.0).abs() < 1e-4);
     assert_eq!(sender.inter_packet_interval(), Duration::from_millis(10));
+    assert_eq!(sender.state().limit, Limit::MinimumInterval);
     // RFC 5622 §5: the credit of a second's silence does not shorten the 10 ms.
     sender.on_sent(at(1400), 36);
     for (now, next) in [(1400, 1410), (1409, 1410), (1410, 1410), (1420, 1420)] {

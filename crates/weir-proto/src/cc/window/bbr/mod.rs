@@ -52,7 +52,7 @@ use crate::cc::{
     Acked, CongestionEvent, EcnCapability, EndAcks, Lost, RetransmissionTimeout, Sent,
     WindowController,
 };
-use crate::event::Limit;
+use crate::event::{Limit, RateLimit};
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::units::Rate;
@@ -335,6 +335,10 @@ impl WindowController for Bbr {
             UndoState::ProbeUp if self.state != State::Up && !in_probe_rtt => self.start_refill(),
             _ => {}
         }
+    }
+
+    fn rate_limited_by(&self) -> Option<RateLimit> {
+        Some(self.model.bw_limited_by())
     }
 
     /// A sender that claims ECN must treat marks as congestion (draft-bbr §3.7), for which there is

@@ -7,8 +7,29 @@
 use super::{BbrConfig, state::State};
 use crate::cc::filter::WindowedMax;
 use crate::cc::{EndAcks, RoundCounter};
+use crate::event::RateLimit;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
+use std::cmp::Ordering;
+
+/// A sample of the delivery rate with what limited it. Samples compare by their rates.
+#[derive(Clone, Copy, Debug, Default)]
+struct BwSample {
+    rate: f64,
+    limited_by: RateLimit,
+}
+
+impl PartialEq for BwSample {
+    fn eq(&self, other: &Self) -> bool {
+        self.rate == other.rate
+    }
+}
+
+impl PartialOrd for BwSample {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.rate.partial_cmp(&other.rate)
+    }
+}
 
 /// The windowed maximum of the delivery rate and the bounds that losses have set.
 #[derive(Clone, Debug)]
@@ -17,7 +38,7 @@ pub(super) struct Model {
     /// BBR.round_start (draft-bbr §2.7): the acknowledgement ended a round.
     pub(super) round_start: bool,
     /// BBR.max_bw_filter (draft-bbr §2.11).
-    max_bw_filter: WindowedMax<f64>,
+    max_bw_filter: WindowedMax<BwSample>,
     /// BBR.cycle_count (draft-bbr §2.11).
     cycle_count: u64,
     /// BBR.max_bw (draft-bbr §2.9.1).
@@ -152,7 +173,12 @@ impl Model {
             if rate > 0.0 && (rate >= self.max_bw || !acks.rate.app_limited) {
                 // The cycle in progress is one of those that the window counts.
                 let window = config.max_bw_filter_cycles.saturating_sub(1);
-                self.max_bw = self.max_bw_filter.update(window, self.cycle_count, rate);
+                let sample = BwSample {
+                    rate,
+                    limited_by: acks.rate.limited_by,
+                };
+                let best = self.max_bw_filter.update(window, self.cycle_count, sample);
+                self.max_bw = best.rate;
             }
         }
         self.round_start
@@ -186,6 +212,15 @@ impl Model {
     /// BoundBWForModel (draft-bbr §5.5.10.3).
     pub(super) fn bound_bw(&mut self) {
         self.bw = self.max_bw.min(self.bw_shortterm);
+    }
+
+    /// What limited the sample that BBR.bw came from; what losses have set is the path's.
+    pub(super) const fn bw_limited_by(&self) -> RateLimit {
+        if self.bw < self.max_bw {
+            RateLimit::Path
+        } else {
+            self.max_bw_filter.get().limited_by
+        }
     }
 
     /// UpdateACKAggregation (draft-bbr §5.5.9).

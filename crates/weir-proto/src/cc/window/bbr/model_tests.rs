@@ -242,3 +242,39 @@ fn a_probe_that_finds_the_same_least_round_trip_time_leaves_its_time() {
     }
     assert_eq!(model.probe_rtt_min_stamp, at(5101));
 }
+
+#[test]
+fn the_bandwidth_knows_what_limited_the_sample_that_it_came_from() {
+    // draft-bbr §5.5.5: the greatest sample of this cycle and the last. 2 MB/s under the receiver's
+    // credit is the estimate until a greater sample, or the second cycle after it.
+    let mut model = Model::new();
+    let config = BbrConfig::default();
+    let take = |model: &mut Model, rate: f64, limited_by| {
+        let acks = EndAcks {
+            rate: RateSample {
+                delivery_rate: Some(Rate::from_bytes_per_sec(rate)),
+                limited_by,
+                ..RateSample::default()
+            },
+            ..EndAcks::default()
+        };
+        model.update_max_bw(&acks, &config);
+        model.bound_bw();
+        model.bw_limited_by()
+    };
+    let (path, credit) = (RateLimit::Path, RateLimit::ReceiverCredit);
+    assert_eq!(take(&mut model, 2e6, credit), credit);
+    assert_eq!(take(&mut model, 1e6, path), credit);
+    model.advance_max_bw_filter();
+    assert_eq!(take(&mut model, 1e6, path), credit);
+    // A bandwidth that losses have set (§5.5.10.3) is the path's.
+    model.bw_shortterm = 1.5e6;
+    assert_eq!(take(&mut model, 1e6, path), path);
+    model.bw_shortterm = f64::INFINITY;
+    model.advance_max_bw_filter();
+    assert_eq!(take(&mut model, 1e6, path), path);
+    assert_eq!(
+        take(&mut model, 3e6, RateLimit::Application),
+        RateLimit::Application
+    );
+}

@@ -3,7 +3,7 @@
 use super::*;
 use crate::cc::rtt::Rtt;
 use crate::cc::{Acked, CongestionEvent, RetransmissionTimeout, Sent};
-use crate::event::{Limit, WindowState};
+use crate::event::{Hold, Limit, WindowState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,7 +31,7 @@ impl WindowController for Counting {
     fn ssthresh(&self) -> Option<u64> {
         None
     }
-    fn snapshot(&self, _: u64, rtt: Rtt) -> WindowState {
+    fn snapshot(&self, _: u64, rtt: Rtt, _: &Hold) -> WindowState {
         rtt.into()
     }
     fn state(&self) -> &'static str {
