@@ -222,10 +222,9 @@ impl Session {
             (Phase::Requesting, Message::OtherMedia) => {
                 self.end(EndReason::OtherMedia, now);
             }
-            (
-                Phase::Requesting,
-                Message::Alive | Message::Data { .. } | Message::End { .. },
-            ) => self.begin(now),
+            (Phase::Requesting, Message::Alive | Message::Data { .. } | Message::End { .. }) => {
+                self.begin(now)
+            }
             // The answer was lost.
             (Phase::Running, Message::Request(..)) => self.reply = Some(Message::Alive),
             _ => {}
@@ -556,7 +555,9 @@ impl Session {
     fn sent_octets(&self) -> u64 {
         let length = u64::from(self.config.length);
         let counts = self.counts();
-        counts.map_or(self.sent.saturating_mul(length), |counts| counts.sent_octets)
+        counts.map_or(self.sent.saturating_mul(length), |counts| {
+            counts.sent_octets
+        })
     }
 
     /// What this end has received.
