@@ -574,18 +574,14 @@ impl Session {
     pub(super) fn stats(&self, now: Instant) -> TestStats {
         let end = self.data_ended.unwrap_or(now);
         let elapsed = self.data_began.map(|began| end.since(began));
-        let (received, complete) = if self.is_sender {
-            (self.peer_report.stats, self.peer_report.last)
+        let (received, complete, frames) = if self.is_sender {
+            let report = &self.peer_report;
+            (report.stats, report.last, report.frames)
         } else {
             let complete = matches!(self.phase, Phase::TimeWait | Phase::Ended(EndReason::Done));
-            (self.reception(), complete)
+            (self.reception(), complete, self.frames)
         };
         let counts = self.counts();
-        let frames = if self.is_sender {
-            self.peer_report.frames
-        } else {
-            self.frames
-        };
         TestStats {
             began: self.data_began.is_some(),
             sends: self.is_sender,
