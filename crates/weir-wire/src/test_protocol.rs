@@ -17,8 +17,8 @@ mod plausibility;
 pub use admission::{Admission, Answer, Asked, Asking, Refusal, Secret, random_token};
 pub use plausibility::{Lie, Sent};
 
-use admission::PROOF_OCTETS;
 use crate::keyed_tag::TAG_OCTETS;
+use admission::PROOF_OCTETS;
 use std::time::Duration;
 
 /// The version of the protocol.

@@ -37,7 +37,7 @@ impl Forger {
         };
         Self {
             endpoint: Endpoint::new(Arc::new(EndpointConfig::default()), None, false, None),
-            config: traced.client().expect("a configuration").config,
+            config: traced.client(None).expect("a configuration").config,
             datagram: Vec::new(),
         }
     }

@@ -21,6 +21,7 @@
 //! connections whose controller can be observed, for measurements.
 
 mod algorithm;
+mod fingerprint;
 mod identity;
 mod observed;
 mod path_controller;
@@ -30,6 +31,7 @@ mod tls;
 mod traced;
 
 pub use algorithm::CongestionControlAlgorithm;
+pub use fingerprint::Fingerprint;
 pub use observed::ControllerView;
 pub use path_controller::{ControllerConfig, PathController};
 pub use sim_config::SimConfig;

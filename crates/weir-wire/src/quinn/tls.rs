@@ -2,10 +2,12 @@
 //! [`super::identity`]).
 //!
 //! A simulated client trusts that certificate. A measuring client accepts any, so its connection is
-//! encrypted but not safe from an attacker in the middle. Measuring ends write their keys to the
+//! encrypted but not safe from an attacker in the middle, unless it is told the certificate's
+//! fingerprint. Measuring ends write their keys to the
 //! file in the environment variable `SSLKEYLOGFILE`, if it is set, so that captures can be
 //! decrypted.
 
+use super::fingerprint::Fingerprint;
 use super::identity;
 use crate::error::Error;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -63,9 +65,15 @@ pub(super) fn simulated_server() -> Result<QuicServerConfig, Error> {
     QuicServerConfig::try_from(tls).map_err(Error::tls)
 }
 
-/// A client of this application protocol that accepts any certificate.
-pub(super) fn measuring_client(alpn: &str) -> Result<QuicClientConfig, Error> {
-    let verifier = Arc::new(AnyCertificate(provider()));
+/// A client of this application protocol that accepts the certificate with this fingerprint, or any.
+pub(super) fn measuring_client(
+    alpn: &str,
+    pin: Option<Fingerprint>,
+) -> Result<QuicClientConfig, Error> {
+    let verifier = Arc::new(OwnCertificate {
+        provider: provider(),
+        pin,
+    });
     let mut tls = client(|builder| {
         builder
             .dangerous()
@@ -84,20 +92,31 @@ pub(super) fn measuring_server(alpn: &str) -> Result<QuicServerConfig, Error> {
     QuicServerConfig::try_from(tls).map_err(Error::tls)
 }
 
-/// Accepts any certificate whose key the server proves to have.
+/// Accepts the pinned certificate, or any, whose key the server proves to have.
 #[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
+struct OwnCertificate {
+    provider: Arc<CryptoProvider>,
+    pin: Option<Fingerprint>,
+}
 
-impl ServerCertVerifier for AnyCertificate {
+impl ServerCertVerifier for OwnCertificate {
     fn verify_server_cert(
         &self,
-        _end_entity: &CertificateDer<'_>,
+        end_entity: &CertificateDer<'_>,
         _intermediates: &[CertificateDer<'_>],
         _server_name: &ServerName<'_>,
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
+        match (self.pin, Fingerprint::of(end_entity)) {
+            (None, _) => Ok(ServerCertVerified::assertion()),
+            (Some(pin), Some(found)) if pin == found => Ok(ServerCertVerified::assertion()),
+            (Some(pin), found) => {
+                let found = found.map(|found| found.to_string()).unwrap_or_default();
+                let message = format!("expected the certificate with SHA-256 {pin}, found {found}");
+                Err(rustls::Error::General(message))
+            }
+        }
     }
 
     fn verify_tls12_signature(
@@ -106,7 +125,7 @@ impl ServerCertVerifier for AnyCertificate {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let known = &self.0.signature_verification_algorithms;
+        let known = &self.provider.signature_verification_algorithms;
         verify_tls12_signature(message, cert, dss, known)
     }
 
@@ -116,11 +135,13 @@ impl ServerCertVerifier for AnyCertificate {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let known = &self.0.signature_verification_algorithms;
+        let known = &self.provider.signature_verification_algorithms;
         verify_tls13_signature(message, cert, dss, known)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
     }
 }

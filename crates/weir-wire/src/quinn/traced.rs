@@ -4,6 +4,7 @@
 //! credit or quinn's send window kept data back, which looks like an application without data.
 
 use super::algorithm::CongestionControlAlgorithm;
+use super::fingerprint::Fingerprint;
 use super::observed::{ControllerEvents, ControllerView, ObservedControllerFactory};
 use super::tls;
 use crate::error::Error;
@@ -66,13 +67,13 @@ impl ControllerView {
 }
 
 impl TracedConfig {
-    /// The configuration of a client that accepts any certificate, because what it measures is not
-    /// secret.
+    /// The configuration of a client that accepts the certificate with this fingerprint, or without
+    /// one any, because what it measures is not secret.
     ///
     /// # Errors
     /// [`Error::Tls`].
-    pub fn client(&self) -> Result<Traced<ClientConfig>, Error> {
-        let mut config = ClientConfig::new(Arc::new(tls::measuring_client(self.alpn)?));
+    pub fn client(&self, pin: Option<Fingerprint>) -> Result<Traced<ClientConfig>, Error> {
+        let mut config = ClientConfig::new(Arc::new(tls::measuring_client(self.alpn, pin)?));
         Ok(self.trace(|transport| {
             config.transport_config(transport);
             config

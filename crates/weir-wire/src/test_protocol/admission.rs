@@ -170,6 +170,15 @@ impl Admission {
         }
     }
 
+    /// The test with the rate at which this server sends, where the client names none.
+    pub fn bounded(&self, config: TestConfig) -> TestConfig {
+        let bound = self.max_rate_bps.filter(|_| config.reverse);
+        TestConfig {
+            rate_bps: config.rate_bps.or(bound),
+            ..config
+        }
+    }
+
     /// What to do with a Request on a connection of its own, whose token is this.
     ///
     /// # Errors

@@ -222,10 +222,9 @@ impl Session {
             (Phase::Requesting, Message::OtherMedia) => {
                 self.end(EndReason::OtherMedia, now);
             }
-            (
-                Phase::Requesting,
-                Message::Alive | Message::Data { .. } | Message::End { .. },
-            ) => self.begin(now),
+            (Phase::Requesting, Message::Alive | Message::Data { .. } | Message::End { .. }) => {
+                self.begin(now)
+            }
             // The answer was lost.
             (Phase::Running, Message::Request(..)) => self.reply = Some(Message::Alive),
             _ => {}
@@ -558,7 +557,9 @@ impl Session {
     fn sent_octets(&self) -> u64 {
         let length = u64::from(self.config.length);
         let counts = self.counts();
-        counts.map_or(self.sent.saturating_mul(length), |counts| counts.sent_octets)
+        counts.map_or(self.sent.saturating_mul(length), |counts| {
+            counts.sent_octets
+        })
     }
 
     /// What this end has received.
@@ -575,18 +576,14 @@ impl Session {
     pub(super) fn stats(&self, now: Instant) -> TestStats {
         let end = self.data_ended.unwrap_or(now);
         let elapsed = self.data_began.map(|began| end.since(began));
-        let (received, complete) = if self.is_sender {
-            (self.peer_report.stats, self.peer_report.last)
+        let (received, complete, frames) = if self.is_sender {
+            let report = &self.peer_report;
+            (report.stats, report.last, report.frames)
         } else {
             let complete = matches!(self.phase, Phase::TimeWait | Phase::Ended(EndReason::Done));
-            (self.reception(), complete)
+            (self.reception(), complete, self.frames)
         };
         let counts = self.counts();
-        let frames = if self.is_sender {
-            self.peer_report.frames
-        } else {
-            self.frames
-        };
         TestStats {
             began: self.data_began.is_some(),
             sends: self.is_sender,

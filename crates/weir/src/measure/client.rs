@@ -90,10 +90,8 @@ async fn collect(
 ) -> Result<Measured<Vec<Value>>, Failure> {
     let (mut results, mut flows, mut failure) = (Vec::new(), Vec::new(), None);
     for test in tests {
-        let joined = test
-            .await
-            .map_err(|error| Failure::Failed(error.to_string()))?;
-        match joined {
+        let joined = test.await;
+        match joined.unwrap_or_else(|error| Err(Failure::Failed(error.to_string()))) {
             Ok(outcome) => {
                 results.push(outcome.result);
                 flows.push(outcome.flow);

@@ -56,7 +56,12 @@ pub trait Listener: Send {
     /// Where it listens.
     fn local_address(&self) -> Result<SocketAddr, Failure>;
 
-    /// Waits for a client. May be dropped and called again.
+    /// What clients need to know to be sure of this server, if there is something.
+    fn identity(&self) -> Result<Option<String>, Failure> {
+        Ok(None)
+    }
+
+    /// Waits for a client that is let in. May be dropped and called again.
     fn accept(&mut self) -> impl Future<Output = Result<Self::Path, Failure>> + Send;
 
     /// Ends after the last test.
@@ -101,11 +106,6 @@ pub type Observer = Box<dyn FnMut(Since) -> Counters + Send>;
 pub trait DataPath: Send + 'static {
     /// The other end.
     fn peer_address(&self) -> SocketAddr;
-
-    /// Waits for the Request, if the server has it not yet; at most until Ctrl-C.
-    fn receive_request(&mut self, _: &Interrupt) -> impl Future<Output = ()> + Send {
-        std::future::ready(())
-    }
 
     /// The test.
     fn info(&mut self) -> &mut TestInfo;

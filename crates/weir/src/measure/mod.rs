@@ -29,6 +29,7 @@ pub use options::{ClientOptions, ServerOptions};
 use crate::capture::PacketCapture;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
+use crate::terminal;
 use options::{TestOptions, TransportName};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -38,21 +39,22 @@ use weir_wire::Tap;
 /// Tests a path to a server.
 pub fn send(options: &ClientOptions) -> Result<Measured<Value>, Failure> {
     let test = &options.test;
+    let access = options.access()?;
     run(test, "weir send", async |tap, interrupt| {
         let to = client::resolve(options)?;
         client::check_trace_folder(test)?;
         match test.transport {
             TransportName::Dccp => {
-                client::run(dccp::Dccp::new(test, tap)?, options, to, &interrupt).await
+                client::run(dccp::Dccp::new(test, access, tap)?, options, to, &interrupt).await
             }
             TransportName::Quic => {
-                client::run(quic::Quic::new(test, tap)?, options, to, &interrupt).await
+                client::run(quic::Quic::new(test, access, tap)?, options, to, &interrupt).await
             }
             TransportName::Udp => {
-                client::run(udp::Udp::new(test, tap), options, to, &interrupt).await
+                client::run(udp::Udp::new(test, access, tap), options, to, &interrupt).await
             }
             TransportName::Rtp => {
-                client::run(rtp::Rtp::new(test, tap), options, to, &interrupt).await
+                client::run(rtp::Rtp::new(test, access, tap), options, to, &interrupt).await
             }
         }
     })
@@ -61,17 +63,22 @@ pub fn send(options: &ClientOptions) -> Result<Measured<Value>, Failure> {
 /// Serves tests until Ctrl-C, or one test.
 pub fn serve(options: &ServerOptions) -> Result<(), Failure> {
     let test = &options.test;
+    let access = options.access()?;
     let served = run(test, "weir serve", async |tap, interrupt| {
         server::create_trace_folder(test)?;
         match test.transport {
             TransportName::Dccp => {
-                server::run(dccp::Dccp::new(test, tap)?, options, &interrupt).await
+                server::run(dccp::Dccp::new(test, access, tap)?, options, &interrupt).await
             }
             TransportName::Quic => {
-                server::run(quic::Quic::new(test, tap)?, options, &interrupt).await
+                server::run(quic::Quic::new(test, access, tap)?, options, &interrupt).await
             }
-            TransportName::Udp => server::run(udp::Udp::new(test, tap), options, &interrupt).await,
-            TransportName::Rtp => server::run(rtp::Rtp::new(test, tap), options, &interrupt).await,
+            TransportName::Udp => {
+                server::run(udp::Udp::new(test, access, tap), options, &interrupt).await
+            }
+            TransportName::Rtp => {
+                server::run(rtp::Rtp::new(test, access, tap), options, &interrupt).await
+            }
         }
     });
     // The results are on stdout already.
@@ -118,4 +125,10 @@ fn failure(error: weir_wire::Error) -> Failure {
         weir_wire::Error::Privilege(_) => Failure::Unavailable(format!("{error}: leave --raw out")),
         _ => Failure::Failed(error.to_string()),
     }
+}
+
+/// What a task has returned; one that ended in another way is reported.
+fn joined<T>(task: Result<T, tokio::task::JoinError>) -> Option<T> {
+    let reported = task.map_err(|error| terminal::notice(&format!("a test has failed: {error}")));
+    reported.ok()
 }

@@ -5,14 +5,17 @@ use crate::arguments::{self, JsonOutput};
 use crate::exit::Failure;
 use clap::{Args, ValueEnum};
 use std::net::{IpAddr, Ipv6Addr};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use weir_lab::run::SenderRecorder;
 use weir_lab::scenario::RFC4341;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::event::EventMask;
-use weir_wire::quinn::CongestionControlAlgorithm;
-use weir_wire::test_protocol::TestConfig;
+use weir_proto::settings::shortened;
+use weir_wire::quinn::{CongestionControlAlgorithm, Fingerprint};
+use weir_wire::test_protocol::{Admission, Secret, TestConfig};
+use weir_wire::udp_test::{ClientSetup, ServerSetup, TrafficFactory};
 use weir_wire::{DEFAULT_PORT, EndpointConfig, udp_test};
 
 /// The UDP port of servers of tests over QUIC: the second after that of DCCP.
@@ -82,6 +85,10 @@ pub struct TestOptions {
     pub client_port: u16,
     #[command(flatten)]
     pub words: CommonWords,
+    /// Take tests only with a peer that has the same secret: the content of this file, of at least
+    /// 16 bytes, which is never sent
+    #[arg(long, value_name = "FILE")]
+    pub secret: Option<PathBuf>,
     #[command(flatten)]
     pub output: JsonOutput,
 }
@@ -115,6 +122,10 @@ pub struct ClientOptions {
     pub parallel: u16,
     #[command(flatten)]
     pub words: ClientWords,
+    /// With QUIC, take only a server with this certificate: its SHA-256 in hexadecimal, which
+    /// `serve` shows
+    #[arg(long, value_name = "SHA256", value_parser = fingerprint)]
+    pub pin: Option<Fingerprint>,
 }
 
 /// The options of `serve`.
@@ -128,6 +139,60 @@ pub struct ServerOptions {
     /// End after the first connection
     #[arg(short = '1', long)]
     pub one_off: bool,
+    /// The largest rate that a client may ask for, and at which this server sends; by default
+    /// 1 Gbit/s with UDP and RTP, and with DCCP and QUIC what congestion control allows
+    #[arg(long, value_name = "RATE", value_parser = arguments::rate)]
+    pub max_rate: Option<f64>,
+    /// The longest test that a client may ask for
+    #[arg(long, default_value = "1h", value_name = "TIME", value_parser = arguments::time)]
+    pub max_time: Duration,
+}
+
+/// The largest rate in bit/s of a client's test that no congestion control bounds, by default.
+const MAX_RATE_BPS: f64 = 1e9;
+/// Bytes of the shortest secret and of the longest.
+const SECRET_LENGTHS: RangeInclusive<usize> = 16..=1 << 16;
+
+/// Reads a fingerprint in hexadecimal, with colons or without.
+fn fingerprint(text: &str) -> Result<Fingerprint, String> {
+    let digits: Vec<_> = text.chars().filter(|c| *c != ':').collect();
+    let pairs = digits.chunks_exact(2);
+    let octets = pairs.map(|pair| Some((pair[0].to_digit(16)? * 16 + pair[1].to_digit(16)?) as u8));
+    let octets: Option<Vec<_>> = octets.collect();
+    octets
+        .filter(|_| digits.len() == 64)
+        .and_then(|octets| octets.try_into().ok().map(Fingerprint))
+        .ok_or_else(|| {
+            let text = shortened(text);
+            format!("expected the 64 hexadecimal digits of a SHA-256, found \"{text}\"")
+        })
+}
+
+/// Whom a server lets in, and what a client shows to be let in.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// What a server takes.
+    pub admission: Admission,
+    /// What a client expects of a server over QUIC.
+    pub pin: Option<Fingerprint>,
+}
+
+impl Access {
+    /// Over UDP and RTP, as a client.
+    pub fn client(&self, traffic: Option<TrafficFactory>) -> ClientSetup {
+        ClientSetup {
+            traffic,
+            secret: self.admission.secret.clone(),
+        }
+    }
+
+    /// Over UDP and RTP, as a server.
+    pub fn server(&self, traffic: Option<TrafficFactory>) -> ServerSetup {
+        ServerSetup {
+            traffic,
+            admission: self.admission.clone(),
+        }
+    }
 }
 
 /// The TFRC profile and the controller of QUIC that are used by default.
@@ -233,6 +298,27 @@ impl TestOptions {
         )))
     }
 
+    /// The secret that both ends share.
+    fn secret(&self) -> Result<Option<Secret>, Failure> {
+        let Some(path) = &self.secret else {
+            return Ok(None);
+        };
+        let name = path.display();
+        let octets = std::fs::read(path).map_err(|error| {
+            Failure::Usage(format!("cannot read the secret \"{name}\": {error}"))
+        })?;
+        // An editor ends the last line.
+        let secret = octets.trim_ascii_end();
+        if !SECRET_LENGTHS.contains(&secret.len()) {
+            let [least, most] = [SECRET_LENGTHS.start(), SECRET_LENGTHS.end()];
+            let found = secret.len();
+            return Err(Failure::Usage(format!(
+                "expected a secret of {least} to {most} bytes in \"{name}\", found {found}"
+            )));
+        }
+        Ok(Some(Secret::new(secret)))
+    }
+
     /// The server's UDP port, which is not used without UDP.
     pub fn udp_port(&self) -> u16 {
         self.port.unwrap_or(match self.transport {
@@ -264,7 +350,42 @@ impl TestOptions {
     }
 }
 
+impl ServerOptions {
+    /// What the server takes.
+    pub fn access(&self) -> Result<Access, Failure> {
+        use TransportName::{Rtp, Udp};
+        let default = matches!(self.test.transport, Udp | Rtp).then_some(MAX_RATE_BPS);
+        let admission = Admission {
+            max_rate_bps: self.max_rate.or(default),
+            max_time: Some(self.max_time),
+            secret: self.test.secret()?,
+        };
+        Ok(Access {
+            admission,
+            pin: None,
+        })
+    }
+}
+
 impl ClientOptions {
+    /// What the client shows and expects.
+    pub fn access(&self) -> Result<Access, Failure> {
+        if self.pin.is_some() && self.test.transport != TransportName::Quic {
+            let found = self.test.transport.name();
+            return Err(Failure::Usage(format!(
+                "expected --pin with --transport quic, found --transport {found}"
+            )));
+        }
+        let admission = Admission {
+            secret: self.test.secret()?,
+            ..Admission::default()
+        };
+        Ok(Access {
+            admission,
+            pin: self.pin,
+        })
+    }
+
     /// The test that the options ask for, with this length if they have none.
     pub fn request(&self, default_length: u16) -> TestConfig {
         self.with_writes(TestConfig {

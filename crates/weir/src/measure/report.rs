@@ -22,9 +22,11 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// True if data was sent and the receiver says that it has nothing of it.
+    /// True if the receiver says that it has nothing of what was sent, or if nothing was sent: an end
+    /// that stops the test at its start has measured nothing.
     pub fn is_nothing(&self) -> bool {
-        self.sent.is_some_and(|sent| sent > 0) && self.received == Some(0)
+        let has_nothing = self.received == Some(0);
+        self.sent == Some(0) || has_nothing && (self.complete || self.sent.is_some())
     }
 
     fn fields(&self) -> Value {

@@ -3,7 +3,7 @@
 use super::data_path::{DataPath, Listener, Transport};
 use super::options::{ServerOptions, TestOptions};
 use super::session::{self, Recording};
-use super::{Measured, trace};
+use super::{Measured, joined, trace};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::terminal;
@@ -34,12 +34,18 @@ pub async fn run<T: Transport>(
     let mut listener = transport.listen(address).await?;
     let address = transport.describe(listener.local_address()?);
     terminal::status(&format!("listening at {address}"));
+    if let Some(identity) = listener.identity()? {
+        terminal::status(&identity);
+    }
     let mut tests = JoinSet::new();
     let mut number = 0;
     loop {
         let path = tokio::select! {
             path = listener.accept() => path?,
-            Some(_) = tests.join_next() => continue,
+            Some(test) = tests.join_next() => {
+                joined(test);
+                continue;
+            }
             () = interrupt.pressed() => break,
         };
         number += 1;
@@ -51,7 +57,8 @@ pub async fn run<T: Transport>(
             interrupt.clone(),
         );
         if options.one_off {
-            let measured = test.await;
+            let measured = tokio::spawn(test).await;
+            let measured = measured.map_err(|error| Failure::Failed(error.to_string()))?;
             options.test.output.print(&measured.document())?;
             listener.close().await;
             let interrupted = interrupt.was_pressed().then_some(Failure::Interrupted);
@@ -75,7 +82,9 @@ pub async fn run<T: Transport>(
         });
     }
     // After Ctrl-C every test ends by itself and writes what it has.
-    while tests.join_next().await.is_some() {}
+    while let Some(test) = tests.join_next().await {
+        joined(test);
+    }
     listener.close().await;
     let measured = Measured {
         result: (),
@@ -95,11 +104,10 @@ fn announce(number: usize, peer: SocketAddr) {
 /// One test; returns its result, and why it failed or could not be kept.
 async fn serve<P: DataPath>(
     number: usize,
-    mut path: P,
+    path: P,
     (trace, recording): (Option<PathBuf>, Recording),
     interrupt: Interrupt,
 ) -> Measured<Value> {
-    path.receive_request(&interrupt).await;
     let outcome = session::run(number, path, &recording, &interrupt).await;
     let measured = Measured {
         result: outcome.result,

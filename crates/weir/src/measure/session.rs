@@ -84,10 +84,11 @@ pub async fn run<P: DataPath>(
         flow.events = recorder.finish(&flow.name).await;
     }
     terminal::notice(&report.total(transfer.seconds, &counters));
-    let nothing = counters
-        .delivery
-        .is_nothing()
-        .then(|| nothing_arrived(&mut path));
+    let delivery = counters.delivery;
+    let nothing = delivery.is_nothing().then(|| match delivery.sent {
+        Some(0) => nothing_sent(&path),
+        _ => nothing_arrived(&mut path),
+    });
     path.close().await;
     Outcome {
         result: report.result(transfer.seconds, counters),
@@ -96,12 +97,21 @@ pub async fn run<P: DataPath>(
     }
 }
 
+/// The failure of a test that was over before its first datagram.
+fn nothing_sent<P: DataPath>(path: &P) -> Failure {
+    let peer = path.peer_address();
+    Failure::Failed(format!(
+        "nothing was sent: the test with {peer} was stopped at its start"
+    ))
+}
+
 /// The failure of a test of which the receiver has nothing, though it was there.
 fn nothing_arrived<P: DataPath>(path: &mut P) -> Failure {
     let length = path.info().request.length;
     let peer = path.peer_address();
+    let way = if path.info().sends { "at" } else { "from" };
     Failure::Failed(format!(
-        "nothing of what was sent has arrived at {peer}: does the path carry packets with \
+        "nothing of what was sent has arrived {way} {peer}: does the path carry packets with \
          {length} bytes of data? (--length)"
     ))
 }

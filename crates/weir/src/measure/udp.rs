@@ -4,7 +4,7 @@
 use super::data_path::{DataPath, Listener, Observer, Since, TestInfo, Transfer, Transport};
 use super::failure;
 use super::iperf_words::with_time_of_writes;
-use super::options::{ClientOptions, TestOptions};
+use super::options::{Access, ClientOptions, TestOptions};
 use super::report::{Counters, Delivery, scaled};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -26,16 +26,17 @@ const LENGTH: u16 = 1400;
 #[derive(Clone)]
 pub struct Udp {
     config: EndpointConfig,
+    access: Access,
 }
 
 impl Udp {
     /// As the options say.
-    pub fn new(options: &TestOptions, tap: Option<Arc<dyn Tap>>) -> Self {
+    pub fn new(options: &TestOptions, access: Access, tap: Option<Arc<dyn Tap>>) -> Self {
         let config = EndpointConfig {
             tap,
             ..options.socket()
         };
-        Self { config }
+        Self { config, access }
     }
 }
 
@@ -66,12 +67,14 @@ impl Transport for Udp {
     }
 
     async fn connect(&self, to: SocketAddr, request: TestConfig) -> Result<UdpPath, Failure> {
-        let test = Test::connect(to, request, &self.config).await;
+        let setup = self.access.client(None);
+        let test = Test::connect_with(to, request, &self.config, setup).await;
         Ok(UdpPath::new(test.map_err(failure)?))
     }
 
     async fn listen(&self, address: SocketAddr) -> Result<UdpListener, Failure> {
-        let listener = TestListener::bind(address, &self.config).await;
+        let setup = self.access.server(None);
+        let listener = TestListener::bind_with(address, &self.config, setup).await;
         Ok(UdpListener(listener.map_err(failure)?))
     }
 }
@@ -213,7 +216,7 @@ fn delivery(stats: &TestStats) -> Delivery {
     let sent = if stats.sends {
         Some(stats.sent_octets)
     } else {
-        length.map(|length| length * received.expected)
+        length.map(|length| length.saturating_mul(received.expected))
     };
     Delivery {
         sent,

@@ -3,12 +3,16 @@
 
 use super::super::report::Delivery;
 use std::time::{Duration, Instant};
-use weir_wire::test_protocol::{Message, ReceptionStats, Report, TestConfig};
+use weir_wire::test_protocol::{Lie, Message, ReceptionStats, Report, Sent, TestConfig};
 
 /// The counts of one end, and what it knows of the other's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exchange {
     sends: bool,
+    /// What both ends have agreed on, if they have.
+    request: Option<TestConfig>,
+    /// The first claim of the peer that cannot be true.
+    lie: Option<Lie>,
     /// Octets of control messages that this end has handed over, which are no data.
     control_octets: u64,
     /// What the receiver got: counted here, or by its newest Report.
@@ -28,8 +32,8 @@ pub struct Exchange {
 pub enum Arrival {
     /// Data, which is counted.
     Data,
-    /// The client asks for a test, perhaps again.
-    Request(TestConfig),
+    /// The client asks for the test again.
+    Request,
     /// The sender has sent its last datagram and waits for the last Report.
     End,
     /// The peer is there.
@@ -37,34 +41,61 @@ pub enum Arrival {
 }
 
 impl Exchange {
-    /// Of the end that sends, or of the other.
-    pub fn new(sends: bool) -> Self {
+    /// Of the end that sends as the request says, or of the other.
+    pub fn new(request: TestConfig, sends: bool) -> Self {
         Self {
             sends,
+            request: Some(request),
             is_reported: !sends,
             ..Self::default()
         }
     }
 
-    /// Takes a datagram of the peer.
-    pub fn take(&mut self, datagram: &[u8]) -> Arrival {
-        let Some(message) = Message::from_octets(datagram) else {
-            self.received.received += 1;
-            self.received.octets += datagram.len() as u64;
-            return Arrival::Data;
+    /// Takes a datagram of the peer, when this end has sent so much data.
+    pub fn take(&mut self, datagram: &[u8], sent: Sent) -> Arrival {
+        let checked = match Message::from_octets(datagram) {
+            Some(message) => self.take_message(&message, sent),
+            None => self.take_data(datagram.len()),
         };
-        match message {
-            Message::Request(request, _) => return Arrival::Request(request),
-            Message::End { sent } if !self.sends => {
-                self.sent = Some(sent);
-                self.is_complete = true;
-                return Arrival::End;
+        checked.unwrap_or_else(|lie| {
+            self.lie = self.lie.or(Some(lie));
+            Arrival::News
+        })
+    }
+
+    fn take_data(&mut self, octets: usize) -> Result<Arrival, Lie> {
+        if let (Some(request), false) = (&self.request, self.sends) {
+            request.check_length(octets)?;
+            if let Some(sent) = self.sent {
+                request.check_sent(sent, self.received.received.saturating_add(1))?;
             }
-            Message::Report(report) if self.sends => self.take_report(&report),
+        }
+        if !self.sends {
+            self.received.received += 1;
+            self.received.octets += octets as u64;
+        }
+        Ok(Arrival::Data)
+    }
+
+    fn take_message(&mut self, message: &Message, written: Sent) -> Result<Arrival, Lie> {
+        match message {
+            Message::Request(..) => return Ok(Arrival::Request),
+            Message::End { sent } if !self.sends => {
+                if let Some(request) = &self.request {
+                    request.check_sent(*sent, self.received.received)?;
+                }
+                self.sent = Some(*sent);
+                self.is_complete = true;
+                return Ok(Arrival::End);
+            }
+            Message::Report(report) if self.sends => {
+                report.validate(&self.request.unwrap_or_default(), written)?;
+                self.take_report(report);
+            }
             Message::Stop if self.sends => self.stop = true,
             _ => {}
         }
-        Arrival::News
+        Ok(Arrival::News)
     }
 
     fn take_report(&mut self, report: &Report) {
@@ -109,6 +140,11 @@ impl Exchange {
         self.stop
     }
 
+    /// What the peer has claimed that cannot be true.
+    pub const fn lie(&self) -> Option<Lie> {
+        self.lie
+    }
+
     /// What the receiver has, as far as this end knows.
     pub fn received(&self) -> Option<ReceptionStats> {
         self.is_reported.then_some(self.received)
@@ -124,7 +160,7 @@ impl Exchange {
 
     /// The octets of both ends; datagrams have this length, and this end has sent so many octets.
     pub fn delivery(&self, length: u16, payload_sent: u64) -> Delivery {
-        let told = self.sent.map(|sent| sent * u64::from(length));
+        let told = self.sent.map(|sent| sent.saturating_mul(u64::from(length)));
         Delivery {
             sent: if self.sends {
                 Some(self.data_octets(payload_sent))
@@ -132,7 +168,7 @@ impl Exchange {
                 told
             },
             received: self.received().map(|received| received.octets),
-            complete: self.is_complete,
+            complete: self.is_complete && self.lie.is_none(),
         }
     }
 }
@@ -190,11 +226,26 @@ mod tests {
     }
 
     const LENGTH: u16 = 100;
+    const SENT: Sent = Sent {
+        datagrams: 10,
+        octets: 1000,
+    };
+
+    fn request() -> TestConfig {
+        TestConfig {
+            length: LENGTH,
+            // A datagram each millisecond.
+            rate_bps: Some(800_000.0),
+            duration: Duration::from_secs(1),
+            ..TestConfig::default()
+        }
+    }
 
     fn report(received: u64, last: bool) -> Vec<u8> {
         let stats = ReceptionStats {
             received,
             octets: received * u64::from(LENGTH),
+            expected: if last { 10 } else { received },
             ..ReceptionStats::default()
         };
         let report = Report {
@@ -207,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_sender_knows_what_arrived_by_the_newest_report_and_what_is_lost_by_the_last() {
-        let mut sender = Exchange::new(true);
+        let mut sender = Exchange::new(request(), true);
         sender.count_control(128);
         assert_eq!(sender.delivery(LENGTH, 1128).received, None);
         for (datagram, received, complete) in [
@@ -217,7 +268,7 @@ mod tests {
             (report(3, false), 700, false),
             (report(8, true), 800, true),
         ] {
-            assert_eq!(sender.take(&datagram), Arrival::News);
+            assert_eq!(sender.take(&datagram, SENT), Arrival::News);
             let expected = Delivery {
                 sent: Some(1000),
                 received: Some(received),
@@ -228,15 +279,18 @@ mod tests {
             assert_eq!(sender.lost(10), lost);
         }
         assert!(!sender.is_stopped());
-        sender.take(&Message::Stop.to_octets());
+        sender.take(&Message::Stop.to_octets(), SENT);
         assert!(sender.is_stopped());
     }
 
     #[test]
     fn a_receiver_counts_data_and_answers_the_end_with_the_last_report() {
-        let mut receiver = Exchange::new(false);
+        let mut receiver = Exchange::new(request(), false);
         for _ in 0..3 {
-            assert_eq!(receiver.take(&[0x57; LENGTH as usize]), Arrival::Data);
+            assert_eq!(
+                receiver.take(&[0x57; LENGTH as usize], Sent::default()),
+                Arrival::Data
+            );
         }
         let last = |exchange: &Exchange| match exchange.report() {
             Message::Report(report) => (report.last, report.stats.received, report.stats.expected),
@@ -245,7 +299,7 @@ mod tests {
         assert_eq!(last(&receiver), (false, 3, 3));
         assert_eq!(receiver.lost(0), None);
         let end = Message::End { sent: 5 }.to_octets();
-        assert_eq!(receiver.take(&end), Arrival::End);
+        assert_eq!(receiver.take(&end, Sent::default()), Arrival::End);
         assert_eq!(last(&receiver), (true, 3, 5));
         assert_eq!(receiver.lost(0), Some((5, 2)));
         let expected = Delivery {
@@ -254,5 +308,75 @@ mod tests {
             complete: true,
         };
         assert_eq!(receiver.delivery(LENGTH, 0), expected);
+    }
+
+    /// Values that a liar puts into a field of eight octets; the last are NaN, infinity and -1e300
+    /// as numbers of 64 bits.
+    const LIES: [u64; 10] = [
+        0,
+        1,
+        9,
+        11,
+        1 << 32,
+        1 << 60,
+        u64::MAX,
+        0x7ff8_0000_0000_0000,
+        0x7ff0_0000_0000_0000,
+        0xfe37_e43c_8800_759c,
+    ];
+
+    #[test]
+    fn whatever_a_peer_claims_the_counts_are_possible() {
+        let honest = [
+            report(3, false),
+            report(3, true),
+            Message::End { sent: 10 }.to_octets(),
+            Message::Data {
+                number: 1,
+                sent_at: 1,
+            }
+            .to_octets(),
+            Message::Request(request(), None).to_octets(),
+            Message::Stop.to_octets(),
+        ];
+        for sends in [true, false] {
+            for (message, lie) in honest.iter().flat_map(|m| LIES.map(|lie| (m, lie))) {
+                // After the magic number, the kind and the test's number.
+                for at in (13..message.len().max(14)).step_by(8) {
+                    let mut told = message.clone();
+                    if let Some(field) = told.get_mut(at..at + 8) {
+                        field.copy_from_slice(&lie.to_be_bytes());
+                    }
+                    let mut end = Exchange::new(request(), sends);
+                    end.take(&told, SENT);
+                    let delivery = end.delivery(LENGTH, SENT.octets);
+                    let most = delivery.sent.unwrap_or(u64::MAX);
+                    assert!(delivery.received.unwrap_or_default() <= most, "{told:?}");
+                    assert!(delivery.sent.unwrap_or_default() <= 1002 * 100, "{told:?}");
+                    assert!(end.lie().is_none() || !delivery.complete, "{told:?}");
+                    let jitter = end.received().unwrap_or_default().jitter;
+                    assert!(jitter.is_finite() && jitter >= 0.0, "{told:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_claim_that_cannot_be_true_is_kept_as_a_lie() {
+        let lies = |sends: bool, told: &[Vec<u8>]| {
+            let mut end = Exchange::new(request(), sends);
+            for datagram in told {
+                end.take(datagram, SENT);
+            }
+            end.lie().is_some()
+        };
+        let end = |sent| Message::End { sent }.to_octets();
+        let data = vec![0x57; LENGTH.into()];
+        assert!(lies(true, &[report(11, false)]));
+        assert!(lies(false, &[end(u64::MAX)]));
+        assert!(lies(false, &[vec![0x57; 101]]));
+        assert!(lies(false, &[data.clone(), data.clone(), end(1)]));
+        assert!(lies(false, &[end(1), data.clone(), data.clone()]));
+        assert!(!lies(false, &[end(2), data.clone(), data]));
     }
 }

@@ -10,21 +10,23 @@
 mod exchange;
 mod path;
 
-use super::data_path::{Listener, Transport};
-use super::failure;
-use super::options::{ClientOptions, DEFAULT_PROFILE, TestOptions};
+use super::data_path::{DataPath as _, Listener, Transport};
+use super::options::{Access, ClientOptions, DEFAULT_PROFILE, TestOptions};
+use super::{failure, joined};
 use crate::exit::Failure;
+use crate::terminal;
 use path::DccpPath;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
 use weir_lab::run::MeasuredTransport;
 use weir_lab::scenario::{self, Override, RFC4341};
 use weir_proto::cc::window::{self, ControllerEntry};
 use weir_proto::settings::shortened;
-use weir_wire::test_protocol::TestConfig;
+use weir_wire::test_protocol::{Admission, TestConfig};
 use weir_wire::{Ccid, Connection, Encapsulation, EndpointConfig, Tap};
 
 /// How long a server may take to answer, as over the other transports.
@@ -39,6 +41,7 @@ const DEFAULT_CCID: u8 = 3;
 #[derive(Clone)]
 pub struct Dccp {
     config: EndpointConfig,
+    access: Access,
     /// The CCID that was asked for; a server without one takes the client's.
     ccid: Option<u8>,
     profile: String,
@@ -50,7 +53,11 @@ pub struct Dccp {
 
 impl Dccp {
     /// As the options say.
-    pub fn new(options: &TestOptions, tap: Option<Arc<dyn Tap>>) -> Result<Self, Failure> {
+    pub fn new(
+        options: &TestOptions,
+        access: Access,
+        tap: Option<Arc<dyn Tap>>,
+    ) -> Result<Self, Failure> {
         let ccid = options.ccid.unwrap_or(DEFAULT_CCID);
         let profile = options.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
         let profile = profile.to_owned();
@@ -82,6 +89,7 @@ impl Dccp {
         };
         Ok(Self {
             config,
+            access,
             ccid: options.ccid,
             profile,
             rules,
@@ -173,7 +181,8 @@ impl Transport for Dccp {
             .map_err(failure)?;
         self.check_agreement(&connection)?;
         let mut path = DccpPath::new(connection, opened, self.transport());
-        path.ask(request).await?;
+        path.ask(request, self.access.admission.secret.clone())
+            .await?;
         Ok(path)
     }
 
@@ -188,6 +197,8 @@ impl Transport for Dccp {
         Ok(DccpListener {
             listener: listener.await.map_err(failure)?,
             transport: self.transport(),
+            admission: Arc::new(self.access.admission.clone()),
+            arriving: JoinSet::new(),
         })
     }
 }
@@ -196,6 +207,9 @@ impl Transport for Dccp {
 pub struct DccpListener {
     listener: weir_wire::Listener,
     transport: MeasuredTransport,
+    admission: Arc<Admission>,
+    /// Waits for Requests.
+    arriving: JoinSet<Option<DccpPath>>,
 }
 
 impl Listener for DccpListener {
@@ -206,10 +220,34 @@ impl Listener for DccpListener {
     }
 
     async fn accept(&mut self) -> Result<DccpPath, Failure> {
-        let connection = self.listener.accept().await.map_err(failure)?;
-        let transport = self.transport.clone();
-        Ok(DccpPath::new(connection, Instant::now(), transport))
+        loop {
+            let arrived = tokio::select! {
+                connection = self.listener.accept() => {
+                    let connection = connection.map_err(failure)?;
+                    let transport = self.transport.clone();
+                    let path = DccpPath::new(connection, Instant::now(), transport);
+                    self.arriving.spawn(admit(path, Arc::clone(&self.admission)));
+                    continue;
+                }
+                Some(arrived) = self.arriving.join_next() => joined(arrived).flatten(),
+            };
+            if let Some(path) = arrived {
+                return Ok(path);
+            }
+        }
     }
 
     async fn close(self) {}
+}
+
+/// Waits for the Request; `None` for a client that is not let in.
+async fn admit(mut path: DccpPath, admission: Arc<Admission>) -> Option<DccpPath> {
+    match path.admit(&admission).await {
+        Ok(()) => Some(path),
+        Err(failure) => {
+            terminal::notice(&failure.message());
+            path.close().await;
+            None
+        }
+    }
 }

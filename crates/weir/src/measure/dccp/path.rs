@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::time::{interval, sleep_until, timeout};
 use weir_lab::run::{MeasuredFlow, MeasuredTransport};
-use weir_wire::test_protocol::{Message, TestConfig};
+use weir_wire::test_protocol::{
+    Admission, Asked, Asking, Message, Secret, Sent, TestConfig, random_token,
+};
 use weir_wire::{Connection, ConnectionStats, Error};
 
 /// Octets of a datagram by default, if the path takes them.
@@ -90,23 +92,36 @@ impl DccpPath {
         self.info.request = request;
         self.info.sends = sends;
         self.is_agreed = true;
-        *self.exchange() = Exchange::new(sends);
+        *self.exchange() = Exchange::new(self.info.request, sends);
     }
 
     /// Asks the server for the test until it answers.
-    pub async fn ask(&mut self, request: TestConfig) -> Result<(), Failure> {
+    pub async fn ask(
+        &mut self,
+        request: TestConfig,
+        secret: Option<Secret>,
+    ) -> Result<(), Failure> {
         self.set_request(request, !request.reverse);
         let peer = self.connection.peer_address();
-        let message = Message::Request(self.info.request, None);
+        let mut asking = Asking::new(0, self.info.request, secret);
         let mut repeat = interval(REPEAT_INTERVAL);
         let asked = async {
             loop {
                 tokio::select! {
-                    _ = repeat.tick() => self.say(&message)?,
+                    _ = repeat.tick() => self.say(&asking.request())?,
                     datagram = self.connection.receive_shared() => {
                         let datagram = datagram.ok_or(Error::Closed)?;
-                        self.take(&datagram);
-                        return Ok(());
+                        match Message::from_octets(&datagram).map(|told| (asking.take(&told), told)) {
+                            Some((Asked::Again { at_once: true }, _)) => repeat.reset_immediately(),
+                            Some((Asked::Refused(refusal), _)) => {
+                                return Err(Error::Declined(peer, refusal));
+                            }
+                            Some((Asked::Again { .. }, _) | (_, Message::Challenge(_))) => {}
+                            _ => {
+                                self.take(&datagram);
+                                return Ok(());
+                            }
+                        }
                     }
                 }
             }
@@ -116,8 +131,77 @@ impl DccpPath {
         asked.unwrap_or(Err(Error::TimedOut(peer))).map_err(failure)
     }
 
+    /// Waits for the Request of a client that is let in. Without a secret, one that begins with
+    /// anything else, or says nothing, sends as it likes.
+    pub async fn admit(&mut self, admission: &Admission) -> Result<(), Failure> {
+        let judged = timeout(PEER_TIMEOUT, self.judge(admission)).await;
+        self.started = Instant::now();
+        let peer = self.connection.peer_address();
+        let first = match judged {
+            Ok(Err(failure)) => return Err(failure),
+            Ok(Ok(first)) => first,
+            Err(_) => None,
+        };
+        if self.is_agreed {
+            return Ok(());
+        }
+        if admission.secret.is_some() {
+            return Err(Failure::Failed(format!(
+                "{peer} does not ask for a test with the secret"
+            )));
+        }
+        self.info.request.length = LENGTH;
+        self.info.request.duration = admission.max_time.unwrap_or(TestConfig::MAX_DURATION);
+        first.map(|first| self.take(&first));
+        Ok(())
+    }
+
+    /// Answers Requests until one is let in; returns the first datagram of a client that does not
+    /// ask.
+    async fn judge(&mut self, admission: &Admission) -> Result<Option<Arc<[u8]>>, Failure> {
+        let token = random_token().map_err(failure)?;
+        while let Some(first) = self.connection.receive_shared().await {
+            let answer = match Message::from_octets(&first) {
+                Some(Message::Request(request, answer)) => {
+                    match admission.judge(token, &request, answer) {
+                        Ok(()) => {
+                            self.set_request(admission.bounded(request), request.reverse);
+                            Message::Alive
+                        }
+                        Err(answer) => answer,
+                    }
+                }
+                _ => match Message::answer_other_version(&first) {
+                    Some((_, refused)) => refused,
+                    None => return Ok(Some(first)),
+                },
+            };
+            // Without an answer the client asks again.
+            let _ = self.say(&answer);
+            if let Message::Refused(refusal) = answer {
+                let peer = self.connection.peer_address();
+                return Err(Failure::Failed(format!(
+                    "{peer} is told: this server {refusal}"
+                )));
+            }
+            if self.is_agreed {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
     fn exchange(&self) -> MutexGuard<'_, Exchange> {
         lock(&self.exchange)
+    }
+
+    /// The data that this end has handed over, of which the receiver can have no more.
+    fn sent(&self) -> Sent {
+        let length = u64::from(self.info.request.length);
+        Sent {
+            datagrams: self.written,
+            octets: self.written.saturating_mul(length),
+        }
     }
 
     /// Sends a control message if there is room; those that matter are repeated.
@@ -132,9 +216,9 @@ impl DccpPath {
     /// Takes a datagram of the peer, and answers what needs an answer.
     fn take(&self, datagram: &[u8]) -> Arrival {
         let mut exchange = self.exchange();
-        let arrival = exchange.take(datagram);
+        let arrival = exchange.take(datagram, self.sent());
         let answer = match arrival {
-            Arrival::Request(_) => Some(Message::Alive),
+            Arrival::Request => Some(Message::Alive),
             Arrival::End => Some(exchange.report()),
             Arrival::Data | Arrival::News => None,
         };
@@ -166,8 +250,9 @@ impl DccpPath {
         }
     }
 
-    /// Fails if the peer has been silent for too long.
+    /// Fails if the peer has been silent for too long, or claims what cannot be true.
     fn check_peer(&mut self) -> Result<(), Failure> {
+        self.check_claims()?;
         let packets = self.connection.stats().statistics.packets_received;
         if packets != self.heard.0 {
             self.heard = (packets, Instant::now());
@@ -177,6 +262,21 @@ impl DccpPath {
         }
         self.is_over = true;
         Err(failure(Error::TimedOut(self.connection.peer_address())))
+    }
+
+    fn check_claims(&self) -> Result<(), Failure> {
+        let lie = self.exchange().lie();
+        let peer = self.connection.peer_address();
+        lie.map_or(Ok(()), |lie| Err(failure(Error::Lied(peer, lie))))
+    }
+
+    /// When a receiver gives a sender up that does not end the test.
+    fn check_time(&self) -> Result<(), Failure> {
+        let most = self.info.request.duration + DRAIN_TIMEOUT + PEER_TIMEOUT;
+        if self.started.elapsed() < most {
+            return Ok(());
+        }
+        Err(failure(Error::Overdue(self.connection.peer_address())))
     }
 
     /// What the end of the connection before that of the test means.
@@ -324,7 +424,7 @@ impl DccpPath {
                         // The end of the connection is seen above.
                         let _ = self.say(&message);
                     }
-                    if let Err(failure) = self.check_peer() {
+                    if let Err(failure) = self.check_peer().and(self.check_time()) {
                         return (data_ended.unwrap_or_else(Instant::now), Err(failure));
                     }
                 }
@@ -346,25 +446,6 @@ impl DccpPath {
 impl DataPath for DccpPath {
     fn peer_address(&self) -> SocketAddr {
         self.connection.peer_address()
-    }
-
-    /// A client that begins with anything but a Request sends as it likes.
-    async fn receive_request(&mut self, interrupt: &Interrupt) {
-        let first = tokio::select! {
-            first = self.connection.receive_shared() => first,
-            () = tokio::time::sleep(PEER_TIMEOUT) => None,
-            () = interrupt.pressed() => None,
-        };
-        self.started = Instant::now();
-        let message = first.as_deref().and_then(Message::from_octets);
-        if let Some(Message::Request(request, _)) = message {
-            self.set_request(request, request.reverse);
-            // Without an answer the client asks again.
-            let _ = self.say(&Message::Alive);
-        } else {
-            self.info.request.length = LENGTH;
-            first.map(|first| self.take(&first));
-        }
     }
 
     fn info(&mut self) -> &mut TestInfo {
@@ -408,7 +489,7 @@ impl DataPath for DccpPath {
         };
         Transfer {
             seconds: ended.duration_since(self.started).as_secs_f64(),
-            failure: result.err(),
+            failure: result.and(self.check_claims()).err(),
         }
     }
 

@@ -20,7 +20,8 @@ pub async fn read(stream: &mut RecvStream) -> Option<Message> {
     Message::from_octets(&octets)
 }
 
-async fn read_octets(stream: &mut RecvStream) -> Result<Vec<u8>, ReadExactError> {
+/// Reads the octets of the next message.
+pub async fn read_octets(stream: &mut RecvStream) -> Result<Vec<u8>, ReadExactError> {
     let mut length = [0; 2];
     stream.read_exact(&mut length).await?;
     let mut octets = vec![0; usize::from(u16::from_be_bytes(length)).min(MAX_OCTETS)];

@@ -10,18 +10,20 @@
 //! address; further ones must come again with a token (Retry), so that a flood of first packets
 //! costs no memory.
 //!
-//! The certificate is the server's own and the client takes any: a tool to measure, not a channel
-//! for secrets.
+//! The certificate is the server's own, and the client takes any unless it is told one by its
+//! SHA-256. The server answers the Request with an Alive, or with a Challenge if it has a secret.
 
 mod control;
 mod path;
 mod socket;
 
 use super::data_path::{Listener, TestInfo, Transport};
-use super::failure;
-use super::options::{ClientOptions, DEFAULT_CONTROLLER, TestOptions};
+use super::options::{Access, ClientOptions, DEFAULT_CONTROLLER, TestOptions};
+use super::{failure, joined};
 use crate::exit::Failure;
+use crate::terminal;
 use path::{Progress, QuicPath};
+use quinn::{Connection, RecvStream, SendStream};
 use quinn::{ConnectionError, Endpoint, EndpointConfig, Incoming, TokioRuntime};
 use serde_json::{Value, json};
 use socket::Socket;
@@ -31,13 +33,13 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use weir_lab::run::MeasuredTransport;
-use weir_wire::quinn::{CongestionControlAlgorithm, TracedConfig};
-use weir_wire::test_protocol::{Message, TestConfig};
+use weir_wire::quinn::{CongestionControlAlgorithm, Fingerprint, TracedConfig};
+use weir_wire::test_protocol::{Admission, Asked, Asking, Message, TestConfig, random_token};
 use weir_wire::{Error, Tap};
 
 /// The protocol's name (ALPN).
 const PROTOCOL: &str = "weir-test";
-/// A name of the server for TLS; the client takes any certificate.
+/// A name of the server for TLS, whose certificate is known by its fingerprint or not at all.
 const SERVER_NAME: &str = "server.invalid";
 /// How long a handshake may take, and the request after it.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -56,12 +58,17 @@ pub struct Quic {
     config: TracedConfig,
     controller: String,
     client_port: u16,
+    access: Access,
     tap: Option<Arc<dyn Tap>>,
 }
 
 impl Quic {
     /// As the options say.
-    pub fn new(options: &TestOptions, tap: Option<Arc<dyn Tap>>) -> Result<Self, Failure> {
+    pub fn new(
+        options: &TestOptions,
+        access: Access,
+        tap: Option<Arc<dyn Tap>>,
+    ) -> Result<Self, Failure> {
         let controller = options.controller.as_deref();
         let controller = controller.unwrap_or(DEFAULT_CONTROLLER).to_owned();
         let config = TracedConfig {
@@ -75,6 +82,7 @@ impl Quic {
             config,
             controller,
             client_port: options.client_port,
+            access,
             tap,
         })
     }
@@ -100,7 +108,7 @@ impl Transport for Quic {
     async fn connect(&self, to: SocketAddr, request: TestConfig) -> Result<QuicPath, Failure> {
         let opened = Instant::now();
         let socket = Socket::connect(to, self.client_port, self.tap.clone()).map_err(failure)?;
-        let traced = self.config.client().map_err(failure)?;
+        let traced = self.config.client(self.access.pin).map_err(failure)?;
         let endpoint = endpoint(Arc::clone(&socket), None)?;
         let connecting = endpoint
             .connect_with(traced.config, to, SERVER_NAME)
@@ -113,9 +121,8 @@ impl Transport for Quic {
         };
         let control = connection.open_bi().await;
         let mut control = control.map_err(|error| refused(to, error))?;
-        control::write(&mut control.0, Message::Request(request, None))
-            .await
-            .map_err(|error| Failure::Failed(format!("cannot ask for the test: {error}")))?;
+        let asking = Asking::new(0, request, self.access.admission.secret.clone());
+        ask(&mut control, asking, to).await?;
         let info = TestInfo {
             request,
             sends: !request.reverse,
@@ -139,6 +146,7 @@ impl Transport for Quic {
         Ok(QuicListener {
             endpoint: endpoint(socket, Some(first.config))?,
             config: self.config.clone(),
+            admission: Arc::new(self.access.admission.clone()),
             arriving: JoinSet::new(),
         })
     }
@@ -172,6 +180,9 @@ fn refused(peer: SocketAddr, error: ConnectionError) -> Failure {
         {
             failure(Error::Busy(peer))
         }
+        ConnectionError::TransportError(error) => {
+            Failure::Failed(format!("cannot agree with {peer}: {error}"))
+        }
         error => Failure::Failed(format!("{peer} does not take the connection: {error}")),
     }
 }
@@ -180,6 +191,7 @@ fn refused(peer: SocketAddr, error: ConnectionError) -> Failure {
 pub struct QuicListener {
     endpoint: Endpoint,
     config: TracedConfig,
+    admission: Arc<Admission>,
     /// Handshakes, and waits for requests.
     arriving: JoinSet<Option<QuicPath>>,
 }
@@ -191,6 +203,13 @@ impl Listener for QuicListener {
         Ok(self.endpoint.local_addr()?)
     }
 
+    fn identity(&self) -> Result<Option<String>, Failure> {
+        let fingerprint = Fingerprint::of_this_process().map_err(failure)?;
+        Ok(Some(format!(
+            "certificate SHA-256 {fingerprint} (send --pin)"
+        )))
+    }
+
     async fn accept(&mut self) -> Result<QuicPath, Failure> {
         loop {
             let arrived = tokio::select! {
@@ -199,11 +218,12 @@ impl Listener for QuicListener {
                     // A handshake is no connection yet before its task has begun.
                     let present = self.endpoint.open_connections().max(self.arriving.len());
                     if let Some(incoming) = admit(present, incoming) {
-                        self.arriving.spawn(open(incoming, self.config.clone()));
+                        let admission = Arc::clone(&self.admission);
+                        self.arriving.spawn(open(incoming, self.config.clone(), admission));
                     }
                     continue;
                 }
-                Some(arrived) = self.arriving.join_next() => arrived.ok().flatten(),
+                Some(arrived) = self.arriving.join_next() => joined(arrived).flatten(),
             };
             if let Some(path) = arrived {
                 return Ok(path);
@@ -233,17 +253,80 @@ fn admit(present: usize, incoming: Incoming) -> Option<Incoming> {
     }
 }
 
+/// Asks for the test; where the server wants an answer to a Challenge, asks with it.
+async fn ask(
+    control: &mut (SendStream, RecvStream),
+    mut asking: Asking,
+    to: SocketAddr,
+) -> Result<(), Failure> {
+    let asked = async {
+        loop {
+            control::write(&mut control.0, asking.request())
+                .await
+                .map_err(|error| Failure::Failed(format!("cannot ask for the test: {error}")))?;
+            let answer = control::read(&mut control.1).await;
+            let answer = answer.ok_or_else(|| failure(Error::Closed))?;
+            match asking.take(&answer) {
+                Asked::Again { .. } => {}
+                Asked::Refused(refusal) => return Err(failure(Error::Declined(to, refusal))),
+                Asked::Other if matches!(answer, Message::Alive) => return Ok(()),
+                Asked::Other => {
+                    let message = format!("{to} does not answer the Request");
+                    return Err(Failure::Failed(message));
+                }
+            }
+        }
+    };
+    let asked = timeout(HANDSHAKE_TIMEOUT, asked).await;
+    asked.unwrap_or_else(|_| Err(failure(Error::TimedOut(to))))
+}
+
+/// Answers Requests until one is let in; `None` for a client that is not.
+async fn judge(
+    control: &mut (SendStream, RecvStream),
+    admission: &Admission,
+    connection: &Connection,
+) -> Option<TestConfig> {
+    let token = random_token().ok()?;
+    loop {
+        let octets = control::read_octets(&mut control.1).await.ok()?;
+        let answer = match Message::from_octets(&octets) {
+            Some(Message::Request(request, answer)) => {
+                match admission.judge(token, &request, answer) {
+                    Ok(()) => {
+                        control::write(&mut control.0, Message::Alive).await.ok()?;
+                        return Some(admission.bounded(request));
+                    }
+                    Err(answer) => answer,
+                }
+            }
+            _ => Message::answer_other_version(&octets)?.1,
+        };
+        control::write(&mut control.0, answer).await.ok()?;
+        if let Message::Refused(refusal) = answer {
+            let peer = connection.remote_address();
+            terminal::notice(&format!("{peer} is told: this server {refusal}"));
+            control.0.finish().ok()?;
+            // The client closes when it has the answer.
+            connection.closed().await;
+            return None;
+        }
+    }
+}
+
 /// The handshake, and the request; `None` for a client that fails at either.
-async fn open(incoming: Incoming, config: TracedConfig) -> Option<QuicPath> {
+async fn open(
+    incoming: Incoming,
+    config: TracedConfig,
+    admission: Arc<Admission>,
+) -> Option<QuicPath> {
     let opened = Instant::now();
     let traced = config.server().ok()?;
     let arriving = async {
         let accepted = incoming.accept_with(Arc::new(traced.config)).ok()?;
         let connection = accepted.await.ok()?;
         let mut control = connection.accept_bi().await.ok()?;
-        let Message::Request(request, _) = control::read(&mut control.1).await? else {
-            return None;
-        };
+        let request = judge(&mut control, &admission, &connection).await?;
         let info = TestInfo {
             request,
             sends: request.reverse,

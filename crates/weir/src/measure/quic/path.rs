@@ -15,17 +15,19 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use tokio::time::{interval, sleep_until, timeout};
+use tokio::time::{interval, sleep, sleep_until, timeout};
 use weir_lab::run::MeasuredFlow;
 use weir_proto::endpoint::Statistics;
 use weir_wire::Error;
 use weir_wire::quinn::ControllerView;
-use weir_wire::test_protocol::{Message, ReceptionStats, Report, TestConfig};
+use weir_wire::test_protocol::{Lie, Message, ReceptionStats, Report, Sent, TestConfig};
 
 /// From one Report of the receiver to the next.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 /// How long the rest of a constant rate may take to arrive.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a receiver waits after that for the end of the data.
+const OVERDUE_AFTER: Duration = Duration::from_secs(10);
 
 /// One end of a test over QUIC.
 pub struct QuicPath {
@@ -54,6 +56,22 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Takes a message of the receiver of this test.
+    fn take(&self, message: &Message, request: &TestConfig) -> Result<(), Lie> {
+        let Message::Report(report) = message else {
+            return Ok(());
+        };
+        let sent = Sent {
+            datagrams: 0,
+            octets: self.written.load(Ordering::Relaxed),
+        };
+        report.validate(request, sent)?;
+        let octets = report.stats.octets;
+        self.delivered.fetch_max(octets, Ordering::Relaxed);
+        self.complete.fetch_or(report.last, Ordering::Relaxed);
+        Ok(())
+    }
+
     fn delivery(&self, sends: bool) -> Delivery {
         let load = |octets: &AtomicU64| octets.load(Ordering::Relaxed);
         Delivery {
@@ -68,7 +86,9 @@ impl QuicPath {
     /// Sends, and counts what the receiver reports; returns how long the data took.
     async fn send(&mut self, interrupt: &Interrupt) -> (Instant, Result<(), String>) {
         let reports = &mut self.control.1;
-        let mut reported = std::pin::pin!(follow_reports(reports, &self.progress));
+        let peer = self.connection.remote_address();
+        let followed = follow_reports(reports, &self.progress, &self.info.request);
+        let mut reported = std::pin::pin!(followed);
         let mut receiver_is_done = false;
         let writer = Writer {
             connection: &self.connection,
@@ -76,18 +96,24 @@ impl QuicPath {
             request: &self.info.request,
             progress: &self.progress,
         };
+        let lied = |lie| Error::Lied(peer, lie).to_string();
         let written = tokio::select! {
             written = writer.write(interrupt) => written,
-            () = &mut reported => {
+            told = &mut reported => {
                 receiver_is_done = true;
-                Ok(())
+                let is_last = self.progress.complete.load(Ordering::Relaxed);
+                told.map_err(lied).and_then(|()| {
+                    let unfinished = || format!("{peer} has ended the test without a last report");
+                    is_last.then_some(()).ok_or_else(unfinished)
+                })
             }
         };
         let ended = Instant::now();
-        if !receiver_is_done {
-            let _ = timeout(CLOSE_TIMEOUT, reported).await;
+        if receiver_is_done {
+            return (ended, written);
         }
-        (ended, written)
+        let told = timeout(CLOSE_TIMEOUT, reported).await.unwrap_or(Ok(()));
+        (ended, told.map_err(lied).and(written))
     }
 
     /// Receives, and reports how much; returns when the data ended.
@@ -97,8 +123,14 @@ impl QuicPath {
         let mut tick = interval(REPORT_INTERVAL);
         let mut interrupted = std::pin::pin!(interrupt.pressed());
         let mut stream = None;
+        let most = self.info.request.duration + DRAIN_TIMEOUT + OVERDUE_AFTER;
+        let mut overdue = std::pin::pin!(sleep(most));
         let received = loop {
             tokio::select! {
+                () = &mut overdue => {
+                    let peer = self.connection.remote_address();
+                    break Err(Error::Overdue(peer).to_string());
+                }
                 more = next_octets(&self.connection, &mut stream) => match more {
                     Ok(0) => break Ok(()),
                     Ok(more) => {
@@ -164,10 +196,13 @@ impl Writer<'_> {
                 if let Some(due) = pacing.due() {
                     sleep_until(due).await;
                 }
-                stream.write_chunk(data.clone()).await?;
+                // A part of it may arrive before the rest is written.
+                let mut rest = [data.clone()];
+                while !rest[0].is_empty() {
+                    let octets = stream.write_chunks(&mut rest).await?.bytes as u64;
+                    self.progress.written.fetch_add(octets, Ordering::Relaxed);
+                }
                 pacing.count();
-                let octets = data.len() as u64;
-                self.progress.written.fetch_add(octets, Ordering::Relaxed);
             }
             Ok(())
         };
@@ -193,14 +228,15 @@ impl Writer<'_> {
 }
 
 /// Reads Reports until the last.
-async fn follow_reports(stream: &mut RecvStream, progress: &Progress) {
+async fn follow_reports(
+    stream: &mut RecvStream,
+    progress: &Progress,
+    request: &TestConfig,
+) -> Result<(), Lie> {
     while let Some(message) = control::read(stream).await {
-        if let Message::Report(report) = message {
-            let octets = report.stats.octets;
-            progress.delivered.fetch_max(octets, Ordering::Relaxed);
-            progress.complete.fetch_or(report.last, Ordering::Relaxed);
-        }
+        progress.take(&message, request)?;
     }
+    Ok(())
 }
 
 /// A Report of so many octets. QUIC delivers them in order and without loss, and measures the
@@ -335,4 +371,54 @@ fn details(stats: &ConnectionStats, window: u64, limit: &str) -> String {
         path.lost_packets,
         100.0 * share,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_a_receiver_reports_it_has_no_more_than_was_written() {
+        let request = TestConfig {
+            length: 1000,
+            duration: Duration::from_secs(1),
+            ..TestConfig::default()
+        };
+        let honest = [report(900, false), report(900, true), Message::Stop];
+        // The last are NaN, infinity and -1e300 as numbers of 64 bits.
+        let lies = [
+            0,
+            1,
+            1000,
+            1001,
+            1 << 60,
+            u64::MAX,
+            0x7ff8_0000_0000_0000,
+            0x7ff0_0000_0000_0000,
+            0xfe37_e43c_8800_759c,
+        ];
+        let mut found = 0;
+        for (message, lie) in honest.iter().flat_map(|m| lies.map(|lie| (m, lie))) {
+            let honest = message.to_octets();
+            // After the magic number, the kind and the test's number.
+            for at in (13..honest.len()).step_by(8) {
+                let mut told = honest.clone();
+                told[at..at + 8].copy_from_slice(&lie.to_be_bytes());
+                let progress = Progress::default();
+                progress.written.store(1000, Ordering::Relaxed);
+                let taken = Message::from_octets(&told).map(|told| progress.take(&told, &request));
+                let delivery = progress.delivery(true);
+                assert!(delivery.received <= Some(1000), "{told:?}");
+                if let Some(Err(_)) = taken {
+                    found += 1;
+                    assert!(!delivery.complete, "{told:?}");
+                }
+            }
+        }
+        // Octets: 1001, 2^60, and the four with more; jitter: those of no number, and -1e300.
+        assert!(found > 12, "{found}");
+        let progress = Progress::default();
+        assert!(progress.take(&report(1, false), &request).is_err());
+        assert!(progress.take(&report(0, true), &request).is_ok());
+    }
 }

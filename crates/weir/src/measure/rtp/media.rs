@@ -133,7 +133,8 @@ impl Media {
         self.app.poll(now, &mut self.session);
     }
 
-    fn take_all_events(&mut self) {
+    /// Takes the events of the endpoint; a packet among them came for the first time if it is new.
+    fn take_all_events(&mut self, is_new: bool) {
         let Some(events) = self.session.events() else {
             return;
         };
@@ -147,12 +148,12 @@ impl Media {
                     number,
                     content: PacketContent::Data,
                     ..
-                } => {
+                } if is_new => {
                     let [first, last] = self.numbers.unwrap_or([number; 2]);
                     self.reception.received += 1;
                     self.reception.reordered += u64::from(number < last);
                     let numbers = [first.min(number), last.max(number)];
-                    self.reception.expected = numbers[1] - numbers[0] + 1;
+                    self.reception.expected = (numbers[1] - numbers[0]).saturating_add(1);
                     self.numbers = Some(numbers);
                 }
                 _ => {}
@@ -175,8 +176,6 @@ impl Traffic for Media {
         let Some(packet) = rtp::Packet::decode(octets) else {
             return;
         };
-        let is_media = matches!(packet, rtp::Packet::Media(_));
-        self.reception.marked += u64::from(is_media && ecn == Ecn::Ce);
         let size = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS + octets.len() as u32;
         let mut packet = Packet {
             ip: IpHeader {
@@ -185,9 +184,14 @@ impl Traffic for Media {
             },
             ..Packet::new(size, Body::Rtp(packet))
         };
+        let before = self.session.statistics();
         self.session.handle(now, &mut packet);
+        let after = self.session.statistics();
+        let is_counted = after.data_packets_received > before.data_packets_received;
+        self.reception.marked += u64::from(is_counted && ecn == Ecn::Ce);
         self.advance(now);
-        self.take_all_events();
+        // No packet of a video is empty.
+        self.take_all_events(after.payload_received > before.payload_received);
     }
 
     fn write(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
@@ -202,7 +206,7 @@ impl Traffic for Media {
                 }
             }
         }
-        self.take_all_events();
+        self.take_all_events(false);
         packet.is_some()
     }
 

@@ -7,7 +7,7 @@ mod media;
 
 use super::data_path::{DataPath, Listener, Observer, TestInfo, Transfer, Transport};
 use super::failure;
-use super::options::{ClientOptions, TestOptions};
+use super::options::{Access, ClientOptions, TestOptions};
 use super::report::{Delivery, scaled};
 use super::udp::{UdpPath, losses, packet_fields};
 use crate::exit::Failure;
@@ -33,19 +33,24 @@ const LENGTH: u16 = 1200;
 #[derive(Clone)]
 pub struct Rtp {
     config: EndpointConfig,
+    access: Access,
     /// The events of a controller that are traced.
     mask: EventMask,
 }
 
 impl Rtp {
     /// As the options say.
-    pub fn new(options: &TestOptions, tap: Option<Arc<dyn Tap>>) -> Self {
+    pub fn new(options: &TestOptions, access: Access, tap: Option<Arc<dyn Tap>>) -> Self {
         let config = EndpointConfig {
             tap,
             ..options.socket()
         };
         let mask = options.event_mask();
-        Self { config, mask }
+        Self {
+            config,
+            access,
+            mask,
+        }
     }
 
     fn traffic(&self) -> TrafficFactory {
@@ -84,12 +89,14 @@ impl Transport for Rtp {
     }
 
     async fn connect(&self, to: SocketAddr, request: TestConfig) -> Result<RtpPath, Failure> {
-        let test = Test::connect_carrying(to, request, &self.config, self.traffic()).await;
+        let setup = self.access.client(Some(self.traffic()));
+        let test = Test::connect_with(to, request, &self.config, setup).await;
         Ok(RtpPath::new(test.map_err(failure)?))
     }
 
     async fn listen(&self, address: SocketAddr) -> Result<RtpListener, Failure> {
-        let bound = TestListener::bind_carrying(address, &self.config, self.traffic()).await;
+        let setup = self.access.server(Some(self.traffic()));
+        let bound = TestListener::bind_with(address, &self.config, setup).await;
         Ok(RtpListener(bound.map_err(failure)?))
     }
 }
