@@ -14,7 +14,7 @@ fn duplicates_lead_to_fast_recovery_and_partial_acknowledgements_through_it() {
     let mut bench = without_sack("rfc");
     let (first, t) = bench.grow_to(16);
     // RFC 3042 for the first two; the third sends the first segment again. ssthresh is half of the
-    // window; then RFC 6937 §3 lets out ceil(delivered · 8 / 18) less what left, in octets: 1333 and
+    // window; RFC 6937 §3 lets out ceil(delivered · 8/18) less what left, in octets: 1333 and
     // 1777 of 3 and 4 segments are less than a second segment, 2222 of five are one, and so on;
     // from the fourteenth on there are eight in the network, and one leaves for one.
     let new = |n: u64| vec![first + 16 + n];
