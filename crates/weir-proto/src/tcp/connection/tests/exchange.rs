@@ -178,8 +178,7 @@ fn lines(text: &str) -> Vec<&str> {
 fn a_whole_connection_is_counted_and_traced_at_both_ends() {
     let mut exchange = Exchange::new(&config("linux"));
     exchange.ends[0].connect(at(0));
-    // Once more says nothing more.
-    exchange.ends[0].connect(at(0));
+    exchange.ends[0].connect(at(0)); // Once more says nothing more.
     exchange.run(100);
     assert_eq!(exchange.events(0), [EndpointEvent::Connected]);
     exchange.write(2500);
