@@ -59,9 +59,10 @@ impl Exchange {
                 self.sent[end] += 1;
                 let is_lost = (self.drops)(end, self.sent[end]);
                 let sacks = tcp.sack.as_slice().iter();
-                let sacks: String = sacks
+                let sacks: Vec<String> = sacks
                     .map(|(start, end)| format!(" {start}-{end}"))
                     .collect();
+                let sacks = sacks.concat();
                 self.log.push(format!(
                     "{} {} {} {} {} {}{sacks}{}",
                     self.now,
