@@ -586,3 +586,7 @@ impl Scoreboard {
 #[cfg(test)]
 #[path = "scoreboard_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "scoreboard_step_tests.rs"]
+mod step_tests;

@@ -336,3 +336,7 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "wire_tests.rs"]
+mod layout_tests;

@@ -14,7 +14,7 @@ fn duplicates_lead_to_fast_recovery_and_partial_acknowledgements_through_it() {
     let mut bench = without_sack("rfc");
     let (first, t) = bench.grow_to(16);
     // RFC 3042 for the first two; the third sends the first segment again. ssthresh is half of the
-    // window; then RFC 6937 §3 lets out ceil(delivered · 8 / 18) less what left, in octets: 1333 and
+    // window; RFC 6937 §3 lets out ceil(delivered · 8/18) less what left, in octets: 1333 and
     // 1777 of 3 and 4 segments are less than a second segment, 2222 of five are one, and so on;
     // from the fourteenth on there are eight in the network, and one leaves for one.
     let new = |n: u64| vec![first + 16 + n];
@@ -65,32 +65,24 @@ fn duplicates_count_in_a_row_only() {
         bench.ack(t + 102, first + 1, &[]);
     }
     assert_eq!(lost(&bench), 0);
-    for change in [
-        |segment: &mut TcpPacket| segment.window -= 1,
-        |segment: &mut TcpPacket| segment.window += 0,
-        |segment: &mut TcpPacket| segment.payload_len = 1,
-    ] {
-        let mut body = segment(first + 1, &[]);
-        change(&mut body);
-        let is_duplicate = body == segment(first + 1, &[]);
-        bench.receive(at(t + 103), body);
-        let expected = u64::from(is_duplicate);
-        // The changed window is followed by the old one, which is a change again.
-        assert!(lost(&bench) <= expected, "{is_duplicate}");
-    }
+    let mut smaller = segment(first + 1, &[]);
+    smaller.window -= 1;
+    bench.receive(at(t + 103), smaller);
+    // The window of before is a change again.
+    bench.ack(t + 103, first + 1, &[]);
+    let mut with_data = segment(first + 1, &[]);
+    with_data.payload_len = 1;
+    bench.receive(at(t + 103), with_data);
+    assert_eq!(lost(&bench), 0);
     bench.ack(t + 104, first + 1, &[]);
-    bench.ack(t + 105, first + 1, &[]);
     assert_eq!(lost(&bench), 1);
     // An acknowledgement below the highest is none either, and one of what was never sent is
     // answered (RFC 9293 §3.10.7.4).
     bench.ack(t + 106, first, &[]);
-    assert_eq!(bench.sender.duplicate_acks, 4);
+    assert_eq!(bench.sender.duplicate_acks, 3);
     bench.ack(t + 107, first + 100, &[]);
-    let reply = bench.sender.poll_transmit(at(t + 107)).expect("an answer");
-    assert!(
-        bench.sender.scoreboard.high_ack() == (first + 1) * MSS,
-        "{reply:?}"
-    );
+    bench.sent(t + 107);
+    assert_eq!(bench.sender.scoreboard.high_ack(), (first + 1) * MSS);
 }
 
 #[test]
@@ -138,11 +130,6 @@ fn a_recovery_is_taken_back_when_all_its_retransmissions_were_duplicates() {
         };
         bench.ack(t + 100, first, &shift(&[(1, 5), (6, 10)]));
         let mut sent = bench.sent(t + 100);
-        for n in 10..14 {
-            bench.ack(t + 101, first, &shift(&[(6, 10), (1, 5)]));
-            sent.extend(bench.sent(t + 101));
-            let _ = n;
-        }
         bench.ack(t + 110, first, &shift(&[(6, 20), (1, 5)]));
         sent.extend(bench.sent(t + 110));
         let again: Vec<u64> = sent.into_iter().filter(|n| *n < first + 32).collect();

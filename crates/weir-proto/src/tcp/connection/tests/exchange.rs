@@ -59,9 +59,10 @@ impl Exchange {
                 self.sent[end] += 1;
                 let is_lost = (self.drops)(end, self.sent[end]);
                 let sacks = tcp.sack.as_slice().iter();
-                let sacks: String = sacks
+                let sacks: Vec<String> = sacks
                     .map(|(start, end)| format!(" {start}-{end}"))
                     .collect();
+                let sacks = sacks.concat();
                 self.log.push(format!(
                     "{} {} {} {} {} {}{sacks}{}",
                     self.now,
@@ -178,8 +179,7 @@ fn lines(text: &str) -> Vec<&str> {
 fn a_whole_connection_is_counted_and_traced_at_both_ends() {
     let mut exchange = Exchange::new(&config("linux"));
     exchange.ends[0].connect(at(0));
-    // Once more says nothing more.
-    exchange.ends[0].connect(at(0));
+    exchange.ends[0].connect(at(0)); // Once more says nothing more.
     exchange.run(100);
     assert_eq!(exchange.events(0), [EndpointEvent::Connected]);
     exchange.write(2500);
@@ -245,6 +245,16 @@ fn a_whole_connection_is_counted_and_traced_at_both_ends() {
             r 1 20 ack"
         )
     );
+}
+
+#[test]
+fn each_segment_and_octet_is_counted_once() {
+    let mut exchange = Exchange::new(&config("linux"));
+    exchange.ends[0].connect(at(0));
+    exchange.run(100);
+    exchange.write(2500);
+    exchange.ends[0].close(at(100));
+    exchange.run(5000);
     let [client, server] = exchange.ends.each_ref().map(Endpoint::statistics);
     // 32 + 20 + 1020 + 1020 + 520 + 20 + 20 octets in seven segments, and 32 + 20 + 20 in three.
     let expected = Statistics {

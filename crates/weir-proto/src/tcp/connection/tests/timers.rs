@@ -110,13 +110,8 @@ fn an_idle_time_is_longer_than_the_timeout() {
 #[test]
 fn a_full_send_buffer_is_told_when_a_third_of_it_is_free() {
     // SO_SNDBUF: written and not acknowledged. Linux wakes the writer when a third is free.
-    let config = Config {
-        segment_size: MSS as u32,
-        send_buffer: 9000,
-        ..Config::named("linux").expect("a preset")
-    };
     let mut bench = Bench::open("linux", false);
-    bench.sender.config.send_buffer = config.send_buffer;
+    bench.sender.config.send_buffer = 9000;
     bench.sender.unsent = 0;
     let write = |bench: &mut Bench, len| bench.sender.write(at(100), Payload::of_len(len));
     while bench.sender.poll_event().is_some() {}
