@@ -13,6 +13,7 @@
 //! path takes time.
 
 use crate::agent::Turn;
+use crate::app::MAX_PACKETS_IN_A_MILLISECOND;
 use crate::event_queue::TargetId;
 use crate::link::Arrival;
 use crate::network::{EventTarget, Network, Side, SourceKind};
@@ -28,10 +29,6 @@ pub const MAX_EVENTS_AT_ONE_INSTANT: u32 = 1_000_000;
 /// The most calls in a row after which a target is due again at once without having sent anything:
 /// one timer may set another one for the same instant, but not without end.
 const MAX_IDLE_CALLS: u32 = 100;
-
-/// The most packets of one endpoint in a millisecond: more than the smallest packets on a link of
-/// 400 Gbit/s.
-pub(crate) const MAX_PACKETS_IN_A_MILLISECOND: u32 = 900_000;
 
 /// The most packets that an endpoint hands over at one event: one more than the events of an
 /// instant, which what leaves at once comes to first.

@@ -1,6 +1,6 @@
 //! Errors of endpoints and connections.
 
-use crate::test_protocol::{Lie, Refusal};
+use crate::fault::{Lie, Refusal};
 use std::io;
 use std::net::SocketAddr;
 use weir_proto::cc::window;

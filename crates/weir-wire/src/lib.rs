@@ -75,6 +75,7 @@ mod ecn;
 mod encapsulation;
 mod error;
 mod events;
+mod fault;
 mod keyed_tag;
 mod limits;
 mod listener;

@@ -7,22 +7,22 @@
 //! alive, and to agree on its end.
 //!
 //! Each message begins with a magic number, its kind and the test's number, which is zero where
-//! each test has a connection of its own; numbers are in network byte order. Nothing is encrypted. The
-//! magic number ends with the version of the protocol. A Request of another version is answered with
-//! [`Message::Refused`], whose layout is the same in all versions from 3 on.
+//! each test has a connection of its own; numbers are in network byte order. Nothing is encrypted.
+//! The magic number ends with the version of the protocol. A Request of another version is answered
+//! with [`Message::Refused`], whose layout is the same in all versions from 3 on.
 
 mod admission;
 mod plausibility;
 
-pub use admission::{Admission, Answer, Asked, Asking, Refusal, Secret, random_token};
-pub use plausibility::{Lie, Sent};
+pub use crate::fault::{Lie, Refusal};
+pub use admission::{Admission, Answer, Asked, Asking, Secret, random_token};
+pub use plausibility::Sent;
 
+use crate::fault::VERSION;
 use crate::keyed_tag::TAG_OCTETS;
 use admission::PROOF_OCTETS;
 use std::time::Duration;
 
-/// The version of the protocol.
-const VERSION: u8 = b'3';
 const FAMILY: [u8; 3] = *b"weu";
 const MAGIC: [u8; 4] = [FAMILY[0], FAMILY[1], FAMILY[2], VERSION];
 /// The kind of a Request, the same in all versions, and that of a refusal.
@@ -372,8 +372,7 @@ fn number(rest: &mut &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn read_undoes_write_and_a_part_of_a_message_is_not_read() {
+    fn messages() -> Vec<Message> {
         let config = TestConfig {
             reverse: true,
             ecn: false,
@@ -408,7 +407,7 @@ mod tests {
             frozen_s: 0.5,
             delay_s: [0.01, 0.02, 0.03],
         };
-        let messages = [
+        vec![
             Message::Request(config, None),
             Message::Request(
                 TestConfig {
@@ -442,8 +441,12 @@ mod tests {
                 ..report
             }),
             Message::Stop,
-        ];
-        for message in messages {
+        ]
+    }
+
+    #[test]
+    fn read_undoes_write_and_a_part_of_a_message_is_not_read() {
+        for message in messages() {
             let mut octets = Vec::new();
             message.write(0xfeed, &mut octets);
             assert_eq!(Message::read(&octets), Some((0xfeed, message)));

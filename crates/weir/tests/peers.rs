@@ -56,10 +56,10 @@ fn a_secret_opens_a_server_to_those_who_have_it() {
 fn a_server_refuses_more_than_its_rate_and_its_time() {
     for transport in TRANSPORTS {
         let over = ["--transport", transport];
-        let bounds = ["-B", "127.0.0.1", "--max-rate", "1mbit", "--max-time", "1s"];
+        let bounds = ["-B", "127.0.0.1", "--max-rate", "2mbit", "--max-time", "1s"];
         let (_server, port) = serve(&[&over[..], &bounds].concat());
         for (words, refusal) in [
-            (["-b", "2mbit", "-R"], "at most 1000000 bit/s"),
+            (["-b", "3mbit", "-R"], "at most 2000000 bit/s"),
             (["-t", "2", "-R"], "at most 1 s"),
         ] {
             let fixed = ["send", "127.0.0.1", "-p", &port, "--json"];
@@ -197,7 +197,9 @@ fn a_report_of_more_than_was_sent_and_a_stop_at_the_start_are_errors() {
     assert_eq!(status, Some(1), "{stdout}{stderr}");
     let document = parse(&stdout);
     assert!(stdout.contains("claims what cannot be true"), "{stdout}");
-    assert_eq!(document["end"]["sum_received"]["bytes"].as_f64(), Some(0.0));
+    // Without a result if the claim comes with the answer to the Request.
+    let received = document["end"]["sum_received"]["bytes"].as_f64();
+    assert!(received.unwrap_or_default() < 1.0, "{stdout}");
     let nothing = Message::Report(Report {
         last: true,
         ..Report::default()

@@ -1,8 +1,8 @@
 //! Files that a scenario or a command names: read whole, and never more than a stated number of
 //! bytes.
 //!
-//! What another file names must be a regular file: a named pipe would be waited for without end, and
-//! a device has no content of its own. What a command names may also be a pipe that a shell has
+//! What another file names must be a regular file: a named pipe would be waited for without end,
+//! and a device has no content of its own. What a command names may also be a pipe that a shell has
 //! opened for it.
 
 use std::fs::{File, Metadata};
@@ -66,7 +66,7 @@ fn what_it_is(metadata: &Metadata) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
     let kind = metadata.file_type();
     if kind.is_dir() {
-        "a folder"
+        "a directory"
     } else if kind.is_fifo() {
         "a named pipe"
     } else if kind.is_socket() {
@@ -79,7 +79,7 @@ fn what_it_is(metadata: &Metadata) -> &'static str {
 #[cfg(not(unix))]
 fn what_it_is(metadata: &Metadata) -> &'static str {
     if metadata.is_dir() {
-        "a folder"
+        "a directory"
     } else {
         "no file of a disk"
     }
@@ -150,7 +150,7 @@ mod tests {
         assert!(made.unwrap().success());
         let table = [
             (pipe.as_path(), "a named pipe"),
-            (folder.path(), "a folder"),
+            (folder.path(), "a directory"),
             (Path::new("/dev/zero"), "a device"),
         ];
         for (path, what) in table {

@@ -315,18 +315,17 @@ proptest! {
     }
 }
 
+/// A flow over a link, with these keys of the link, of TCP and of the application.
+fn whole(link: &str, transport: &str, app: &str) -> String {
+    format!(
+        "[run]\nduration = \"1s\"\n[[link]]\nname = \"l\"\nbetween = [\"a\", \"b\"]\n{link}\n\
+         [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
+         transport = {{ kind = \"tcp\", {transport} }}\napp = {{ {app} }}\n"
+    )
+}
+
 #[test]
 fn settings_that_would_keep_a_run_from_advancing_are_refused() {
-    let link = |keys: &str| {
-        format!(
-            "[run]\nduration = \"1s\"\n[[link]]\nname = \"l\"\nbetween = [\"a\", \"b\"]\n{keys}\n\
-             [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
-             transport = {{ kind = \"tcp\", RTO }}\napp = {{ APP }}\n"
-        )
-    };
-    let whole = |keys: &str, transport: &str, app: &str| {
-        link(keys).replace("RTO", transport).replace("APP", app)
-    };
     let (tcp, bulk) = ("sack = true", "kind = \"bulk\"");
     let burst =
         |on: &str| format!("kind = \"on_off\", rate = \"1Mbit\", on = \"{on}\", off = \"0s\"");
@@ -361,6 +360,18 @@ fn settings_that_would_keep_a_run_from_advancing_are_refused() {
         assert!(error.contains("expected a duration"), "{error}");
         assert!(error.contains(bound), "{error}");
     }
+    // The load of short bursts is known: a write each, however short they are.
+    let app = burst("1us").replace("off = \"0s\"", "off = \"1us\"");
+    let text = whole("", tcp, &app).replace("\"1s\"\n[[link]]", "\"8h\"\n[[link]]");
+    let error = parse(&text, "test.toml")
+        .expect_err("too many writes")
+        .to_string();
+    assert!(error.contains("would write"), "{error}");
+}
+
+#[test]
+fn what_a_run_would_crawl_or_stop_at_has_its_place() {
+    let (tcp, bulk) = ("sack = true", "kind = \"bulk\"");
     let dccp = |rule: &str| {
         whole("", "RTO", bulk).replace("\"tcp\", RTO", &format!("\"dccp\", tfrc = {{ {rule} }}"))
     };
@@ -407,13 +418,6 @@ fn settings_that_would_keep_a_run_from_advancing_are_refused() {
     let text = whole("", tcp, bulk).replace("\"1s\"", "\"1s\"\nmax_memory = 1000");
     let error = parse(&text, "test.toml").expect_err(&text).to_string();
     assert!(error.contains("max_memory: expected 1048576"), "{error}");
-    // The load of short bursts is known: a write each, however short they are.
-    let app = burst("1us").replace("off = \"0s\"", "off = \"1us\"");
-    let text = whole("", tcp, &app).replace("\"1s\"\n[[link]]", "\"8h\"\n[[link]]");
-    let error = parse(&text, "test.toml")
-        .expect_err("too many writes")
-        .to_string();
-    assert!(error.contains("would write"), "{error}");
 }
 
 #[test]

@@ -6,10 +6,9 @@
 //! program, not of the protocol, and changes the experiment: see [`OverflowPolicy`].
 
 use super::{
-    App, AppEnvironment, AppPair, AppReport, AppSettings, Contradiction, Session, WriteLoad,
-    check_writes,
+    App, AppEnvironment, AppPair, AppReport, AppSettings, Contradiction,
+    MAX_PACKETS_IN_A_MILLISECOND, Session, WriteLoad, check_writes,
 };
-use crate::simulator::MAX_PACKETS_IN_A_MILLISECOND;
 use weir_proto::endpoint::Endpoint;
 use weir_proto::rng::Rng;
 use weir_proto::settings::{bit_rate, bytes, count, or_word};

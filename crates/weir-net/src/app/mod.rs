@@ -28,7 +28,6 @@ pub use sink::Sink;
 pub use size::{MAX_SIZE, Pairs, TransferSize};
 pub use video::{VideoConfig, VideoFrame, VideoPause, VideoSink, VideoSource, VideoTiming};
 
-use crate::simulator::MAX_PACKETS_IN_A_MILLISECOND;
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, WriteError};
 use weir_proto::packet::Payload;
 use weir_proto::rng::Rng;
@@ -239,6 +238,10 @@ impl WriteLoad {
         }
     }
 }
+
+/// The most packets of one endpoint in a millisecond: more than the smallest packets on a link of
+/// 400 Gbit/s.
+pub(crate) const MAX_PACKETS_IN_A_MILLISECOND: u32 = 900_000;
 
 /// Fails if writes of so many octets at so many bits per second are more than a run can make.
 ///

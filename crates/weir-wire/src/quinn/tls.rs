@@ -65,7 +65,8 @@ pub(super) fn simulated_server() -> Result<QuicServerConfig, Error> {
     QuicServerConfig::try_from(tls).map_err(Error::tls)
 }
 
-/// A client of this application protocol that accepts the certificate with this fingerprint, or any.
+/// A client of this application protocol that accepts the certificate with this fingerprint, or
+/// any.
 pub(super) fn measuring_client(
     alpn: &str,
     pin: Option<Fingerprint>,

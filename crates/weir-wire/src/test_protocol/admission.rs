@@ -2,13 +2,14 @@
 //!
 //! A server with a shared secret answers a Request with a Challenge, whose token it makes and never
 //! takes twice. The client repeats its Request with a proof: the BLAKE3 keyed hash, under a key
-//! derived from the secret, of the token, the test's number and the Request. The secret itself never
+//! derived from the secret, of the token, the test's number and the Request. The secret never
 //! leaves the two ends, and a proof is worth nothing for another test. The data that follow are not
 //! authenticated.
 
 use super::{Message, TestConfig, Token};
 use crate::config::random_u64;
 use crate::error::Error;
+use crate::fault::Refusal;
 use crate::keyed_tag::TAG_OCTETS;
 use std::fmt;
 use std::time::Duration;
@@ -62,75 +63,6 @@ impl Secret {
     }
 }
 
-/// Why a server does not take a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// It speaks this version of the protocol.
-    OtherVersion(u8),
-    /// It sends and receives at most so many bits per second.
-    Rate(u64),
-    /// Its tests take at most so long, in nanoseconds.
-    Time(u64),
-    /// It takes tests of those only who share its secret.
-    NoSecret,
-    /// The client has another secret.
-    OtherSecret,
-    /// It answers each Request with another Challenge.
-    Challenges,
-    /// A reason of another version.
-    Unknown(u64),
-}
-
-impl Refusal {
-    /// Its code and its value in a message.
-    pub(super) const fn numbers(self) -> [u64; 2] {
-        match self {
-            Self::OtherVersion(version) => [1, version as u64],
-            Self::Rate(bps) => [2, bps],
-            Self::Time(nanos) => [3, nanos],
-            Self::NoSecret => [4, 0],
-            Self::OtherSecret => [5, 0],
-            Self::Challenges => [6, 0],
-            Self::Unknown(code) => [code, 0],
-        }
-    }
-
-    pub(super) fn read([code, value]: [u64; 2]) -> Self {
-        match (code, u8::try_from(value)) {
-            (1, Ok(version)) => Self::OtherVersion(version),
-            (2, _) => Self::Rate(value),
-            (3, _) => Self::Time(value),
-            (4, _) => Self::NoSecret,
-            (5, _) => Self::OtherSecret,
-            (6, _) => Self::Challenges,
-            _ => Self::Unknown(code),
-        }
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OtherVersion(version) => write!(
-                out,
-                "speaks version {} of the test protocol, expected {}: give both ends the same \
-                 version of weir",
-                char::from(*version).escape_default(),
-                char::from(super::VERSION)
-            ),
-            Self::Rate(bps) => write!(out, "takes tests of at most {bps} bit/s (serve --max-rate)"),
-            Self::Time(nanos) => {
-                let seconds = Duration::from_nanos(*nanos).as_secs_f64();
-                write!(out, "takes tests of at most {seconds} s (serve --max-time)")
-            }
-            Self::NoSecret => out.write_str("expects a secret, give both ends the same --secret"),
-            Self::OtherSecret => out.write_str("has another secret (--secret)"),
-            Self::Challenges => out.write_str("answers each Request with another Challenge"),
-            Self::Unknown(code) => write!(out, "refuses the test with code {code}"),
-        }
-    }
-}
-
 /// What a server takes.
 #[derive(Clone, Debug, Default)]
 pub struct Admission {
@@ -179,22 +111,16 @@ impl Admission {
         }
     }
 
-    /// What to do with a Request on a connection of its own, whose token is this.
-    ///
-    /// # Errors
-    /// The message to answer with, a [`Message::Challenge`] or a [`Message::Refused`].
-    pub fn judge(
-        &self,
-        token: Token,
-        config: &TestConfig,
-        answer: Option<Answer>,
-    ) -> Result<(), Message> {
+    /// What to answer to a Request on a connection of its own, whose token is this: a
+    /// [`Message::Challenge`], a [`Message::Refused`], or [`Message::Alive`] if it is let in.
+    pub fn judge(&self, token: Token, config: &TestConfig, answer: Option<Answer>) -> Message {
         let answer = answer.filter(|answer| answer.token == token);
         if answer.is_none() && self.secret.is_some() {
-            return Err(Message::Challenge(token));
+            return Message::Challenge(token);
         }
         let answer = answer.unwrap_or_else(|| token.into());
-        self.check(0, config, &answer).map_err(Message::Refused)
+        self.check(0, config, &answer)
+            .map_or_else(Message::Refused, |()| Message::Alive)
     }
 }
 
@@ -300,8 +226,8 @@ mod tests {
         }
     }
 
-    fn secret(text: &str) -> Option<Secret> {
-        Some(Secret::new(text.as_bytes()))
+    fn secret(text: &str) -> Secret {
+        Secret::new(text.as_bytes())
     }
 
     fn asked(id: u64, with: Option<Secret>) -> Answer {
@@ -317,10 +243,10 @@ mod tests {
     #[test]
     fn a_proof_is_of_one_secret_one_token_one_test_and_one_request() {
         let server = Admission {
-            secret: secret("a"),
+            secret: Some(secret("a")),
             ..Admission::default()
         };
-        let answer = asked(7, secret("a"));
+        let answer = asked(7, Some(secret("a")));
         assert_eq!(server.check(7, &config(), &answer), Ok(()));
         let longer = TestConfig {
             duration: Duration::from_secs(11),
@@ -330,7 +256,7 @@ mod tests {
             token: [4; TAG_OCTETS],
             ..answer
         };
-        let other_secret = asked(7, secret("b"));
+        let other_secret = asked(7, Some(secret("b")));
         for (id, config, answer) in [
             (8, config(), answer),
             (7, longer, answer),
@@ -347,19 +273,19 @@ mod tests {
     #[test]
     fn a_connection_with_a_secret_begins_with_its_own_challenge() {
         let server = Admission {
-            secret: secret("a"),
+            secret: Some(secret("a")),
             ..Admission::default()
         };
-        let challenge = Err(Message::Challenge(TOKEN));
+        let challenge = Message::Challenge(TOKEN);
         assert_eq!(server.judge(TOKEN, &config(), None), challenge);
         // What was said on another connection is no answer on this one.
-        let mut replayed = asked(0, secret("a"));
+        let mut replayed = asked(0, Some(secret("a")));
         replayed.token = [9; TAG_OCTETS];
         assert_eq!(server.judge(TOKEN, &config(), Some(replayed)), challenge);
-        let answer = asked(0, secret("a"));
-        assert_eq!(server.judge(TOKEN, &config(), Some(answer)), Ok(()));
+        let answer = asked(0, Some(secret("a")));
+        assert_eq!(server.judge(TOKEN, &config(), Some(answer)), Message::Alive);
         let open = Admission::default();
-        assert_eq!(open.judge(TOKEN, &config(), None), Ok(()));
+        assert_eq!(open.judge(TOKEN, &config(), None), Message::Alive);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! denies what it has looks like a path that loses it.
 
 use super::{FrameStats, ReceptionStats, Report, TestConfig};
-use std::fmt;
+use crate::fault::Lie;
 
 /// Bits per second of the fastest test.
 const MAX_RATE_BPS: f64 = 1e12;
@@ -14,31 +14,6 @@ const MAX_RATE_BPS: f64 = 1e12;
 const MAX_COPIES: u64 = 1000;
 /// Frames per second that no video exceeds.
 const MAX_FRAME_RATE: u64 = 1000;
-
-/// A claim of the peer that cannot be true.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Lie {
-    /// What it is about, in the words of a result.
-    pub what: &'static str,
-    /// What the peer claims.
-    pub found: f64,
-    /// The least that can be true.
-    pub least: f64,
-    /// The most that can be true.
-    pub most: f64,
-}
-
-impl fmt::Display for Lie {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            what,
-            found,
-            least,
-            most,
-        } = self;
-        write!(out, "{what}: expected {least} to {most}, found {found}")
-    }
-}
 
 /// What the sender of a test has sent, against which the receiver's Reports are held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

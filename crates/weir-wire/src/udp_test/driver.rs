@@ -265,28 +265,26 @@ struct Acceptor {
 }
 
 impl Acceptor {
-    /// Judges a Request while so many tests run; returns what to answer if it is not let in.
-    fn judge(
+    /// What to answer to a Request that is not let in.
+    fn refuse(
         &mut self,
         key: TestKey,
         (config, answer): (&TestConfig, Option<Answer>),
         now: Instant,
-    ) -> Result<(), Message> {
+    ) -> Option<Message> {
         let (client, id) = key;
         let is_valid = |answer: &Answer| self.validator.is_valid(client, id, now, &answer.token);
         let Some(answer) = answer.filter(is_valid) else {
-            return Err(Message::Challenge(self.validator.token(client, id, now)));
+            return Some(Message::Challenge(self.validator.token(client, id, now)));
         };
-        let admitted = self.admission.check(id, config, &answer);
-        admitted.map_err(Message::Refused)?;
-        if self.admission.secret.is_some() {
-            self.proven
-                .retain(|_, at| now.since(*at) < AddressValidator::LONGEST_VALID);
-            if self.proven.insert(key, now).is_some() {
-                return Err(Message::Refused(Refusal::OtherSecret));
-            }
+        if let Err(refusal) = self.admission.check(id, config, &answer) {
+            return Some(Message::Refused(refusal));
         }
-        Ok(())
+        self.admission.secret.as_ref()?;
+        self.proven
+            .retain(|_, at| now.since(*at) < AddressValidator::LONGEST_VALID);
+        let is_replayed = self.proven.insert(key, now).is_some();
+        is_replayed.then_some(Message::Refused(Refusal::OtherSecret))
     }
 }
 
@@ -464,11 +462,11 @@ impl TestDriver {
             if config.length < MIN_LENGTH || accepted.contains_key(&key) {
                 return;
             }
-            let answer = match acceptor.judge(key, (&config, answer), now) {
-                Err(answer) => answer,
-                Ok(()) if config.media != traffic.is_some() => Message::OtherMedia,
-                Ok(()) if tests.len() + accepted.len() >= MAX_TESTS => Message::Busy,
-                Ok(()) => {
+            let answer = match acceptor.refuse(key, (&config, answer), now) {
+                Some(answer) => answer,
+                None if config.media != traffic.is_some() => Message::OtherMedia,
+                None if tests.len() + accepted.len() >= MAX_TESTS => Message::Busy,
+                None => {
                     accepted.insert(key, (Session::server(id, config, now), meta.dst_ip));
                     return;
                 }

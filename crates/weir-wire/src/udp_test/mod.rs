@@ -12,8 +12,8 @@
 //! There is no congestion control of the datagrams at a constant rate. So that a server cannot be
 //! used to flood others, a client first has to return a token that was sent to its address; until
 //! then it is sent one short answer to each Request. A sender stops after five seconds without a
-//! message from the receiver, and a receiver eight after the time of the test. What the peer says is
-//! held against what can be true. Not supported: encryption.
+//! message from the receiver, and a receiver eight seconds after the time of the test. What the
+//! peer says is held against what can be true. Not supported: encryption.
 
 mod address_validation;
 mod driver;

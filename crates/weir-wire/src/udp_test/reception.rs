@@ -44,7 +44,7 @@ impl ReceptionTracker {
             }
             stats.expected = number.saturating_add(1);
         } else {
-            // A number older than the window is counted as new while any is missing: its bit is gone.
+            // The bit of a number older than the window is gone: it is new while any is missing.
             let is_seen = stats.expected - number <= WINDOW && self.seen[word] & bit != 0;
             if is_seen || stats.received >= stats.expected {
                 stats.duplicates += 1;

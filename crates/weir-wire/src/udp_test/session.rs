@@ -223,7 +223,7 @@ impl Session {
                 self.end(EndReason::OtherMedia, now);
             }
             (Phase::Requesting, Message::Alive | Message::Data { .. } | Message::End { .. }) => {
-                self.begin(now)
+                self.begin(now);
             }
             // The answer was lost.
             (Phase::Running, Message::Request(..)) => self.reply = Some(Message::Alive),

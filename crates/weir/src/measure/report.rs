@@ -22,8 +22,8 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// True if the receiver says that it has nothing of what was sent, or if nothing was sent: an end
-    /// that stops the test at its start has measured nothing.
+    /// True if the receiver says that it has nothing of what was sent, or if nothing was sent: a
+    /// test that was stopped at its start has measured nothing.
     pub fn is_nothing(&self) -> bool {
         let has_nothing = self.received == Some(0);
         self.sent == Some(0) || has_nothing && (self.complete || self.sent.is_some())

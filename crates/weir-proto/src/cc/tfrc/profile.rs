@@ -9,7 +9,7 @@
 //! test tree of 2008.
 
 use super::small_packets::SmallPackets;
-use super::wireless_extensions::WirelessRules;
+use super::wireless_extensions::{CUT_ROUND_TRIPS, WirelessRules};
 use crate::settings::{count, duration, fraction, natural, or_word};
 use crate::time::Duration;
 use crate::{keywords, settings};
@@ -331,11 +331,6 @@ keywords! {
 /// What a rule may put in place of a sample, from the unit in which Linux measures on.
 const ROUND_TRIPS: RangeInclusive<Duration> =
     Duration::from_micros(1)..=Duration::from_secs(86_400);
-
-/// What a rule may cut samples to. X_Bps = s/(R f(p)): R that is cut to microseconds gives gigabits
-/// per second whatever the path is, which no run would come to an end with.
-pub(super) const CUT_ROUND_TRIPS: RangeInclusive<Duration> =
-    Duration::from_millis(1)..=Duration::from_secs(86_400);
 
 settings! {
     /// Single rules of TFRC, on top of `profile`.

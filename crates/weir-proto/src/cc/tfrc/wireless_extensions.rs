@@ -22,10 +22,15 @@
 //!
 //! The sources are cited from summaries in the literature; only Linux's tcp_veno was read.
 
-use super::profile::CUT_ROUND_TRIPS;
 use crate::settings::{bit_rate, duration, or_word};
 use crate::time::Duration;
 use crate::{keywords, settings};
+use std::ops::RangeInclusive;
+
+/// What a rule may cut samples to. X_Bps = s/(R f(p)): R that is cut to microseconds gives gigabits
+/// per second whatever the path is, which no run would come to an end with.
+pub(super) const CUT_ROUND_TRIPS: RangeInclusive<Duration> =
+    Duration::from_millis(1)..=Duration::from_secs(86_400);
 
 keywords! {
     /// Which equation.

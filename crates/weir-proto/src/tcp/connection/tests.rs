@@ -15,8 +15,8 @@ mod ecn;
 mod exchange;
 mod fast_recovery;
 mod flow_control;
-mod timers;
 mod outage;
+mod timers;
 
 const MSS: u64 = 1000;
 const MS: fn(u64) -> Duration = Duration::from_millis;

@@ -111,7 +111,8 @@ impl DccpPath {
                     _ = repeat.tick() => self.say(&asking.request())?,
                     datagram = self.connection.receive_shared() => {
                         let datagram = datagram.ok_or(Error::Closed)?;
-                        match Message::from_octets(&datagram).map(|told| (asking.take(&told), told)) {
+                        let told = Message::from_octets(&datagram);
+                        match told.map(|told| (asking.take(&told), told)) {
                             Some((Asked::Again { at_once: true }, _)) => repeat.reset_immediately(),
                             Some((Asked::Refused(refusal), _)) => {
                                 return Err(Error::Declined(peer, refusal));
@@ -163,13 +164,11 @@ impl DccpPath {
         while let Some(first) = self.connection.receive_shared().await {
             let answer = match Message::from_octets(&first) {
                 Some(Message::Request(request, answer)) => {
-                    match admission.judge(token, &request, answer) {
-                        Ok(()) => {
-                            self.set_request(admission.bounded(request), request.reverse);
-                            Message::Alive
-                        }
-                        Err(answer) => answer,
+                    let answer = admission.judge(token, &request, answer);
+                    if answer == Message::Alive {
+                        self.set_request(admission.bounded(request), request.reverse);
                     }
+                    answer
                 }
                 _ => match Message::answer_other_version(&first) {
                     Some((_, refused)) => refused,

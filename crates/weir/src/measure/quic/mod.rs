@@ -292,13 +292,12 @@ async fn judge(
         let octets = control::read_octets(&mut control.1).await.ok()?;
         let answer = match Message::from_octets(&octets) {
             Some(Message::Request(request, answer)) => {
-                match admission.judge(token, &request, answer) {
-                    Ok(()) => {
-                        control::write(&mut control.0, Message::Alive).await.ok()?;
-                        return Some(admission.bounded(request));
-                    }
-                    Err(answer) => answer,
+                let answer = admission.judge(token, &request, answer);
+                if answer == Message::Alive {
+                    control::write(&mut control.0, answer).await.ok()?;
+                    return Some(admission.bounded(request));
                 }
+                answer
             }
             _ => Message::answer_other_version(&octets)?.1,
         };
