@@ -82,6 +82,7 @@ const EMBEDDED: &[Embedded] = &[
             "pause-resume.toml",
         ]
     ),
+    folder!("outage", ["paths.toml"]),
     folder!("sim-vs-wire", ["tbf.toml", "loopback.toml", "quic.toml"]),
 ];
 

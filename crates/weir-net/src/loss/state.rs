@@ -8,6 +8,7 @@
 
 use super::{LossModel, LossModelConfig};
 use weir_proto::rng::Rng;
+use weir_proto::time::Instant;
 use weir_proto::units::Probability;
 
 weir_proto::settings! {
@@ -61,7 +62,7 @@ impl StateLossConfig {
 impl LossModelConfig for StateLossConfig {
     type Model = StateLoss;
 
-    fn build(&self) -> StateLoss {
+    fn build(&self, _: Rng) -> StateLoss {
         StateLoss {
             config: *self,
             state: State::Gap,
@@ -102,7 +103,7 @@ pub(super) struct StateLoss {
 }
 
 impl LossModel for StateLoss {
-    fn drops_next(&mut self, rng: &mut Rng) -> bool {
+    fn drops_next(&mut self, _: Instant, rng: &mut Rng) -> bool {
         let drawn = rng.uniform();
         let [p13, p31, p32, p23, p14] = [
             self.config.p13,
@@ -156,9 +157,18 @@ mod tests {
             // Single losses: 1 to 4, whatever p13 is, and back.
             ([100.0, 0.0, 0.0, 0.0, 100.0], "x.x.x.x."),
         ] {
-            let (mut model, mut rng) = (config(percents).build(), Rng::stream(1, "state"));
+            let (mut model, mut rng) = (
+                config(percents).build(Rng::stream(1, "states")),
+                Rng::stream(1, "state"),
+            );
             let found: String = (0..8)
-                .map(|_| if model.drops_next(&mut rng) { 'x' } else { '.' })
+                .map(|_| {
+                    if model.drops_next(Instant::ZERO, &mut rng) {
+                        'x'
+                    } else {
+                        '.'
+                    }
+                })
                 .collect();
             assert_eq!(found, lost, "{percents:?}");
         }
@@ -178,8 +188,13 @@ mod tests {
             [90.0, 80.0, 60.0, 30.0, 40.0],
         ] {
             let config = config(percents);
-            let (mut model, mut rng) = (config.build(), Rng::stream(7, "state"));
-            let lost = (0..400_000).filter(|_| model.drops_next(&mut rng)).count();
+            let (mut model, mut rng) = (
+                config.build(Rng::stream(7, "states")),
+                Rng::stream(7, "state"),
+            );
+            let lost = (0..400_000)
+                .filter(|_| model.drops_next(Instant::ZERO, &mut rng))
+                .count();
             let share = lost as f64 / 400_000.0;
             let expected = config.mean_loss();
             assert!(

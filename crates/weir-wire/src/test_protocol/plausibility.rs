@@ -63,8 +63,8 @@ impl TestConfig {
         } else {
             octets / f64::from(self.length.max(1))
         };
-        // The cast saturates. One more for the rounding of the times.
-        (datagrams as u64).saturating_add(2)
+        // The cast saturates. One more for the rounding of the times, and a burst that leaves early.
+        (datagrams as u64).saturating_add(2 + u64::from(self.burst))
     }
 
     /// Whether a datagram of data with this number, timestamp and so many octets can be of this
@@ -167,6 +167,8 @@ mod tests {
         length: 125,
         rate_bps: Some(1e6),
         duration: Duration::from_secs(1),
+        burst: 0,
+        writes: 0,
     };
 
     #[test]

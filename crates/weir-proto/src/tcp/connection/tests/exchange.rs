@@ -33,8 +33,8 @@ fn flags(flags: u16) -> String {
 impl Exchange {
     fn new(config: &Config) -> Self {
         let ends = [
-            Connection::client(*config, controller(config)),
-            Connection::server(*config, controller(config)),
+            Connection::client(*config, controller(config, "newreno")),
+            Connection::server(*config, controller(config, "newreno")),
         ];
         let mut exchange = Self {
             ends,
