@@ -80,7 +80,7 @@ impl Emulation {
         let at = listen.unwrap_or(SocketAddr::new(loopback, 0));
         let mut relay = UdpRelay::bind(at, server, near, far)
             .map_err(|error| Failure::Failed(format!("cannot use {at}: {error}")))?;
-        let stop = interrupt_flag()?;
+        let stop = interrupt_flag();
         let capture = self.capture("relay")?;
         if let Some(capture) = &capture {
             relay.set_tap(capture.tap());
@@ -102,6 +102,7 @@ impl Emulation {
     /// Runs a program with these arguments in a network namespace behind the link.
     pub fn program(&self, program: &str, arguments: &[String]) -> Result<(), Failure> {
         // Ctrl-C is for the program: it and its link end together.
+        interrupt_flag();
         let signals = ForwardedSignals::catch()?;
         let (link, ends) = self.link()?;
         let mtu = self.scenario.links.first();

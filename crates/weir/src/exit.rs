@@ -1,7 +1,8 @@
 //! How the command ends: 0 done; 1 the run failed; 2 bad usage or scenario; 3 it ran, but an
-//! expectation did not hold; 4 a privilege or kernel feature is missing; 130 Ctrl-C; a closed
-//! pipe is quiet.
+//! expectation did not hold; 4 a privilege or kernel feature is missing; 128 and the number of the
+//! signal that ended it: 130 Ctrl-C, 143 SIGTERM; a closed pipe is quiet.
 
+use crate::interrupt;
 use crate::terminal;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
@@ -27,7 +28,7 @@ pub enum Failure {
     Program(u8),
     /// Its own status: the document on stdout holds both the result and this failure.
     WithResult(Box<Failure>),
-    /// Status 130: Ctrl-C.
+    /// A signal: 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP.
     Interrupted,
     /// Status 0: the reader of the output has closed the pipe.
     ClosedPipe,
@@ -43,7 +44,7 @@ impl Failure {
             Self::ExpectationFailed(_) => 3,
             Self::Unavailable(_) => 4,
             Self::Program(status) => *status,
-            Self::Interrupted => 130,
+            Self::Interrupted => interrupt::status(),
         }
     }
 

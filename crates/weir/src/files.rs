@@ -1,6 +1,7 @@
 //! Files that are written whole or not at all.
 
 use crate::exit::Failure;
+use crate::interrupt::{Writing, was_interrupted, writing};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ fn failure_at(path: &Path, error: &std::io::Error) -> Failure {
 
 /// Fails if files cannot be written into this folder, before the work whose results it is to take.
 pub fn check_folder(folder: &Path) -> Result<(), Failure> {
+    let _writing = writing();
     let checked = weir_lab::trace::check_folder(folder);
     checked.map_err(|error| failure_at(folder, &error))
 }
@@ -32,20 +34,27 @@ pub fn check_folder(folder: &Path) -> Result<(), Failure> {
 pub struct Files {
     folder: PathBuf,
     set: FileSet,
+    /// Behind the set: it is dropped first.
+    writing: Writing,
 }
 
 impl Files {
     /// None yet.
     pub fn in_folder(folder: &Path) -> Result<Self, Failure> {
+        let writing = writing();
         let set = FileSet::create(folder).map_err(|error| failure_at(folder, &error))?;
         Ok(Self {
             folder: folder.to_owned(),
             set,
+            writing,
         })
     }
 
     /// Writes a file at this path below the folder.
     pub fn write(&mut self, path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Failure> {
+        if was_interrupted() {
+            return Err(Failure::Interrupted);
+        }
         let path = path.as_ref();
         let mut file = self.begin(path)?;
         file.write_all(bytes)
@@ -59,7 +68,11 @@ impl Files {
 
     /// Gives all files their names; returns their paths.
     pub fn commit(self) -> Result<Vec<String>, Failure> {
-        let Self { folder, set } = self;
+        let Self {
+            folder,
+            set,
+            writing: _writing,
+        } = self;
         let paths = set.commit().map_err(|error| failure_at(&folder, &error))?;
         Ok(paths
             .iter()

@@ -38,6 +38,9 @@ pub fn run_command(words: Vec<OsString>) -> u8 {
         Ok(read) => read,
         Err(error) => return exit::unparsed(&error, &words),
     };
+    interrupt::listen(move || {
+        exit::Failure::Interrupted.report(json);
+    });
     if let Err(error) = files::report_size_limit() {
         terminal::notice(&format!("weir: {error}"));
     }

@@ -7,6 +7,7 @@ use crate::run::columns;
 use crate::run::{RunOptions, RunOutput, TraceLevel, TransportRegistry, run};
 use crate::scenario::overrides::parse_set;
 use crate::scenario::{Flow, Scenario, parse_with};
+use std::sync::atomic::AtomicBool;
 
 /// Runs a scenario on real sockets in real time, or reports why it cannot.
 pub type TestbedRunner<'a> = dyn Fn(&Scenario) -> Result<RunOutput, String> + Sync + 'a;
@@ -18,6 +19,8 @@ pub struct Backends<'a> {
     pub registry: TransportRegistry<'a>,
     /// Real sockets, for runs in real time.
     pub testbed: Option<&'a TestbedRunner<'a>>,
+    /// Set by another thread to end runs early.
+    pub cancel: Option<&'a AtomicBool>,
 }
 
 /// Reads and checks a scenario with some values replaced.
@@ -53,6 +56,7 @@ pub(super) fn run_once(
         trace,
         traced_flow: Some(&name),
         registry: backends.registry,
+        cancel: backends.cancel,
         ..RunOptions::default()
     };
     let output = match (plan.testbed, backends.testbed) {

@@ -3,6 +3,7 @@
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::files::check_folder;
+use crate::interrupt::writing;
 use crate::quinn;
 use crate::terminal;
 use clap::Args;
@@ -48,7 +49,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let result = evaluate(&suite, &subject, &options);
     bar.finish_and_clear();
     let evaluation = result.map_err(failure)?;
+    let writing = writing();
     let page = evaluation.write(&arguments.out).map_err(failure)?;
+    drop(writing);
     let text = if arguments.output.json {
         evaluation.json()
     } else {

@@ -2,7 +2,7 @@
 
 use crate::arguments::{JsonOutput, print_files};
 use crate::exit::Failure;
-use crate::files::{Files, write_with};
+use crate::files::{Files, check_folder, write_with};
 use crate::interrupt::interrupt_flag;
 use crate::quinn;
 use crate::terminal;
@@ -57,9 +57,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .clone()
         .unwrap_or_else(|| arguments.run.join(&arguments.format));
     // First: reading the traces takes time.
-    let mut written = Files::in_folder(&out)?;
+    check_folder(&out)?;
     let output = folder.load()?;
     let files = export(&output, format).map_err(|error| usage(&error))?;
+    let mut written = Files::in_folder(&out)?;
     for file in files {
         written.write(&file.path, file.content.as_bytes())?;
     }
@@ -79,7 +80,7 @@ fn capture(arguments: &Arguments, folder: &RunFolder) -> Result<(), Failure> {
         );
         return Err(Failure::Usage(message));
     }
-    let cancel = interrupt_flag()?;
+    let cancel = interrupt_flag();
     let bar = terminal::progress(100, "running again");
     let progress = |reached: Instant, end: Instant| {
         bar.set_position((reached.as_secs_f64() / end.as_secs_f64().max(1e-9) * 100.0) as u64);

@@ -3,12 +3,14 @@
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::files::check_folder;
+use crate::interrupt::interrupt_flag;
 use crate::quinn;
 use crate::terminal;
 use clap::Args;
 use indicatif::ProgressBar;
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use weir_lab::experiment::{
     Backends, ExperimentError, ExperimentFiles, ExperimentResult, Options, Progress, Reproduction,
@@ -35,10 +37,12 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let sources = sources(&arguments.names)?;
     let bar = terminal::progress(0, "running");
+    let cancel = interrupt_flag();
     let options = Options {
         backends: Backends {
             registry: quinn::registry(),
             testbed: testbed(&sources)?,
+            cancel: Some(&cancel),
         },
         seed_offset: u64::from(arguments.seed_offset),
     };
@@ -50,6 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         bar: &bar,
         folder: &folder,
         failed: Mutex::new(None),
+        cancel: &cancel,
     };
     let result = reproduce(&sources, options, &report);
     bar.finish_and_clear();
@@ -57,6 +62,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(error) = broken {
         folder.discard();
         return Err(unwritten(error));
+    }
+    if cancel.load(Ordering::Relaxed) {
+        folder.discard();
+        return Err(Failure::Interrupted);
     }
     let result = result.map_err(failed)?;
     let json = result.json();
@@ -87,6 +96,8 @@ struct Report<'a> {
     folder: &'a ReportFolder,
     /// The first plot that could not be written.
     failed: Mutex<Option<ReportError>>,
+    /// Set by a signal.
+    cancel: &'a AtomicBool,
 }
 
 impl Watcher for Report<'_> {
@@ -96,7 +107,8 @@ impl Watcher for Report<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.failed.lock().is_ok_and(|failed| failed.is_some())
+        self.cancel.load(Ordering::Relaxed)
+            || self.failed.lock().is_ok_and(|failed| failed.is_some())
     }
 
     fn finished(&self, experiment: &ExperimentResult) {
@@ -177,8 +189,8 @@ fn testbed(
     {
         crate::testbed::check()?;
         Ok(Some(&|scenario| {
-            let never = std::sync::atomic::AtomicBool::new(false);
-            crate::testbed::run(scenario, None, &never).map_err(|failure| failure.message())
+            let stop = interrupt_flag();
+            crate::testbed::run(scenario, None, &stop).map_err(|failure| failure.message())
         }))
     }
     #[cfg(not(target_os = "linux"))]

@@ -3,6 +3,7 @@
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::files::check_folder;
+use crate::interrupt::writing;
 use crate::quinn;
 use crate::terminal;
 use clap::Args;
@@ -63,9 +64,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     });
     bar.finish_and_clear();
     let result = result.map_err(usage)?;
+    let writing = writing();
     let page = result
         .write(&arguments.out)
         .map_err(|error| Failure::Failed(error.to_string()))?;
+    drop(writing);
     if arguments.output.json {
         terminal::print(&result.json())?;
     } else {

@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let folder = arguments.runs.out.display();
         Failure::Failed(format!("cannot create \"{folder}\": {error}"))
     })?;
-    let stop = interrupt_flag()?;
+    let stop = interrupt_flag();
     let mut results = RunResults::new(&arguments.runs, &runs);
     for (number, run) in runs.iter().enumerate() {
         let seconds = run.scenario.run.duration.as_secs_f64();
