@@ -30,7 +30,7 @@ fn says(least: Verbosity) -> bool {
     VERBOSITY.load(Ordering::Relaxed) >= least as u8
 }
 
-/// The file that stands in place of the terminal, if there is one: as the verbosity a setting of the
+/// The file that stands for the terminal, if there is one: as the verbosity a setting of the
 /// process.
 static LOG: OnceLock<Mutex<File>> = OnceLock::new();
 

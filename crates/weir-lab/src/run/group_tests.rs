@@ -315,7 +315,7 @@ fn compare_bounds(together: &RunOutput, apart: &RunOutput) {
         LISTED.into_iter().zip(named)
     };
     let alive: f64 = singles().map(|(_, flow)| flow.active_s).sum();
-    assert_eq!(web.bound_share.len(), 8);
+    assert_eq!(web.bound_share.len(), 9);
     for (bound, share) in &web.bound_share {
         let held = singles().map(|((start, _), flow)| {
             let recorded = 1.0 - start.max(0.3);

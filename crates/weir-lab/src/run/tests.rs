@@ -155,8 +155,8 @@ fn the_columns_are_those_of_the_folder() {
     assert_eq!(
         names(&output.flows[0].table),
         "time_s allowed_rate_bps equation_rate_bps receive_rate_bps loss_event_rate rtt_s \
-         smoothed_rtt_s ipi_s cwnd_bytes bytes_in_flight partial_bytes_acked ssthresh_bytes \
-         pacing_rate_bps segment_bytes state limit bound receive_window_bytes min_rtt_s delivered_bytes \
+         smoothed_rtt_s receiver_rtt_s ipi_s cwnd_bytes bytes_in_flight partial_bytes_acked ssthresh_bytes \
+         pacing_rate_bps segment_bytes state limit bound rate_limited_by receive_window_bytes min_rtt_s delivered_bytes \
          delivery_rate_bps event \
          target_rate_bps queue_delay_s congestion_signal_s marking_ratio buffered_bytes"
     );

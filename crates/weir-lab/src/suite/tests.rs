@@ -17,8 +17,8 @@ fn every_case_of_the_draft_passes_over_quic_and_tcp() {
     let suite = Suite::embedded("bbr").unwrap();
     assert_eq!(
         suite.cases.len(),
-        57,
-        "22, one of them in two halves, and 34 of ours"
+        58,
+        "22, one of them in two halves, and 35 of ours"
     );
     let controllers = ["quic:bbr", "tcp:bbr"].map(|name| Candidate::parse(name).unwrap());
     let result = run_suite(&suite, &controllers, TransportRegistry::default(), &|_| {}).unwrap();

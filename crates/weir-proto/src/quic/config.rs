@@ -97,7 +97,7 @@ settings! {
         /// kPacketThreshold (RFC 9002 §6.1.1): a packet is lost when one that was sent so many
         /// packets later is acknowledged.
         pub packet_threshold: u32 = PACKET_THRESHOLD => count(1..=1 << 20, "packets"),
-        /// The longest that a probe timeout grows to by its back-off, which RFC 9002 §6.2.1 does not
+        /// The longest that a probe timeout grows to by back-off, which RFC 9002 §6.2.1 does not
         /// bound; "none" is the RFC's. A timeout that is longer without back-off stays as it is.
         pub pto_max: Option<Duration> => or_word("none", duration(TIMEOUTS)),
         /// Sizes of headers.

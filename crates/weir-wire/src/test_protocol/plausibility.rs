@@ -63,7 +63,7 @@ impl TestConfig {
         } else {
             octets / f64::from(self.length.max(1))
         };
-        // The cast saturates. One more for the rounding of the times, and a burst that leaves early.
+        // The cast saturates. One more for the rounding of times, and a burst that leaves early.
         (datagrams as u64).saturating_add(2 + u64::from(self.burst))
     }
 

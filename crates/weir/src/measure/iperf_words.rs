@@ -225,7 +225,7 @@ impl ClientOptions {
     }
 }
 
-/// The request with the time that its number of writes takes at its rate, if that is less: up to the
+/// The request with the time that its writes take at its rate, if that is less: up to the
 /// middle between the last of them and the next.
 pub fn with_time_of_writes(request: TestConfig) -> TestConfig {
     let (Some(rate), 1..) = (request.rate_bps, request.writes) else {

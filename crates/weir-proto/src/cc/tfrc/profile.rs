@@ -396,7 +396,7 @@ settings! {
         pub counter_on_ack: CounterOnAck = CounterOnAck::AtLeastFourMore,
         /// How much unused sending time may be used later.
         pub send_credit: SendCredit = SendCredit::OneRoundTrip,
-        /// What a change of t_ipi does to the nominal time of the next packet; CCID 3. With "kept" a
+        /// What a change of t_ipi does to the next packet's nominal time; CCID 3. With "kept" a
         /// sender at a packet in 64 s waits that long whatever feedback says, and its nofeedback
         /// timer expires meanwhile.
         pub nominal_time: NominalTime = NominalTime::Rescheduled,

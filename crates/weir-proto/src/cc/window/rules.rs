@@ -2,7 +2,7 @@
 //!
 //! A preset is named by what it reproduces. `inet-2025` is the simulation model behind the
 //! published lossy-link experiment (early 2025), `inet-now` the same model since 13 March 2025,
-//! `rfc9002` the RFC's own pseudocode, to which QUIC adds pacing. Any field may be changed on top of
+//! `rfc9002` the RFC's pseudocode, to which QUIC adds pacing. Any field may be changed on top of
 //! a preset, so that the effect of one rule can be studied alone.
 
 use super::{Pacing, RateLimitedGrowth};

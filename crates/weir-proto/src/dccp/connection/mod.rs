@@ -79,7 +79,7 @@ impl Ccid {
             Self::Tfrc(profile) => Some(Profile::clone(profile)),
             Self::TfrcSmallPackets(profile) => Some(Profile {
                 small_packets: Some(SmallPackets::CCID4),
-                // No release of Linux has CCID 4: these two faults of its CCID 3, which keep a sender
+                // No release of Linux has CCID 4: two faults of its CCID 3, which keep a sender
                 // down after an outage, belong to no CCID 4.
                 first_interval_alone: FirstIntervalAlone::Never,
                 nominal_time: NominalTime::Rescheduled,

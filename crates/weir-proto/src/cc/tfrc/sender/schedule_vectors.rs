@@ -102,7 +102,7 @@ fn an_acknowledgement_moves_the_window_counter() {
 
 #[test]
 fn the_next_packet_follows_a_change_of_its_interval_except_in_linux() {
-    // RFC 5348 §4.6: t_(i+1) = t_i + t_ipi, with the t_ipi of now. A packet leaves at 64 s, with one
+    // RFC 5348 §4.6: t_(i+1) = t_i + t_ipi, with the t_ipi of now. One leaves at 64 s, with one
     // in 64 s; then feedback allows one in 2 s. Linux has set 128 s by then.
     for (nominal_time, set, next) in [
         (NominalTime::Rescheduled, at(0), at(66_000)),

@@ -19,8 +19,8 @@
 //! - a precautionary probe ends when what was in flight before an acknowledgement left no room for
 //!   a packet below `inflight_longterm` (§5.3.3.6): the window holds at most that much, so behind
 //!   an acknowledgement there is always less;
-//! - persistent congestion of QUIC is a timeout of which only an acknowledgement tells. That what it
-//!   acknowledges has left the network is not yet counted in flight, so that "one packet more" than
+//! - persistent congestion of QUIC is a timeout of which only an acknowledgement tells. That what
+//!   it acknowledges has left the network is not yet counted in flight, so that "one packet more" than
 //!   that would be no reduction: the window is the minimum of RFC 9002 §7.6.2, and grows from the
 //!   next acknowledgement on;
 //! - the pacing rate is set anew with the first sample of the round-trip time (§5.6.2);
@@ -305,7 +305,7 @@ impl WindowController for Bbr {
     }
 
     fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout) {
-        // OnEnterRTO (draft-bbr §5.6.4.4): one packet more than is in flight, which is declared lost
+        // OnEnterRTO (draft-bbr §5.6.4.4): one packet more than the flight, which is declared lost
         // behind this call.
         self.enter_recovery(timeout.now);
         self.cwnd = self.mds;
