@@ -255,7 +255,8 @@ mod tests {
 
     #[test]
     fn a_counter_that_may_have_wrapped_gives_no_sample() {
-        // RFC 4342 §8.1: each packet moves the counter by five at most. Of n lost packets and the
+        // RFC 4342 §8.1, MAX_STEP and COUNTER_VALUES: each packet moves the counter, which has 16
+        // values, by five at most. Of n lost packets and the
         // next one it may have moved by 5·(n + 1): four packets a second apart, three of them lost,
         // moved it by 20, which looks like 4 in one round trip of 30 ms.
         let at = |millis| Instant::ZERO + Duration::from_millis(millis);
