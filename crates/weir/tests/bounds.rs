@@ -195,7 +195,12 @@ fn planted_transfers() -> Vec<Plant<'static>> {
         planted.push(Plant::transfers("nothing", transport, short, NARROW));
     }
     for transport in WINDOWS {
-        planted.push(Plant::transfers("window", transport, large, lossy));
+        // The preset of QUIC paces.
+        let unpaced = match transport {
+            QUIC => format!(r#"{transport}, overrides = {{ pacing = "off" }}"#),
+            _ => transport.to_owned(),
+        };
+        planted.push(Plant::transfers("window", &unpaced, large, lossy));
         let paced = r#"controller = "bbr", bbr = { probe_rtt_interval = "60s" }"#;
         let paced = format!("{transport}, {paced}");
         planted.push(Plant {
