@@ -90,7 +90,7 @@ fn arrived(signal: u8) {
     }
 }
 
-/// Ends the process. The caller holds the lock, so that nobody begins to write.
+/// Ends the process. The caller holds the lock, so that no thread begins to write.
 fn end() -> ! {
     let (said, hears) = mpsc::channel();
     let report = move || {

@@ -34,7 +34,7 @@ pub fn read_input(path: &Path) -> Result<String, String> {
 /// Opens a file that a command names, as [`read_input`] does.
 ///
 /// # Errors
-/// It cannot be opened, or is a pipe that nobody has opened, a device or a folder.
+/// It cannot be opened, or is a pipe without a writer, a device or a folder.
 pub fn open_input(path: &Path) -> io::Result<File> {
     if is_open_already(path) {
         return File::open(path);
