@@ -158,7 +158,7 @@ mod tests {
             duration: millis(6).into(),
             ..often
         };
-        assert_eq!(dead(long, 0..20), Vec::from_iter(3..20));
+        assert_eq!(dead(long, 0..20), (3..20).collect::<Vec<_>>());
         let empty = OutageConfig {
             duration: Duration::ZERO.into(),
             every: Some(Duration::ZERO.into()),
@@ -194,7 +194,7 @@ mod tests {
         assert!((share - 15.0 / 400.0).abs() < 0.003, "{share}");
         // Who asks each seventh millisecond finds the same ones.
         let seventh = dead(config, (0..100_000).step_by(7));
-        let expected = all.into_iter().filter(|time| time % 7 == 0);
-        assert_eq!(seventh, Vec::from_iter(expected));
+        let of_all = all.into_iter().filter(|time| time % 7 == 0);
+        assert_eq!(seventh, of_all.collect::<Vec<_>>());
     }
 }

@@ -68,6 +68,11 @@ impl TestConfig {
     /// The longest duration.
     pub const MAX_DURATION: Duration = Duration::from_hours(24);
 
+    /// True if the sender has no more to send after so many datagrams or writes.
+    pub const fn ends_after(&self, sent: u64) -> bool {
+        self.writes != 0 && sent >= self.writes
+    }
+
     fn is_valid(&self) -> bool {
         (1..=Self::MAX_LENGTH).contains(&self.length)
             && self
@@ -372,18 +377,18 @@ fn number(rest: &mut &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn messages() -> Vec<Message> {
-        let config = TestConfig {
-            reverse: true,
-            ecn: false,
-            media: true,
-            length: 1200,
-            rate_bps: Some(1e6),
-            duration: Duration::from_millis(1500),
-            burst: 20,
-            writes: 77,
-        };
-        let stats = ReceptionStats {
+    const CONFIG: TestConfig = TestConfig {
+        reverse: true,
+        ecn: false,
+        media: true,
+        length: 1200,
+        rate_bps: Some(1e6),
+        duration: Duration::from_millis(1500),
+        burst: 20,
+        writes: 77,
+    };
+    const REPORT: Report = Report {
+        stats: ReceptionStats {
             received: 1,
             octets: 2,
             expected: 3,
@@ -391,34 +396,34 @@ mod tests {
             duplicates: 5,
             marked: 6,
             jitter: 0.25,
-        };
-        let report = Report {
-            stats,
-            echo: 7,
-            held: 8,
-            last: true,
-            frames: None,
-        };
-        let frames = FrameStats {
-            frames: 10,
-            complete: 9,
-            late: 2,
-            freezes: 1,
-            frozen_s: 0.5,
-            delay_s: [0.01, 0.02, 0.03],
-        };
+        },
+        echo: 7,
+        held: 8,
+        last: true,
+        frames: None,
+    };
+    const FRAMES: FrameStats = FrameStats {
+        frames: 10,
+        complete: 9,
+        late: 2,
+        freezes: 1,
+        frozen_s: 0.5,
+        delay_s: [0.01, 0.02, 0.03],
+    };
+
+    fn messages() -> Vec<Message> {
         vec![
-            Message::Request(config, None),
+            Message::Request(CONFIG, None),
             Message::Request(
                 TestConfig {
                     rate_bps: None,
-                    ..config
+                    ..CONFIG
                 },
                 None,
             ),
-            Message::Request(config, Some([7; TAG_OCTETS].into())),
+            Message::Request(CONFIG, Some([7; TAG_OCTETS].into())),
             Message::Request(
-                config,
+                CONFIG,
                 Some(Answer {
                     token: [7; TAG_OCTETS],
                     proof: Some([8; PROOF_OCTETS]),
@@ -435,10 +440,10 @@ mod tests {
                 sent_at: 34,
             },
             Message::End { sent: 56 },
-            Message::Report(report),
+            Message::Report(REPORT),
             Message::Report(Report {
-                frames: Some(frames),
-                ..report
+                frames: Some(FRAMES),
+                ..REPORT
             }),
             Message::Stop,
         ]

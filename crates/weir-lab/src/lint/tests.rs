@@ -37,6 +37,11 @@ const UNUSED: &str = "[[link]]\nname = \"spare\"\nbetween = [\"x\", \"y\"]\n\
                       loss = { kind = \"random\", rate = 0.1 }\n[[host]]\nname = \"x\"\njitter = \"0s..1ms\"\n";
 const QUEUE: &str = "queue = { kind = \"droptail\", limit = 30 }";
 const POLICER: &str = "policer = { kind = \"police\", rate = \"5Mbit\", burst = 12499 }";
+const SHAPER: &str = "shaper = { kind = \"tbf\", rate = \"10Mbit\", burst = 5000, limit = 50000 }";
+const SLOWER: &str = "change = [{ at = \"60s\", rate = \"1Mbit\" }]";
+const WARMED: &str = "\"120s\"\nwarmup = \"60s\"";
+const RARE_BURSTS: &str =
+    "delay = \"10ms\"\nloss = { kind = \"gilbert\", to_bad = 0.0015, to_good = 0.06 }";
 const DELAY: &str = "delay = \"10ms\"";
 const LONG: &str = "delay = \"100ms\"";
 const NEWRENO: &str = "kind = \"quic\", controller = \"newreno\"";
@@ -92,18 +97,19 @@ const CASES: &[Case] = &[
     (&[(NEWRENO, "kind = \"quic\", initial_max_stream_data = 10000")], "credit", "transport.initial_max_stream_data"),
     (&[(NEWRENO, "kind = \"quic\", initial_max_data = 10000")], "credit", "transport.initial_max_data"),
     (&[(NEWRENO, "kind = \"quinn\", stream_window = 10000")], "credit", "transport.stream_window"),
-    // 5 Mbit/s over 20 ms are 12,500 bytes: a policer's burst below it, a buffer of 3000 bytes below
-    // a half of it, and a bucket whose queue and burst are below the 88,389 of 10 Mbit/s over 200 ms.
+    // 5 Mbit/s over 20 ms are 12,500 bytes: a policer's burst below it, a buffer of 3000 bytes
+    // below half of it, and a bucket whose queue and burst are below the 88,389 of 10 Mbit/s over
+    // 200 ms.
     (&[(QUEUE, "policer = { kind = \"police\", rate = \"5Mbit\", burst = 4000 }")], "queue", "link.bottleneck.policer.burst [queue]: 4000 bytes are 0.32 of the 12500"),
     (&[(QUEUE, POLICER), (NEWRENO, "kind = \"quic\", controller = \"bbr\"")], "queue", "12499 bytes are 1.00 of the 12500"),
     (&[(QUEUE, "backward = { policer = { kind = \"police\", rate = \"5Mbit\", burst = 4000 } }"), ("from = \"server\"\nto = \"client\"", "from = \"client\"\nto = \"server\"")], "queue", "link.bottleneck.policer.burst"),
     (&[(QUEUE, "policer = { kind = \"police\", rate = \"5Mbit\", burst = 90000 }"), (NEWRENO, "kind = \"tcp\", send_buffer = 3000")], "credit", "write at least 6250"),
-    (&[(QUEUE, "shaper = { kind = \"tbf\", rate = \"10Mbit\", burst = 5000, limit = 50000 }"), (DELAY, LONG)], "queue", "link.bottleneck.shaper.limit [queue]: 55000 bytes are 0.31 of the 176777"),
+    (&[(QUEUE, SHAPER), (DELAY, LONG)], "queue", "shaper.limit [queue]: 55000 bytes are 0.31 of the 176777"),
     (&[(QUEUE, "shaper = { kind = \"tbf\", rate = \"10Mbit\", burst = 5000, latency = \"6ms\" }")], "queue", "link.bottleneck.shaper.latency"),
     // The rate that counts is that of the time that is measured: 1 Mbit/s for the last half.
-    (&[(QUEUE, "change = [{ at = \"60s\", rate = \"1Mbit\" }]"), ("duration = \"120s\"", "duration = \"120s\"\nwarmup = \"60s\""), (NEWRENO, "kind = \"tcp\", send_buffer = 1000")], "credit", "write at least 1250"),
+    (&[(QUEUE, SLOWER), ("\"120s\"", WARMED), (NEWRENO, "kind = \"tcp\", send_buffer = 1000")], "credit", "write at least 1250"),
     // 0.94^12 = 0.48 for two connections; an end without return says so too.
-    (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"gilbert\", to_bad = 0.0015, to_good = 0.06 }")], "bursts", "bursts of 16.7 packets"),
+    (&[(DELAY, RARE_BURSTS)], "bursts", "bursts of 16.7 packets"),
     (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"gilbert\", to_bad = 0.0015, to_good = 0.0 }")], "bursts", "bursts without end"),
     (&[(START, "loss = { kind = \"gilbert\", to_bad = 0.001, to_good = 0.3 }\n")], "bursts", "flow.stream.loss [bursts]: bursts of 3.3 packets"),
     (&[(DELAY, "delay = \"10ms\"\nchange = [{ at = \"10s\", loss = { kind = \"gilbert\", to_bad = 0.001, to_good = 0.05 } }]")], "bursts", "bursts of 20.0 packets"),

@@ -143,7 +143,7 @@ fn an_outage_takes_everything_both_ways_and_the_summary_counts_it() {
     // 1 Mbit/s of payload are 102.3 packets a second, for two seconds.
     assert!((204..=206).contains(&wire.wire_losses), "{wire:?}");
     assert_eq!((wire.drops, wire.queue_drops), (wire.wire_losses, 0));
-    let acks = over(OUTAGE, TCP, BULK).summary.links["wire.backward"].clone();
+    let acks = over(OUTAGE, TCP, BULK).summary.links["wire.backward"];
     assert!(acks.wire_losses > 0 && acks.wire_losses == acks.drops);
 }
 

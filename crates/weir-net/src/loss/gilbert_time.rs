@@ -43,7 +43,7 @@ weir_proto::settings! {
 impl GilbertTimeLossConfig {
     /// The share of the time in the bad state in the long run.
     fn share_of_bad(&self) -> f64 {
-        let [good, bad] = [self.mean_good, self.mean_bad].map(|mean| mean.as_secs_f64());
+        let [good, bad] = [self.mean_good, self.mean_bad].map(Duration::as_secs_f64);
         bad / (good + bad)
     }
 

@@ -117,8 +117,8 @@ fn bursts_in_time_have_their_share_and_their_length_however_few_packets_come() {
     assert!((mean - 200.0).abs() < 10.0, "{mean}");
     // Packets that come each three seconds meet the same chain: the same ones are lost.
     let rarely = lost_each(&config, 3000, 20_000);
-    let expected = often.iter().copied().filter(|at| at % 3000 == 0);
-    assert_eq!(rarely, Vec::from_iter(expected));
+    let at_these = often.iter().copied().filter(|at| at % 3000 == 0);
+    assert_eq!(rarely, at_these.collect::<Vec<_>>());
     assert!(rarely.len() > 500);
 }
 

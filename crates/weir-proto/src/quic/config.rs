@@ -11,10 +11,10 @@ use crate::time::Duration;
 use crate::{keywords, settings};
 use std::ops::RangeInclusive;
 
-/// The bounds of `pto_max`: from kGranularity (RFC 9002 §6.1.2) to a day.
+/// The bounds of `pto_max`: from the granularity of timers to a day.
 const TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(86_400);
 
-/// The pseudocode of RFC 9002, and the pacing that its text demands (§7.7).
+/// The pseudocode of RFC 9002, and the pacing that its text demands beside it.
 const RFC9002: Rules = Rules {
     pacing: Pacing::Rfc9002,
     ..Rules::RFC9002

@@ -53,8 +53,8 @@ fn check_time(what: &'static str, found: f64) -> Result<(), Lie> {
 
 impl TestConfig {
     /// The most datagrams that a sender sends in the time of the test at its rate: one at the
-    /// start, and one for each interval. Those of media differ in length and may be short, and
-    /// their encoder may exceed its rate for a while.
+    /// start, and one for each interval, but not more than its number of them. Those of media
+    /// differ in length and may be short, and their encoder may exceed its rate for a while.
     pub fn most_datagrams(&self) -> u64 {
         let rate_bps = self.rate_bps.unwrap_or(MAX_RATE_BPS).min(MAX_RATE_BPS);
         let octets = rate_bps / 8.0 * self.duration.as_secs_f64();
@@ -64,7 +64,11 @@ impl TestConfig {
             octets / f64::from(self.length.max(1))
         };
         // The cast saturates. One more for the rounding of times, and a burst that leaves early.
-        (datagrams as u64).saturating_add(2 + u64::from(self.burst))
+        let in_time = (datagrams as u64).saturating_add(2 + u64::from(self.burst));
+        match self.writes {
+            0 => in_time,
+            writes => in_time.min(writes),
+        }
     }
 
     /// Whether a datagram of data with this number, timestamp and so many octets can be of this
@@ -188,6 +192,12 @@ mod tests {
         assert_eq!(CONFIG.check_sent(1002, 1002), Ok(()));
         assert!(CONFIG.check_sent(1003, 0).is_err());
         assert!(CONFIG.check_sent(9, 10).is_err());
+        let counted = TestConfig {
+            writes: 20,
+            ..CONFIG
+        };
+        assert_eq!(counted.check_data(19, 0, 125), Ok(()));
+        assert!(counted.check_data(20, 0, 125).is_err());
         let longest = TestConfig {
             rate_bps: None,
             duration: TestConfig::MAX_DURATION,

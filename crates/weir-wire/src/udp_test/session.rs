@@ -443,7 +443,9 @@ impl Session {
             self.end(EndReason::TimedOut, now);
             return None;
         }
-        if now.since(began) >= Duration::from(self.config.duration) {
+        if self.config.ends_after(self.sent)
+            || now.since(began) >= Duration::from(self.config.duration)
+        {
             self.close(now);
             return self.next_message(now);
         }
@@ -473,6 +475,9 @@ impl Session {
     fn next_data_at(&self, began: Instant) -> Option<Instant> {
         if self.traffic.is_some() {
             return None;
+        }
+        if self.config.ends_after(self.sent) {
+            return Some(self.last_sent);
         }
         let rate_bps = self.config.rate_bps.unwrap_or(DEFAULT_RATE_BPS);
         let interval = f64::from(self.config.length) * 8e9 / rate_bps;
@@ -556,10 +561,8 @@ impl Session {
     /// Octets of these.
     fn sent_octets(&self) -> u64 {
         let length = u64::from(self.config.length);
-        let counts = self.counts();
-        counts.map_or(self.sent.saturating_mul(length), |counts| {
-            counts.sent_octets
-        })
+        let own = self.sent.saturating_mul(length);
+        self.counts().map_or(own, |counts| counts.sent_octets)
     }
 
     /// What this end has received.

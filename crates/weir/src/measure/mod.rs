@@ -10,6 +10,7 @@
 mod client;
 mod data_path;
 mod dccp;
+mod iperf_translation;
 mod iperf_words;
 mod measured;
 mod options;

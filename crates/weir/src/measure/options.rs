@@ -388,15 +388,16 @@ impl ClientOptions {
 
     /// The test that the options ask for, with this length if they have none.
     pub fn request(&self, default_length: u16) -> TestConfig {
-        self.with_writes(TestConfig {
+        let length = self.length.unwrap_or(default_length);
+        TestConfig {
             reverse: self.reverse,
             ecn: self.test.ecn,
             media: false,
-            length: self.length.unwrap_or(default_length),
+            length,
             rate_bps: self.bitrate.and_then(|rate| rate.bps),
             duration: self.time,
             burst: self.bitrate.map_or(0, |rate| rate.burst),
-            writes: 0,
-        })
+            writes: self.words.writes(length),
+        }
     }
 }

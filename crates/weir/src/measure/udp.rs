@@ -3,7 +3,6 @@
 
 use super::data_path::{DataPath, Listener, Observer, Since, TestInfo, Transfer, Transport};
 use super::failure;
-use super::iperf_words::with_time_of_writes;
 use super::options::{Access, ClientOptions, TestOptions};
 use super::report::{Counters, Delivery, scaled};
 use crate::exit::Failure;
@@ -56,10 +55,10 @@ impl Transport for Udp {
             );
             return Err(Failure::Usage(message));
         }
-        Ok(with_time_of_writes(TestConfig {
+        Ok(TestConfig {
             rate_bps: request.rate_bps.or(Some(DEFAULT_RATE_BPS)),
             ..request
-        }))
+        })
     }
 
     fn settings(&self, request: &TestConfig) -> Value {

@@ -7,6 +7,7 @@ use crate::dccp::wire::{DccpOption, LossInterval, Options, Packet, PacketType, S
 use crate::event::{Event, EventMask, Events, FeedbackDecision};
 use crate::packet::Ecn;
 use crate::time::{Duration, Instant};
+use std::sync::Arc;
 
 /// The most loss intervals in feedback: I_0 to I_8 (RFC 4342 §8.6.1).
 const REPORTED: usize = 9;
@@ -24,7 +25,7 @@ pub struct Ccid3Receiver {
 
 impl Ccid3Receiver {
     /// A receiver with these rules.
-    pub fn new(profile: Profile) -> Self {
+    pub fn new(profile: impl Into<Arc<Profile>>) -> Self {
         Self {
             tfrc: Receiver::new(profile),
             anchor: None,

@@ -7,6 +7,7 @@ use crate::dccp::wire::{DccpOption, LossInterval, Packet, PacketType, SeqNum};
 use crate::event::{Bound, Events};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The RTT Estimate for "more than 16.7 seconds" (RFC 6323 §3.2.1).
 const RTT_TOO_LONG: u64 = 0xff_ffff;
@@ -42,7 +43,7 @@ struct Options<'a> {
 
 impl Ccid3Sender {
     /// A sender with these rules; `maximum_segment_size` is in octets of payload.
-    pub fn new(profile: Profile, maximum_segment_size: u32) -> Self {
+    pub fn new(profile: impl Into<Arc<Profile>>, maximum_segment_size: u32) -> Self {
         Self {
             tfrc: Sender::new(profile, maximum_segment_size),
             history: TransmitHistory::default(),

@@ -34,6 +34,7 @@ use crate::settings;
 use crate::settings::count;
 use crate::time::{Duration, Instant, earliest};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use timer::Timers;
 
 /// Octets reserved for the header and options of a DataAck: 24 and 32. A larger payload leaves as
@@ -391,8 +392,15 @@ impl Connection {
             let mut acceptable = std::iter::once(own).chain(accepted);
             acceptable.find_map(|ccid: &Ccid| ccid.tfrc(agreed))
         };
+        // The halves share equal rules: many connections are open at once.
+        let sending = rules(&self.config.send_ccid, send).map(Arc::new);
+        let receiving = rules(&self.config.receive_ccid, receive);
+        let receiving = receiving.map(|own| match &sending {
+            Some(shared) if **shared == own => Arc::clone(shared),
+            _ => Arc::new(own),
+        });
         // Without an agreement the CCID is 2, the default.
-        self.sender = Some(match rules(&self.config.send_ccid, send) {
+        self.sender = Some(match sending {
             Some(profile) => Box::new(ccid3::Ccid3Sender::new(profile, packet_size)),
             None => Box::new(self.ccid2_sender(packet_size, own_ratio)),
         });
@@ -405,7 +413,7 @@ impl Connection {
             self.nonces = None;
         }
         let ack_ratio = self.ack_ratio(Location::Remote);
-        self.receiver = Some(match rules(&self.config.receive_ccid, receive) {
+        self.receiver = Some(match receiving {
             Some(profile) => Box::new(ccid3::Ccid3Receiver::new(profile)),
             None => Box::new(ccid2::Ccid2Receiver::new(ack_ratio)),
         });

@@ -4,17 +4,13 @@
 //! Feedback is due for the first data packet, when the window counter has advanced by four since
 //! the last feedback (RFC 4342 §10.3), and at once for a new loss event.
 //!
-//!   X_recv = octets received in t / t,   t = max(R, time since the last feedback)
-//!
-//! Feedbacks that are remembered and reach less than R back, because R is far too long, give the
-//! rate of the time that they reach.
-//!
 //! Does not model: a feedback timer. The window counter replaces it (RFC 4342 §10.3), so there is
 //! no feedback while the counter does not advance.
 
 mod decision;
 #[cfg(test)]
 mod interval_vectors;
+mod received_octets;
 #[cfg(test)]
 mod report_vectors;
 #[cfg(test)]
@@ -22,6 +18,7 @@ mod tests;
 #[cfg(test)]
 mod vectors;
 
+use self::received_octets::ReceivedOctets;
 use super::DEFAULT_RTT;
 use super::equation::Equation;
 use super::loss_history::{Detected, HistoryEntry, Hole, LossHistory};
@@ -34,10 +31,8 @@ use super::receiver_rtt::ReceiverRtt;
 use super::small_packets::interval_length;
 use super::wireless_extensions::LossDiscriminator;
 use crate::time::{Duration, Instant};
+use std::sync::Arc;
 
-/// Feedbacks remembered, to find one that is a round-trip time ago: one a round trip, and those of
-/// loss events.
-const SAMPLES: usize = 8;
 /// Losses whose window counters are further apart are two events (RFC 4342 §10.2).
 const EVENT_DISTANCE: u8 = 4;
 /// The advance of the window counter from one feedback to the next (RFC 4342 §10.3).
@@ -109,17 +104,10 @@ struct LossEvent {
     drops: u64,
 }
 
-/// The octets received up to a feedback.
-#[derive(Clone, Copy, Debug)]
-struct ReceiveSample {
-    at: Instant,
-    octets: u64,
-}
-
 /// The receiver of TFRC.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    profile: Profile,
+    profile: Arc<Profile>,
     equation: Equation,
     history: Option<LossHistory>,
     first_seq: i64,
@@ -138,8 +126,7 @@ pub struct Receiver {
     last_counter: u8,
     /// s in octets, the mean of the packets that arrived.
     segment_size: f64,
-    octets: u64,
-    samples: [Option<ReceiveSample>; SAMPLES],
+    received: ReceivedOctets,
     receive_rate: f64,
     greatest_receive_rate: f64,
     /// The least time between two data packets, for the loss discriminator.
@@ -151,7 +138,8 @@ pub struct Receiver {
 
 impl Receiver {
     /// A receiver before the first packet.
-    pub fn new(profile: Profile) -> Self {
+    pub fn new(profile: impl Into<Arc<Profile>>) -> Self {
+        let profile = profile.into();
         Self {
             equation: Equation::new(&profile),
             history: None,
@@ -169,8 +157,7 @@ impl Receiver {
             newest_counter: 0,
             last_counter: 0,
             segment_size: 0.0,
-            octets: 0,
-            samples: [None; SAMPLES],
+            received: ReceivedOctets::new(),
             receive_rate: 0.0,
             greatest_receive_rate: 0.0,
             least_gap: None,
@@ -180,7 +167,7 @@ impl Receiver {
     }
 
     /// The rules of this receiver.
-    pub const fn profile(&self) -> &Profile {
+    pub fn profile(&self) -> &Profile {
         &self.profile
     }
 
@@ -305,17 +292,13 @@ impl Receiver {
                 if self.profile.receive_rate == ReceiveRateRule::SinceFeedback
                     && self.receive_rate > 0.0 => {}
             FeedbackReason::Periodic | FeedbackReason::LossEvent => {
-                self.receive_rate = self.measured_rate(now);
+                self.receive_rate = self.received.rate(&self.profile, self.rtt.get(), now);
             }
         }
         self.greatest_receive_rate = self.greatest_receive_rate.max(self.receive_rate);
         self.last_mean = self.intervals.mean();
         self.last_counter = self.newest_counter;
-        self.samples.rotate_right(1);
-        self.samples[0] = Some(ReceiveSample {
-            at: now,
-            octets: self.octets,
-        });
+        self.received.on_feedback(now);
         Some(FeedbackReport {
             receive_rate: self.receive_rate.min(f64::from(u32::MAX)) as u32,
             inverse_loss_event_rate: self.inverse_loss_event_rate(),
@@ -369,7 +352,7 @@ impl Receiver {
         }
         self.newest_data_at = now;
         if self.any_data {
-            self.octets = self.octets.saturating_add(u64::from(payload));
+            self.received.add(payload);
         } else {
             // The octets of the first packet do not count: it starts the measurement.
             self.any_data = true;
@@ -535,7 +518,7 @@ impl Receiver {
             Some(rules) => (f64::from(rules.nominal_size), rules.share(size)),
         };
         let half_a_packet = LEAST_TARGET * segment / rtt.as_secs_f64();
-        let measured = self.measured_rate(now);
+        let measured = self.received.rate(&self.profile, self.rtt.get(), now);
         let rate = match self.profile.first_interval {
             FirstInterval::SinceFeedback | FirstInterval::LastReceiveRate => {
                 if measured > 0.0 {
@@ -548,7 +531,7 @@ impl Receiver {
                 measured.max(self.greatest_receive_rate).max(half_a_packet)
             }
         };
-        let first_lost = self.samples[0].is_none();
+        let first_lost = !self.received.any_feedback();
         let counted = self.profile.first_packet_loss == FirstPacketLoss::Counted;
         let rate = if first_lost && counted {
             half_a_packet
@@ -582,49 +565,17 @@ impl Receiver {
         (greatest - event.start + 1 - self.discounted_non_data(event)) as f64
     }
 
-    const fn discounted_non_data(&self, event: &LossEvent) -> i64 {
+    fn discounted_non_data(&self, event: &LossEvent) -> i64 {
         match self.profile.data_length {
             DataLength::WithoutNonData => event.non_data,
             DataLength::AllPackets => 0,
         }
     }
 
-    const fn first_lost(&self, event: &LossEvent) -> i64 {
+    fn first_lost(&self, event: &LossEvent) -> i64 {
         match self.profile.data_length {
             DataLength::WithoutNonData => event.start,
             DataLength::AllPackets => event.start + 1,
-        }
-    }
-
-    // ---- Receive rate ----
-
-    /// X_recv now, in octets per second.
-    fn measured_rate(&self, now: Instant) -> f64 {
-        let least = match self.profile.receive_rate {
-            ReceiveRateRule::SinceFeedback => Duration::ZERO,
-            ReceiveRateRule::AtLeastRoundTrip => self.rtt.get().unwrap_or(Duration::ZERO),
-        };
-        // RFC 5348 §6.2: since the latest feedback that is at least R ago.
-        let samples = || self.samples.iter().flatten();
-        let old_enough = samples().find(|sample| now.since(sample.at) >= least);
-        let Some(sample) = old_enough.or_else(|| samples().last()) else {
-            return 0.0;
-        };
-        let octets = self.octets.saturating_sub(sample.octets);
-        // What came before the first feedback is known: nothing. What came before those that are
-        // remembered is not, and their octets are no rate over R.
-        let forgotten = old_enough.is_none() && self.samples.iter().all(Option::is_some);
-        let least = if forgotten { Duration::ZERO } else { least };
-        let span = now
-            .since(sample.at)
-            .max(least)
-            .max(Duration::from_micros(1));
-        match self.profile.arithmetic {
-            Arithmetic::Float => octets as f64 / span.as_secs_f64(),
-            Arithmetic::KernelIntegers => {
-                let micros = u128::from(span.as_micros());
-                (u128::from(octets) * 1_000_000 / micros) as f64
-            }
         }
     }
 

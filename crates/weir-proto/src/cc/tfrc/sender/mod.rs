@@ -32,6 +32,7 @@ use crate::event::{Event, EventMask, Events, Limit, RateState};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 use nofeedback::NofeedbackTimer;
+use std::sync::Arc;
 
 /// The nofeedback timer before the first sample (RFC 5348 §4.2).
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(2);
@@ -67,7 +68,7 @@ enum FeedbackState {
 /// The sender of TFRC.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    profile: Profile,
+    profile: Arc<Profile>,
     equation: Equation,
     /// MSS in octets of payload.
     maximum_segment_size: u32,
@@ -110,7 +111,8 @@ pub struct Sender {
 
 impl Sender {
     /// A sender of packets with at most this many octets of payload.
-    pub fn new(profile: Profile, maximum_segment_size: u32) -> Self {
+    pub fn new(profile: impl Into<Arc<Profile>>, maximum_segment_size: u32) -> Self {
+        let profile = profile.into();
         let now = Instant::ZERO;
         Self {
             equation: Equation::new(&profile),
@@ -143,7 +145,7 @@ impl Sender {
     }
 
     /// The rules of this sender.
-    pub const fn profile(&self) -> &Profile {
+    pub fn profile(&self) -> &Profile {
         &self.profile
     }
 

@@ -20,9 +20,9 @@
 //!   a packet below `inflight_longterm` (§5.3.3.6): the window holds at most that much, so behind
 //!   an acknowledgement there is always less;
 //! - persistent congestion of QUIC is a timeout of which only an acknowledgement tells. That what
-//!   it acknowledges has left the network is not yet counted in flight, so that "one packet more" than
-//!   that would be no reduction: the window is the minimum of RFC 9002 §7.6.2, and grows from the
-//!   next acknowledgement on;
+//!   it acknowledges has left the network is not yet counted in flight, so that "one packet more"
+//!   than that would be no reduction: the window is the minimum of RFC 9002 §7.6.2, and grows from
+//!   the next acknowledgement on;
 //! - the pacing rate is set anew with the first sample of the round-trip time (§5.6.2);
 //! - a sample without a rate does not count as a round without growth (§5.3.1.2), and a bandwidth
 //!   of zero sets no pacing rate (§5.6.2);
