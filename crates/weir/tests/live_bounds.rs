@@ -52,7 +52,7 @@ const PLANTS: [Plant; 7] = [
         // The equation allows less than a packet in 10 ms, which would be its own bound.
         bound: "rate",
         transport: &["--ccid", "4"],
-        link: "rate 1mbit delay 20ms loss 10%",
+        link: "rate 500kbit delay 40ms loss 4%",
         client: &[],
     },
     Plant {
@@ -87,7 +87,7 @@ impl Plant {
             "-p",
             port,
             "-t",
-            "6",
+            "10",
             "--trace",
             text(&trace),
         ];

@@ -196,9 +196,10 @@ pub trait WindowController {
     fn limits_samples(&self) -> bool {
         false
     }
-    /// True if the window is at most a packet above what was in flight. It grows only while that
-    /// packet may leave: a sender that lets none fill the window would keep it for ever.
-    fn stays_near_flight(&self) -> bool {
+    /// True if the window grows only while a packet fills it: a sender that lets none do so would
+    /// keep it for ever. That of LEDBAT is at most a packet above what was in flight, and BBR raises
+    /// `inflight_longterm` only where the window limits it.
+    fn grows_only_if_filled(&self) -> bool {
         false
     }
     /// True if acknowledgements of TCP's fast recovery are wanted too, in which a window must not

@@ -288,11 +288,11 @@ impl PathController {
     }
 
     /// The controller's window. RFC 9002 §7 lets a packet leave that fills it, and quinn only what
-    /// stays below. LEDBAT's would never grow: it is an octet more where a packet would fill it.
+    /// stays below. Where only a full window grows, it is an octet more when a packet would fill it.
     fn open_window(&self) -> u64 {
         let window = self.inner.window();
         let is_filled = self.bytes_in_flight + self.mtu == window;
-        window.saturating_add((is_filled && self.inner.stays_near_flight()).into())
+        window.saturating_add((is_filled && self.inner.grows_only_if_filled()).into())
     }
 
     /// Counts what the pacing rate allows since it was counted last.

@@ -188,7 +188,9 @@ fn a_bad_scenario_is_invalid_unless_only_its_keys_contradict_each_other() {
 fn the_schema_is_small_and_names_its_definitions() {
     let schema = schema();
     let text = serde_json::to_string_pretty(&schema).expect("it is JSON");
-    assert!(text.len() < 179_000, "{} octets", text.len());
+    // A table is written out once for each set of its defaults: the single rules of QUIC twice, as
+    // its preset paces and quinn's does not.
+    assert!(text.len() < 199_000, "{} octets", text.len());
     for name in ["queue", "queue.red", "tfrc", "duration"] {
         assert!(schema["$defs"][name].is_object(), "{name}");
     }

@@ -178,7 +178,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         false
     }
 
-    fn stays_near_flight(&self) -> bool {
+    fn grows_only_if_filled(&self) -> bool {
         P::NEAR_FLIGHT
     }
 

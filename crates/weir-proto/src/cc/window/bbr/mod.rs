@@ -292,6 +292,10 @@ impl WindowController for Bbr {
         true
     }
 
+    fn grows_only_if_filled(&self) -> bool {
+        true
+    }
+
     fn limits_samples(&self) -> bool {
         self.state == State::ProbeRtt
     }
