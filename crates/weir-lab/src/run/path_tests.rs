@@ -40,6 +40,46 @@ fn a_policer_drops_what_exceeds_its_rate_and_keeps_no_queue() {
 }
 
 #[test]
+fn a_policer_drops_the_rest_of_a_burst_that_segmentation_offload_makes() {
+    // The sender's interface lets out what has come within 10 ms at once, as segmentation offload
+    // does. 15 Mbit/s are 15.6 packets of 1200 octets and their 28 of headers; the bucket has
+    // filled again and takes 10,000 octets, which are 8 of them.
+    let lost = |netem: &str| {
+        let text = format!(
+            r#"
+[run]
+duration = "20s"
+warmup = "2s"
+[[link]]
+name = "interface"
+between = ["source", "gate"]
+rate = "1Gbit"
+forward = {{ {netem} }}
+[[link]]
+name = "policed"
+between = ["gate", "sink"]
+rate = "100Mbit"
+forward = {{ policer = {{ kind = "police", rate = "20Mbit", burst = "10000b" }} }}
+[[flow]]
+name = "stream"
+from = "source"
+to = "sink"
+transport = {{ kind = "udp" }}
+app = {{ kind = "cbr", packet = 1200, rate = "15Mbit" }}
+"#
+        );
+        let output = run_text(&text, &traced());
+        let flow = &output.summary.flows["stream"];
+        flow.packets_lost as f64 / flow.packets_sent as f64
+    };
+    assert_eq!(lost(""), 0.0);
+    let share = lost(r#"netem = { slot = "10ms" }"#);
+    assert!((share - (1.0 - 8.0 / 15.625)).abs() < 0.02, "{share}");
+    let few = lost(r#"netem = { slot = "10ms", slot_packets = 8 }"#);
+    assert_eq!(few, 0.0);
+}
+
+#[test]
 fn thinned_acknowledgements_are_fewer_and_slow_a_transfer_little() {
     let thin = |n: u32| {
         let link = format!(r#"backward = {{ ack_thinning = {{ kind = "every", n = {n} }} }}"#);

@@ -288,7 +288,8 @@ impl PathController {
     }
 
     /// The controller's window. RFC 9002 §7 lets a packet leave that fills it, and quinn only what
-    /// stays below. Where only a full window grows, it is an octet more when a packet would fill it.
+    /// stays below. Where only a full window grows, it is an octet more when a packet would fill
+    /// it.
     fn open_window(&self) -> u64 {
         let window = self.inner.window();
         let is_filled = self.bytes_in_flight + self.mtu == window;
