@@ -197,8 +197,8 @@ pub trait WindowController {
         false
     }
     /// True if the window grows only while a packet fills it: a sender that lets none do so would
-    /// keep it for ever. That of LEDBAT is at most a packet above what was in flight, and BBR raises
-    /// `inflight_longterm` only where the window limits it.
+    /// keep it for ever. That of LEDBAT is at most a packet above what was in flight, and BBR
+    /// raises `inflight_longterm` only where the window limits it.
     fn grows_only_if_filled(&self) -> bool {
         false
     }
