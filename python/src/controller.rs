@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weir_proto::cc::window::{BoxedController, WindowConfig, added};
 use weir_proto::cc::{
-    Acked, CongestionEvent, EndAcks, RetransmissionTimeout, Sent, WindowController,
+    Acked, CongestionEvent, EndAcks, RecoveryPeriod, RetransmissionTimeout, Sent, WindowController,
 };
 use weir_proto::event::Limit;
 use weir_proto::time::Instant;
@@ -80,6 +80,8 @@ struct PythonController {
     window: u64,
     pacing_rate: Option<Rate>,
     max_datagram_size: u64,
+    /// The period of the last loss event, for statistics.
+    period: RecoveryPeriod,
     state: &'static str,
     /// The word of the state as it was last read: the same object is the same state.
     last_state: Option<Py<PyAny>>,
@@ -133,6 +135,7 @@ impl PythonController {
                 window: config.initial_window(),
                 pacing_rate: None,
                 max_datagram_size: config.max_datagram_size,
+                period: RecoveryPeriod::default(),
                 state: "python",
                 last_state: None,
             };
@@ -323,12 +326,25 @@ impl WindowController for PythonController {
         true
     }
 
-    fn on_congestion_event(&mut self, congestion: &CongestionEvent) {
+    fn on_congestion_event(&mut self, congestion: &CongestionEvent) -> bool {
         self.call(
             "on_congestion",
             |methods| &methods.congestion,
             || (Congestion::from(congestion),),
         );
+        self.period.begins(congestion)
+    }
+
+    /// An object hears of packets, acknowledgements, losses and timeouts, and answers to nothing
+    /// else.
+    fn on_handshake_loss(&mut self) {}
+
+    fn on_idle_restart(&mut self) {}
+
+    fn leave_slow_start(&mut self) {}
+
+    fn on_spurious_congestion_event(&mut self, _: Instant) -> bool {
+        false
     }
 
     fn on_persistent_congestion(&mut self, now: Instant) {

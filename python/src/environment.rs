@@ -13,7 +13,7 @@ use weir_lab::run::{RunError, RunOptions, Scope, Simulation, TraceLevel};
 use weir_lab::scenario::{Override, parse_with};
 use weir_proto::cc::window::{BoxedController, WindowConfig, added};
 use weir_proto::cc::{
-    Acked, CongestionEvent, EndAcks, RetransmissionTimeout, Sent, WindowController,
+    Acked, CongestionEvent, EndAcks, RecoveryPeriod, RetransmissionTimeout, Sent, WindowController,
 };
 use weir_proto::event::Limit;
 use weir_proto::time::{Duration, Instant};
@@ -47,6 +47,8 @@ struct Agent {
     marked: f64,
     packets: f64,
     rate_sample: f64,
+    /// The period of the last loss event, for statistics.
+    period: RecoveryPeriod,
 }
 
 impl Agent {
@@ -63,6 +65,7 @@ impl Agent {
             marked: 0.0,
             packets: 0.0,
             rate_sample: 0.0,
+            period: RecoveryPeriod::default(),
         }
     }
 
@@ -149,8 +152,22 @@ impl WindowController for AgentController {
         true
     }
 
-    fn on_congestion_event(&mut self, congestion: &CongestionEvent) {
-        self.with(|agent| agent.lost += congestion.lost_bytes as f64);
+    fn on_congestion_event(&mut self, congestion: &CongestionEvent) -> bool {
+        self.with(|agent| {
+            agent.lost += congestion.lost_bytes as f64;
+            agent.period.begins(congestion)
+        })
+    }
+
+    /// The window is the agent's alone.
+    fn on_handshake_loss(&mut self) {}
+
+    fn on_idle_restart(&mut self) {}
+
+    fn leave_slow_start(&mut self) {}
+
+    fn on_spurious_congestion_event(&mut self, _: Instant) -> bool {
+        false
     }
 
     fn on_persistent_congestion(&mut self, _: Instant) {}

@@ -18,6 +18,7 @@ const TARGET: Duration = Duration::from_millis(5);
 static HOLD_DELAY: ControllerEntry = ControllerEntry {
     name: "hold-delay",
     doc: "A queue of five milliseconds",
+    rules: &[],
     make: |config| {
         let packet = config.max_datagram_size;
         let reduced_at = Instant::ZERO;

@@ -120,6 +120,7 @@ mod four_packets {
     pub(super) static ENTRY: ControllerEntry = ControllerEntry {
         name: "four-packets",
         doc: "A window of four packets",
+        rules: &[],
         make: |config| Box::new(FourPackets(config.max_datagram_size)),
     };
 
@@ -129,7 +130,15 @@ mod four_packets {
     impl WindowController for FourPackets {
         fn on_sent(&mut self, _: &Sent) {}
         fn on_ack(&mut self, _: &Acked) {}
-        fn on_congestion_event(&mut self, _: &CongestionEvent) {}
+        fn on_congestion_event(&mut self, _: &CongestionEvent) -> bool {
+            true
+        }
+        fn on_handshake_loss(&mut self) {}
+        fn on_idle_restart(&mut self) {}
+        fn leave_slow_start(&mut self) {}
+        fn on_spurious_congestion_event(&mut self, _: Instant) -> bool {
+            false
+        }
         fn on_persistent_congestion(&mut self, _: Instant) {}
         fn on_retransmission_timeout(&mut self, _: &RetransmissionTimeout) {}
         fn window(&self) -> u64 {

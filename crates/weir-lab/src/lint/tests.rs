@@ -91,6 +91,10 @@ const CASES: &[Case] = &[
     (&[(NEWRENO, "kind = \"quinn\", controller = \"quinn-cubic\", cubic = { beta = 0.5 }")], "unused", "the controller is quinn-cubic"),
     (&[(NEWRENO, "kind = \"dccp\", ccid = 2, bbr = { beta = 0.5 }")], "unused", "the controller is rfc4341"),
     (&[(NEWRENO, "kind = \"quic\", controller = \"bbr\", copa = { delta = 0.1 }")], "unused", "constants of copa"),
+    (&[(NEWRENO, "kind = \"quic\", controller = \"prague\", overrides = { hystart_plus_plus = true }")], "unused", "overrides.hystart_plus_plus [unused]: the controller prague does not follow"),
+    (&[(NEWRENO, "kind = \"tcp\", controller = \"bbr\", overrides = { rate_limited_growth = \"flight\" }")], "unused", "the controller bbr does not follow"),
+    (&[(NEWRENO, "kind = \"quinn\", overrides = { pto_probes = 1 }")], "unused", "overrides.pto_probes [unused]: quinn does not follow"),
+    (&[(NEWRENO, "kind = \"quinn\", overrides = { undo_spurious = true }")], "unused", "overrides.undo_spurious [unused]: quinn does not follow"),
     // 10 Mbit/s over 20 ms are 25,000 bytes for two flows; 10,000 each 20 ms are 4 Mbit/s.
     (&[(NEWRENO, "kind = \"tcp\", receive_buffer = 10000")], "credit", "flow.stream.transport.receive_buffer [credit]: 10000 bytes a round trip are 4.0000 Mbit/s at most"),
     (&[(NEWRENO, "kind = \"tcp\", send_buffer = 10000")], "credit", "write at least 12500"),

@@ -2,7 +2,9 @@
 
 use super::{Finding, View};
 use crate::scenario::{Direction, Flow, Run, Transport};
-use weir_proto::cc::window::{BbrConfig, CopaConfig, CubicConfig};
+use weir_proto::cc::window::{self, BbrConfig, CopaConfig, CubicConfig, Rules};
+use weir_proto::settings::{Raw, Value};
+use weir_proto::{quic, tcp};
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -17,6 +19,7 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     // Both directions of a link mostly have the same settings.
     findings.dedup();
     findings.extend(view.scenario.flows.iter().flat_map(other_constants));
+    findings.extend(view.scenario.flows.iter().flat_map(other_rules));
     findings
 }
 
@@ -53,6 +56,65 @@ fn other_constants(flow: &Flow) -> Vec<Finding> {
         Finding::new("unused", &path, message, help)
     });
     findings.collect()
+}
+
+/// What quinn, which sends, detects losses and paces probes by itself, does not follow.
+const NOT_OF_QUINN: [&str; 6] = [
+    "send_gate",
+    "pto_probes",
+    "losses_before_acks",
+    "ack_first_at_once",
+    "recovery_probe",
+    "undo_spurious",
+];
+
+/// Rules that are set on top of a preset and that the flow's controller or quinn does not follow.
+fn other_rules(flow: &Flow) -> Vec<Finding> {
+    let (controller, own, preset) = match &flow.transport {
+        Transport::Quic(quic) => (
+            quic.config.controller.name,
+            quic.config.rules.write(),
+            quic::Config::named(quic.rules).map(|config| config.rules.write()),
+        ),
+        Transport::Quinn(quinn) => (
+            quinn.controller,
+            quinn.overrides.write(),
+            Rules::named(quinn.rules).map(|rules| rules.write()),
+        ),
+        Transport::Tcp(tcp) => (
+            tcp.controller.name,
+            tcp.config.rules.write(),
+            tcp::Rules::named(tcp.rules).map(|rules| rules.write()),
+        ),
+        Transport::Dccp(_) | Transport::Rtp(_) | Transport::Udp(_) => return Vec::new(),
+    };
+    let is_changed =
+        |name: &&str| value(&own, name) != preset.as_ref().and_then(|preset| value(preset, name));
+    let is_quinn = matches!(flow.transport, Transport::Quinn(_));
+    let not_of_quinn = NOT_OF_QUINN.into_iter().filter(|_| is_quinn);
+    let follows = window::find(controller).map_or(&[][..], |entry| entry.rules);
+    let by_others =
+        |name: &&str| !follows.contains(name) && !not_of_quinn.clone().any(|n| n == *name);
+    let of_controllers = Rules::OF_CONTROLLERS.into_iter().filter(by_others);
+    let of_controllers = of_controllers.map(|name| (name, format!("the controller {controller}")));
+    let of_quinn = not_of_quinn.clone().map(|name| (name, "quinn".to_owned()));
+    let findings = of_controllers
+        .chain(of_quinn)
+        .filter(|(name, _)| is_changed(name))
+        .map(|(name, who)| {
+            let path = format!("flow.{}.transport.overrides.{name}", flow.name);
+            let message = format!("{who} does not follow this rule, and nothing changes");
+            Finding::new("unused", &path, message, "leave it out")
+        });
+    findings.collect()
+}
+
+/// The value of a key of a table.
+fn value<'a>(table: &'a Raw, key: &str) -> Option<&'a Raw> {
+    match table {
+        Raw::Table(table) => table.get(key).map(|entry| &entry.value.raw),
+        _ => None,
+    }
 }
 
 fn traced_rate(path: &str, direction: &Direction) -> Option<Finding> {

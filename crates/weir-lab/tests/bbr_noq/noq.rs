@@ -18,7 +18,8 @@ use std::sync::Arc;
 use std::time;
 use weir_proto::cc::window::{BoxedController, WindowConfig};
 use weir_proto::cc::{
-    Acked, CongestionEvent, EndAcks, Lost, RetransmissionTimeout, Sent, WindowController,
+    Acked, CongestionEvent, EndAcks, Lost, RecoveryPeriod, RetransmissionTimeout, Sent,
+    WindowController,
 };
 use weir_proto::event::Limit;
 use weir_proto::time::Instant;
@@ -57,6 +58,8 @@ pub struct Noq {
     probe_end: ProbeEnd,
     /// While no probe goes on: the number of the first packet that was sent after the last.
     after_probe: Option<u64>,
+    /// The period of the last loss event, for statistics.
+    period: RecoveryPeriod,
 }
 
 impl Noq {
@@ -77,6 +80,7 @@ impl Noq {
             state: "startup",
             probe_end,
             after_probe: None,
+            period: RecoveryPeriod::default(),
         }
     }
 
@@ -173,7 +177,15 @@ impl WindowController for Noq {
         true
     }
 
-    fn on_congestion_event(&mut self, _: &CongestionEvent) {}
+    fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {
+        self.period.begins(event)
+    }
+
+    fn on_handshake_loss(&mut self) {}
+
+    fn on_idle_restart(&mut self) {}
+
+    fn leave_slow_start(&mut self) {}
 
     fn on_persistent_congestion(&mut self, now: Instant) {
         let now = self.at(now);
@@ -184,8 +196,9 @@ impl WindowController for Noq {
         self.on_persistent_congestion(timeout.now);
     }
 
-    fn on_spurious_congestion_event(&mut self, _now: Instant) {
+    fn on_spurious_congestion_event(&mut self, _now: Instant) -> bool {
         self.inner.on_spurious_congestion_event();
+        true
     }
 
     fn window(&self) -> u64 {

@@ -129,6 +129,22 @@ pub struct CongestionEvent {
     pub ecn: bool,
 }
 
+/// The recovery period of a controller that keeps none of its own: losses and marks of packets that
+/// were sent up to its beginning belong to it (RFC 9002 §7.3.2).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RecoveryPeriod(Option<Instant>);
+
+impl RecoveryPeriod {
+    /// True if the losses or marks begin a new period.
+    pub fn begins(&mut self, event: &CongestionEvent) -> bool {
+        let begins = self.0.is_none_or(|start| event.sent_at > start);
+        if begins {
+            self.0 = Some(event.now);
+        }
+        begins
+    }
+}
+
 /// TCP's retransmission timer expired.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RetransmissionTimeout {
@@ -207,23 +223,23 @@ pub trait WindowController {
     fn wants_acks_in_recovery(&self) -> bool {
         false
     }
-    /// Packets were lost or marked; the controller decides whether they begin a new recovery
-    /// period (RFC 9002 §7.3.2).
-    fn on_congestion_event(&mut self, congestion: &CongestionEvent);
+    /// Packets were lost or marked. True if they begin a new recovery period (RFC 9002 §7.3.2), to
+    /// which the controller reacts once: a loss event in statistics.
+    fn on_congestion_event(&mut self, congestion: &CongestionEvent) -> bool;
     /// Persistent congestion was established (RFC 9002 §7.6).
     fn on_persistent_congestion(&mut self, now: Instant);
     /// TCP's retransmission timer expired: the window becomes one packet (RFC 5681 §3.1).
     fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout);
     /// A packet of the handshake was lost: the first window is one packet (RFC 5681 §3.1).
-    fn on_handshake_loss(&mut self) {}
+    fn on_handshake_loss(&mut self);
     /// Nothing was sent for longer than a retransmission timeout (RFC 5681 §4.1).
-    fn on_idle_restart(&mut self) {}
+    fn on_idle_restart(&mut self);
     /// The receiver has reported that it is slow, or that it has dropped data: slow start ends (RFC
     /// 4341 §5.2).
-    fn leave_slow_start(&mut self) {}
+    fn leave_slow_start(&mut self);
     /// All packets that were declared lost in this recovery period have been acknowledged: the
-    /// losses were spurious.
-    fn on_spurious_congestion_event(&mut self, _now: Instant) {}
+    /// losses were spurious. True if the controller takes its reaction to them back.
+    fn on_spurious_congestion_event(&mut self, now: Instant) -> bool;
     /// The congestion window in octets.
     fn window(&self) -> u64;
     /// Octets acknowledged towards the next increase; zero for a controller that counts none.

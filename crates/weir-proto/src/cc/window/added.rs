@@ -88,6 +88,7 @@ pub fn add(name: &str, doc: &str, factory: Factory) -> Result<(), AddError> {
     let entry = Box::leak(Box::new(ControllerEntry {
         name: Box::leak(name.to_owned().into_boxed_str()),
         doc: Box::leak(doc.to_owned().into_boxed_str()),
+        rules: &[],
         make,
     }));
     added.push(Added { entry, factory });

@@ -225,10 +225,10 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         self.cap_by_flight(in_slow_start);
     }
 
-    fn on_congestion_event(&mut self, event: &CongestionEvent) {
+    fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {
         // RFC 9002 §7.3.2: one reduction in each recovery period.
         if self.in_recovery(event.sent_at) {
-            return;
+            return false;
         }
         let reduced = self.reduce(event.now, event.flight_size);
         self.recovery_start = Some(event.now);
@@ -240,6 +240,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
             Limit::MinimumWindow
         };
         self.cwnd = reduced.max(self.config.minimum_window());
+        true
     }
 
     fn on_persistent_congestion(&mut self, _now: Instant) {
@@ -287,8 +288,11 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         }
     }
 
-    fn on_spurious_congestion_event(&mut self, _now: Instant) {
-        if let Some(undo) = self.undo.take().filter(|undo| undo.cwnd > self.cwnd) {
+    fn on_spurious_congestion_event(&mut self, _now: Instant) -> bool {
+        let Some(undo) = self.undo.take() else {
+            return false;
+        };
+        if undo.cwnd > self.cwnd {
             self.cwnd = undo.cwnd;
             self.ssthresh = undo.ssthresh;
             self.policy = undo.policy;
@@ -301,6 +305,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
                 Limit::CongestionAvoidance
             };
         }
+        true
     }
 
     fn window(&self) -> u64 {

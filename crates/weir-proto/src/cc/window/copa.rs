@@ -86,6 +86,7 @@ settings! {
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "copa",
     doc: "Copa (NSDI 2018): keeps two packets in the queue, and competes with those that fill it",
+    rules: &["undo_spurious"],
     make: |config| Box::new(Copa::new(config)),
 };
 
@@ -143,6 +144,15 @@ impl Velocity {
     }
 }
 
+/// The state before a loss or a timeout, to restore if it was spurious.
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    cwnd: f64,
+    slow_start: bool,
+    velocity: Velocity,
+    competing: Option<f64>,
+}
+
 /// Copa.
 #[derive(Clone, Debug)]
 pub struct Copa {
@@ -164,6 +174,7 @@ pub struct Copa {
     competing: Option<f64>,
     /// When a loss last halved it.
     reduced: Option<Instant>,
+    undo: Option<Undo>,
     is_lossy_round: bool,
     /// Octets of the acknowledgement in work that may let the window grow.
     growing: u64,
@@ -188,6 +199,7 @@ impl Copa {
             rounds_since_empty: 0,
             competing: None,
             reduced: None,
+            undo: None,
             is_lossy_round: false,
             growing: 0,
             limit: Limit::InitialWindow,
@@ -279,6 +291,16 @@ impl Copa {
         }
     }
 
+    /// Remembers the state before a loss or a timeout changes it.
+    fn save_for_undo(&mut self) {
+        self.undo = self.window.rules.undo_spurious.then_some(Undo {
+            cwnd: self.cwnd,
+            slow_start: self.slow_start,
+            velocity: self.velocity,
+            competing: self.competing,
+        });
+    }
+
     fn start_again(&mut self, window: f64, limit: Limit) {
         self.cwnd = window;
         self.slow_start = true;
@@ -320,22 +342,28 @@ impl WindowController for Copa {
         true
     }
 
-    fn on_congestion_event(&mut self, event: &CongestionEvent) {
+    fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {
         self.is_lossy_round = true;
         if self.reduced.is_some_and(|reduced| event.sent_at < reduced) {
-            return;
+            return false;
         }
+        self.save_for_undo();
         self.reduced = Some(event.now);
         let least = 1.0 / self.config.delta;
         let left = self.config.competitive_decrease;
         self.competing = self.competing.map(|wanted| (left * wanted).max(least));
+        true
     }
 
     fn on_persistent_congestion(&mut self, _now: Instant) {
+        self.undo = None;
         self.start_again(LEAST_PACKETS * self.packet, Limit::PersistentCongestion);
     }
 
-    fn on_retransmission_timeout(&mut self, _: &RetransmissionTimeout) {
+    fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout) {
+        if !timeout.repeated {
+            self.save_for_undo();
+        }
         self.start_again(self.packet, Limit::Timeout);
     }
 
@@ -349,6 +377,24 @@ impl WindowController for Copa {
 
     fn leave_slow_start(&mut self) {
         self.slow_start = false;
+    }
+
+    fn on_spurious_congestion_event(&mut self, _now: Instant) -> bool {
+        let Some(undo) = self.undo.take() else {
+            return false;
+        };
+        self.competing = undo.competing;
+        if undo.cwnd > self.cwnd {
+            self.cwnd = undo.cwnd;
+            self.slow_start = undo.slow_start;
+            self.velocity = undo.velocity;
+            self.limit = if self.slow_start {
+                Limit::SlowStart
+            } else {
+                Limit::CongestionAvoidance
+            };
+        }
+        true
     }
 
     fn window(&self) -> u64 {

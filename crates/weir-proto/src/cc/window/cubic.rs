@@ -56,6 +56,17 @@ struct Epoch {
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "cubic",
     doc: "CUBIC (RFC 9438)",
+    rules: &[
+        "hystart",
+        "recovery_boundary",
+        "recovery_probe",
+        "undo_spurious",
+        "pacing",
+        "rate_limited_growth",
+        "hystart_plus_plus",
+        "search",
+        "slow_start_exit_percent",
+    ],
     make: |config| Box::new(Classic::new(config, Cubic::new(config))),
 };
 

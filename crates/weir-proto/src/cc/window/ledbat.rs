@@ -18,6 +18,13 @@ use crate::time::{Duration, Instant};
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "ledbat",
     doc: "LEDBAT (RFC 6817) by round-trip times: gives way, with at most 100 ms of queue",
+    rules: &[
+        "recovery_boundary",
+        "recovery_probe",
+        "undo_spurious",
+        "pacing",
+        "rate_limited_growth",
+    ],
     make: |config| {
         let config = WindowConfig {
             initial_window: Some(INIT_CWND * config.max_datagram_size),

@@ -26,6 +26,8 @@ mod new_reno;
 mod pacing;
 mod prague;
 mod rate_limited;
+#[cfg(test)]
+mod registry_tests;
 mod rules;
 mod scalable;
 mod slow_start;
@@ -109,6 +111,8 @@ pub struct ControllerEntry {
     pub name: &'static str,
     /// One line of documentation, without a full stop.
     pub doc: &'static str,
+    /// The rules of [`Rules::OF_CONTROLLERS`] that it follows; the others change nothing.
+    pub rules: &'static [&'static str],
     /// Makes a controller at its initial window.
     pub make: fn(&WindowConfig) -> BoxedController,
 }

@@ -14,6 +14,19 @@ use crate::time::Instant;
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "newreno",
     doc: "NewReno (RFC 9002 §7.3)",
+    rules: &[
+        "increase",
+        "count_acked_in_recovery",
+        "flush_on_empty_flight",
+        "recovery_boundary",
+        "recovery_probe",
+        "undo_spurious",
+        "pacing",
+        "rate_limited_growth",
+        "hystart_plus_plus",
+        "search",
+        "slow_start_exit_percent",
+    ],
     make: |config| Box::new(Classic::new(config, NewReno::new(config))),
 };
 

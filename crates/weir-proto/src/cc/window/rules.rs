@@ -92,6 +92,23 @@ settings! {
 }
 
 impl Rules {
+    /// The rules that a controller follows or not; the others are the transport's.
+    pub const OF_CONTROLLERS: [&'static str; 13] = [
+        "recovery_boundary",
+        "increase",
+        "count_acked_in_recovery",
+        "recovery_probe",
+        "flush_on_empty_flight",
+        "undo_spurious",
+        "hystart",
+        "hystart_plus_plus",
+        "search",
+        "slow_start_exit_percent",
+        "pacing",
+        "rtt_independence",
+        "rate_limited_growth",
+    ];
+
     /// The presets.
     pub const PRESETS: [Keyword; 3] = [
         Keyword::new(

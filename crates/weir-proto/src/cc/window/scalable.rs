@@ -100,6 +100,13 @@ impl MarkedShare {
     }
 }
 
+/// The state before losses reduced the window, to restore if they were spurious.
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    window: f64,
+    ssthresh: f64,
+}
+
 /// A scalable controller.
 #[derive(Clone, Debug)]
 pub struct Scalable<M> {
@@ -114,6 +121,7 @@ pub struct Scalable<M> {
     recovery: Option<Instant>,
     /// When marks last reduced the window.
     reduced: Option<Instant>,
+    undo: Option<Undo>,
     /// Octets of the acknowledgement in work that may let the window grow.
     growing: u64,
     limit: Limit,
@@ -132,6 +140,7 @@ impl<M: Marking> Scalable<M> {
             bytes_in_flight: 0,
             recovery: None,
             reduced: None,
+            undo: None,
             growing: 0,
             limit: Limit::InitialWindow,
             config: *config,
@@ -154,17 +163,26 @@ impl<M: Marking> Scalable<M> {
         self.limit = limit;
     }
 
-    fn on_marks(&mut self, event: &CongestionEvent) {
+    /// Remembers the state before losses reduce the window.
+    fn save_for_undo(&mut self) {
+        self.undo = self.config.rules.undo_spurious.then_some(Undo {
+            window: self.window,
+            ssthresh: self.ssthresh,
+        });
+    }
+
+    fn on_marks(&mut self, event: &CongestionEvent) -> bool {
         let interval = self.marking.interval();
         // What leaves at the moment of a reduction leaves after it.
         let is_answered = |reduced| event.sent_at < reduced;
         let again =
             (self.reduced).is_some_and(|at| is_answered(at) || event.now.since(at) < interval);
         if again || self.recovery.is_some() {
-            return;
+            return false;
         }
         self.reduced = Some(event.now);
         self.reduce(1.0 - self.share.alpha / 2.0, Limit::Recovery);
+        true
     }
 
     /// Lets the window grow for these octets that arrived without a mark.
@@ -232,27 +250,32 @@ impl<M: Marking> WindowController for Scalable<M> {
         }
     }
 
-    fn on_congestion_event(&mut self, event: &CongestionEvent) {
+    fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {
         if event.ecn {
             return self.on_marks(event);
         }
         if self
             .recovery
-            .is_none_or(|recovery| event.sent_at > recovery)
+            .is_some_and(|recovery| event.sent_at <= recovery)
         {
-            self.recovery = Some(event.now);
-            self.reduce(LOSS_FACTOR, Limit::Recovery);
+            return false;
         }
+        self.save_for_undo();
+        self.recovery = Some(event.now);
+        self.reduce(LOSS_FACTOR, Limit::Recovery);
+        true
     }
 
     fn on_persistent_congestion(&mut self, _now: Instant) {
         self.window = 2.0 * self.packet;
         self.recovery = None;
+        self.undo = None;
         self.limit = Limit::PersistentCongestion;
     }
 
     fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout) {
         if !timeout.repeated {
+            self.save_for_undo();
             self.ssthresh = (LOSS_FACTOR * self.window).max(2.0 * self.packet);
         }
         self.window = self.packet;
@@ -260,8 +283,34 @@ impl<M: Marking> WindowController for Scalable<M> {
         self.limit = Limit::Timeout;
     }
 
+    fn on_handshake_loss(&mut self) {
+        self.window = self.packet;
+    }
+
+    fn on_idle_restart(&mut self) {
+        // RFC 5681 §4.1: RW = min(IW, cwnd).
+        self.window = self.window.min(self.config.initial_window() as f64);
+    }
+
     fn leave_slow_start(&mut self) {
         self.ssthresh = self.ssthresh.min(self.window);
+    }
+
+    fn on_spurious_congestion_event(&mut self, _now: Instant) -> bool {
+        let Some(undo) = self.undo.take() else {
+            return false;
+        };
+        if undo.window > self.window {
+            self.window = undo.window;
+            self.ssthresh = undo.ssthresh;
+            self.recovery = None;
+            self.limit = if self.in_slow_start() {
+                Limit::SlowStart
+            } else {
+                Limit::CongestionAvoidance
+            };
+        }
+        true
     }
 
     fn window(&self) -> u64 {

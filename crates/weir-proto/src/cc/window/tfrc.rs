@@ -32,6 +32,7 @@ use std::collections::VecDeque;
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "tfrc",
     doc: "TFRC's rate as a window (RFC 5348)",
+    rules: &["pacing"],
     make: |config| Box::new(TfrcWindow::new(config)),
 };
 
@@ -292,23 +293,23 @@ impl WindowController for TfrcWindow {
         true
     }
 
-    fn on_congestion_event(&mut self, event: &CongestionEvent) {
+    fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {
         let now = event.now;
         self.expire_nofeedback_timer(now);
         if self.samples[0].is_none() {
-            self.lost_before_ack = true;
-            return;
+            return !std::mem::replace(&mut self.lost_before_ack, true);
         }
         let rtt = self.rtt();
         let sent_at = event.sent_at;
         // RFC 5348 §5.2: a loss within R of the first one belongs to the same event.
         if self.event.is_some_and(|last| sent_at <= last.sent_at + rtt) {
-            return;
+            return false;
         }
         let offset = self.history.offset_of(sent_at);
         self.begin_loss_event(now, LossEvent { sent_at, offset });
         // RFC 5348 §6.2: a new loss event is reported at once.
         self.give_feedback(now, rtt);
+        true
     }
 
     fn on_persistent_congestion(&mut self, now: Instant) {
@@ -326,6 +327,20 @@ impl WindowController for TfrcWindow {
             lost_bytes: self.config.max_datagram_size,
             ..CongestionEvent::default()
         });
+    }
+
+    /// The rate begins with the first feedback, whatever the handshake lost (RFC 5348 §4.2).
+    fn on_handshake_loss(&mut self) {}
+
+    /// The nofeedback timer reduces the rate of an idle sender (RFC 5348 §4.4).
+    fn on_idle_restart(&mut self) {}
+
+    /// There is no rule for it: slow start ends with the first loss event (RFC 5348 §4.3).
+    fn leave_slow_start(&mut self) {}
+
+    /// A loss interval that has begun stays (RFC 5348 §5): TFRC has no rule that takes it back.
+    fn on_spurious_congestion_event(&mut self, _now: Instant) -> bool {
+        false
     }
 
     fn window(&self) -> u64 {

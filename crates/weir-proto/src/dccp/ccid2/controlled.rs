@@ -186,11 +186,7 @@ impl Controlled {
         }
         let arrived = |seq: SeqNum| seq.is_at_or_after(low) && seq.is_at_or_before(high);
         self.spurious_candidates.retain(|&seq| !arrived(seq));
-        let is_spurious = self.spurious_candidates.is_empty();
-        if is_spurious {
-            self.controller.on_spurious_congestion_event(now);
-        }
-        is_spurious
+        self.spurious_candidates.is_empty() && self.controller.on_spurious_congestion_event(now)
     }
 
     /// The packet at this place among those that the sender remembers was delivered; `pipe` counts

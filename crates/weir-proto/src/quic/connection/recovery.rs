@@ -166,12 +166,7 @@ impl Connection {
     }
 
     fn on_congestion_event(&mut self, event: &CongestionEvent) {
-        let before = self.controller.window();
-        let was_recovering = self.controller.state() == "recovery";
-        self.controller.on_congestion_event(event);
-        let is_new = self.controller.window() < before
-            || (!was_recovering && self.controller.state() == "recovery");
-        if is_new {
+        if self.controller.on_congestion_event(event) {
             self.statistics.loss_events += u64::from(event.sent_at >= self.counted_from);
             self.recovery_probe = self.controller.take_recovery_probe();
             self.spurious_candidates.clear();
@@ -301,8 +296,8 @@ impl Connection {
             ranges.any(|range| (range.smallest..=range.largest).contains(&number))
         };
         self.spurious_candidates.retain(|number| !is_acked(*number));
-        if self.spurious_candidates.is_empty() {
-            self.controller.on_spurious_congestion_event(now);
+        if self.spurious_candidates.is_empty() && self.controller.on_spurious_congestion_event(now)
+        {
             self.events
                 .push(now, EventMask::TIMEOUT, || Event::Spurious);
             self.emit_window(now);

@@ -286,11 +286,9 @@ impl Connection {
     }
 
     fn report_marks(&mut self, now: Instant, sent_at: Instant) {
-        let controller = &self.controller;
-        let before = (controller.window(), controller.state());
         let bytes_in_flight = self.scoreboard.pipe();
         let flight_size = self.reduction_base();
-        self.controller.on_congestion_event(&CongestionEvent {
+        let is_new = self.controller.on_congestion_event(&CongestionEvent {
             now,
             sent_at,
             lost_bytes: 0,
@@ -298,9 +296,7 @@ impl Connection {
             flight_size,
             ecn: true,
         });
-        let controller = &self.controller;
-        let entered = controller.state() == "recovery" && before.1 != "recovery";
-        if entered || controller.window() < before.0 {
+        if is_new {
             self.count_loss_event(Some(sent_at));
         }
     }

@@ -455,9 +455,10 @@ impl Connection {
 
     /// The reduction was spurious.
     fn undo_reduction(&mut self, now: Instant) {
-        self.controller.on_spurious_congestion_event(now);
-        self.events
-            .push(now, EventMask::TIMEOUT, || Event::Spurious);
+        if self.controller.on_spurious_congestion_event(now) {
+            self.events
+                .push(now, EventMask::TIMEOUT, || Event::Spurious);
+        }
         self.recovery = Recovery::None;
         self.prr = None;
         self.f_rto = false;

@@ -49,8 +49,8 @@ pub use config::BbrConfig;
 
 use super::{BoxedController, ControllerEntry, WindowConfig};
 use crate::cc::{
-    Acked, CongestionEvent, EcnCapability, EndAcks, Lost, RetransmissionTimeout, Sent,
-    WindowController,
+    Acked, CongestionEvent, EcnCapability, EndAcks, Lost, RecoveryPeriod, RetransmissionTimeout,
+    Sent, WindowController,
 };
 use crate::event::{Limit, RateLimit};
 use crate::rng::Rng;
@@ -66,6 +66,7 @@ use state::State;
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "bbr",
     doc: "BBRv3 (draft-ietf-ccwg-bbr)",
+    rules: &["undo_spurious"],
     make: |config| Box::new(Bbr::new(config)),
 };
 
@@ -116,6 +117,8 @@ pub struct Bbr {
     has_seen_rtt: bool,
     /// When the loss recovery in progress began.
     recovery_start: Option<Instant>,
+    /// The period of the last loss event.
+    period: RecoveryPeriod,
     /// When persistent congestion was last established.
     persistent_congestion_at: Option<Instant>,
     bytes_in_flight: u64,
@@ -150,6 +153,7 @@ impl Bbr {
             has_started: false,
             has_seen_rtt: false,
             recovery_start: None,
+            period: RecoveryPeriod::default(),
             persistent_congestion_at: None,
             bytes_in_flight: 0,
             prior_in_flight: 0,
@@ -300,7 +304,10 @@ impl WindowController for Bbr {
         self.state == State::ProbeRtt
     }
 
-    fn on_congestion_event(&mut self, _: &CongestionEvent) {}
+    /// BBR has reacted to each of the lost packets.
+    fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {
+        self.period.begins(event)
+    }
 
     fn on_persistent_congestion(&mut self, now: Instant) {
         self.enter_recovery(now);
@@ -317,7 +324,7 @@ impl WindowController for Bbr {
     }
 
     /// HandleSpuriousLossDetection (draft-bbr §5.5.11.2).
-    fn on_spurious_congestion_event(&mut self, _now: Instant) {
+    fn on_spurious_congestion_event(&mut self, _now: Instant) -> bool {
         let undo = self.undo;
         self.undo.state = UndoState::None;
         self.restore_cwnd();
@@ -339,6 +346,7 @@ impl WindowController for Bbr {
             UndoState::ProbeUp if self.state != State::Up && !in_probe_rtt => self.start_refill(),
             _ => {}
         }
+        true
     }
 
     fn rate_limited_by(&self) -> Option<RateLimit> {
@@ -350,6 +358,14 @@ impl WindowController for Bbr {
     fn ecn(&self) -> Option<EcnCapability> {
         Some(EcnCapability::NotEct)
     }
+
+    fn on_handshake_loss(&mut self) {
+        self.cwnd = self.mds;
+    }
+
+    /// Pacing bounds what leaves after an idle time (draft-bbr §5.4.1): see
+    /// `handle_restart_from_idle`.
+    fn on_idle_restart(&mut self) {}
 
     fn leave_slow_start(&mut self) {
         // Startup ends with the next acknowledgement.

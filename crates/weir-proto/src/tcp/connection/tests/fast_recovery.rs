@@ -22,7 +22,15 @@ impl WindowController for Counting {
     fn wants_acks_in_recovery(&self) -> bool {
         self.in_recovery_too
     }
-    fn on_congestion_event(&mut self, _: &CongestionEvent) {}
+    fn on_congestion_event(&mut self, _: &CongestionEvent) -> bool {
+        true
+    }
+    fn on_handshake_loss(&mut self) {}
+    fn on_idle_restart(&mut self) {}
+    fn leave_slow_start(&mut self) {}
+    fn on_spurious_congestion_event(&mut self, _: Instant) -> bool {
+        false
+    }
     fn on_persistent_congestion(&mut self, _: Instant) {}
     fn on_retransmission_timeout(&mut self, _: &RetransmissionTimeout) {}
     fn window(&self) -> u64 {
