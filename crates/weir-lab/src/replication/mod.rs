@@ -15,15 +15,20 @@ pub use measures::measures;
 pub use sample::{Interval, Sample, student_t_quantile};
 
 /// The results of all jobs in the order of the jobs, whichever thread ran which. Jobs start in
-/// this order too.
+/// this order too. A panic of a job goes on in the caller's thread.
 #[cfg(feature = "files")]
 pub fn in_order<J: Sync, T: Send>(jobs: &[J], work: impl Fn(&J) -> T + Send + Sync) -> Vec<T> {
+    use crate::fault::{Fault, caught};
     use rayon::prelude::*;
     // A bridge hands the jobs out one by one; a parallel slice would start in its middle.
     let numbered = jobs.iter().enumerate().par_bridge();
-    let mut results: Vec<(usize, T)> = numbered.map(|(place, job)| (place, work(job))).collect();
+    let results = numbered.map(|(place, job)| (place, caught(|| work(job))));
+    let mut results: Vec<(usize, Result<T, Fault>)> = results.collect();
     results.sort_by_key(|(place, _)| *place);
-    results.into_iter().map(|(_, result)| result).collect()
+    let results = results.into_iter().map(|(_, result)| result);
+    results
+        .collect::<Result<_, _>>()
+        .unwrap_or_else(|fault| fault.resume())
 }
 
 /// The results of all jobs in the order of the jobs.

@@ -3,9 +3,9 @@
 use super::plan::{Plan, WorkItem};
 use super::record::Record;
 use super::store::{Store, StoreError};
+use crate::fault::caught;
 use crate::run::{RunError, RunOptions, TraceLevel, TransportRegistry, run};
 use rayon::prelude::*;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -47,7 +47,7 @@ pub struct Outcome {
 
 /// Makes a run of the plan; `None` if it was cancelled. A run that fails has a record too.
 pub fn run_item(plan: &Plan, item: &WorkItem, options: &SweepOptions<'_>) -> Option<Record> {
-    let made = catch_unwind(AssertUnwindSafe(|| made(plan, item, options)));
+    let made = caught(|| made(plan, item, options));
     let explained = options.explain.and_then(|explain| explain());
     let failed = |why: String| Some(Record::failed(item, explained.clone().unwrap_or(why)));
     match made {
@@ -55,7 +55,7 @@ pub fn run_item(plan: &Plan, item: &WorkItem, options: &SweepOptions<'_>) -> Opt
         Ok(Ok(record)) => Some(record),
         Ok(Err(None)) if explained.is_none() => None,
         Ok(Err(error)) => failed(error.unwrap_or_default()),
-        Err(_) => failed("the program panicked".to_owned()),
+        Err(fault) => failed(fault.to_string()),
     }
 }
 

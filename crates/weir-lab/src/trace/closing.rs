@@ -3,6 +3,7 @@
 
 use super::folder_error::FolderError;
 use super::table_files::{CompleteTable, TableFiles, WrittenTable};
+use crate::fault::{Fault, caught, joined};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
@@ -19,7 +20,7 @@ pub(super) struct Closing {
 
 struct Helper {
     sender: SyncSender<CompleteTable>,
-    thread: JoinHandle<Result<Vec<WrittenTable>, FolderError>>,
+    thread: JoinHandle<Result<Result<Vec<WrittenTable>, FolderError>, Fault>>,
 }
 
 impl Closing {
@@ -48,10 +49,7 @@ impl Closing {
     /// If it could not write.
     pub(super) fn finish(mut self) -> Result<Vec<WrittenTable>, FolderError> {
         if let Some(helper) = self.helper.take() {
-            match helper.end() {
-                Ok(written) => self.written.extend(written?),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+            self.written.extend(helper.end()?);
         }
         Ok(std::mem::take(&mut self.written))
     }
@@ -72,13 +70,13 @@ impl Helper {
         let (sender, receiver) = sync_channel(MAX_WAITING);
         Self {
             sender,
-            thread: std::thread::spawn(move || close_all(receiver)),
+            thread: std::thread::spawn(move || caught(|| close_all(receiver))),
         }
     }
 
-    fn end(self) -> std::thread::Result<Result<Vec<WrittenTable>, FolderError>> {
+    fn end(self) -> Result<Vec<WrittenTable>, FolderError> {
         drop(self.sender);
-        self.thread.join()
+        joined(self.thread.join())?
     }
 }
 

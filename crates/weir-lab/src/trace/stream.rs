@@ -6,6 +6,7 @@
 use super::closing::Closing;
 use super::folder_error::FolderError;
 use super::table_files::{TableFiles, WrittenTable};
+use crate::fault::{Fault, caught, joined};
 use crate::table::{RowBatch, TableSink};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -47,7 +48,7 @@ pub(super) struct StreamSink {
 /// Tables on their way to files.
 pub(super) struct TableStream {
     sink: Arc<StreamSink>,
-    thread: Option<JoinHandle<Result<Vec<WrittenTable>, FolderError>>>,
+    thread: Option<JoinHandle<Result<Result<Vec<WrittenTable>, FolderError>, Fault>>>,
 }
 
 impl TableStream {
@@ -63,7 +64,7 @@ impl TableStream {
                 broken: AtomicBool::new(false),
             }),
             thread: Some(std::thread::spawn(move || {
-                write_all(files, receiver, cancelled)
+                caught(|| write_all(files, receiver, cancelled))
             })),
         }
     }
@@ -80,8 +81,7 @@ impl TableStream {
     pub(super) fn finish(mut self) -> Result<Vec<WrittenTable>, FolderError> {
         self.end_rows();
         match self.thread.take().map(JoinHandle::join) {
-            Some(Ok(written)) => written,
-            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            Some(ended) => joined(ended)?,
             None => Ok(Vec::new()),
         }
     }

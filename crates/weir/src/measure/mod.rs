@@ -130,6 +130,9 @@ fn failure(error: weir_wire::Error) -> Failure {
 
 /// What a task has returned; one that ended in another way is reported.
 fn joined<T>(task: Result<T, tokio::task::JoinError>) -> Option<T> {
-    let reported = task.map_err(|error| terminal::notice(&format!("a test has failed: {error}")));
+    let reported = task.map_err(|error| {
+        let why = Failure::from(error).message();
+        terminal::notice(&format!("a test has failed: {why}"));
+    });
     reported.ok()
 }
