@@ -7,8 +7,10 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::io;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, resume_unwind};
 use std::sync::Once;
+use std::thread::JoinHandle;
 
 thread_local! {
     /// How many times [`caught`] has been entered and not left in this thread.
@@ -77,7 +79,32 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
     ended.map_err(Fault::of_panic)
 }
 
-/// What a thread that did [`caught`] work has made of it.
+/// A thread whose panic is an error of who waits for it.
+#[derive(Debug)]
+pub struct CaughtThread<T>(JoinHandle<Result<T, Fault>>);
+
+impl<T: Send + 'static> CaughtThread<T> {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// If the system lets this process have no more threads or no memory for their stacks.
+    pub fn start(work: impl FnOnce() -> T + Send + 'static) -> io::Result<Self> {
+        let started = std::thread::Builder::new().spawn(move || caught(work));
+        started.map(Self).map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot start a thread: {error}"))
+        })
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// Its panic.
+    pub fn join(self) -> Result<T, Fault> {
+        joined(self.0.join())
+    }
+}
+
+/// What a thread of a scope that did [`caught`] work has made of it.
 ///
 /// # Errors
 /// The panic.

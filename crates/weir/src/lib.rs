@@ -43,7 +43,7 @@ pub fn run_command(words: Vec<OsString>) -> u8 {
     interrupt::listen(move || {
         exit::Failure::Interrupted.report(json);
     });
-    if let Err(error) = files::report_size_limit() {
+    if let Err(error) = files::report_size_limit().and_then(|()| limits::report_abort()) {
         terminal::notice(&format!("weir: {error}"));
     }
     match caught(|| commands::run(cli)).unwrap_or_else(|fault| Err(fault.into())) {

@@ -4,8 +4,8 @@ use super::plan::{Plan, WorkItem};
 use super::record::Record;
 use super::store::{Store, StoreError};
 use crate::fault::caught;
+use crate::replication::{self, in_order};
 use crate::run::{RunError, RunOptions, TraceLevel, TransportRegistry, run};
-use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -125,18 +125,16 @@ pub fn sweep(store: &Store, options: &SweepOptions<'_>) -> Result<Outcome, Store
             }
         }
     };
-    let work = |_: usize| match options.each_thread {
+    let work = |_: &usize| match options.each_thread {
         Some(each_thread) => each_thread(&mut || work()),
         None => work(),
     };
-    let threads = options
-        .threads
-        .unwrap_or_else(rayon::current_num_threads)
-        .max(1);
+    let threads = options.threads.unwrap_or_else(replication::threads).max(1);
+    let numbers: Vec<usize> = (0..threads).collect();
     match options.threads {
-        None => (0..threads).into_par_iter().with_max_len(1).for_each(work),
+        None => drop(in_order(&numbers, work)),
         Some(_) => std::thread::scope(|scope| {
-            for number in 0..threads {
+            for number in &numbers {
                 let work = &work;
                 scope.spawn(move || work(number));
             }

@@ -3,9 +3,8 @@
 
 use super::folder_error::FolderError;
 use super::table_files::{CompleteTable, TableFiles, WrittenTable};
-use crate::fault::{Fault, caught, joined};
+use crate::fault::CaughtThread;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::thread::JoinHandle;
 
 /// Tables that may wait for the second thread.
 const MAX_WAITING: usize = 1;
@@ -20,7 +19,7 @@ pub(super) struct Closing {
 
 struct Helper {
     sender: SyncSender<CompleteTable>,
-    thread: JoinHandle<Result<Result<Vec<WrittenTable>, FolderError>, Fault>>,
+    thread: CaughtThread<Result<Vec<WrittenTable>, FolderError>>,
 }
 
 impl Closing {
@@ -33,7 +32,13 @@ impl Closing {
         table: CompleteTable,
         files: &mut TableFiles,
     ) -> Result<(), FolderError> {
-        let helper = self.helper.get_or_insert_with(Helper::start);
+        if self.helper.is_none() {
+            self.helper = Helper::start();
+        }
+        let Some(helper) = &self.helper else {
+            self.written.push(files.close(table)?);
+            return Ok(());
+        };
         match helper.sender.try_send(table) {
             Ok(()) => {}
             Err(TrySendError::Full(table) | TrySendError::Disconnected(table)) => {
@@ -66,17 +71,16 @@ impl Drop for Closing {
 }
 
 impl Helper {
-    fn start() -> Self {
+    /// `None` where the system has no thread for it.
+    fn start() -> Option<Self> {
         let (sender, receiver) = sync_channel(MAX_WAITING);
-        Self {
-            sender,
-            thread: std::thread::spawn(move || caught(|| close_all(receiver))),
-        }
+        let thread = CaughtThread::start(move || close_all(receiver)).ok()?;
+        Some(Self { sender, thread })
     }
 
     fn end(self) -> Result<Vec<WrittenTable>, FolderError> {
         drop(self.sender);
-        joined(self.thread.join())?
+        self.thread.join()?
     }
 }
 
