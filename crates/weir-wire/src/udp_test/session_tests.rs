@@ -523,3 +523,6 @@ fn both_ends_of_other_traffic_miss_a_dead_peer() {
         );
     }
 }
+
+#[path = "lying_peer_tests.rs"]
+mod lying_peer;
