@@ -12,6 +12,8 @@ mod data_path;
 mod dccp;
 mod iperf_translation;
 mod iperf_words;
+#[cfg(test)]
+mod lying_peer;
 mod measured;
 mod options;
 mod pacing;
