@@ -248,7 +248,18 @@ impl Session {
         }
         let goes_on = self.data_began.is_some() && (self.is_sender || self.data_ended.is_none());
         if let Some(traffic) = self.traffic.as_ref().filter(|_| goes_on) {
-            lock(traffic).receive(now, octets, ecn);
+            let mut traffic = lock(traffic);
+            traffic.receive(now, octets, ecn);
+            let ReceptionStats {
+                received, expected, ..
+            } = traffic.counts().received;
+            drop(traffic);
+            // Numbers that jump ahead are claims too.
+            if !self.is_sender
+                && let Err(lie) = self.config.check_sent(expected, received)
+            {
+                self.end(EndReason::Lied(lie), now);
+            }
         }
     }
 
