@@ -43,8 +43,8 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 impl Fault {
-    /// What a panic that something else has caught was; its place is known if it was the last one of
-    /// this thread.
+    /// What a panic that something else has caught was; its place is known if it was the last one
+    /// of this thread.
     pub fn of_panic(panic: Box<dyn Any + Send>) -> Self {
         let place = PLACE.take();
         let panic = match panic.downcast::<Self>() {

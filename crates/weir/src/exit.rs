@@ -1,6 +1,6 @@
-//! How the command ends: 0 done; 1 the run failed, also for want of memory; 2 bad usage or scenario; 3 it ran, but an
-//! expectation did not hold; 4 a privilege or kernel feature is missing; 128 and the number of the
-//! signal that ended it: 130 Ctrl-C, 143 SIGTERM; a closed pipe is quiet.
+//! How the command ends: 0 done; 1 the run failed, also for want of memory; 2 bad usage or
+//! scenario; 3 it ran, but an expectation did not hold; 4 a privilege or kernel feature is missing;
+//! 128 and the number of the signal that ended it: 130 Ctrl-C, 143 SIGTERM; a closed pipe is quiet.
 
 use crate::interrupt;
 use crate::terminal;

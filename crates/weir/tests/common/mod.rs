@@ -52,8 +52,8 @@ unit = "%"
 measure = { take = "loss_rate", run = "long" }
 "#;
 
-/// The head of a case of a suite for a bottleneck of this rate and round-trip time; behind it stands
-/// a scenario whose flow has no transport.
+/// The head of a case of a suite for a bottleneck of this rate and round-trip time; behind it
+/// stands a scenario whose flow has no transport.
 pub fn case_head(rate: &str, rtt: &str) -> String {
     format!(
         r#"

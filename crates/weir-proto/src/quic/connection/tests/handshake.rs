@@ -1,5 +1,5 @@
-//! The handshake, what a server may send before the address of its client is proven (RFC 9000 §8.1),
-//! and the end of an idle connection (§10.1).
+//! The handshake, what a server may send before the address of its client is proven (RFC 9000
+//! §8.1), and the end of an idle connection (§10.1).
 
 use super::*;
 
