@@ -28,6 +28,8 @@ fn run_command(py: Python<'_>, words: Vec<OsString>) -> u8 {
 /// The extension module.
 #[pymodule]
 fn _weirlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // A fault of a run is an exception or an error of its record, and nothing beside it on stderr.
+    weir_lab::fault::hush_caught();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Run>()?;

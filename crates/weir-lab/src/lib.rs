@@ -9,6 +9,7 @@ pub mod candidate;
 pub mod comparison;
 pub mod evaluation;
 pub mod experiment;
+pub mod fault;
 #[cfg(test)]
 mod fixture;
 pub mod headers;

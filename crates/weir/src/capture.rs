@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use weir_lab::fault::CaughtThread;
 use weir_lab::headers::{self, IpHeaders, IpProtocol};
 use weir_lab::trace::pcapng::{CapturedPacket, Interface, InterfaceId, PcapngWriter};
 use weir_wire::{Direction, Tap, TappedDatagram};
@@ -29,7 +29,7 @@ const HOP_LIMIT: u8 = 64;
 pub struct PacketCapture {
     path: PathBuf,
     queue: Arc<Queue>,
-    thread: JoinHandle<io::Result<u64>>,
+    thread: CaughtThread<io::Result<u64>>,
 }
 
 /// A packet on its way to the thread.
@@ -86,7 +86,7 @@ impl PacketCapture {
                 packets,
                 dropped: AtomicU64::new(0),
             }),
-            thread: std::thread::spawn(move || file.write_all(&receiver)),
+            thread: CaughtThread::start(move || file.write_all(&receiver))?,
         })
     }
 
@@ -119,11 +119,7 @@ impl PacketCapture {
         // If the thread has ended with an error, it is returned below.
         let _ = self.queue.packets.send(None);
         let path = self.path.display();
-        let written = self.thread.join().unwrap_or_else(|_| {
-            let message = "the thread that writes it has ended";
-            Err(io::Error::other(message))
-        });
-        let packets = written.map_err(|error| {
+        let packets = self.thread.join()?.map_err(|error| {
             Failure::Failed(format!("cannot write the capture \"{path}\": {error}"))
         })?;
         let text = match self.queue.dropped.load(Ordering::Relaxed) {

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time;
+use weir_lab::fault::{caught, joined};
 use weir_lab::run::{RunError, Scope};
 use weir_lab::scenario::Scenario;
 use weir_proto::packet::{Body, HostId, Packet};
@@ -120,7 +121,7 @@ impl Emulation {
         let (stop, busy) = (AtomicBool::new(false), AtomicBool::new(false));
         let link = MonitoredLink { link, busy: &busy };
         let status = std::thread::scope(|scope| {
-            let driver = scope.spawn(|| drive_link(link, &mut *devices, &stop));
+            let driver = scope.spawn(|| caught(|| drive_link(link, &mut *devices, &stop)));
             let mut command = Command::new(program);
             command.args(arguments).env("WEIR_HOST", here.to_string());
             let status = access.namespace.run(move || {
@@ -133,8 +134,7 @@ impl Emulation {
             }
             stop.store(true, Ordering::Relaxed);
             access.state_drops(program);
-            let driven = driver.join();
-            driven.map_err(|_| Failure::Failed("the link panicked".to_owned()))??;
+            joined(driver.join())??;
             status
                 .map_err(wire_failure)?
                 .map_err(|error| Failure::Usage(format!("cannot start \"{program}\": {error}")))

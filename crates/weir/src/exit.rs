@@ -1,6 +1,6 @@
-//! How the command ends: 0 done; 1 the run failed; 2 bad usage or scenario; 3 it ran, but an
-//! expectation did not hold; 4 a privilege or kernel feature is missing; 128 and the number of the
-//! signal that ended it: 130 Ctrl-C, 143 SIGTERM; a closed pipe is quiet.
+//! How the command ends: 0 done; 1 the run failed, also for want of memory; 2 bad usage or
+//! scenario; 3 it ran, but an expectation did not hold; 4 a privilege or kernel feature is missing;
+//! 128 and the number of the signal that ended it: 130 Ctrl-C, 143 SIGTERM; a closed pipe is quiet.
 
 use crate::interrupt;
 use crate::terminal;
@@ -8,6 +8,8 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal};
+use tokio::task::JoinError;
+use weir_lab::fault::Fault;
 use weir_lab::scenario::ScenarioError;
 use weir_lab::trace::FolderError;
 
@@ -153,6 +155,21 @@ fn drawn(error: &ScenarioError) -> String {
 impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Self {
         Self::Scenario(Box::new(error))
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::Failed(fault.to_string())
+    }
+}
+
+impl From<JoinError> for Failure {
+    fn from(error: JoinError) -> Self {
+        match error.try_into_panic() {
+            Ok(panic) => Fault::of_panic(panic).into(),
+            Err(ended) => Self::Failed(ended.to_string()),
+        }
     }
 }
 

@@ -29,10 +29,12 @@ mod whole_writes;
 pub use quinn::registry;
 
 use std::ffi::OsString;
+use weir_lab::fault::{caught, hush_caught};
 
 /// Runs the command with these words, the first of which is the program's name or path, and
 /// returns its exit status.
 pub fn run_command(words: Vec<OsString>) -> u8 {
+    hush_caught();
     program::set(words.first());
     let (cli, json) = match commands::Cli::read(&words) {
         Ok(read) => read,
@@ -41,10 +43,10 @@ pub fn run_command(words: Vec<OsString>) -> u8 {
     interrupt::listen(move || {
         exit::Failure::Interrupted.report(json);
     });
-    if let Err(error) = files::report_size_limit() {
+    if let Err(error) = files::report_size_limit().and_then(|()| limits::report_abort()) {
         terminal::notice(&format!("weir: {error}"));
     }
-    match commands::run(cli) {
+    match caught(|| commands::run(cli)).unwrap_or_else(|fault| Err(fault.into())) {
         Ok(()) => 0,
         Err(failure) => failure.report(json),
     }

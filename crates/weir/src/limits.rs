@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
+use weir_lab::fault::CaughtThread;
 use weir_lab::run::{ProcessWatch, over_memory, over_time};
 use weir_lab::scenario::Run;
 use weir_proto::time;
@@ -14,6 +15,21 @@ use weir_proto::units;
 
 /// How often time and memory are looked at.
 const PERIOD: Duration = Duration::from_millis(20);
+
+/// Lets a process that cannot have the memory that it needs end with the status of a failed run,
+/// once the standard library has said so, and not by SIGABRT.
+///
+/// An allocation that fails aborts the process: a handler of our own, or a panic instead, is not to
+/// be had from stable Rust, and an allocator of our own not without `unsafe`.
+pub fn report_abort() -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use signal_hook::consts::SIGABRT;
+        let always = Arc::new(AtomicBool::new(true));
+        signal_hook::flag::register_conditional_shutdown(SIGABRT, 1, always)?;
+    }
+    Ok(())
+}
 
 /// The bounds of a command.
 #[derive(Clone, Copy, Debug, Args)]
@@ -81,14 +97,14 @@ impl LimitArguments {
     }
 
     /// Watches from now on, until the watchdog is dropped.
-    pub fn watch(self, interrupted: Arc<AtomicBool>) -> Watchdog {
+    pub fn watch(self, interrupted: Arc<AtomicBool>) -> Result<Watchdog, Failure> {
         let state = Arc::new(State {
             cancel: AtomicBool::new(false),
             reason: OnceLock::new(),
         });
         let (watched, begin) = (Arc::downgrade(&state), Instant::now());
         let most = self.max_memory.or_else(default_memory);
-        thread::spawn(move || {
+        let watch = move || {
             while let Some(state) = Weak::upgrade(&watched) {
                 if let Some(reason) = self.exceeded(begin.elapsed(), most) {
                     let _ = state.reason.set(reason);
@@ -100,8 +116,9 @@ impl LimitArguments {
                 drop(state);
                 thread::sleep(PERIOD);
             }
-        });
-        Watchdog(state)
+        };
+        CaughtThread::start(watch)?;
+        Ok(Watchdog(state))
     }
 
     /// Which limit is exceeded, in words.

@@ -7,6 +7,7 @@ use crate::quinn;
 use crate::terminal;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use weir_lab::fault::{caught, joined};
 use weir_lab::run::{NetworkSegment, SegmentShaper};
 use weir_lab::run::{RunError, RunOptions, RunOutput, Scope, Simulation, TraceLevel};
 use weir_lab::scenario::{Host, Link, Scenario, Transport};
@@ -206,20 +207,19 @@ pub fn run(
     let duration = scenario.run.duration;
     let over = AtomicBool::new(false);
     let (flows, links, before) = std::thread::scope(|scope| {
-        let emulator = scope.spawn(|| drive_part(links, &mut devices, duration, &over));
-        let before = scope.spawn(|| follow(scenario, &testbed, &over));
+        let emulator = scope.spawn(|| caught(|| drive_part(links, &mut devices, duration, &over)));
+        let before = scope.spawn(|| caught(|| follow(scenario, &testbed, &over)));
         let end = SetAtEnd(&over);
         let flows = drive_part(flows, &mut sockets, duration, stop);
         drop(end);
-        (flows, emulator.join(), before.join())
+        (flows, joined(emulator.join()), joined(before.join()))
     });
-    let panicked = |_| Failure::Failed("a thread panicked".to_owned());
     let (mut output, late) = flows?;
-    let (network, emulator_late) = links.map_err(panicked)??;
+    let (network, emulator_late) = links??;
     output.links = network.links;
     output.summary.links = network.summary.links;
     output.summary.run.events += network.summary.run.events;
-    let before = before.map_err(panicked)?.map_err(wire_failure)?;
+    let before = before?.map_err(wire_failure)?;
     let after = testbed.shaper_stats().map_err(wire_failure)?;
     count_buckets(scenario, &before, &after, &mut output);
     if let Some(capture) = capture {

@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{folder_with, outcome};
+use common::{Outcome, PUBLISHED, SCENARIO, case_head, folder_with, outcome, run, runs_below};
+use std::path::Path;
+use std::process::Command;
 
 /// The last line of [`LONG`].
 const TRANSPORT: &str = "transport = { kind = \"tcp\" }\n";
@@ -95,7 +97,7 @@ fn the_limits_of_a_scenario_hold_wherever_it_is_simulated() {
         };
         write("published.toml", PUBLISHED);
         write("plan.toml", "scenario = \"path.toml\"\n");
-        let case = format!("{CASE}{LONG}").replace(TRANSPORT, "");
+        let case = format!("{}{LONG}", case_head("10Gbit", "2ms")).replace(TRANSPORT, "");
         write("cases/long.toml", &case.replace("[run]", &run));
         for words in COMMANDS {
             let (status, out, err) = outcome(folder.path(), words);
@@ -121,50 +123,63 @@ fn a_testbed_refuses_a_scenario_that_may_not_last_its_duration() {
     assert!(err.contains(said), "{err}");
 }
 
-const PUBLISHED: &str = r#"
-[document]
-title = "Months"
-source = "none"
-about = "A run that something must end."
-
-[[run]]
-name = "long"
-scenario = "path.toml"
-about = "Months."
-
-[[row]]
-id = "loss"
-place = "check"
-text = "packets lost"
-kind = "check"
-expected = 5
-within = 2
-unit = "%"
-measure = { take = "loss_rate", run = "long" }
-"#;
-
-/// The head of a case, whose transport is that of the suite.
-const CASE: &str = r#"
-[case]
-title = "Months"
-source = "none"
-how = "A bulk transfer."
-rate = "10Gbit"
-rtt = "2ms"
-
-[[case.check]]
-says = "the link is full"
-section = "1"
-measure = "bytes_in_flight"
-of = "bdp"
-min = 0.5
-"#;
-
 /// Why the only run of the sweep failed.
-fn error_of_the_sweep(folder: &std::path::Path) -> String {
+fn error_of_the_sweep(folder: &Path) -> String {
     let file = folder.join("swept/runs/block=000000/runs.parquet");
     let table = weir_lab::trace::read_table(std::fs::read(file).expect("it is there"));
     let table = table.expect("a table");
     let errors = table.words("error").expect("a column of errors");
     errors.first().map(ToString::to_string).unwrap_or_default()
+}
+
+/// Runs `weir` in this folder with a limit of the process's address space, in kibibytes.
+fn with_memory(folder: &Path, kibibytes: u32, arguments: &[&str]) -> Outcome {
+    let script = format!("ulimit -v {kibibytes}; exec \"$0\" \"$@\"");
+    let mut command = Command::new("sh");
+    let command = command.args(["-c", &script, env!("CARGO_BIN_EXE_weir")]);
+    run(command
+        .args(arguments)
+        .current_dir(folder)
+        .env("RUST_BACKTRACE", "0"))
+}
+
+#[test]
+fn a_command_without_memory_ends_with_a_message_and_no_signal() {
+    // Elsewhere the limit is another or none.
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let folder = folder_with(&SCENARIO.replace("3s", "200s"));
+    let here = folder.path();
+    let made = outcome(here, &["run", "path.toml", "--out", "runs"]);
+    assert_eq!(made.0, Some(0), "{}", made.2);
+    let finished = runs_below(&here.join("runs")).remove(0);
+    std::fs::rename(finished, here.join("finished")).expect("renamed");
+    std::fs::write(here.join("plan.toml"), "scenario = \"path.toml\"\n").expect("written");
+    // The program itself has to fit: below, the system's loader or kernel ends it.
+    let starts = |kibibytes: &u32| with_memory(here, *kibibytes, &["--version"]).0 == Some(0);
+    let first = (20_000..2_000_000).step_by(2000).find(starts);
+    let first = first.expect("it starts with two gigabytes");
+    let mut failed = 0;
+    for more in (2000..50_000).step_by(8000) {
+        let out = format!("out-{more}");
+        for words in [
+            &["run", "path.toml", "--out", &out][..],
+            &["plot", "finished", "--out", &out],
+            &["export", "finished", "--format", "csv", "--out", &out],
+            &["sweep", "plan.toml", "--out", &out],
+            &["compare", "finished", "finished"],
+        ] {
+            let (status, said, err) = with_memory(here, first + more, words);
+            let all = format!("{words:?} {}: {status:?} {said}{err}", first + more);
+            assert!(matches!(status, Some(0 | 1)), "{all}");
+            assert!(!err.contains("panicked"), "{all}");
+            if status == Some(1) {
+                failed += 1;
+                let allocation = err.contains("memory allocation of ");
+                assert!(allocation || err.contains("weir: "), "{all}");
+            }
+        }
+    }
+    assert!(failed > 0);
 }

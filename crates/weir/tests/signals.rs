@@ -4,47 +4,9 @@
 
 mod common;
 
-use common::{Running, SCENARIO, folder_with, outcome, runs_below, weir};
+use common::{PUBLISHED, Running, SCENARIO, case_head, folder_with, outcome, runs_below, weir};
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-const PUBLISHED: &str = r#"
-[document]
-title = "Months"
-source = "none"
-about = "A run that something must end."
-
-[[run]]
-name = "long"
-scenario = "path.toml"
-about = "Months."
-
-[[row]]
-id = "loss"
-place = "check"
-text = "packets lost"
-kind = "check"
-expected = 5
-within = 2
-unit = "%"
-measure = { take = "loss_rate", run = "long" }
-"#;
-
-const CASE: &str = r#"
-[case]
-title = "Months"
-source = "none"
-how = "A bulk transfer."
-rate = "1Mbit"
-rtt = "10ms"
-
-[[case.check]]
-says = "the link is full"
-section = "1"
-measure = "bytes_in_flight"
-of = "bdp"
-min = 0.5
-"#;
 
 /// Commands that go on until something ends them: runs of months, and what waits for its input.
 const COMMANDS: [&[&str]; 14] = [
@@ -84,7 +46,10 @@ fn inputs() -> tempfile::TempDir {
     write("plan.toml", "scenario = \"path.toml\"\n");
     let (head, flow) = long.split_at(long.find("transport =").expect("there"));
     let app = flow.split_once('\n').expect("lines").1;
-    write("cases/long.toml", &format!("{CASE}{head}{app}"));
+    write(
+        "cases/long.toml",
+        &format!("{}{head}{app}", case_head("1Mbit", "10ms")),
+    );
     write("short.toml", &SCENARIO.replace("3s", "30s"));
     let made = outcome(folder.path(), &["run", "short.toml", "--out", "runs"]);
     assert_eq!(made.0, Some(0), "{}", made.2);

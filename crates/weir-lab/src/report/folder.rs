@@ -5,8 +5,8 @@
 //! not belong to the new plots.
 
 use super::{NamedPlot, PngError, png};
+use crate::replication::in_order;
 use crate::trace::{PartialFolder, remove_leftovers};
-use rayon::prelude::*;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ impl ReportFolder {
             self.remove(PAGE)?;
             self.remove(RESULT)?;
         }
-        let plots = plots.par_iter().map(|named| {
+        let plots = in_order(plots, |named| {
             let svg = named.drawing.svg();
             let png = png(&svg, 2.0).map_err(|source| ReportError::Plot {
                 name: named.name.clone(),
@@ -78,7 +78,7 @@ impl ReportFolder {
             self.write(&format!("{}.svg", named.name), svg.as_bytes())?;
             self.write(&format!("{}.png", named.name), &png)
         });
-        plots.collect()
+        plots.into_iter().collect()
     }
 
     /// Writes the results as JSON and the page; returns the path of the page.

@@ -64,6 +64,26 @@ a{color:var(--c0)}
 
 const SCRIPT: &str = include_str!("page.js");
 
+/// SHA-256 of what stands between the tags of the style and of the script: Content Security Policy
+/// Level 3 §2.3.1 has hashes in place of a permission for whatever stands in the page. A test works
+/// them out and says the new one when the style or the script has changed.
+pub(super) const STYLE_HASH: &str = "sha256-kQEntPvoxdnRt3uIRAiEdeCQ/v4bwbzEZ5VB+r/owsk=";
+pub(super) const SCRIPT_HASH: &str = "sha256-NHk0/1ACKl8s6mHZspLRXVD1YZf5DMEPDisjWdUqQoE=";
+
+/// What a browser may load for the page and run in it: its own style and script, nothing else. No
+/// name from a file that the page shows can become more.
+fn policy(with_script: bool) -> String {
+    let script = if with_script {
+        format!("; script-src '{SCRIPT_HASH}'")
+    } else {
+        String::new()
+    };
+    format!(
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src '{STYLE_HASH}'{script}; base-uri 'none'; form-action 'none'\">\n"
+    )
+}
+
 /// A page under construction: text is escaped, structure is added by methods.
 #[derive(Debug, Default)]
 pub struct Page {
@@ -142,10 +162,11 @@ impl Page {
             String::new()
         };
         format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{}\
              <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
              <title>{}</title>\n<style>{}{STYLE}</style>\n</head>\n<body><main>\n{body}</main>\n\
              {script}</body>\n</html>\n",
+            policy(self.plots > 0),
             escape(title),
             page_style(),
         )

@@ -2,7 +2,7 @@
 //! the way back. In a browser, where one is installed, and in Node with a stand-in for one, which
 //! lays nothing out. `WEIR_BROWSER` names another browser than those that are looked for.
 
-use super::page::pictures_page;
+use super::page::{self, pictures_page};
 use super::*;
 use std::fs::File;
 use std::path::Path;
@@ -99,10 +99,64 @@ fn document(browser: &str, folder: &Path, width: u32) -> Option<String> {
     text.contains("<title>").then_some(text)
 }
 
-/// Writes the page with the checks at its end.
+/// Collects what the browser refuses because of the page's policy.
+const LISTENER: &str = "globalThis.refused = [];
+document.addEventListener(\"securitypolicyviolation\",
+  (event) => refused.push(event.violatedDirective + \" \" + event.blockedURI));
+";
+
+/// The hash of a policy: SHA-256 in base64.
+fn hash(text: &str) -> String {
+    use base64::Engine as _;
+    let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+    let words = base64::engine::general_purpose::STANDARD.encode(digest);
+    format!("sha256-{words}")
+}
+
+/// What stands between these tags, which the page has once.
+fn between<'a>(html: &'a str, tag: &str) -> &'a str {
+    let (_, rest) = html.split_once(&format!("<{tag}>")).unwrap();
+    let (text, rest) = rest.split_once(&format!("</{tag}>")).unwrap();
+    assert!(
+        !rest.contains(&format!("<{tag}")),
+        "{tag} stands there twice"
+    );
+    text
+}
+
+#[test]
+fn the_policy_has_the_hashes_of_the_pages_style_and_script() {
+    let html = page();
+    let (style, script) = (
+        hash(between(&html, "style")),
+        hash(between(&html, "script")),
+    );
+    assert_eq!((page::STYLE_HASH, page::SCRIPT_HASH), (&*style, &*script));
+    let policy = format!(
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'\">"
+    );
+    let place = html.find(&policy).unwrap();
+    assert!(place < html.find("<style>").unwrap());
+    // A page of tables has no script, and lets none run.
+    let tables = page::Page::new().html("Tables");
+    assert!(tables.contains(&policy.replace(&format!(" script-src '{script}';"), "")));
+    assert!(!tables.contains("<script"));
+    for attribute in [" style=", " onclick=", " onload=", "javascript:", "<img"] {
+        assert!(!html.contains(attribute), "{attribute}");
+    }
+}
+
+/// Writes the page with the checks at its end, and with what they need before everything else.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let html = page().replace("</body>", &format!("<script>\n{CHECKS}</script></body>"));
+    let checks = format!("\n{CHECKS}");
+    let own = page::SCRIPT_HASH;
+    let hashes = format!("{own}' '{}' '{}", hash(LISTENER), hash(&checks));
+    let html = page()
+        .replace(own, &hashes)
+        .replace("<title>", &format!("<script>{LISTENER}</script><title>"))
+        .replace("</body>", &format!("<script>{checks}</script></body>"));
     std::fs::write(folder.path().join("page.html"), html).unwrap();
     folder
 }

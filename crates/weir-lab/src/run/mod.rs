@@ -70,6 +70,7 @@ pub use tap::{SharedTap, Tap, TappedPacket, address_of};
 pub use transfer_summary::TransferSummary;
 pub use video::VideoSummary;
 
+use crate::fault::{Fault, caught};
 use crate::scenario::Scenario;
 use crate::table::{SharedSink, Table};
 use std::sync::atomic::AtomicBool;
@@ -300,6 +301,9 @@ pub enum RunError {
     /// The trace would need more memory than is allowed.
     #[error("the trace has more than {0} rows; run shorter, or keep only the summary")]
     TooMuchTrace(u64),
+    /// A panic: a fault of the program, not of the scenario.
+    #[error("{0}")]
+    Fault(#[from] Fault),
     /// The sink of [`RunOptions::sink`] takes no more rows and knows why.
     #[error("the trace cannot be written")]
     TraceNotWritten,
@@ -310,9 +314,11 @@ pub enum RunError {
 /// # Errors
 /// See [`RunError`].
 pub fn run(scenario: &Scenario, options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
-    let mut live = Simulation::new(scenario, options, Scope::Whole)?;
-    live.advance(options, live.end())?;
-    live.finish_within(options)
+    caught(|| {
+        let mut live = Simulation::new(scenario, options, Scope::Whole)?;
+        live.advance(options, live.end())?;
+        live.finish_within(options)
+    })?
 }
 
 #[cfg(test)]

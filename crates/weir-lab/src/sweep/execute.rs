@@ -3,9 +3,9 @@
 use super::plan::{Plan, WorkItem};
 use super::record::Record;
 use super::store::{Store, StoreError};
+use crate::fault::caught;
+use crate::replication::{self, in_order};
 use crate::run::{RunError, RunOptions, TraceLevel, TransportRegistry, run};
-use rayon::prelude::*;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -47,7 +47,7 @@ pub struct Outcome {
 
 /// Makes a run of the plan; `None` if it was cancelled. A run that fails has a record too.
 pub fn run_item(plan: &Plan, item: &WorkItem, options: &SweepOptions<'_>) -> Option<Record> {
-    let made = catch_unwind(AssertUnwindSafe(|| made(plan, item, options)));
+    let made = caught(|| made(plan, item, options));
     let explained = options.explain.and_then(|explain| explain());
     let failed = |why: String| Some(Record::failed(item, explained.clone().unwrap_or(why)));
     match made {
@@ -55,7 +55,7 @@ pub fn run_item(plan: &Plan, item: &WorkItem, options: &SweepOptions<'_>) -> Opt
         Ok(Ok(record)) => Some(record),
         Ok(Err(None)) if explained.is_none() => None,
         Ok(Err(error)) => failed(error.unwrap_or_default()),
-        Err(_) => failed("the program panicked".to_owned()),
+        Err(fault) => failed(fault.to_string()),
     }
 }
 
@@ -125,18 +125,16 @@ pub fn sweep(store: &Store, options: &SweepOptions<'_>) -> Result<Outcome, Store
             }
         }
     };
-    let work = |_: usize| match options.each_thread {
+    let work = |_: &usize| match options.each_thread {
         Some(each_thread) => each_thread(&mut || work()),
         None => work(),
     };
-    let threads = options
-        .threads
-        .unwrap_or_else(rayon::current_num_threads)
-        .max(1);
+    let threads = options.threads.unwrap_or_else(replication::threads).max(1);
+    let numbers: Vec<usize> = (0..threads).collect();
     match options.threads {
-        None => (0..threads).into_par_iter().with_max_len(1).for_each(work),
+        None => drop(in_order(&numbers, work)),
         Some(_) => std::thread::scope(|scope| {
-            for number in 0..threads {
+            for number in &numbers {
                 let work = &work;
                 scope.spawn(move || work(number));
             }

@@ -91,8 +91,8 @@ struct State {
     /// Those of the journal, by block.
     journal: BTreeMap<u64, BTreeSet<u64>>,
     failed: u64,
-    /// The first different errors of them.
-    errors: Vec<String>,
+    /// The first different errors of them, each with the run that had it.
+    errors: Vec<(u64, String)>,
     checksums: Checksums,
 }
 
@@ -202,7 +202,11 @@ impl Store {
     /// The first different errors of runs that failed, in the order in which they were found: at
     /// most [`MOST_ERRORS`].
     pub fn errors(&self) -> Vec<String> {
-        self.state().errors.clone()
+        let state = self.state();
+        let errors = state.errors.iter();
+        errors
+            .map(|(run, error)| format!("run {run}: {error}"))
+            .collect()
     }
 
     /// How many runs are there, and how many of them failed.
@@ -321,8 +325,8 @@ impl State {
             return;
         };
         self.failed += 1;
-        if self.errors.len() < MOST_ERRORS && !self.errors.contains(error) {
-            self.errors.push(error.clone());
+        if self.errors.len() < MOST_ERRORS && !self.errors.iter().any(|(_, known)| known == error) {
+            self.errors.push((record.run, error.clone()));
         }
     }
 }

@@ -3,8 +3,8 @@
 
 use super::folder_error::FolderError;
 use super::table_files::{CompleteTable, TableFiles, WrittenTable};
+use crate::fault::CaughtThread;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::thread::JoinHandle;
 
 /// Tables that may wait for the second thread.
 const MAX_WAITING: usize = 1;
@@ -19,7 +19,7 @@ pub(super) struct Closing {
 
 struct Helper {
     sender: SyncSender<CompleteTable>,
-    thread: JoinHandle<Result<Vec<WrittenTable>, FolderError>>,
+    thread: CaughtThread<Result<Vec<WrittenTable>, FolderError>>,
 }
 
 impl Closing {
@@ -32,7 +32,13 @@ impl Closing {
         table: CompleteTable,
         files: &mut TableFiles,
     ) -> Result<(), FolderError> {
-        let helper = self.helper.get_or_insert_with(Helper::start);
+        if self.helper.is_none() {
+            self.helper = Helper::start();
+        }
+        let Some(helper) = &self.helper else {
+            self.written.push(files.close(table)?);
+            return Ok(());
+        };
         match helper.sender.try_send(table) {
             Ok(()) => {}
             Err(TrySendError::Full(table) | TrySendError::Disconnected(table)) => {
@@ -48,10 +54,7 @@ impl Closing {
     /// If it could not write.
     pub(super) fn finish(mut self) -> Result<Vec<WrittenTable>, FolderError> {
         if let Some(helper) = self.helper.take() {
-            match helper.end() {
-                Ok(written) => self.written.extend(written?),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+            self.written.extend(helper.end()?);
         }
         Ok(std::mem::take(&mut self.written))
     }
@@ -68,17 +71,16 @@ impl Drop for Closing {
 }
 
 impl Helper {
-    fn start() -> Self {
+    /// `None` where the system has no thread for it.
+    fn start() -> Option<Self> {
         let (sender, receiver) = sync_channel(MAX_WAITING);
-        Self {
-            sender,
-            thread: std::thread::spawn(move || close_all(receiver)),
-        }
+        let thread = CaughtThread::start(move || close_all(receiver)).ok()?;
+        Some(Self { sender, thread })
     }
 
-    fn end(self) -> std::thread::Result<Result<Vec<WrittenTable>, FolderError>> {
+    fn end(self) -> Result<Vec<WrittenTable>, FolderError> {
         drop(self.sender);
-        self.thread.join()
+        self.thread.join()?
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why the folder of a run cannot be written or read.
 
+use crate::fault::Fault;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,9 @@ pub enum FolderError {
         .0.display()
     )]
     Occupied(PathBuf),
+    /// A panic of a thread that writes.
+    #[error("{0}")]
+    Fault(#[from] Fault),
     /// The caller no longer wants the run.
     #[error("the run is not written: it was ended")]
     Cancelled,

@@ -4,13 +4,13 @@
 //! bounded. After an error it takes no more rows, and the run can end early.
 
 use super::closing::Closing;
-use super::folder_error::FolderError;
+use super::folder_error::{FolderError, io_error};
 use super::table_files::{TableFiles, WrittenTable};
+use crate::fault::CaughtThread;
 use crate::table::{RowBatch, TableSink};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 
 /// Batches that wait for one another: the thread is woken once for all of them, which costs as much
 /// as to make one.
@@ -44,16 +44,22 @@ pub(super) struct StreamSink {
     broken: AtomicBool,
 }
 
+/// The files, or why they are not complete.
+type Written = Result<Vec<WrittenTable>, FolderError>;
+
 /// Tables on their way to files.
 pub(super) struct TableStream {
     sink: Arc<StreamSink>,
-    thread: Option<JoinHandle<Result<Vec<WrittenTable>, FolderError>>>,
+    /// Where there is none, the run has a sink that takes nothing.
+    thread: Option<Result<CaughtThread<Written>, FolderError>>,
 }
 
 impl TableStream {
     /// Starts the thread, which ends with an error once the run is cancelled.
     pub(super) fn start(files: TableFiles, cancelled: Option<Cancelled>) -> Self {
         let (sender, receiver) = sync_channel(MAX_WAITING);
+        let folder = files.folder().to_owned();
+        let thread = CaughtThread::start(move || write_all(files, receiver, cancelled));
         Self {
             sink: Arc::new(StreamSink {
                 way: Mutex::new(Some(Way {
@@ -62,9 +68,7 @@ impl TableStream {
                 })),
                 broken: AtomicBool::new(false),
             }),
-            thread: Some(std::thread::spawn(move || {
-                write_all(files, receiver, cancelled)
-            })),
+            thread: Some(thread.map_err(io_error("write", &folder))),
         }
     }
 
@@ -79,9 +83,8 @@ impl TableStream {
     /// The first one of writing.
     pub(super) fn finish(mut self) -> Result<Vec<WrittenTable>, FolderError> {
         self.end_rows();
-        match self.thread.take().map(JoinHandle::join) {
-            Some(Ok(written)) => written,
-            Some(Err(panic)) => std::panic::resume_unwind(panic),
+        match self.thread.take() {
+            Some(thread) => thread?.join()?,
             None => Ok(Vec::new()),
         }
     }
@@ -99,7 +102,7 @@ impl Drop for TableStream {
     /// The thread must not write into a folder that is being removed.
     fn drop(&mut self) {
         *self.sink.way() = None;
-        if let Some(thread) = self.thread.take() {
+        if let Some(Ok(thread)) = self.thread.take() {
             // Its result is of no use any more.
             let _ = thread.join();
         }

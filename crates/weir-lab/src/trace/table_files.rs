@@ -86,6 +86,11 @@ impl TableFiles {
         }
     }
 
+    /// The folder.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// None yet, of the same run.
     pub(super) fn others(&self) -> Self {
         Self {

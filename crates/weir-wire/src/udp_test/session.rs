@@ -5,7 +5,7 @@
 //! breaker of RFC 8085 §3.1.10). Messages that need an answer are repeated until it comes.
 
 use super::reception::ReceptionTracker;
-use super::traffic::{SharedTraffic, TrafficCounts, TrafficFactory, lock};
+use super::traffic::{SharedTraffic, TrafficCounts, TrafficFactory, lock, take};
 use super::{DEFAULT_RATE_BPS, EndReason, TestStats};
 use crate::test_protocol::{
     Asked, Asking, FrameStats, Message, ReceptionStats, Report, Secret, Sent, TestConfig,
@@ -238,17 +238,17 @@ impl Session {
 
     /// Handles a datagram that is no message of a test.
     pub(super) fn receive_other(&mut self, now: Instant, octets: &[u8], ecn: Ecn) {
-        if self.traffic.is_none() {
+        let Some(traffic) = self.traffic.clone() else {
             return;
-        }
+        };
         self.last_received = now;
         // The first of them may overtake the answer to the Request.
         if self.is_requesting() && !self.is_sender {
             self.begin(now);
         }
-        let goes_on = self.data_began.is_some() && (self.is_sender || self.data_ended.is_none());
-        if let Some(traffic) = self.traffic.as_ref().filter(|_| goes_on) {
-            lock(traffic).receive(now, octets, ecn);
+        if self.data_began.is_some() && (self.is_sender || self.data_ended.is_none()) {
+            let taken = take(&traffic, &self.config, now, (octets, ecn));
+            taken.unwrap_or_else(|lie| self.end(EndReason::Lied(lie), now));
         }
     }
 

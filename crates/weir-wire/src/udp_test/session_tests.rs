@@ -411,7 +411,13 @@ impl Traffic for Ticks {
 
     fn receive(&mut self, _: Instant, octets: &[u8], _: Ecn) {
         self.counts.received.received += 1;
-        self.counts.received.expected += 1;
+        // The number of those before it that are missing, if it says so.
+        let missing = octets
+            .strip_prefix(&[0xff])
+            .and_then(|rest| rest.first_chunk());
+        let missing = missing.map_or(0, |missing| u64::from_be_bytes(*missing));
+        let expected = &mut self.counts.received.expected;
+        *expected = expected.saturating_add(missing).saturating_add(1);
         self.counts.received.octets += octets.len() as u64;
     }
 
@@ -508,6 +514,20 @@ fn other_traffic_is_carried_and_both_ends_know_its_counts() {
 }
 
 #[test]
+fn other_traffic_that_jumps_ahead_of_its_test_is_a_lie() {
+    // A datagram of 125 octets each millisecond of a second are at most 1002.
+    for (missing, is_lie) in [(1001_u64, false), (1002, true), (u64::MAX, true)] {
+        let told: Vec<u8> = std::iter::once(0xff).chain(missing.to_be_bytes()).collect();
+        for is_client in [true, false] {
+            let (mut end, now) = running([true, is_client, is_client]);
+            end.receive_other(now, &told, Ecn::NotEct);
+            let lied = matches!(end.end_reason(), Some(EndReason::Lied(_)));
+            assert_eq!(lied, is_lie, "{missing}");
+        }
+    }
+}
+
+#[test]
 fn both_ends_of_other_traffic_miss_a_dead_peer() {
     for reverse in [false, true] {
         let ends = carry(reverse, |millis| millis < 500);
@@ -523,3 +543,6 @@ fn both_ends_of_other_traffic_miss_a_dead_peer() {
         );
     }
 }
+
+#[path = "lying_peer_tests.rs"]
+mod lying_peer;

@@ -1,7 +1,7 @@
 //! What a test carries in place of datagrams at a constant rate: the state machines of another
 //! protocol, such as RTP, whose datagrams travel beside the control messages through one socket.
 
-use crate::test_protocol::{FrameStats, ReceptionStats, TestConfig};
+use crate::test_protocol::{FrameStats, Lie, ReceptionStats, TestConfig};
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use weir_proto::packet::Ecn;
@@ -52,4 +52,18 @@ pub type TrafficFactory = Arc<dyn Fn(&TestConfig, bool, Instant) -> SharedTraffi
 
 pub(super) fn lock(traffic: &SharedTraffic) -> MutexGuard<'_, dyn Traffic + 'static> {
     traffic.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Hands over a datagram of the peer of this test. Its number is a claim: one that jumps ahead says
+/// how many there have been.
+pub(super) fn take(
+    traffic: &SharedTraffic,
+    config: &TestConfig,
+    now: Instant,
+    (octets, ecn): (&[u8], Ecn),
+) -> Result<(), Lie> {
+    let mut traffic = lock(traffic);
+    traffic.receive(now, octets, ecn);
+    let received = traffic.counts().received;
+    config.check_sent(received.expected, received.received)
 }

@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let limits = arguments
         .limits
         .or_of(runs.iter().map(|run| &run.scenario.run));
-    let watchdog = limits.watch(interrupt_flag());
+    let watchdog = limits.watch(interrupt_flag())?;
     for warning in runs.first().iter().flat_map(|run| &run.scenario.outside) {
         terminal::notice(&format!("warning: {warning}"));
     }

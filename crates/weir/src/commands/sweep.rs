@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         terminal::notice(&format!("warning: {warning}"));
     }
     let (runs, out) = (plan.runs(), arguments.folder());
-    let watchdog = arguments.limits.watch(interrupt_flag());
+    let watchdog = arguments.limits.watch(interrupt_flag())?;
     let store = Store::open(&out, plan)?;
     let (before, _) = store.done();
     if before > 0 {

@@ -90,8 +90,7 @@ async fn collect(
 ) -> Result<Measured<Vec<Value>>, Failure> {
     let (mut results, mut flows, mut failure) = (Vec::new(), Vec::new(), None);
     for test in tests {
-        let joined = test.await;
-        match joined.unwrap_or_else(|error| Err(Failure::Failed(error.to_string()))) {
+        match test.await.unwrap_or_else(|error| Err(error.into())) {
             Ok(outcome) => {
                 results.push(outcome.result);
                 flows.push(outcome.flow);

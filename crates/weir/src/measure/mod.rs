@@ -12,6 +12,8 @@ mod data_path;
 mod dccp;
 mod iperf_translation;
 mod iperf_words;
+#[cfg(test)]
+mod lying_peer;
 mod measured;
 mod options;
 mod pacing;
@@ -130,6 +132,9 @@ fn failure(error: weir_wire::Error) -> Failure {
 
 /// What a task has returned; one that ended in another way is reported.
 fn joined<T>(task: Result<T, tokio::task::JoinError>) -> Option<T> {
-    let reported = task.map_err(|error| terminal::notice(&format!("a test has failed: {error}")));
+    let reported = task.map_err(|error| {
+        let why = Failure::from(error).message();
+        terminal::notice(&format!("a test has failed: {why}"));
+    });
     reported.ok()
 }

@@ -57,8 +57,7 @@ pub async fn run<T: Transport>(
             interrupt.clone(),
         );
         if options.one_off {
-            let measured = tokio::spawn(test).await;
-            let measured = measured.map_err(|error| Failure::Failed(error.to_string()))?;
+            let measured = tokio::spawn(test).await?;
             options.test.output.print(&measured.document())?;
             listener.close().await;
             let interrupted = interrupt.was_pressed().then_some(Failure::Interrupted);

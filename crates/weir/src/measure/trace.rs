@@ -1,5 +1,6 @@
 //! `--trace DIR` of `serve` and `send`: a test in the form of a run's folder.
 
+use super::joined;
 use super::probe::Probe;
 use crate::build;
 use crate::exit::Failure;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
+use weir_lab::fault::{Fault, caught};
 use weir_lab::run::{MEASURED_NOTE, MeasuredFlow, SenderRecorder, measured_run};
 use weir_lab::trace::FolderWriter;
 use weir_proto::event::Event;
@@ -17,7 +19,7 @@ use weir_wire::EventStream;
 
 /// Records the events of a sender's controller.
 pub struct TraceRecorder {
-    task: JoinHandle<(Option<SenderRecorder>, u64)>,
+    task: JoinHandle<Result<(Option<SenderRecorder>, u64), Fault>>,
     stop: oneshot::Sender<()>,
 }
 
@@ -34,7 +36,7 @@ impl TraceRecorder {
         };
         let runtime = Handle::current();
         let recorded = record(events, sinks, stopped);
-        let task = spawn_blocking(move || runtime.block_on(recorded));
+        let task = spawn_blocking(move || caught(|| runtime.block_on(recorded)));
         Self { task, stop }
     }
 
@@ -42,7 +44,9 @@ impl TraceRecorder {
     pub async fn finish(self, name: &str) -> Option<SenderRecorder> {
         // The recorder may have ended with its connection.
         let _ = self.stop.send(());
-        let (flow, dropped) = self.task.await.ok()?;
+        let recorded = joined(self.task.await)?;
+        let recorded = recorded.map_err(|fault| terminal::notice(&format!("{name}: {fault}")));
+        let (flow, dropped) = recorded.ok()?;
         let full = flow.as_ref().is_some_and(SenderRecorder::is_full);
         if dropped > 0 || full {
             let more = if full { ", and the last part" } else { "" };
@@ -107,15 +111,13 @@ async fn record(
 /// Writes the folder, away from the tasks that pace packets.
 pub async fn write(flows: Vec<MeasuredFlow>, path: &Path) -> Result<(), Failure> {
     let folder = path.to_owned();
-    let written = spawn_blocking(move || {
+    let write = move || {
         let mut run = measured_run(flows).map_err(|error| error.to_string())?;
         run.summary.run.commit = build::commit();
         FolderWriter::write(&run, MEASURED_NOTE, &folder).map_err(|error| error.to_string())
-    });
-    let written = written.await.map_err(|error| error.to_string());
-    written
-        .and_then(|written| written)
-        .map_err(Failure::Failed)?;
+    };
+    let written = spawn_blocking(move || caught(write));
+    written.await??.map_err(Failure::Failed)?;
     terminal::status(&path.display().to_string());
     Ok(())
 }

@@ -29,6 +29,51 @@ transport = { kind = "dccp", ccid = 3, profile = "rfc5348" }
 app = { kind = "bulk", packet = 1400 }
 "#;
 
+/// An experiment of one run, of `path.toml`.
+pub const PUBLISHED: &str = r#"
+[document]
+title = "Months"
+source = "none"
+about = "A run that something must end."
+
+[[run]]
+name = "long"
+scenario = "path.toml"
+about = "Months."
+
+[[row]]
+id = "loss"
+place = "check"
+text = "packets lost"
+kind = "check"
+expected = 5
+within = 2
+unit = "%"
+measure = { take = "loss_rate", run = "long" }
+"#;
+
+/// The head of a case of a suite for a bottleneck of this rate and round-trip time; behind it
+/// stands a scenario whose flow has no transport.
+pub fn case_head(rate: &str, rtt: &str) -> String {
+    format!(
+        r#"
+[case]
+title = "Months"
+source = "none"
+how = "A bulk transfer."
+rate = "{rate}"
+rtt = "{rtt}"
+
+[[case.check]]
+says = "the link is full"
+section = "1"
+measure = "bytes_in_flight"
+of = "bdp"
+min = 0.5
+"#
+    )
+}
+
 /// The command `weir` with these arguments.
 pub fn weir(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));

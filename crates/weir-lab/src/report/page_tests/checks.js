@@ -103,5 +103,6 @@
   is("tapped", values(late), "t = 7260 s; queue: 60 kB");
   is("tapped", bar.hidden, true);
 
+  is("refused by the policy", refused.join(", "), "");
   document.title = wrong.length ? "wrong: " + wrong.join(" | ") : "as it should be";
 })();

@@ -1,5 +1,6 @@
 //! Reads tables from Parquet files.
 
+use crate::fault::caught;
 use crate::table::{Column, RowThinning, Table, ValueKind, Values, interned};
 use parquet::basic::{LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -9,7 +10,6 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 use std::collections::BTreeSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Rows that are read at a time.
@@ -42,8 +42,7 @@ pub(in crate::trace) fn read_part(
     octets: Vec<u8>,
     part: &Part<'_>,
 ) -> Result<(Table, Vec<(String, ValueKind)>), ParquetError> {
-    let read = AssertUnwindSafe(|| read_unguarded(octets, part));
-    catch_unwind(read).unwrap_or_else(|_| {
+    caught(|| read_unguarded(octets, part)).unwrap_or_else(|_| {
         let message = "its pages are damaged".to_owned();
         Err(ParquetError::General(message))
     })
