@@ -2,9 +2,7 @@
 //! is told, a line for each call with times in milliseconds.
 
 use super::window::BoxedController;
-use super::{
-    Acked, CongestionEvent, EndAcks, Lost, RetransmissionTimeout, Sent, WindowController,
-};
+use super::{Acked, CongestionEvent, EndAcks, Lost, RetransmissionTimeout, Sent, WindowController};
 use crate::event::Limit;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;

@@ -16,6 +16,8 @@ mod exchange;
 mod fast_recovery;
 mod flow_control;
 mod outage;
+mod segments;
+mod steps;
 mod timers;
 mod told;
 

@@ -9,14 +9,14 @@ use crate::event::{PacketContent, PacketType};
 const DELAY: u64 = 50;
 
 /// A client and a server; segments that `drops` names by direction and place are lost.
-struct Exchange {
-    ends: [Connection; 2],
+pub(super) struct Exchange {
+    pub(super) ends: [Connection; 2],
     wire: Vec<(Instant, usize, Packet)>,
     now: u64,
     sent: [u32; 2],
     drops: fn(usize, u32) -> bool,
     /// Each segment that left: time, direction, flags, sequence number, acknowledgement, octets.
-    log: Vec<String>,
+    pub(super) log: Vec<String>,
 }
 
 fn flags(flags: u16) -> String {
@@ -31,7 +31,7 @@ fn flags(flags: u16) -> String {
 }
 
 impl Exchange {
-    fn new(config: &Config) -> Self {
+    pub(super) fn new(config: &Config) -> Self {
         let ends = [
             Connection::client(*config, controller(config, "newreno")),
             Connection::server(*config, controller(config, "newreno")),
@@ -50,7 +50,7 @@ impl Exchange {
         exchange
     }
 
-    fn send(&mut self) {
+    pub(super) fn send(&mut self) {
         for end in 0..2 {
             while let Some(packet) = self.ends[end].poll_transmit(at(self.now)) {
                 let Body::Tcp(tcp) = &packet.body else {
@@ -81,7 +81,7 @@ impl Exchange {
     }
 
     /// Runs until this time, in milliseconds.
-    fn run(&mut self, until: u64) {
+    pub(super) fn run(&mut self, until: u64) {
         loop {
             self.send();
             let timers = self.ends.iter().filter_map(Endpoint::poll_timeout);
@@ -106,12 +106,12 @@ impl Exchange {
         }
     }
 
-    fn write(&mut self, octets: u32) {
+    pub(super) fn write(&mut self, octets: u32) {
         let written = self.ends[0].write(at(self.now), Payload::of_len(octets));
         assert_eq!(written, Ok(()));
     }
 
-    fn events(&mut self, end: usize) -> Vec<EndpointEvent> {
+    pub(super) fn events(&mut self, end: usize) -> Vec<EndpointEvent> {
         std::iter::from_fn(|| {
             let has_event = self.ends[end].has_event();
             let event = self.ends[end].poll_event();
@@ -121,7 +121,7 @@ impl Exchange {
         .collect()
     }
 
-    fn read(&mut self, end: usize) -> u64 {
+    pub(super) fn read(&mut self, end: usize) -> u64 {
         let now = at(self.now);
         std::iter::from_fn(|| self.ends[end].read(now))
             .map(|payload| u64::from(payload.len()))
@@ -160,7 +160,7 @@ impl Exchange {
     }
 }
 
-fn config(rules: &str) -> Config {
+pub(super) fn config(rules: &str) -> Config {
     Config {
         segment_size: MSS as u32,
         ..Config::named(rules).expect("a preset")

@@ -13,7 +13,7 @@ fn told(rules: &str, window: u64) -> (Bench, Recorder) {
 }
 
 /// Segments of 1000 octets that leave at this time, with so many in flight then.
-fn left(millis: u64, in_flight: std::ops::RangeInclusive<u64>) -> Vec<String> {
+fn left(millis: u64, in_flight: RangeInclusive<u64>) -> Vec<String> {
     let line = |n| format!("{millis} sent 1000 of {n}000");
     in_flight.map(line).collect()
 }
@@ -55,9 +55,7 @@ fn each_call_says_what_was_in_flight_and_what_was_delivered() {
     bench.ack(400, 6, &[]);
     assert_eq!(
         recorder.told(),
-        [
-            "400 end 1000 in 1, 0 lost, 0 marked, 2000 in flight, newest 300, rtt None, rate 1000"
-        ]
+        ["400 end 1000 in 1, 0 lost, 0 marked, 2000 in flight, newest 300, rtt None, rate 1000"]
     );
     assert_eq!(bench.sent(400), [8, 9]);
     assert_eq!(recorder.told(), left(400, 3..=4));
@@ -119,10 +117,13 @@ fn rfc_5681_takes_a_window_back_from_what_is_outstanding() {
         ["200 acked 1000 of 4000 from 100"]
     );
     bench.ack(300, 1, &[(2, 5)]);
+    let told = recorder.told();
     assert_eq!(
-        recorder.told_of("event"),
-        ["300 event from 100: 1000 lost, 1000 in flight, Some(5000) outstanding"]
+        told[1],
+        "300 event from 100: 1000 lost, 1000 in flight, Some(5000) outstanding"
     );
+    // SACKs acknowledge nothing cumulatively.
+    assert!(told.iter().all(|line| !line.contains("acked")), "{told:?}");
     // The single segment that was not delivered before the timeout, and FlightSize again.
     assert_eq!(bench.sent(300)[0], 1);
     let expired = bench.expire();
@@ -167,6 +168,7 @@ fn a_pacer_lets_out_a_quantum_and_then_its_rate() {
         bench.sender.handle_timeout(at(due - 1));
         assert_eq!(bench.sender.poll_timeout(), Some(at(due)));
         bench.sender.handle_timeout(at(due));
+        assert_eq!(bench.sender.paced_until, None);
         assert_eq!(bench.sent(due), [segment]);
     }
     // The window is full: the pacer does not hold a segment back.
@@ -212,8 +214,9 @@ fn what_holds_data_back_is_named() {
     bench.sender.events.set_mask(EventMask::BOUND);
     bench.sender.unsent = 4 * MSS;
     assert_eq!(bound(&mut bench, 100), Some(Bound::Application));
-    bench.sender.unsent = MSS;
+    bench.sender.unsent = 1;
     assert_eq!(bound(&mut bench, 101), Some(Bound::Window));
+    bench.sender.unsent = MSS;
     // RFC 9293 §3.8.6: the window lets a segment out, the peer does not.
     recorder.script().window = 5 * MSS;
     bench.sender.peer_window = 4 * MSS;
@@ -263,6 +266,10 @@ fn idle_and_handshake_are_told() {
     bench.sender.unsent = MSS;
     bench.sent(801);
     assert_eq!(recorder.told_of("sent"), ["801 sent 1000 of 4000 limited"]);
+    // Before the first segment there is nothing that an idle time could end.
+    let (mut bench, recorder) = told("linux", 4);
+    assert_eq!(bench.sent(5000), [0, 1, 2, 3]);
+    assert_eq!(recorder.told_of("idle"), [""; 0]);
     let config = Config::named("linux").expect("a preset");
     for lost_syn in [false, true] {
         let recorder = Recorder::of_window(MSS);
