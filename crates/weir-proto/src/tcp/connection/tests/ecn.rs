@@ -360,3 +360,11 @@ fn data_has_no_room_for_the_option() {
         assert_eq!((body(&data).payload_len, body(&data).accecn), (1000, None));
     }
 }
+
+#[test]
+fn the_octets_of_ect1_stand_where_the_order_says() {
+    // RFC 9768 §3.2.3: order 0 has ECT(0), CE, ECT(1); order 1 the reverse.
+    let option = |order| AccEcnOption::new(order, [1, 2, 3], 3);
+    assert_eq!(option(Order::Ect0First).ect1_bytes(), Some(3));
+    assert_eq!(option(Order::Ect1First).ect1_bytes(), Some(1));
+}

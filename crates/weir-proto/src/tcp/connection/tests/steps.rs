@@ -3,6 +3,7 @@
 use super::*;
 use crate::cc::recorder::Recorder;
 use crate::endpoint::CountedFrom;
+use crate::tcp::ecn::ace_flags;
 use crate::tcp::rules::RecoveryWindow;
 
 /// An open connection with this window in segments, which it has sent.
@@ -188,7 +189,28 @@ fn an_echo_reduces_once_in_a_window_of_data() {
         format!("{millis} event from {millis}: 0 lost, {in_flight} in flight, None outstanding ecn")
     };
     // What was sent before the time does not count, up to its last segment.
-    assert_eq!(echo(200, 1), (vec![event(200, 3000)], 0));
+    assert_eq!(echo(200, 4), (vec![event(200, 0)], 0));
     assert_eq!(echo(201, 4), (vec![], 0), "the end of that window");
     assert_eq!(echo(202, 5), (vec![event(202, 3000)], 1));
+}
+
+#[test]
+fn a_mark_that_is_counted_is_no_loss() {
+    // RFC 9768 §3.2.2: r.cep begins at 5.
+    let (mut bench, recorder) = full("linux", 4);
+    bench.sender.ecn = EcnState::new(EcnMode::Accurate);
+    let agreed = flag::SYN | flag::ACK | ace_flags(0b010);
+    bench.sender.ecn.on_first_syn_ack(agreed, Ecn::NotEct);
+    let marked = TcpPacket {
+        flags: flag::ACK | ace_flags(6),
+        ..segment(2, &[])
+    };
+    bench.receive(at(200), marked);
+    let told = recorder.told();
+    let event = "200 event from 100: 0 lost, 2000 in flight, None outstanding ecn";
+    assert!(told.iter().any(|line| line == event), "{told:?}");
+    assert!(
+        told.iter().any(|line| line.contains("1 marked")),
+        "{told:?}"
+    );
 }
