@@ -121,7 +121,7 @@ fn the_last_original_before_a_timeout_takes_it_back() {
 
 #[test]
 fn a_timeout_presumes_lost_what_is_old_enough() {
-    // RFC 8985 §6.3: with RACK what was sent a round trip of 100 ms or more ago; RFC 6675 §5.1: all.
+    // RFC 8985 §6.3: with RACK what left 100 ms ago or earlier; RFC 6675 §5.1: all.
     for (rules, rto, lost) in [("linux", 500, 5), ("rfc", 1200, 6)] {
         let (mut bench, recorder) = full(rules, 4);
         bench.sender.config.rules.tail_loss_probe = false;
