@@ -108,8 +108,9 @@ fn verdict(binary: &Path, tests: &[&Test], id: usize) -> Verdict {
     groups.extend(slow.into_iter().map(|test| vec![test]));
     for group in groups.iter().filter(|group| !group.is_empty()) {
         let names: Vec<&String> = group.iter().map(|test| &test.name).collect();
-        let time: Duration = group.iter().map(|test| test.time).sum();
-        let verdict = one(binary, &names, id, time * 10 + Duration::from_secs(5));
+        let longest = group.iter().map(|test| test.time).max();
+        let limit = longest.unwrap_or_default() * 10 + Duration::from_secs(5);
+        let verdict = one(binary, &names, id, limit);
         if verdict != Verdict::Missed {
             return verdict;
         }
@@ -117,23 +118,27 @@ fn verdict(binary: &Path, tests: &[&Test], id: usize) -> Verdict {
     Verdict::Missed
 }
 
-/// Runs these tests with one mutant until one of them fails.
+/// Runs these tests with one mutant until one of them fails or takes longer than `limit`.
 fn one(binary: &Path, names: &[&String], id: usize, limit: Duration) -> Verdict {
     let Ok(mut child) = tests(binary, names).env("MUTANT", id.to_string()).spawn() else {
         return Verdict::Unreached;
     };
     let lines = child.stdout.take().map(BufReader::new);
+    // When the latest test ended: each prints a line then.
+    let latest = Mutex::new(Instant::now());
+    let latest = || latest.lock().unwrap_or_else(PoisonError::into_inner);
     std::thread::scope(|scope| {
         let failed = scope.spawn(|| {
             let mut lines = lines
                 .into_iter()
                 .flat_map(BufRead::lines)
-                .map_while(Result::ok);
+                .map_while(Result::ok)
+                .inspect(|_| *latest() = Instant::now());
             lines.any(|line| line.ends_with("... FAILED"))
         });
-        let begin = Instant::now();
         while !failed.is_finished() {
-            if begin.elapsed() > limit {
+            let waited = latest().elapsed();
+            if waited > limit {
                 end(&mut child);
                 return Verdict::Timeout;
             }

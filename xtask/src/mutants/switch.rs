@@ -11,15 +11,17 @@ use super::sites::{Kind, Site};
 /// The module that the mutated crate gets: which mutant is active, and greater constants.
 pub const MODULE: &str = r#"
 //! Switches of mutants.
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 static ACTIVE: OnceLock<u32> = OnceLock::new();
 static REACHED: OnceLock<Option<String>> = OnceLock::new();
-static SEEN: Mutex<std::collections::BTreeSet<u32>> = Mutex::new(std::collections::BTreeSet::new());
+static SEEN: [AtomicBool; 1 << 16] = [const { AtomicBool::new(false) }; 1 << 16];
 
 pub fn active(id: u32) -> bool {
     let reached = REACHED.get_or_init(|| std::env::var("MUTANTS_REACHED").ok());
-    if let Some(path) = reached && SEEN.lock().unwrap().insert(id) {
+    let seen = &SEEN[id as usize];
+    if let Some(path) = reached && !seen.load(Relaxed) && !seen.swap(true, Relaxed) {
         use std::io::Write;
         let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
         writeln!(file.unwrap(), "{id}").unwrap();

@@ -16,6 +16,8 @@ pub mod delivery_rate;
 pub mod filter;
 pub mod nada;
 pub mod pacer;
+#[cfg(test)]
+pub(crate) mod recorder;
 pub mod rtt;
 pub mod tfrc;
 pub mod window;

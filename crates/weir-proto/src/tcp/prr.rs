@@ -120,6 +120,21 @@ mod tests {
     }
 
     #[test]
+    fn a_share_follows_the_threshold_and_the_flight() {
+        // RFC 6937 §3: ceil(prr_delivered · ssthresh / RecoverFS), above ssthresh.
+        for (flight, ssthresh, delivered, share) in [(20, 5, 4, 1), (20, 10, 4, 2), (1, 4, 1, 4)] {
+            let mut prr = Prr::new(RecoveryWindow::PrrCrb, 1, flight, 14);
+            prr.set_ssthresh(ssthresh);
+            prr.on_ack(&Delivery {
+                delivered,
+                pipe: 15,
+                safe: false,
+            });
+            assert_eq!(prr.send_count(), share, "{flight} {ssthresh}");
+        }
+    }
+
+    #[test]
     fn a_single_loss_sends_every_other_acknowledgement() {
         // RFC 6937 §3.1, first example: R at ack 3, then N at every other one.
         let sent = sent(RecoveryWindow::PrrSsrb, 1, 13);

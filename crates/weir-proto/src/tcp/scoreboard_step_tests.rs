@@ -133,3 +133,19 @@ fn ranges_that_touch_are_one() {
         assert_eq!(lost > 0, is_lost, "{blocks:?}");
     }
 }
+
+#[test]
+fn a_range_grows_at_either_end() {
+    let mut board = sent(4);
+    board.on_sack(200, 300, |_| {});
+    board.on_sack(100, 300, |_| {});
+    assert_eq!(board.sacked_segments(), 2);
+    board.on_sack(100, 400, |_| {});
+    assert_eq!(board.sacked_segments(), 3);
+    assert_eq!(board.sacked_ranges, [(100, 400)]);
+    // A block below the cumulative acknowledgement leaves no range.
+    let mut board = sent(4);
+    board.on_cumulative_ack(200, |_| {});
+    board.on_sack(100, 200, |_| {});
+    assert_eq!(board.sacked_ranges, []);
+}

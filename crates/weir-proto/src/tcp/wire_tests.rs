@@ -70,6 +70,7 @@ fn a_syn_without_options_has_their_defaults() {
         (vec![1, 3, 3, 15], with(|o| o.window_scale = 14)),
         // RFC 9293 §3.2: nothing follows the end of the list.
         (vec![0, 3, 3, 7, 4, 2, 1, 1], defaults),
+        (vec![0, 2, 4, 2], defaults),
         // A length beyond the header is impossible.
         (vec![2, 9, 5, 0xb4], defaults),
     ] {

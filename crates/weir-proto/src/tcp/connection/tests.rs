@@ -16,7 +16,10 @@ mod exchange;
 mod fast_recovery;
 mod flow_control;
 mod outage;
+mod segments;
+mod steps;
 mod timers;
+mod told;
 
 const MSS: u64 = 1000;
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -56,11 +59,15 @@ impl Bench {
 
     /// The same with these settings and this controller.
     fn open_with(config: Config, name: &str, lost_syn: bool) -> Self {
+        Self::open_of(config, controller(&config, name), lost_syn)
+    }
+
+    fn open_of(config: Config, controller: BoxedController, lost_syn: bool) -> Self {
         let config = Config {
             segment_size: MSS as u32,
             ..config
         };
-        let mut sender = Connection::client(config, controller(&config, name));
+        let mut sender = Connection::client(config, controller);
         sender.connect(at(0));
         assert!(sender.poll_transmit(at(0)).is_some(), "a SYN");
         let mut open_at = at(100);

@@ -269,8 +269,8 @@ fn the_first_new_data_says_that_the_window_was_reduced() {
     assert!(!body(&again).has(flag::CWR), "a retransmission");
     client.unsent = unsent;
     client.handle(at(2000), &mut packet(segment(2, &[])));
-    let flags = [2000, 2001].map(|millis| body(&send(&mut client, millis)).has(flag::CWR));
-    assert_eq!(flags, [true, false]);
+    let flags = [2000, 2001].map(|millis| body(&send(&mut client, millis)).flags);
+    assert_eq!(flags, [0x90, 0x10], "ACK 0x10, CWR 0x80");
 }
 
 #[test]
@@ -289,6 +289,82 @@ fn a_receiver_ignores_marks_outside_of_its_window() {
     for (packet, echo) in [(&first, false), (&send(&mut client, 101), true)] {
         server.handle(at(201), &mut marked(packet));
         let answer = send(&mut server, 201);
-        assert_eq!(body(&answer).has(flag::ECE), echo);
+        let expected = if echo { 0x50 } else { 0x10 };
+        assert_eq!(body(&answer).flags, expected, "ACK 0x10, ECE 0x40");
     }
+}
+
+#[test]
+fn a_mark_counts_from_the_first_to_behind_the_last_octet_of_the_window() {
+    // RFC 3168 §6.1.5 and §6.1.6: what came out of order, and a probe at the edge of the window.
+    let (_, _, mut server) = handshake(CLASSIC, [Ecn::NotEct; 2]);
+    server.unsent = 0;
+    let marked = |offset: u64, octets| {
+        let mut marked = packet(TcpPacket {
+            seq: wrap(0, offset),
+            payload_len: octets,
+            ..segment(0, &[])
+        });
+        marked.ip.ecn = Ecn::Ce;
+        marked
+    };
+    let next = server.receiver.next();
+    server.handle(at(200), &mut marked(next + MSS, 1000));
+    assert!(body(&send(&mut server, 200)).has(flag::ECE));
+    let mut cwr = packet(TcpPacket {
+        flags: flag::ACK | flag::CWR,
+        seq: wrap(0, next),
+        payload_len: 1000,
+        ..segment(0, &[])
+    });
+    server.handle(at(201), &mut cwr);
+    assert!(!body(&send(&mut server, 201)).has(flag::ECE));
+    let edge = server.receiver.next() + server.receive_window.room(server.unread);
+    server.handle(at(202), &mut marked(edge, 1));
+    assert!(body(&send(&mut server, 202)).has(flag::ECE));
+}
+
+#[test]
+fn a_client_that_goes_back_to_no_ecn_gets_none() {
+    // RFC 9768 §3.1.5: a second SYN without the flags.
+    for (again, expected) in [(0b111, Ecn::Ect1), (0, Ecn::NotEct)] {
+        let mut client = end("prague", EcnMode::Off, Connection::client);
+        let mut server = end("prague", EcnMode::Off, Connection::server);
+        client.connect(at(0));
+        let syn = send(&mut client, 0);
+        server.handle(at(50), &mut syn.clone());
+        send(&mut server, 50);
+        let mut repeated = syn.clone();
+        let Body::Tcp(fields) = &mut repeated.body else {
+            panic!("not TCP")
+        };
+        fields.flags = flag::SYN | ace_flags(again);
+        server.handle(at(60), &mut repeated);
+        client.handle(at(110), &mut send(&mut server, 60));
+        server.handle(at(160), &mut send(&mut client, 110));
+        server.write(at(160), Payload::of_len(5000)).expect("room");
+        assert_eq!(codepoint(&mut server, 160), expected, "{again}");
+    }
+}
+
+#[test]
+fn data_has_no_room_for_the_option() {
+    // RFC 9768 §3.2.3.3: of a full segment; the acknowledgement without data has it.
+    let ends = [("prague", EcnMode::Off), ("prague", EcnMode::Off)];
+    let (_, mut client, mut server) = handshake(ends, [Ecn::NotEct; 2]);
+    for millis in [200, 201] {
+        let mut marked = send(&mut client, 101);
+        marked.ip.ecn = Ecn::Ce;
+        server.handle(at(millis), &mut marked);
+        let data = send(&mut server, millis);
+        assert_eq!((body(&data).payload_len, body(&data).accecn), (1000, None));
+    }
+}
+
+#[test]
+fn the_octets_of_ect1_stand_where_the_order_says() {
+    // RFC 9768 §3.2.3: order 0 has ECT(0), CE, ECT(1); order 1 the reverse.
+    let option = |order| AccEcnOption::new(order, [1, 2, 3], 3);
+    assert_eq!(option(Order::Ect0First).ect1_bytes(), Some(3));
+    assert_eq!(option(Order::Ect1First).ect1_bytes(), Some(1));
 }

@@ -230,6 +230,55 @@ fn a_connection_lives_as_long_as_probes_are_answered() {
 }
 
 #[test]
+fn fifteen_probes_without_an_answer_end_a_connection() {
+    // R2 of RFC 9293 §3.8.3 is MAX_EXPIRIES, counted from the last answer on.
+    let mut held = Held::open("linux", 1000);
+    held.write(100, 1001);
+    held.sent(100);
+    held.ack(200, 1000, 0);
+    assert_eq!(held.sent(200), []);
+    let mut probes = 0;
+    while held.sender.state == State::Established {
+        let due = held.expire();
+        while let Some(packet) = held.sender.poll_transmit(at(due)) {
+            let Body::Tcp(probe) = packet.body else {
+                panic!("not TCP")
+            };
+            assert_eq!((probe.flags, probe.payload_len), (flag::ACK, 1));
+            probes += 1;
+        }
+        if probes == 1 {
+            held.ack(due + 1, 1000, 0);
+        }
+    }
+    assert_eq!(probes, 16);
+}
+
+#[test]
+fn the_persist_timer_follows_the_window() {
+    let mut held = Held::open("linux", 1000);
+    held.write(100, 9000);
+    held.sent(100);
+    held.ack(200, 1000, 0);
+    held.sent(200);
+    // The RTO, 300 ms, then twice that.
+    assert_eq!(held.expire(), 500);
+    held.sent(500);
+    assert_eq!(held.expire(), 1100);
+    held.sent(1100);
+    // A small window and a closed one: the back-off begins again.
+    held.ack(1150, 1000, 100);
+    assert_eq!(held.sent(1150), []);
+    held.ack(1160, 1000, 0);
+    assert_eq!(held.sent(1160), []);
+    assert_eq!(held.sender.poll_timeout(), Some(at(1460)));
+    // An open one: the timer is that of the segments, a probe after two round trips.
+    held.ack(1200, 1000, 5000);
+    assert_eq!(held.sent(1200).len(), 5);
+    assert_eq!(held.sender.poll_timeout(), Some(at(1400)));
+}
+
+#[test]
 fn a_late_acknowledgement_does_not_take_the_window_back() {
     // §3.10.7.4: SND.WL2.
     let mut held = Held::open("linux", 2000);

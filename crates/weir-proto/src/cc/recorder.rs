@@ -1,0 +1,193 @@
+//! A controller for the tests of transports: it says what the test wants, and writes down what it
+//! is told, a line for each call with times in milliseconds.
+
+use super::window::BoxedController;
+use super::{Acked, CongestionEvent, EndAcks, Lost, RetransmissionTimeout, Sent, WindowController};
+use crate::event::Limit;
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What the controller says, and what it was told.
+#[derive(Debug, Default)]
+pub struct Script {
+    pub window: u64,
+    pub ssthresh: Option<u64>,
+    /// Rate and quantum.
+    pub pacing: Option<(Rate, u64)>,
+    pub limits_samples: bool,
+    pub log: Vec<String>,
+}
+
+/// The controller; copies share one script.
+#[derive(Clone, Debug, Default)]
+pub struct Recorder(Arc<Mutex<Script>>);
+
+impl Recorder {
+    pub fn of_window(window: u64) -> Self {
+        let recorder = Self::default();
+        recorder.script().window = window;
+        recorder
+    }
+
+    pub fn script(&self) -> MutexGuard<'_, Script> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What it was told since the last call.
+    pub fn told(&self) -> Vec<String> {
+        std::mem::take(&mut self.script().log)
+    }
+
+    /// Of these, the lines that hold the word.
+    pub fn told_of(&self, word: &str) -> Vec<String> {
+        let mut lines = self.told();
+        lines.retain(|line| line.contains(word));
+        lines
+    }
+
+    fn note(&self, line: String) {
+        self.script().log.push(line);
+    }
+}
+
+fn ms(at: Instant) -> u64 {
+    span(at.since(Instant::ZERO))
+}
+
+fn span(time: Duration) -> u64 {
+    time.as_micros() / 1000
+}
+
+fn flag(is_set: bool, name: &str) -> String {
+    if is_set {
+        format!(" {name}")
+    } else {
+        String::new()
+    }
+}
+
+impl WindowController for Recorder {
+    fn on_sent(&mut self, sent: &Sent) {
+        self.note(format!(
+            "{} sent {} of {}{}",
+            ms(sent.now),
+            sent.bytes,
+            sent.bytes_in_flight,
+            flag(sent.app_limited, "limited"),
+        ));
+    }
+
+    fn on_ack(&mut self, acked: &Acked) {
+        self.note(format!(
+            "{} acked {} of {} from {}{}",
+            ms(acked.now),
+            acked.bytes,
+            acked.bytes_in_flight,
+            ms(acked.sent_at),
+            flag(acked.app_limited, "limited"),
+        ));
+    }
+
+    fn on_lost(&mut self, lost: &Lost) {
+        self.note(format!(
+            "{} lost {} from {}: of {}, {} since, {} delivered{}{}",
+            ms(lost.now),
+            lost.bytes,
+            ms(lost.sent_at),
+            lost.tx_in_flight,
+            lost.lost_since_sent,
+            lost.delivered,
+            flag(lost.app_limited, "limited"),
+            flag(lost.continues_range, "continues"),
+        ));
+    }
+
+    fn on_end_acks(&mut self, acks: &EndAcks) {
+        self.note(format!(
+            "{} end {} in {}, {} lost, {} marked, {} in flight, newest {}, rtt {:?}, rate {}{}",
+            ms(acks.now),
+            acks.newly_acked,
+            acks.acked_packets,
+            acks.newly_lost,
+            acks.ecn_ce,
+            acks.bytes_in_flight,
+            ms(acks.newest_sent_at),
+            acks.rtt_sample.map(span),
+            acks.rate.delivered,
+            flag(acks.rate.app_limited, "limited"),
+        ));
+    }
+
+    fn limits_samples(&self) -> bool {
+        self.script().limits_samples
+    }
+
+    fn on_congestion_event(&mut self, event: &CongestionEvent) {
+        self.note(format!(
+            "{} event from {}: {} lost, {} in flight, {:?} outstanding{}",
+            ms(event.now),
+            ms(event.sent_at),
+            event.lost_bytes,
+            event.bytes_in_flight,
+            event.flight_size,
+            flag(event.ecn, "ecn"),
+        ));
+    }
+
+    fn on_persistent_congestion(&mut self, now: Instant) {
+        self.note(format!("{} persistent", ms(now)));
+    }
+
+    fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout) {
+        self.note(format!(
+            "{} timeout from {}: {:?} outstanding{}",
+            ms(timeout.now),
+            ms(timeout.sent_at),
+            timeout.flight_size,
+            flag(timeout.repeated, "repeated"),
+        ));
+    }
+
+    fn on_idle_restart(&mut self) {
+        self.note("idle".to_owned());
+    }
+
+    fn on_handshake_loss(&mut self) {
+        self.note("handshake loss".to_owned());
+    }
+
+    fn on_spurious_congestion_event(&mut self, now: Instant) {
+        self.note(format!("{} spurious", ms(now)));
+    }
+
+    fn window(&self) -> u64 {
+        self.script().window
+    }
+
+    fn ssthresh(&self) -> Option<u64> {
+        self.script().ssthresh
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.script().pacing.map(|pacing| pacing.0)
+    }
+
+    fn send_quantum(&self) -> Option<u64> {
+        self.script().pacing.map(|pacing| pacing.1)
+    }
+
+    fn state(&self) -> &'static str {
+        "scripted"
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::None
+    }
+
+    fn set_max_datagram_size(&mut self, _: u64) {}
+
+    fn clone_box(&self) -> BoxedController {
+        Box::new(self.clone())
+    }
+}
