@@ -8,7 +8,8 @@ use weir_lab::scenario::{Scenario, parse};
 use weir_proto::cc::window::{REGISTRY, Rules};
 
 /// Paths and applications on which one rule or another matters: losses at random, a short queue, a
-/// pause, a delay that grows for a second, a queue that marks, and an application that sends little.
+/// pause, a delay that grows for a second, a queue that marks, and an application that sends
+/// little.
 const PATHS: [(&str, &str); 6] = [
     (
         "rate = \"10Mbit\"\ndelay = \"10ms\"\nqueue = { kind = \"droptail\", limit = 30 }\n\
@@ -75,11 +76,14 @@ fn other_value(kind: &str, rule: &str) -> Option<&'static str> {
     Some(match (kind, rule) {
         ("quic", "recovery_boundary") => "\"before\"",
         ("quic", "increase") => "\"byte-counting\"",
-        ("quic", "count_acked_in_recovery" | "flush_on_empty_flight") => "true",
-        ("quic", "recovery_probe" | "rtt_independence") => "false",
-        ("tcp", "undo_spurious" | "hystart") => "false",
-        ("quic", "undo_spurious" | "hystart") => "true",
-        (_, "hystart_plus_plus" | "search") => "true",
+        ("quic", "recovery_probe" | "rtt_independence") | ("tcp", "undo_spurious" | "hystart") => {
+            "false"
+        }
+        (
+            "quic",
+            "count_acked_in_recovery" | "flush_on_empty_flight" | "undo_spurious" | "hystart",
+        )
+        | (_, "hystart_plus_plus" | "search") => "true",
         (_, "slow_start_exit_percent") => "90",
         ("quic", "pacing") => "\"off\"",
         ("tcp", "pacing") => "\"linux\"",

@@ -123,7 +123,7 @@ impl WindowController for Recorder {
         self.script().limits_samples
     }
 
-    fn on_congestion_event(&mut self, event: &CongestionEvent) {
+    fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {
         self.note(format!(
             "{} event from {}: {} lost, {} in flight, {:?} outstanding{}",
             ms(event.now),
@@ -133,6 +133,7 @@ impl WindowController for Recorder {
             event.flight_size,
             flag(event.ecn, "ecn"),
         ));
+        true
     }
 
     fn on_persistent_congestion(&mut self, now: Instant) {
@@ -157,8 +158,13 @@ impl WindowController for Recorder {
         self.note("handshake loss".to_owned());
     }
 
-    fn on_spurious_congestion_event(&mut self, now: Instant) {
+    fn leave_slow_start(&mut self) {
+        self.note("slow start left".to_owned());
+    }
+
+    fn on_spurious_congestion_event(&mut self, now: Instant) -> bool {
         self.note(format!("{} spurious", ms(now)));
+        true
     }
 
     fn window(&self) -> u64 {
