@@ -128,9 +128,10 @@ fn a_sweep_says_why_its_runs_failed() {
         assert_eq!(status, Some(1), "{err}");
         assert!(out.contains("4 failed"), "{out}");
         let reason = "the run reached its limit of 10 events at ";
-        let told: Vec<&str> = err
-            .lines()
-            .filter(|line| line.starts_with(reason))
+        let told: Vec<&str> = (err.lines())
+            .filter_map(|line| line.strip_prefix("run ")?.split_once(": "))
+            .map(|(_, why)| why)
+            .filter(|why| why.starts_with(reason))
             .collect();
         let different: std::collections::BTreeSet<_> = told.iter().collect();
         assert!((1..=3).contains(&told.len()), "{err}");
