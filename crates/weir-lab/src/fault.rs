@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 thread_local! {
     /// How many times [`caught`] has been entered and not left in this thread.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// Where the last panic of this thread was, once somebody listens.
+    /// Where the last panic of this thread was; set from [`hush_caught`] on.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 

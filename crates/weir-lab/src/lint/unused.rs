@@ -92,9 +92,10 @@ fn other_rules(flow: &Flow) -> Vec<Finding> {
         |name: &&str| value(&own, name) != preset.as_ref().and_then(|preset| value(preset, name));
     let is_quinn = matches!(flow.transport, Transport::Quinn(_));
     let not_of_quinn = NOT_OF_QUINN.into_iter().filter(|_| is_quinn);
-    let follows = window::find(controller).map_or(&[][..], |entry| entry.rules);
-    let by_others =
-        |name: &&str| !follows.contains(name) && !not_of_quinn.clone().any(|n| n == *name);
+    let entry = window::find(controller);
+    let by_others = |name: &&str| {
+        !entry.is_some_and(|entry| entry.follows(name)) && !not_of_quinn.clone().any(|n| n == *name)
+    };
     let of_controllers = Rules::OF_CONTROLLERS.into_iter().filter(by_others);
     let of_controllers = of_controllers.map(|name| (name, format!("the controller {controller}")));
     let of_quinn = not_of_quinn.clone().map(|name| (name, "quinn".to_owned()));

@@ -10,7 +10,7 @@ pub struct Pacing {
     end: Instant,
     interval: Option<Duration>,
     burst: u64,
-    limit: u64,
+    request: TestConfig,
     writes: u64,
 }
 
@@ -26,10 +26,7 @@ impl Pacing {
                 .rate_bps
                 .map(|rate| Duration::from_secs_f64(bits / rate)),
             burst: u64::from(request.burst.max(1)),
-            limit: match request.writes {
-                0 => u64::MAX,
-                writes => writes,
-            },
+            request: *request,
             writes: 0,
         }
     }
@@ -45,7 +42,7 @@ impl Pacing {
 
     /// True if all writes that were asked for are done.
     pub const fn is_done(&self) -> bool {
-        self.writes >= self.limit
+        self.request.ends_after(self.writes)
     }
 
     /// When the test's time is over.

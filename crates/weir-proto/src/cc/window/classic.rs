@@ -11,6 +11,19 @@ use crate::event::Limit;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
+/// The rules of every classic controller.
+pub(super) const RULES: &[&str] = &[
+    "recovery_boundary",
+    "recovery_probe",
+    "undo_spurious",
+    "pacing",
+    "rate_limited_growth",
+];
+
+/// The rules of those that have a slow start.
+pub(super) const SLOW_START_RULES: &[&str] =
+    &["hystart_plus_plus", "search", "slow_start_exit_percent"];
+
 /// The part in which classic window controllers differ. Windows are in octets.
 pub trait Policy {
     /// Its slow start may end by HyStart.

@@ -86,7 +86,7 @@ settings! {
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "copa",
     doc: "Copa (NSDI 2018): keeps two packets in the queue, and competes with those that fill it",
-    rules: &["undo_spurious"],
+    rules: &[&["undo_spurious"]],
     make: |config| Box::new(Copa::new(config)),
 };
 

@@ -13,6 +13,7 @@
 //!
 //! Not modelled: the ECN factor of RFC 8511.
 
+use super::classic::{RULES, SLOW_START_RULES};
 use super::{Classic, ControllerEntry, Policy, WindowConfig};
 use crate::cc::Acked;
 use crate::settings;
@@ -56,17 +57,7 @@ struct Epoch {
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "cubic",
     doc: "CUBIC (RFC 9438)",
-    rules: &[
-        "hystart",
-        "recovery_boundary",
-        "recovery_probe",
-        "undo_spurious",
-        "pacing",
-        "rate_limited_growth",
-        "hystart_plus_plus",
-        "search",
-        "slow_start_exit_percent",
-    ],
+    rules: &[RULES, SLOW_START_RULES, &["hystart"]],
     make: |config| Box::new(Classic::new(config, Cubic::new(config))),
 };
 

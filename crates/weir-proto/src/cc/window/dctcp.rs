@@ -15,7 +15,7 @@ use crate::cc::EcnCapability;
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "dctcp",
     doc: "DCTCP (RFC 8257), with ECT(0); needs the receiver's count of marks",
-    rules: &["undo_spurious", "pacing"],
+    rules: &[&["undo_spurious", "pacing"]],
     make: |config| Box::new(Dctcp::new(config, DctcpMarking)),
 };
 

@@ -9,6 +9,7 @@
 //! instead of clamping it to a packet above its flight. What QUIC and TCP do at a timeout stands
 //! for the RFC's CTO.
 
+use super::classic::RULES;
 use super::classic::{Classic, Policy};
 use super::{ControllerEntry, WindowConfig};
 use crate::cc::Acked;
@@ -18,13 +19,7 @@ use crate::time::{Duration, Instant};
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "ledbat",
     doc: "LEDBAT (RFC 6817) by round-trip times: gives way, with at most 100 ms of queue",
-    rules: &[
-        "recovery_boundary",
-        "recovery_probe",
-        "undo_spurious",
-        "pacing",
-        "rate_limited_growth",
-    ],
+    rules: &[RULES],
     make: |config| {
         let config = WindowConfig {
             initial_window: Some(INIT_CWND * config.max_datagram_size),

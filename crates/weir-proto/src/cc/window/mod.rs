@@ -111,10 +111,18 @@ pub struct ControllerEntry {
     pub name: &'static str,
     /// One line of documentation, without a full stop.
     pub doc: &'static str,
-    /// The rules of [`Rules::OF_CONTROLLERS`] that it follows; the others change nothing.
-    pub rules: &'static [&'static str],
+    /// The rules of [`Rules::OF_CONTROLLERS`] that it follows, in groups; the others change
+    /// nothing.
+    pub rules: &'static [&'static [&'static str]],
     /// Makes a controller at its initial window.
     pub make: fn(&WindowConfig) -> BoxedController,
+}
+
+impl ControllerEntry {
+    /// True if the controller follows the rule of this name.
+    pub fn follows(&self, rule: &str) -> bool {
+        self.rules.iter().any(|group| group.contains(&rule))
+    }
 }
 
 impl PartialEq for ControllerEntry {

@@ -6,6 +6,7 @@
 //! and the count falls by the new window, but not below zero. With whole packets the window grows
 //! when a window's worth of packets has been acknowledged.
 
+use super::classic::{RULES, SLOW_START_RULES};
 use super::{Classic, ControllerEntry, Increase, Policy, WindowConfig};
 use crate::cc::Acked;
 use crate::time::Instant;
@@ -15,17 +16,13 @@ pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "newreno",
     doc: "NewReno (RFC 9002 §7.3)",
     rules: &[
-        "increase",
-        "count_acked_in_recovery",
-        "flush_on_empty_flight",
-        "recovery_boundary",
-        "recovery_probe",
-        "undo_spurious",
-        "pacing",
-        "rate_limited_growth",
-        "hystart_plus_plus",
-        "search",
-        "slow_start_exit_percent",
+        RULES,
+        SLOW_START_RULES,
+        &[
+            "increase",
+            "count_acked_in_recovery",
+            "flush_on_empty_flight",
+        ],
     ],
     make: |config| Box::new(Classic::new(config, NewReno::new(config))),
 };

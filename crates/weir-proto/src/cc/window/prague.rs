@@ -24,7 +24,7 @@ use crate::units::Rate;
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "prague",
     doc: "Prague (L4S), with ECT(1); needs the receiver's count of marks",
-    rules: &["undo_spurious", "rtt_independence"],
+    rules: &[&["undo_spurious", "rtt_independence"]],
     make: |config| Box::new(Prague::new(config, PragueMarking::new(config))),
 };
 

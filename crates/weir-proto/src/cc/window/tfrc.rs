@@ -32,7 +32,7 @@ use std::collections::VecDeque;
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "tfrc",
     doc: "TFRC's rate as a window (RFC 5348)",
-    rules: &["pacing"],
+    rules: &[&["pacing"]],
     make: |config| Box::new(TfrcWindow::new(config)),
 };
 

@@ -66,7 +66,7 @@ use state::State;
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "bbr",
     doc: "BBRv3 (draft-ietf-ccwg-bbr)",
-    rules: &["undo_spurious"],
+    rules: &[&["undo_spurious"]],
     make: |config| Box::new(Bbr::new(config)),
 };
 
