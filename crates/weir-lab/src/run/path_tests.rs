@@ -262,3 +262,21 @@ fn quic_and_tcp_get_on_where_the_path_spoils_ecn() {
     let tcp = r#"kind = "tcp", ecn = true"#;
     assert!((1e3..1e6).contains(&goodput(tcp, "black_hole = 1.0")));
 }
+
+#[test]
+fn every_controller_counts_its_loss_events() {
+    // A loss in each of some 100 packets, of which those of one flight are one event.
+    let lossy = "loss = { kind = \"random\", rate = 0.01 }";
+    for name in weir_proto::cc::window::names() {
+        for kind in ["quic", "tcp"] {
+            let transport = format!("kind = \"{kind}\", controller = \"{name}\"");
+            let flow = over(lossy, &transport, BULK).summary.flows["stream"].clone();
+            let lost = flow.packets_lost as f64 / flow.packets_sent as f64;
+            let events = flow.loss_event_rate;
+            assert!(
+                (0.2 * lost..=lost).contains(&events),
+                "{kind} {name}: {events} of {lost}"
+            );
+        }
+    }
+}

@@ -285,3 +285,21 @@ fn losses_that_quinn_tells_together_are_told_packet_by_packet() {
     let lost = flight.next_lost(at(41), &mut 7000, at(1)).unwrap();
     assert_eq!((lost.bytes, lost.tx_in_flight), (7000, 7000));
 }
+
+#[test]
+fn a_packet_may_fill_a_window_that_grows_only_if_it_is_filled() {
+    // RFC 9002 §7 lets two packets of 1200 octets into a window of 2400; quinn sends while what is
+    // in flight with another packet stays below the window it sees.
+    for (name, expected) in [("bbr", 2), ("ledbat", 2), ("newreno", 1), ("cubic", 1)] {
+        let now = time::Instant::now();
+        let mut controller = ControllerConfig::named(name).unwrap().start(now, MTU);
+        controller.on_congestion_event(now, now, true, 0);
+        assert_eq!(controller.inner.window(), 2400, "{name}");
+        let mut packets = 0;
+        while packets * PACKET + PACKET < controller.window() {
+            controller.on_sent(now, PACKET, packets);
+            packets += 1;
+        }
+        assert_eq!(packets, expected, "{name}");
+    }
+}
