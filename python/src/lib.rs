@@ -29,7 +29,7 @@ fn run_command(py: Python<'_>, words: Vec<OsString>) -> u8 {
 #[pymodule]
 fn _weirlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A fault of a run is an exception or an error of its record, and nothing beside it on stderr.
-    weir_lab::fault::hush_caught();
+    weir_lab::fault::silence_caught_panics();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Run>()?;

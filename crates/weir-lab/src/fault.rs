@@ -2,7 +2,7 @@
 //!
 //! [`caught`] is the only place that catches panics. By default Rust prints each one, with a
 //! backtrace where the environment asks for it; a program that reports faults itself calls
-//! [`hush_caught`] once. No input makes anything panic: a fault is one of the program.
+//! [`silence_caught_panics`] once. No input makes anything panic: a fault is one of the program.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 thread_local! {
     /// How many times [`caught`] has been entered and not left in this thread.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// Where the last panic of this thread was; set from [`hush_caught`] on.
+    /// Where the last panic of this thread was; set from [`silence_caught_panics`] on.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -24,7 +24,7 @@ thread_local! {
 pub struct Fault {
     /// What the panic said.
     pub message: String,
-    /// File, line and column in the code, if [`hush_caught`] was called.
+    /// File, line and column in the code, if [`silence_caught_panics`] was called.
     pub place: Option<String>,
 }
 
@@ -114,7 +114,7 @@ pub fn joined<T>(ended: std::thread::Result<Result<T, Fault>>) -> Result<T, Faul
 
 /// From now on nothing is printed of a panic inside [`caught`] work; others are treated as before.
 /// A setting of the process, for programs that report faults.
-pub fn hush_caught() {
+pub fn silence_caught_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();

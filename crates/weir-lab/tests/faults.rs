@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::process::Command;
-use weir_lab::fault::{caught, hush_caught};
+use weir_lab::fault::{caught, silence_caught_panics};
 use weir_lab::replication::in_order;
 use weir_lab::run::{EndpointPair, QuinnFlow, RunError, RunOptions, TransportRegistry, run};
 use weir_lab::scenario::parse;
@@ -40,7 +40,7 @@ fn registry() -> TransportRegistry<'static> {
 /// Runs the test of this name again, alone, and returns its stderr; `None` in that process.
 fn stderr_of(name: &str) -> Option<String> {
     if std::env::var_os(CHILD).is_some() {
-        hush_caught();
+        silence_caught_panics();
         return None;
     }
     let program = std::env::current_exe().unwrap();

@@ -29,12 +29,12 @@ mod whole_writes;
 pub use quinn::registry;
 
 use std::ffi::OsString;
-use weir_lab::fault::{caught, hush_caught};
+use weir_lab::fault::{caught, silence_caught_panics};
 
 /// Runs the command with these words, the first of which is the program's name or path, and
 /// returns its exit status.
 pub fn run_command(words: Vec<OsString>) -> u8 {
-    hush_caught();
+    silence_caught_panics();
     program::set(words.first());
     let (cli, json) = match commands::Cli::read(&words) {
         Ok(read) => read,

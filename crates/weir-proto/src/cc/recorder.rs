@@ -1,5 +1,5 @@
-//! A controller for the tests of transports: it says what the test wants, and writes down what it
-//! is told, a line for each call with times in milliseconds.
+//! A controller for the tests of transports: its answers are those of a script, and it logs the
+//! transport's calls, a line each with times in milliseconds.
 
 use super::window::BoxedController;
 use super::{Acked, CongestionEvent, EndAcks, Lost, RetransmissionTimeout, Sent, WindowController};
@@ -8,7 +8,7 @@ use crate::time::{Duration, Instant};
 use crate::units::Rate;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What the controller says, and what it was told.
+/// The answers of the controller, and the calls to it.
 #[derive(Debug, Default)]
 pub struct Script {
     pub window: u64,
@@ -34,14 +34,14 @@ impl Recorder {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What it was told since the last call.
-    pub fn told(&self) -> Vec<String> {
+    /// Takes the calls that came since the last time.
+    pub fn take_calls(&self) -> Vec<String> {
         std::mem::take(&mut self.script().log)
     }
 
     /// Of these, the lines that hold the word.
-    pub fn told_of(&self, word: &str) -> Vec<String> {
-        let mut lines = self.told();
+    pub fn take_calls_of(&self, word: &str) -> Vec<String> {
+        let mut lines = self.take_calls();
         lines.retain(|line| line.contains(word));
         lines
     }

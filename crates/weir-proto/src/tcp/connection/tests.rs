@@ -10,6 +10,7 @@ use crate::packet::{Ecn, IpHeader};
 use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions};
 
+mod controller_calls;
 mod duplicates;
 mod ecn;
 mod exchange;
@@ -19,7 +20,6 @@ mod outage;
 mod segments;
 mod steps;
 mod timers;
-mod told;
 
 const MSS: u64 = 1000;
 const MS: fn(u64) -> Duration = Duration::from_millis;

@@ -102,13 +102,13 @@ fn a_segment_of_one_octet_is_one() {
         panic!("{first:?}")
     };
     assert_eq!((number, size, content), (0, 21, PacketContent::Data));
-    recorder.told();
+    recorder.take_calls();
     let acknowledged = TcpPacket {
         ack: wrap(0, 1),
         ..segment(0, &[])
     };
     bench.receive(at(200), acknowledged);
-    let acked = recorder.told_of("acked");
+    let acked = recorder.take_calls_of("acked");
     assert_eq!(acked, ["200 acked 1 of 1 from 100 limited"]);
     // After a rest, one more.
     assert_eq!(bench.sent(200), []);

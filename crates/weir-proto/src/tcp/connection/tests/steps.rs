@@ -12,7 +12,7 @@ fn full(rules: &str, window: u64) -> (Bench, Recorder) {
     let config = Config::named(rules).expect("a preset");
     let mut bench = Bench::open_of(config, Box::new(recorder.clone()), false);
     assert_eq!(bench.sent(100).len() as u64, window);
-    recorder.told();
+    recorder.take_calls();
     (bench, recorder)
 }
 
@@ -42,7 +42,7 @@ fn a_partial_acknowledgement_sends_again_whatever_the_window() {
         bench.ack(200, 0, &[]);
     }
     assert_eq!(
-        recorder.told_of("lost")[0],
+        recorder.take_calls_of("lost")[0],
         "200 lost 1000 from 100: of 1000, 1000 since, 0 delivered"
     );
     assert!(bench.sender.prr.is_none());
@@ -62,7 +62,7 @@ fn only_the_first_retransmission_of_a_recovery_passes_the_window() {
     assert!(bench.sender.prr.is_none());
     assert_eq!(bench.sent(200), [0]);
     bench.ack(201, 0, &[(5, 8), (3, 4), (1, 2)]);
-    assert_eq!(recorder.told_of("201 lost").len(), 2);
+    assert_eq!(recorder.take_calls_of("201 lost").len(), 2);
     assert_eq!(bench.sent(201), []);
     // A retransmission does not restart ns-2's timer: 100 + 4 · 50 ms from the first segment on.
     assert_eq!(bench.expire(), 400);
@@ -87,7 +87,7 @@ fn the_limit_of_slow_start_ends_with_it() {
         recorder.script().ssthresh = Some(ssthresh * MSS);
         bench.ack(200, 2, &[]);
         let expected = format!("200 acked {octets} of 4000 from 100");
-        assert_eq!(recorder.told_of("acked"), [expected], "{ssthresh}");
+        assert_eq!(recorder.take_calls_of("acked"), [expected], "{ssthresh}");
     }
 }
 
@@ -96,16 +96,16 @@ fn blocks_that_hold_nothing_or_what_was_never_sent_say_nothing() {
     let (mut bench, recorder) = full("rfc", 4);
     bench.ack(200, 0, &[(4, 9)]);
     bench.ack(200, 0, &[(2, 9)]);
-    assert_eq!(recorder.told(), [""; 0]);
+    assert_eq!(recorder.take_calls(), [""; 0]);
     // RFC 2883 §4: a duplicate has octets.
     let (mut bench, recorder) = full("linux", 8);
     bench.ack(200, 0, &[(1, 4)]);
     assert_eq!(bench.sent(200)[0], 0);
     bench.ack(300, 8, &[]);
     bench.ack(301, 8, &[(0, 0)]);
-    assert_eq!(recorder.told_of("spurious"), [""; 0]);
+    assert_eq!(recorder.take_calls_of("spurious"), [""; 0]);
     bench.ack(302, 8, &[(0, 1)]);
-    assert_eq!(recorder.told_of("spurious"), ["302 spurious"]);
+    assert_eq!(recorder.take_calls_of("spurious"), ["302 spurious"]);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn the_last_original_before_a_timeout_takes_it_back() {
     let expired = bench.expire();
     assert_eq!(bench.sent(expired)[0], 0);
     bench.ack(expired + 50, 0, &[(1, 2)]);
-    assert_eq!(recorder.told_of("spurious").len(), 1);
+    assert_eq!(recorder.take_calls_of("spurious").len(), 1);
 }
 
 #[test]
@@ -131,9 +131,9 @@ fn a_timeout_presumes_lost_what_is_old_enough() {
             recorder.script().window = window * MSS;
             assert_eq!(bench.sent(now), [window], "{rules}");
         }
-        recorder.told();
+        recorder.take_calls();
         assert_eq!(bench.expire(), rto);
-        assert_eq!(recorder.told_of("lost").len(), lost, "{rules}");
+        assert_eq!(recorder.take_calls_of("lost").len(), lost, "{rules}");
     }
 }
 
@@ -183,7 +183,7 @@ fn an_echo_reduces_once_in_a_window_of_data() {
         bench.receive(at(millis), echo);
         bench.sent(millis);
         let events = bench.sender.statistics().loss_events;
-        (recorder.told_of("event"), events)
+        (recorder.take_calls_of("event"), events)
     };
     let event = |millis, in_flight| {
         format!("{millis} event from {millis}: 0 lost, {in_flight} in flight, None outstanding ecn")
@@ -206,11 +206,11 @@ fn a_mark_that_is_counted_is_no_loss() {
         ..segment(2, &[])
     };
     bench.receive(at(200), marked);
-    let told = recorder.told();
+    let calls = recorder.take_calls();
     let event = "200 event from 100: 0 lost, 2000 in flight, None outstanding ecn";
-    assert!(told.iter().any(|line| line == event), "{told:?}");
+    assert!(calls.iter().any(|line| line == event), "{calls:?}");
     assert!(
-        told.iter().any(|line| line.contains("1 marked")),
-        "{told:?}"
+        calls.iter().any(|line| line.contains("1 marked")),
+        "{calls:?}"
     );
 }

@@ -5,7 +5,7 @@ use crate::cc::recorder::Recorder;
 use crate::units::Rate;
 
 /// An open connection with this window in segments.
-fn told(rules: &str, window: u64) -> (Bench, Recorder) {
+fn recorded(rules: &str, window: u64) -> (Bench, Recorder) {
     let recorder = Recorder::of_window(window * MSS);
     let config = Config::named(rules).expect("a preset");
     let bench = Bench::open_of(config, Box::new(recorder.clone()), false);
@@ -20,12 +20,12 @@ fn left(millis: u64, in_flight: RangeInclusive<u64>) -> Vec<String> {
 
 #[test]
 fn each_call_says_what_was_in_flight_and_what_was_delivered() {
-    let (mut bench, recorder) = told("linux", 4);
+    let (mut bench, recorder) = recorded("linux", 4);
     assert_eq!(bench.sent(100), [0, 1, 2, 3]);
-    assert_eq!(recorder.told(), left(100, 1..=4));
+    assert_eq!(recorder.take_calls(), left(100, 1..=4));
     bench.ack(200, 2, &[]);
     assert_eq!(
-        recorder.told(),
+        recorder.take_calls(),
         [
             "200 acked 2000 of 4000 from 100",
             "200 end 2000 in 2, 0 lost, 0 marked, 2000 in flight, newest 100, rtt Some(100), \
@@ -33,13 +33,13 @@ fn each_call_says_what_was_in_flight_and_what_was_delivered() {
         ]
     );
     assert_eq!(bench.sent(200), [4, 5]);
-    assert_eq!(recorder.told(), left(200, 3..=4));
+    assert_eq!(recorder.take_calls(), left(200, 3..=4));
     // RFC 8985 §6.2: three segments are SACKed, so that the one before them is lost at once. When
     // it left 3000 octets were in flight; five segments have arrived. What the last one that
     // arrived delivered: C.delivered was 2000 when it left.
     bench.ack(300, 2, &[(3, 6)]);
     assert_eq!(
-        recorder.told(),
+        recorder.take_calls(),
         [
             "300 acked 3000 of 4000 from 200",
             "300 lost 1000 from 100: of 3000, 1000 since, 5000 delivered",
@@ -50,33 +50,33 @@ fn each_call_says_what_was_in_flight_and_what_was_delivered() {
     );
     // RFC 6937 §3: below ssthresh as many as were delivered, three.
     assert_eq!(bench.sent(300), [2, 6, 7]);
-    assert_eq!(recorder.told(), left(300, 1..=3));
+    assert_eq!(recorder.take_calls(), left(300, 1..=3));
     // RFC 5681 §3.2: no growth; RFC 6298 §3: no sample of a retransmission.
     bench.ack(400, 6, &[]);
     assert_eq!(
-        recorder.told(),
+        recorder.take_calls(),
         ["400 end 1000 in 1, 0 lost, 0 marked, 2000 in flight, newest 300, rtt None, rate 1000"]
     );
     assert_eq!(bench.sent(400), [8, 9]);
-    assert_eq!(recorder.told(), left(400, 3..=4));
+    assert_eq!(recorder.take_calls(), left(400, 3..=4));
 }
 
 #[test]
 fn a_timeout_tells_of_all_that_it_presumes_lost() {
-    let (mut bench, recorder) = told("linux", 4);
+    let (mut bench, recorder) = recorded("linux", 4);
     bench.sent(100);
     bench.ack(200, 2, &[]);
     assert_eq!(bench.sent(200), [4, 5]);
-    recorder.told();
+    recorder.take_calls();
     // RFC 8985 §7.2: a probe after two round trips, beyond the window, here new data.
     assert_eq!(bench.expire(), 400);
     assert_eq!(bench.sent(400), [6]);
-    assert_eq!(recorder.told(), left(400, 5..=5));
+    assert_eq!(recorder.take_calls(), left(400, 5..=5));
     // The RTO is 100 + 200 ms from the probe on. Segments 2 and 3 left with 3000 and 4000 octets in
     // flight, 4 and 5 with the same after two had arrived, and the probe with 5000.
     assert_eq!(bench.expire(), 700);
     assert_eq!(
-        recorder.told(),
+        recorder.take_calls(),
         [
             "700 timeout from 100: None outstanding",
             "700 lost 1000 from 100: of 3000, 1000 since, 2000 delivered",
@@ -88,12 +88,12 @@ fn a_timeout_tells_of_all_that_it_presumes_lost() {
     );
     // RFC 5682 §3.1: the first segment again, then new data.
     assert_eq!(bench.sent(700), [2, 7, 8, 9]);
-    assert_eq!(recorder.told(), left(700, 1..=4));
+    assert_eq!(recorder.take_calls(), left(700, 1..=4));
     // RFC 6298 §5.5: twice 300 ms later it expires for the same segment; only what was sent since
     // is newly presumed lost.
     assert_eq!(bench.expire(), 1300);
     assert_eq!(
-        recorder.told(),
+        recorder.take_calls(),
         [
             "1300 timeout from 700: None outstanding repeated",
             "1300 lost 1000 from 700: of 2000, 1000 since, 2000 delivered continues",
@@ -108,26 +108,29 @@ fn a_timeout_tells_of_all_that_it_presumes_lost() {
 #[test]
 fn rfc_5681_takes_a_window_back_from_what_is_outstanding() {
     // Eq. 4: FlightSize, 5000 octets with the two of Limited Transmit less the one acknowledged.
-    let (mut bench, recorder) = told("rfc", 4);
+    let (mut bench, recorder) = recorded("rfc", 4);
     bench.sent(100);
     bench.ack(200, 1, &[(2, 3)]);
     assert_eq!(bench.sent(200), [4, 5]);
     assert_eq!(
-        recorder.told_of("acked"),
+        recorder.take_calls_of("acked"),
         ["200 acked 1000 of 4000 from 100"]
     );
     bench.ack(300, 1, &[(2, 5)]);
-    let told = recorder.told();
+    let calls = recorder.take_calls();
     assert_eq!(
-        told[1],
+        calls[1],
         "300 event from 100: 1000 lost, 1000 in flight, Some(5000) outstanding"
     );
     // SACKs acknowledge nothing cumulatively.
-    assert!(told.iter().all(|line| !line.contains("acked")), "{told:?}");
+    assert!(
+        calls.iter().all(|line| !line.contains("acked")),
+        "{calls:?}"
+    );
     // The single segment that was not delivered before the timeout, and FlightSize again.
     assert_eq!(bench.sent(300)[0], 1);
     let expired = bench.expire();
-    let timeouts = recorder.told_of("timeout");
+    let timeouts = recorder.take_calls_of("timeout");
     let outstanding = bench.sender.scoreboard.flight_size();
     assert_eq!(expired, 1300);
     assert_eq!(
@@ -140,7 +143,7 @@ fn rfc_5681_takes_a_window_back_from_what_is_outstanding() {
 
 /// A millisecond for each segment, and two at once.
 fn paced(window: u64) -> (Bench, Recorder) {
-    let (bench, recorder) = told("linux", window);
+    let (bench, recorder) = recorded("linux", window);
     recorder.script().pacing = Some((Rate::from_bps(8e6), 2 * MSS));
     (bench, recorder)
 }
@@ -190,8 +193,8 @@ fn a_pacer_holds_nothing_back_without_data() {
         assert_eq!(bench.sent(100), []);
         assert_eq!(bench.sender.paced_until, Some(at(101)));
     }
-    // A rate without a quantum is told, and holds nothing back.
-    let (mut bench, recorder) = told("linux", 3);
+    // A rate without a quantum is calls, and holds nothing back.
+    let (mut bench, recorder) = recorded("linux", 3);
     recorder.script().pacing = None;
     assert_eq!(bench.sent(100), [0, 1, 2]);
 }
@@ -212,7 +215,7 @@ fn a_lost_segment_waits_for_the_pacer_too() {
 
 #[test]
 fn what_holds_data_back_is_named() {
-    let (mut bench, recorder) = told("linux", 4);
+    let (mut bench, recorder) = recorded("linux", 4);
     bench.sender.events.set_mask(EventMask::BOUND);
     bench.sender.unsent = 4 * MSS;
     assert_eq!(bound(&mut bench, 100), Some(Bound::Application));
@@ -235,7 +238,7 @@ fn what_holds_data_back_is_named() {
     bench.sender.close(at(105));
     assert_eq!(bound(&mut bench, 105), Some(Bound::Nothing));
     // Closed with data, the data counts: a lost segment waits for a window that is too small.
-    let (mut bench, recorder) = told("linux", 4);
+    let (mut bench, recorder) = recorded("linux", 4);
     bench.sender.events.set_mask(EventMask::BOUND);
     bench.sender.unsent = 5 * MSS;
     bench.sender.close(at(100));
@@ -250,35 +253,45 @@ fn what_holds_data_back_is_named() {
 }
 
 #[test]
-fn idle_and_handshake_are_told() {
-    let (mut bench, recorder) = told("linux", 4);
+fn idle_and_handshake_are_reported() {
+    let (mut bench, recorder) = recorded("linux", 4);
     bench.sender.unsent = MSS;
     bench.sent(100);
     bench.ack(200, 1, &[]);
     // RFC 5681 §4.1: an RTO of 300 ms since the last segment, and only if there is data.
     assert_eq!(bench.sent(401), []);
-    assert_eq!(recorder.told_of("idle"), [""; 0]);
+    assert_eq!(recorder.take_calls_of("idle"), [""; 0]);
     bench.sender.unsent = 1;
     assert_eq!(bench.sent(401), [1]);
-    assert_eq!(recorder.told_of("idle"), ["idle"]);
+    assert_eq!(recorder.take_calls_of("idle"), ["idle"]);
     bench.sender.unsent = MSS;
     bench.sent(800);
-    assert_eq!(recorder.told_of("idle"), [""; 0], "not with data in flight");
+    assert_eq!(
+        recorder.take_calls_of("idle"),
+        [""; 0],
+        "not with data in flight"
+    );
     // The application limited what was sent before.
     bench.sender.unsent = 0;
     bench.sent(801);
-    recorder.told();
+    recorder.take_calls();
     bench.sender.unsent = MSS;
     bench.sent(801);
-    assert_eq!(recorder.told_of("sent"), ["801 sent 1000 of 2001 limited"]);
+    assert_eq!(
+        recorder.take_calls_of("sent"),
+        ["801 sent 1000 of 2001 limited"]
+    );
     // Before the first segment there is nothing that an idle time could end.
-    let (mut bench, recorder) = told("linux", 4);
+    let (mut bench, recorder) = recorded("linux", 4);
     assert_eq!(bench.sent(5000), [0, 1, 2, 3]);
-    assert_eq!(recorder.told_of("idle"), [""; 0]);
+    assert_eq!(recorder.take_calls_of("idle"), [""; 0]);
     let config = Config::named("linux").expect("a preset");
     for lost_syn in [false, true] {
         let recorder = Recorder::of_window(MSS);
         Bench::open_of(config, Box::new(recorder.clone()), lost_syn);
-        assert_eq!(recorder.told_of("handshake").len(), usize::from(lost_syn));
+        assert_eq!(
+            recorder.take_calls_of("handshake").len(),
+            usize::from(lost_syn)
+        );
     }
 }
