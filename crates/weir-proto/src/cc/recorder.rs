@@ -16,6 +16,7 @@ pub struct Script {
     /// Rate and quantum.
     pub pacing: Option<(Rate, u64)>,
     pub limits_samples: bool,
+    pub acks_in_recovery: bool,
     pub log: Vec<String>,
 }
 
@@ -117,6 +118,10 @@ impl WindowController for Recorder {
             acks.rate.delivered,
             flag(acks.rate.app_limited, "limited"),
         ));
+    }
+
+    fn wants_acks_in_recovery(&self) -> bool {
+        self.script().acks_in_recovery
     }
 
     fn limits_samples(&self) -> bool {
