@@ -84,3 +84,31 @@ fn a_log_file_has_what_the_terminal_would_have() {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
+
+#[test]
+fn the_omitted_time_is_in_no_sum() {
+    // 200 datagrams or writes in all.
+    const ALL_BYTES: f64 = 100_000.0;
+    for transport in ["udp", "quic", "dccp"] {
+        let (_server, port) = serve(&["--transport", transport, "-B", HERE]);
+        let always = ["send", HERE, "-p", &port, "--transport", transport, "-J"];
+        let words = [
+            "-O", "1", "-t", "1", "-i", "0.25", "-b", "400k", "-l", "500",
+        ];
+        let document = json(&run(weir(&always).args(words)));
+        let stream = &document["end"]["streams"][0];
+        let intervals = stream["intervals"].as_array().expect("intervals");
+        let (omitted, kept): (Vec<_>, Vec<_>) =
+            (intervals.iter()).partition(|interval| interval["omitted"] == true);
+        assert!(!omitted.is_empty() && !kept.is_empty(), "{document:#}");
+        assert_eq!(kept[0]["start"], 0.0, "{document:#}");
+        let bytes = |value: &Value| value["bytes"].as_f64().expect("bytes");
+        let before: f64 = omitted.into_iter().map(bytes).sum();
+        let after = bytes(&document["end"]["sum"]);
+        assert!(before > 0.0 && after > 0.0, "{transport}: {document:#}");
+        assert!(before + after <= ALL_BYTES, "{transport}: {document:#}");
+        if transport == "udp" {
+            assert_eq!(stream["packets"].as_f64(), Some(after / 500.0));
+        }
+    }
+}

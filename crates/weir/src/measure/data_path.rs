@@ -95,8 +95,11 @@ pub struct Transfer {
 pub enum Since {
     /// From the last time that they were read for an interval.
     LastInterval,
-    /// The whole test.
+    /// The whole test, or what comes after the time that is omitted.
     Start,
+    /// The whole test, which is omitted from now on: the lines of later counters are about the time
+    /// from here.
+    Omitted,
 }
 
 /// Reads the counters of a path while it transfers data.

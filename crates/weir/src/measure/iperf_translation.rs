@@ -43,6 +43,7 @@ impl ClientOptions {
         let mut options = self.clone();
         options.test.translate()?;
         options.check_words()?;
+        options.test.omit = options.words.omit.unwrap_or_default();
         options.test.client_port = options.words.cport.unwrap_or(0);
         Ok(options)
     }
@@ -79,6 +80,7 @@ impl ClientOptions {
 mod tests {
     use super::*;
     use clap::Parser;
+    use std::time::Duration;
     use weir_wire::test_protocol::TestConfig;
 
     #[derive(Parser)]
@@ -138,6 +140,16 @@ mod tests {
     }
 
     #[test]
+    fn an_omitted_time_comes_before_that_of_the_test() {
+        let options = read(&["-O", "2", "-t", "3"]).expect("options");
+        assert_eq!(options.test.omit, Duration::from_secs(2));
+        assert_eq!(options.request(1000).duration, Duration::from_secs(5));
+        for words in [["-O", "2", "-n", "1M"], ["-O", "2", "-k", "10"]] {
+            assert!(read(&words).is_err(), "{words:?}");
+        }
+    }
+
+    #[test]
     fn a_size_is_a_number_of_writes() {
         let writes = |words: &[&str]| request(words).writes;
         assert_eq!(writes(&[]), 0);
@@ -158,8 +170,7 @@ mod tests {
     #[test]
     fn what_has_no_meaning_here_is_refused_with_its_reason() {
         for (words, reason) in [
-            (&["-O", "2"][..], "--omit of iperf3"),
-            (&["-M", "1400"], "there is no TCP"),
+            (&["-M", "1400"][..], "there is no TCP"),
             (&["--set-mss", "1400"], "--length"),
             (&["-S", "0x10"], "ECN codepoint"),
             (&["--dscp", "ef"], "ECN codepoint"),

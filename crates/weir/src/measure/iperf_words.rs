@@ -2,9 +2,11 @@
 //! meaning here, each with its reason. docs/iperf3.md lists them all, and
 //! [`iperf_translation`](super::iperf_translation) takes them for the options that they stand for.
 
+use crate::arguments;
 use crate::exit::Failure;
 use clap::Args;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Words of both ends.
 #[derive(Clone, Debug, Default, Args)]
@@ -37,6 +39,11 @@ pub struct ClientWords {
     #[arg(long, value_name = "PORT")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub cport: Option<u16>,
+    /// Leave so much of the beginning out of the result, such as slow start; the test lasts longer
+    /// by it
+    #[arg(short = 'O', long, value_name = "TIME", value_parser = arguments::time)]
+    #[arg(conflicts_with_all = ["bytes", "blockcount"])]
+    pub omit: Option<Duration>,
     #[command(flatten)]
     pub refused: RefusedWords,
 }
@@ -44,8 +51,6 @@ pub struct ClientWords {
 /// Words that have no meaning here: they are read so that the reason can be said.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RefusedWords {
-    #[arg(short = 'O', long, hide = true, value_name = "TIME")]
-    omit: Option<String>,
     #[arg(short = 'M', long, hide = true, value_name = "BYTES")]
     set_mss: Option<String>,
     #[arg(short = 'S', long, hide = true, value_name = "TOS")]
@@ -69,12 +74,6 @@ impl RefusedWords {
     /// Refuses each of them that is given, with the reason.
     pub fn check(&self) -> Result<(), Failure> {
         for (word, given, reason) in [
-            (
-                "--omit",
-                self.omit.is_some(),
-                "the counters of an end are those of its whole test; leave the first lines of \
-                 \"intervals\" out instead",
-            ),
             (
                 "--set-mss",
                 self.set_mss.is_some(),
@@ -133,7 +132,7 @@ pub fn bit_rate(text: &str) -> Result<BitRate, String> {
         let rate = BitRate { bps: None, burst };
         return (burst == 0).then_some(rate).ok_or_else(wrong);
     }
-    let bps = Some(crate::arguments::rate(rate)?);
+    let bps = Some(arguments::rate(rate)?);
     Ok(BitRate { bps, burst })
 }
 

@@ -83,6 +83,9 @@ pub struct TestOptions {
     /// The client's UDP port, 0 for any: that of --cport.
     #[arg(skip)]
     pub client_port: u16,
+    /// The time at the beginning that the result leaves out: that of --omit.
+    #[arg(skip)]
+    pub omit: Duration,
     #[command(flatten)]
     pub words: CommonWords,
     /// Take tests only with a peer that has the same secret: the content of this file, of at least
@@ -395,7 +398,7 @@ impl ClientOptions {
             media: false,
             length,
             rate_bps: self.bitrate.and_then(|rate| rate.bps),
-            duration: self.time,
+            duration: self.time + self.test.omit,
             burst: self.bitrate.map_or(0, |rate| rate.burst),
             writes: self.words.writes(length),
         }

@@ -46,8 +46,42 @@ pub struct Counters {
     pub delivery: Delivery,
     /// The text of a line after the throughput.
     pub details: String,
-    /// The transport's own fields of the result.
+    /// The transport's own counters, which only grow, by their names in the result.
+    pub counts: Vec<(&'static str, u64)>,
+    /// The transport's other fields of the result: states, and what belongs to the whole test.
     pub fields: Value,
+}
+
+impl Counters {
+    /// What was counted after `before`.
+    pub fn since(mut self, before: &Self) -> Self {
+        // What an end did not know then, it does not know of the rest either.
+        let rest = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
+        self.octets = self.octets.saturating_sub(before.octets);
+        let (delivery, earlier) = (&mut self.delivery, &before.delivery);
+        delivery.sent = rest(delivery.sent, earlier.sent);
+        delivery.received = rest(delivery.received, earlier.received);
+        for ((_, count), (_, earlier)) in self.counts.iter_mut().zip(&before.counts) {
+            *count = count.saturating_sub(*earlier);
+        }
+        self
+    }
+
+    /// The transport's fields of the result.
+    fn transport_fields(self) -> Value {
+        let mut fields = self.fields;
+        let count = |name| {
+            let found = self.counts.iter().find(|(counted, _)| *counted == name);
+            found.map(|(_, count)| *count as f64)
+        };
+        if let (Some(packets), Some(lost)) = (count("packets"), count("packets_lost")) {
+            fields["lost_percent"] = (100.0 * lost / packets.max(1.0)).into();
+        }
+        for (name, count) in self.counts {
+            fields[name] = count.into();
+        }
+        fields
+    }
 }
 
 /// The report of one test, which grows by a line in each interval.
@@ -58,12 +92,13 @@ pub struct Report {
     lines: u32,
     octets: u64,
     intervals: Vec<Value>,
+    is_omitting: bool,
 }
 
 impl Report {
     /// Of the test with this number, which begins now; a line for every `interval`, none if that is
-    /// zero.
-    pub fn start(number: usize, interval: Duration) -> Self {
+    /// zero. The time that is omitted comes first, if there is any.
+    pub fn start(number: usize, interval: Duration, omits: bool) -> Self {
         Self {
             number,
             start: Instant::now(),
@@ -71,7 +106,18 @@ impl Report {
             lines: 0,
             octets: 0,
             intervals: Vec::new(),
+            is_omitting: omits,
         }
+    }
+
+    /// Ends the time that is omitted, in which so much was counted; returns how long it took.
+    pub fn end_omission(&mut self, counters: &Counters) -> Duration {
+        let omitted = self.start.elapsed();
+        self.start += omitted;
+        self.lines = 0;
+        self.octets = counters.octets;
+        self.is_omitting = false;
+        omitted
     }
 
     /// When the next line is due.
@@ -93,11 +139,16 @@ impl Report {
                 "end": start + seconds,
                 "bytes": octets,
                 "bits_per_second": rate(octets, seconds),
+                "omitted": self.is_omitting,
             }));
         }
         self.lines += 1;
         self.octets = counters.octets;
-        self.line([start, start + seconds], octets, &counters.details)
+        let mut line = self.line([start, start + seconds], octets, &counters.details);
+        if self.is_omitting {
+            line.push_str("  (omitted)");
+        }
+        line
     }
 
     /// The line about the whole test, which took so many seconds, with what the receiver has where
@@ -142,8 +193,9 @@ impl Report {
             "bits_per_second": rate(counters.octets, seconds),
             "intervals": self.intervals,
         });
-        extend(&mut result, counters.fields);
-        extend(&mut result, counters.delivery.fields());
+        let delivery = counters.delivery.fields();
+        extend(&mut result, counters.transport_fields());
+        extend(&mut result, delivery);
         result
     }
 }

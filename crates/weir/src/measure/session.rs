@@ -3,14 +3,14 @@
 use super::data_path::{DataPath, Since, nanos};
 use super::options::TestOptions;
 use super::probe::Probe;
-use super::report::Report;
+use super::report::{Delivery, Report};
 use super::trace::TraceRecorder;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::terminal;
 use serde_json::Value;
 use std::time::Duration;
-use tokio::time::sleep_until;
+use tokio::time::{Instant, sleep_until};
 use weir_lab::run::{MeasuredEnd, MeasuredFlow};
 use weir_proto::endpoint::Statistics;
 
@@ -29,6 +29,8 @@ pub struct Outcome {
 pub struct Recording {
     /// From one line on stderr to the next.
     pub interval: Duration,
+    /// The result is about the time after so much of the test.
+    pub omit: Duration,
     /// The trace is kept, for a folder.
     pub trace: bool,
     /// Shows the controller's states at once.
@@ -41,6 +43,7 @@ impl Recording {
         let probe = options.probe.as_deref().map(Probe::open);
         Ok(Self {
             interval: options.interval,
+            omit: options.omit,
             trace: options.trace.is_some(),
             probe: probe.transpose()?,
         })
@@ -61,13 +64,17 @@ pub async fn run<P: DataPath>(
 ) -> Outcome {
     let name = format!("stream-{number}");
     let info = path.info();
-    let events = info.events.take().filter(|_| info.sends);
+    let sends = info.sends;
+    let events = info.events.take().filter(|_| sends);
     let recorder = events.map(|events| {
         TraceRecorder::start(events, &name, recording.trace, recording.probe.clone())
     });
-    let mut report = Report::start(number, recording.interval);
+    let omits = !recording.omit.is_zero();
+    let mut report = Report::start(number, recording.interval, omits);
     let mut counters = path.observer();
+    let mut omitted = None;
     let transfer = {
+        let mut omission = Omission::start(recording.omit, sends);
         let mut transfer = std::pin::pin!(path.transfer(interrupt));
         loop {
             tokio::select! {
@@ -75,25 +82,72 @@ pub async fn run<P: DataPath>(
                 () = sleep_until(report.due()) => {
                     terminal::status(&report.interval(&counters(Since::LastInterval)));
                 }
+                () = sleep_until(omission.due), if omits && omitted.is_none() => {
+                    if omission.is_over(&counters(Since::Start).delivery) {
+                        let before = counters(Since::Omitted);
+                        omitted = Some((report.end_omission(&before), before));
+                    }
+                }
             }
         }
     };
-    let counters = counters(Since::Start);
+    let mut counters = counters(Since::Start);
+    let delivery = counters.delivery;
+    let mut seconds = transfer.seconds;
+    if let Some((omitted, before)) = omitted {
+        counters = counters.since(&before);
+        seconds = (seconds - omitted.as_secs_f64()).max(0.0);
+    }
     let mut flow = flow(name, &mut path);
     if let Some(recorder) = recorder {
         flow.events = recorder.finish(&flow.name).await;
     }
-    terminal::notice(&report.total(transfer.seconds, &counters));
-    let delivery = counters.delivery;
+    terminal::notice(&report.total(seconds, &counters));
     let nothing = delivery.is_nothing().then(|| match delivery.sent {
         Some(0) => nothing_sent(&path),
         _ => nothing_arrived(&mut path),
     });
     path.close().await;
     Outcome {
-        result: report.result(transfer.seconds, counters),
+        result: report.result(seconds, counters),
         flow,
         failure: transfer.failure.or(nothing),
+    }
+}
+
+/// From one look for a new report of the receiver to the next, at the end of the time that is
+/// omitted, and how many looks there are at most: some reports come every half second.
+const LOOK_INTERVAL: Duration = Duration::from_millis(2);
+const MOST_LOOKS: u32 = 500;
+
+/// The time at the beginning of a test that is omitted. At a sender it lasts until the next report
+/// of the receiver: by an older one, what has arrived since would be counted as received and not
+/// as sent.
+struct Omission {
+    due: Instant,
+    sends: bool,
+    received: Option<u64>,
+    looks: u32,
+}
+
+impl Omission {
+    fn start(omit: Duration, sends: bool) -> Self {
+        Self {
+            due: Instant::now() + omit,
+            sends,
+            received: None,
+            looks: 0,
+        }
+    }
+
+    /// True if it ends now, when so much has been delivered; otherwise it is looked at again.
+    fn is_over(&mut self, delivery: &Delivery) -> bool {
+        if self.looks == 0 {
+            self.received = delivery.received;
+        }
+        self.looks += 1;
+        self.due += LOOK_INTERVAL;
+        !self.sends || delivery.received != self.received || self.looks > MOST_LOOKS
     }
 }
 

@@ -132,12 +132,16 @@ impl UdpPath {
         read: impl Fn(&TestStats, &TestStats) -> (Delivery, String, Value) + Send + 'static,
     ) -> Observer {
         let test = Arc::clone(&self.test);
-        let mut last = TestStats::default();
+        let (mut last, mut start) = (TestStats::default(), TestStats::default());
         Box::new(move |since| {
             let stats = test.stats();
             let before = match since {
                 Since::LastInterval => std::mem::replace(&mut last, stats),
-                Since::Start => TestStats::default(),
+                Since::Start => start,
+                Since::Omitted => {
+                    (last, start) = (stats, stats);
+                    TestStats::default()
+                }
             };
             let (delivery, details, fields) = read(&before, &stats);
             Counters {
@@ -148,6 +152,7 @@ impl UdpPath {
                 },
                 delivery,
                 details,
+                counts: packet_counts(&stats),
                 fields,
             }
         })
@@ -263,17 +268,22 @@ fn fields(stats: &TestStats) -> Value {
 }
 
 /// What a test counts whatever its packets carry.
-pub fn packet_fields(stats: &TestStats) -> Value {
+fn packet_counts(stats: &TestStats) -> Vec<(&'static str, u64)> {
     let received = &stats.received;
+    vec![
+        ("packets", received.expected.max(stats.sent)),
+        ("packets_received", received.received),
+        ("packets_lost", received.lost()),
+        ("out_of_order", received.reordered),
+        ("duplicates", received.duplicates),
+        ("congestion_marks", received.marked),
+    ]
+}
+
+/// The fields of a result that are no counters, whatever the packets carry.
+pub fn packet_fields(stats: &TestStats) -> Value {
     json!({
         "sender": stats.sends,
-        "packets": received.expected.max(stats.sent),
-        "packets_received": received.received,
-        "packets_lost": received.lost(),
-        "lost_percent": 100.0 * received.lost() as f64 / received.expected.max(1) as f64,
-        "out_of_order": received.reordered,
-        "duplicates": received.duplicates,
-        "congestion_marks": received.marked,
         "smoothed_rtt_s": stats.smoothed_rtt_s,
         "limit": stats.limit,
     })

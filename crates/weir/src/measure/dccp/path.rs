@@ -472,6 +472,11 @@ impl DataPath for DccpPath {
                 octets: if sends { sent } else { received.octets },
                 delivery: exchange.delivery(length, stats.payload_sent),
                 details,
+                counts: vec![
+                    ("packets_sent", stats.statistics.packets_sent),
+                    ("packets_received", stats.statistics.packets_received),
+                    ("datagrams_dropped", stats.datagrams_dropped),
+                ],
                 fields: fields(&stats, lost.map(|(_, lost)| lost)),
             }
         })
@@ -548,10 +553,7 @@ fn details(sends: bool, stats: &ConnectionStats) -> String {
 /// that is known.
 fn fields(stats: &ConnectionStats, lost: Option<u64>) -> Value {
     json!({
-        "packets_sent": stats.statistics.packets_sent,
-        "packets_received": stats.statistics.packets_received,
         "packets_lost": lost.map(|lost| lost.max(stats.statistics.packets_lost)),
-        "datagrams_dropped": stats.datagrams_dropped,
         "smoothed_rtt_s": stats.statistics.smoothed_rtt.as_secs_f64(),
         "allowed_rate_bps": stats.allowed_rate_bps,
         "loss_event_rate": stats.loss_event_rate,

@@ -296,13 +296,15 @@ impl DataPath for QuicPath {
                 } else {
                     String::new()
                 },
+                counts: vec![
+                    ("packets_sent", stats.path.sent_packets),
+                    ("packets_lost", stats.path.lost_packets),
+                    ("congestion_events", stats.path.congestion_events),
+                    ("udp_bytes_sent", stats.udp_tx.bytes),
+                    ("udp_bytes_received", stats.udp_rx.bytes),
+                ],
                 fields: json!({
                     "sender": sends,
-                    "packets_sent": stats.path.sent_packets,
-                    "packets_lost": stats.path.lost_packets,
-                    "congestion_events": stats.path.congestion_events,
-                    "udp_bytes_sent": stats.udp_tx.bytes,
-                    "udp_bytes_received": stats.udp_rx.bytes,
                     "mtu": stats.path.current_mtu,
                     "smoothed_rtt_s": stats.path.rtt.as_secs_f64(),
                     "min_rtt_s": stats.path.min_rtt.as_secs_f64(),
