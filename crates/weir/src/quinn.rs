@@ -46,9 +46,7 @@ fn controller(flow: &QuinnFlow<'_>) -> Result<CongestionControlAlgorithm, Error>
             CongestionControlAlgorithm::Weir(controller) => {
                 CongestionControlAlgorithm::Weir(controller.with_config(WindowConfig {
                     rules: settings.overrides,
-                    cubic: settings.cubic,
-                    bbr: settings.bbr,
-                    copa: settings.copa,
+                    constants: settings.constants,
                     seed: flow.seed,
                     initial_window: settings.initial_window,
                     ..WindowConfig::default()

@@ -2,7 +2,7 @@
 
 use super::{Finding, View};
 use crate::scenario::{Direction, Flow, Run, Transport};
-use weir_proto::cc::window::{self, BbrConfig, CopaConfig, CubicConfig, Rules};
+use weir_proto::cc::window::{self, Constants, Rules};
 use weir_proto::settings::{Raw, Value};
 use weir_proto::{quic, tcp};
 
@@ -25,31 +25,18 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
 
 /// Constants that are set for a controller that the flow does not have.
 fn other_constants(flow: &Flow) -> Vec<Finding> {
-    let (controller, cubic, bbr, copa) = match &flow.transport {
-        Transport::Dccp(dccp) if dccp.ccid == 2 => {
-            (dccp.controller, &dccp.cubic, &dccp.bbr, &dccp.copa)
-        }
-        Transport::Quic(quic) => {
-            let config = &quic.config;
-            (
-                config.controller.name,
-                &config.cubic,
-                &config.bbr,
-                &config.copa,
-            )
-        }
-        Transport::Quinn(quinn) => (quinn.controller, &quinn.cubic, &quinn.bbr, &quinn.copa),
-        Transport::Tcp(tcp) => (tcp.controller.name, &tcp.cubic, &tcp.bbr, &tcp.copa),
+    let (controller, constants) = match &flow.transport {
+        Transport::Dccp(dccp) if dccp.ccid == 2 => (dccp.controller, &dccp.constants),
+        Transport::Quic(quic) => (quic.config.controller.name, &quic.config.constants),
+        Transport::Quinn(quinn) => (quinn.controller, &quinn.constants),
+        Transport::Tcp(tcp) => (tcp.controller.name, &tcp.constants),
         Transport::Dccp(_) | Transport::Rtp(_) | Transport::Udp(_) => return Vec::new(),
     };
-    let changed = [
-        ("cubic", *cubic != CubicConfig::default()),
-        ("bbr", *bbr != BbrConfig::default()),
-        ("copa", *copa != CopaConfig::default()),
-    ];
-    let changed = changed.into_iter().filter(|(_, is_changed)| *is_changed);
-    let of_others = changed.filter(|(name, _)| *name != controller);
-    let findings = of_others.map(|(name, _)| {
+    let (own, default) = (constants.write(), Constants::default().write());
+    let names = window::names();
+    let changed = names.filter(|name| value(&own, name) != value(&default, name));
+    let of_others = changed.filter(|name| *name != controller);
+    let findings = of_others.map(|name| {
         let path = format!("flow.{}.transport.{name}", flow.name);
         let message = format!("these are constants of {name}, and the controller is {controller}");
         let help = format!("write controller = \"{name}\", or leave them out");

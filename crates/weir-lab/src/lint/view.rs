@@ -5,7 +5,7 @@ use crate::scenario::{Flow, Graph, Scenario, Transport};
 use weir_net::policer::PolicerConfig;
 use weir_net::shaper::TokenBucketConfig;
 use weir_net::{AppConfig, QueueConfig};
-use weir_proto::cc::window::{BbrConfig, CopaConfig};
+use weir_proto::cc::window::Constants;
 use weir_proto::rtp;
 use weir_proto::time::Duration;
 use weir_proto::units::Rate;
@@ -37,15 +37,15 @@ impl Control {
         match transport {
             Transport::Dccp(dccp) if dccp.ccid != 2 => Self::Tfrc,
             Transport::Dccp(dccp) => match dccp.controller() {
-                Some(entry) => Self::named(entry.name, &dccp.bbr, &dccp.copa),
+                Some(entry) => Self::named(entry.name, &dccp.constants),
                 None => Self::NewReno,
             },
             Transport::Quic(quic) => {
                 let config = &quic.config;
-                Self::named(config.controller.name, &config.bbr, &config.copa)
+                Self::named(config.controller.name, &config.constants)
             }
-            Transport::Quinn(quinn) => Self::named(quinn.controller, &quinn.bbr, &quinn.copa),
-            Transport::Tcp(tcp) => Self::named(tcp.controller.name, &tcp.bbr, &tcp.copa),
+            Transport::Quinn(quinn) => Self::named(quinn.controller, &quinn.constants),
+            Transport::Tcp(tcp) => Self::named(tcp.controller.name, &tcp.constants),
             Transport::Rtp(rtp) => match rtp.controller {
                 rtp::Controller::Nada => Self::Model {
                     period: rtp.nada.observation_window.max(rtp.nada.tau),
@@ -57,17 +57,17 @@ impl Control {
         }
     }
 
-    fn named(name: &str, bbr: &BbrConfig, copa: &CopaConfig) -> Self {
+    fn named(name: &str, constants: &Constants) -> Self {
         match name.trim_start_matches("quinn-") {
             "newreno" => Self::NewReno,
             "cubic" => Self::Cubic,
             "tfrc" => Self::Tfrc,
             "bbr" => Self::Model {
-                period: bbr.probe_rtt_interval,
+                period: constants.bbr.probe_rtt_interval,
                 name: "the interval of BBR's ProbeRTT",
             },
             "copa" => Self::Model {
-                period: copa.min_rtt_filter,
+                period: constants.copa.min_rtt_filter,
                 name: "the window of Copa's minimum RTT",
             },
             _ => Self::Other,

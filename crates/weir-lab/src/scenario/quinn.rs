@@ -3,7 +3,7 @@
 //! This crate does not have quinn: the caller that runs the scenario brings it, in
 //! [`Registry`](crate::run::Registry).
 
-use weir_proto::cc::window::{self, BbrConfig, CopaConfig, CubicConfig, REGISTRY, Rules};
+use weir_proto::cc::window::{self, Constants, REGISTRY, Rules};
 use weir_proto::packet::IpHeader;
 use weir_proto::settings;
 use weir_proto::settings::{Keyword, bytes, count, named, natural, or_word};
@@ -30,12 +30,8 @@ settings! {
         pub rules: &'static str = "rfc9002" => named(|| Rules::PRESETS.into()),
         /// Single rules, on top of `rules`.
         pub overrides: Rules,
-        /// The constants of Weir's CUBIC (RFC 9438).
-        pub cubic: CubicConfig,
-        /// The constants of Weir's BBR (draft-ietf-ccwg-bbr).
-        pub bbr: BbrConfig,
-        /// The constants of Weir's Copa (NSDI 2018).
-        pub copa: CopaConfig,
+        /// The constants of the controllers.
+        pub constants: Constants [flatten],
         /// Initial window of Weir's controllers in bytes; "rfc9002" is min(10 packets, max(2
         /// packets, 14720)).
         pub initial_window: Option<u64> => or_word("rfc9002", bytes(1..=1 << 40)),

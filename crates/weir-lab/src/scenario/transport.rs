@@ -4,8 +4,8 @@
 use super::quinn::Quinn;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::cc::window::{
-    self, BbrConfig, BoxedController, ControllerEntry, CopaConfig, CubicConfig, REGISTRY,
-    RecoveryBoundary, Rules, WindowConfig,
+    self, BoxedController, Constants, ControllerEntry, ControllerRules, REGISTRY, RecoveryBoundary,
+    Rules, WindowConfig,
 };
 use weir_proto::dccp::ccid2::ControllerChoice;
 use weir_proto::packet::IpHeader;
@@ -62,12 +62,8 @@ settings! {
         pub ccid: u8 = 3 => count(2..=4, ""),
         /// The window controller of CCID 2.
         pub controller: &'static str = RFC4341.word => named(ccid2_controllers),
-        /// The constants of CUBIC (RFC 9438).
-        pub cubic: CubicConfig,
-        /// The constants of BBR (draft-ietf-ccwg-bbr).
-        pub bbr: BbrConfig,
-        /// The constants of Copa (NSDI 2018).
-        pub copa: CopaConfig,
+        /// The constants of the controllers.
+        pub constants: Constants [flatten],
         /// TFRC's rules as one revision has them; CCID 3 and 4.
         pub profile: &'static str = "rfc5348" => named(|| Profile::PRESETS.into()),
         /// Single rules of TFRC, on top of `profile`.
@@ -106,12 +102,8 @@ settings! {
         /// What both ends are made from; addresses and the segment size are set when a run is
         /// built.
         pub config: tcp::Config [flatten],
-        /// The constants of CUBIC (RFC 9438).
-        pub cubic: CubicConfig,
-        /// The constants of BBR (draft-ietf-ccwg-bbr).
-        pub bbr: BbrConfig,
-        /// The constants of Copa (NSDI 2018).
-        pub copa: CopaConfig,
+        /// The constants of the controllers.
+        pub constants: Constants [flatten],
     }
     preset rules = |tcp: &mut Tcp, name: &str| {
         tcp.config = tcp::Config::named(name).unwrap_or_default();
@@ -170,9 +162,7 @@ impl Dccp {
             (_, Some(entry)) => dccp::Ccid::TcpLikeWith(Box::new(ControllerChoice {
                 entry,
                 config: WindowConfig {
-                    cubic: self.cubic,
-                    bbr: self.bbr,
-                    copa: self.copa,
+                    constants: self.constants,
                     seed,
                     ..WindowConfig::default()
                 },
@@ -210,18 +200,13 @@ impl Tcp {
                 recovery_probe: false,
                 // What leaves at the start of a recovery leaves after the reduction.
                 recovery_boundary: RecoveryBoundary::Before,
-                undo_spurious: rules.undo_spurious || rules.f_rto,
-                hystart: rules.hystart,
-                hystart_plus_plus: rules.hystart_plus_plus,
-                search: rules.search,
-                slow_start_exit_percent: rules.slow_start_exit_percent,
-                pacing: rules.pacing,
-                rate_limited_growth: rules.rate_limited_growth,
+                controller: ControllerRules {
+                    undo_spurious: rules.controller.undo_spurious || rules.f_rto,
+                    ..rules.controller
+                },
                 ..Rules::RFC9002
             },
-            cubic: self.cubic,
-            bbr: self.bbr,
-            copa: self.copa,
+            constants: self.constants,
             seed,
         };
         let make = self.controller.make;

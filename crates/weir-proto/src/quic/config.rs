@@ -3,7 +3,7 @@
 use super::loss::PACKET_THRESHOLD;
 use super::wire::{HeaderFormat, varint};
 use crate::cc::window::{
-    BbrConfig, ControllerEntry, CopaConfig, CubicConfig, Pacing, REGISTRY, Rules, WindowConfig,
+    Constants, ControllerEntry, ControllerRules, Pacing, REGISTRY, Rules, WindowConfig,
 };
 use crate::packet::IpHeader;
 use crate::settings::{bytes, count, duration, fraction, natural, or_word};
@@ -16,7 +16,10 @@ const TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::
 
 /// The pseudocode of RFC 9002, and the pacing that its text demands beside it.
 const RFC9002: Rules = Rules {
-    pacing: Pacing::Rfc9002,
+    controller: ControllerRules {
+        pacing: Pacing::Rfc9002,
+        ..ControllerRules::OFF
+    },
     ..Rules::RFC9002
 };
 
@@ -75,12 +78,8 @@ settings! {
         pub rules: Rules as "overrides" = RFC9002,
         /// The window controller.
         pub controller: &'static ControllerEntry = &REGISTRY[0],
-        /// The constants of CUBIC (RFC 9438).
-        pub cubic: CubicConfig,
-        /// The constants of BBR (draft-ietf-ccwg-bbr).
-        pub bbr: BbrConfig,
-        /// The constants of Copa (NSDI 2018).
-        pub copa: CopaConfig,
+        /// The constants of the controllers.
+        pub constants: Constants [flatten],
         /// When the receiver acknowledges.
         pub ack: AckPolicy [flatten],
         /// Packets that ask for no acknowledgement are acknowledged with data packets.
@@ -151,9 +150,7 @@ impl Config {
             max_datagram_size: u64::from(self.datagram_size()),
             initial_window: self.initial_window,
             rules: self.rules,
-            cubic: self.cubic,
-            bbr: self.bbr,
-            copa: self.copa,
+            constants: self.constants,
             seed: self.seed,
         }
     }

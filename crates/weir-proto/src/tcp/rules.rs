@@ -6,7 +6,7 @@
 //! Agent/TCPSink/Sack1, with the defaults of ns-2.35, for comparison. Any rule may be changed on
 //! top of a preset, so that the effect of one rule can be studied alone.
 
-use crate::cc::window::{Pacing, RateLimitedGrowth};
+use crate::cc::window::ControllerRules;
 use crate::settings::{Keyword, count, or_word};
 use crate::time::Duration;
 use crate::{keywords, settings};
@@ -105,24 +105,12 @@ settings! {
         pub f_rto: bool = true,
         /// The receiver reports duplicates (RFC 2883).
         pub dsack: bool = true,
-        /// A fast recovery all of whose retransmissions turn out to be duplicates is taken back.
-        pub undo_spurious: bool = true,
-        /// Slow start of CUBIC ends when the delay grows (HyStart as in Linux).
-        pub hystart: bool = true,
-        /// Slow start ends when a round's delays have grown, by way of a conservative slow start
-        /// (HyStart++, RFC 9406); takes the place of `hystart`.
-        pub hystart_plus_plus: bool = false,
-        /// Slow start ends when what arrives no longer doubles (SEARCH 3.0,
-        /// draft-chung-ccwg-search); takes the place of `hystart` and `hystart_plus_plus`.
-        pub search: bool = false,
-        /// What the loss that ends slow start leaves of the window; "policy" is what any loss
-        /// leaves.
-        pub slow_start_exit_percent: Option<u32> = None
-            => or_word("policy", count(1..=100, "percent")),
-        /// How packets leave that the window lets out, for a controller without a rate of its own.
-        pub pacing: Pacing = Pacing::Off,
-        /// How the window grows while the application or the receiver limits sending.
-        pub rate_limited_growth: RateLimitedGrowth = RateLimitedGrowth::Hold,
+        /// The rules of the controller.
+        pub controller: ControllerRules [flatten] = ControllerRules {
+            undo_spurious: true,
+            hystart: true,
+            ..ControllerRules::OFF
+        },
     }
     constant LINUX;
 }
@@ -160,8 +148,7 @@ impl Rules {
         tail_loss_probe: false,
         f_rto: false,
         dsack: false,
-        undo_spurious: false,
-        hystart: false,
+        controller: ControllerRules::OFF,
         ..Self::LINUX
     };
 

@@ -100,7 +100,7 @@ impl<P: Policy + Clone> Classic<P> {
             probe_allowed: false,
             limit: Limit::InitialWindow,
             undo: None,
-            slow_start: SlowStart::new(&config.rules, P::HYSTART),
+            slow_start: SlowStart::new(&config.rules.controller, P::HYSTART),
             largest_flight: LargestFlight::new(config.initial_window()),
             rtt: Duration::ZERO,
         }
@@ -113,7 +113,9 @@ impl<P: Policy + Clone> Classic<P> {
             packet: self.config.max_datagram_size,
             first: self.ssthresh.is_none(),
         };
-        let growth = self.slow_start.on_ack(acked, window, &self.config.rules);
+        let growth = self
+            .slow_start
+            .on_ack(acked, window, &self.config.rules.controller);
         self.cwnd = growth.window;
         self.limit = Limit::SlowStart;
         if growth.ends {
@@ -123,7 +125,7 @@ impl<P: Policy + Clone> Classic<P> {
 
     /// Keeps the window within what the largest flight could make of it, if that is the rule.
     fn cap_by_flight(&mut self, in_slow_start: bool) {
-        if self.config.rules.rate_limited_growth != RateLimitedGrowth::Flight {
+        if self.config.rules.controller.rate_limited_growth != RateLimitedGrowth::Flight {
             return;
         }
         let flight = self.largest_flight.octets();
@@ -145,14 +147,14 @@ impl<P: Policy + Clone> Classic<P> {
 
     /// Reduces ssthresh, and remembers what was before.
     fn reduce(&mut self, now: Instant, flight_size: Option<u64>) -> u64 {
-        self.undo = self.config.rules.undo_spurious.then(|| Undo {
+        self.undo = self.config.rules.controller.undo_spurious.then(|| Undo {
             cwnd: self.cwnd,
             ssthresh: self.ssthresh,
             policy: self.policy.clone(),
         });
         let in_use = flight_size.map_or(self.cwnd, |size| size.min(self.cwnd));
         let mut reduced = self.policy.on_congestion_event(now, in_use);
-        if let Some(percent) = self.config.rules.slow_start_exit_percent
+        if let Some(percent) = self.config.rules.controller.slow_start_exit_percent
             && self.in_slow_start()
         {
             reduced = in_use.saturating_mul(u64::from(percent)) / 100;
@@ -172,6 +174,7 @@ impl<P: Policy + Clone> Classic<P> {
         };
         self.config
             .rules
+            .controller
             .pacing
             .pace(&flow, self.config.initial_window())
     }
@@ -213,7 +216,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         self.slow_start.on_delivered(acked.bytes);
         self.largest_flight.update(acked.bytes_in_flight);
         // RFC 9002 §7.8: an underutilised window does not grow.
-        let holds = self.config.rules.rate_limited_growth == RateLimitedGrowth::Hold;
+        let holds = self.config.rules.controller.rate_limited_growth == RateLimitedGrowth::Hold;
         if acked.app_limited && holds {
             self.policy.on_app_limited(acked.now);
             if !in_recovery {

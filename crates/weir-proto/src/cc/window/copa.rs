@@ -186,7 +186,7 @@ impl Copa {
     pub fn new(config: &WindowConfig) -> Self {
         let cwnd = config.initial_window() as f64;
         Self {
-            config: config.copa,
+            config: config.constants.copa,
             window: *config,
             cwnd,
             packet: config.max_datagram_size as f64,
@@ -293,7 +293,7 @@ impl Copa {
 
     /// Remembers the state before a loss or a timeout changes it.
     fn save_for_undo(&mut self) {
-        self.undo = self.window.rules.undo_spurious.then_some(Undo {
+        self.undo = self.window.rules.controller.undo_spurious.then_some(Undo {
             cwnd: self.cwnd,
             slow_start: self.slow_start,
             velocity: self.velocity,

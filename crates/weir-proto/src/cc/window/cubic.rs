@@ -79,7 +79,7 @@ impl Cubic {
     /// The policy before any reduction.
     pub fn new(config: &WindowConfig) -> Self {
         Self {
-            config: config.cubic,
+            config: config.constants.cubic,
             max_datagram_size: config.max_datagram_size as f64,
             w_max: 0.0,
             cwnd_prior: 0.0,

@@ -162,7 +162,7 @@ fn cycles_under_periodic_loss(fast_convergence: bool, w_max: f64, cycles: usize)
         max_datagram_size: MDS,
         ..WindowConfig::default()
     };
-    config.cubic.fast_convergence = fast_convergence;
+    config.constants.cubic.fast_convergence = fast_convergence;
     let mut cubic = Cubic::new(&config);
     // A cycle begins at 0.7 W_max and ends at W_max; its mean is (1 - 0.3/4) W_max.
     let mut cwnd = (w_max * LAW / 0.925 * MDS as f64) as u64;

@@ -4,7 +4,7 @@
 //! reduction in each recovery period, no growth while the application limits sending, persistent
 //! congestion, and undoing a spurious reduction. A [`Policy`] computes the window in congestion
 //! avoidance and after a congestion event. A new controller is one file with its policy and its
-//! [`ControllerEntry`], the `mod` line and a line in [`REGISTRY`].
+//! [`ControllerEntry`], the `mod` line and a line in `controllers!`, which makes [`REGISTRY`].
 //!
 //! [`TfrcWindow`] has no policy: it turns TFRC's rate into a window. [`Dctcp`] and [`Prague`]
 //! answer to the share of marked packets. [`Bbr`] has a model of the path instead, and paces;
@@ -18,6 +18,7 @@
 pub mod added;
 mod bbr;
 mod classic;
+mod constants;
 mod copa;
 mod cubic;
 mod dctcp;
@@ -37,6 +38,7 @@ mod tfrc;
 
 pub use bbr::{Bbr, BbrConfig};
 pub use classic::{Classic, Policy};
+pub use constants::{Constants, REGISTRY};
 pub use copa::{Copa, CopaConfig};
 pub use cubic::{Cubic, CubicConfig};
 pub use dctcp::Dctcp;
@@ -45,7 +47,7 @@ pub use new_reno::NewReno;
 pub use pacing::Pacing;
 pub use prague::Prague;
 pub use rate_limited::RateLimitedGrowth;
-pub use rules::{Increase, RecoveryBoundary, Rules, SendGate};
+pub use rules::{ControllerRules, Increase, RecoveryBoundary, Rules, SendGate};
 pub use tfrc::TfrcWindow;
 
 use super::WindowController;
@@ -60,12 +62,8 @@ pub struct WindowConfig {
     pub initial_window: Option<u64>,
     /// The rules in which window-controlled senders differ.
     pub rules: Rules,
-    /// The constants of CUBIC.
-    pub cubic: CubicConfig,
-    /// The constants of BBR.
-    pub bbr: BbrConfig,
-    /// The constants of Copa.
-    pub copa: CopaConfig,
+    /// The constants of the controllers.
+    pub constants: Constants,
     /// What a controller's random choices follow from.
     pub seed: u64,
 }
@@ -76,9 +74,7 @@ impl Default for WindowConfig {
             max_datagram_size: 1252,
             initial_window: None,
             rules: Rules::default(),
-            cubic: CubicConfig::default(),
-            bbr: BbrConfig::default(),
-            copa: CopaConfig::default(),
+            constants: Constants::default(),
             seed: 0,
         }
     }
@@ -147,19 +143,6 @@ impl Value for &'static ControllerEntry {
         Kind::Keywords(keywords())
     }
 }
-
-/// All window controllers, the default first. Scenarios, help texts and quinn's list of
-/// controllers are derived from it.
-pub static REGISTRY: &[ControllerEntry] = &[
-    new_reno::ENTRY,
-    cubic::ENTRY,
-    tfrc::ENTRY,
-    dctcp::ENTRY,
-    prague::ENTRY,
-    bbr::ENTRY,
-    ledbat::ENTRY,
-    copa::ENTRY,
-];
 
 /// The names in the registry, in its order.
 pub fn names() -> impl Iterator<Item = &'static str> {

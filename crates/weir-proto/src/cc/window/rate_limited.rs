@@ -45,7 +45,7 @@ impl LargestFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::window::{BoxedController, Rules, WindowConfig, named};
+    use crate::cc::window::{BoxedController, ControllerRules, Rules, WindowConfig, named};
     use crate::cc::{Acked, CongestionEvent, Sent};
     use crate::event::Limit;
     use crate::time::{Duration, Instant};
@@ -64,7 +64,10 @@ mod tests {
                 max_datagram_size: PACKET,
                 initial_window: Some(10 * PACKET),
                 rules: Rules {
-                    rate_limited_growth: growth,
+                    controller: ControllerRules {
+                        rate_limited_growth: growth,
+                        ..ControllerRules::OFF
+                    },
                     ..Rules::RFC9002
                 },
                 ..WindowConfig::default()

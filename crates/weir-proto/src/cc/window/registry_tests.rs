@@ -18,7 +18,10 @@ impl Path {
     fn new(entry: &ControllerEntry) -> Self {
         let config = WindowConfig {
             rules: Rules {
-                undo_spurious: true,
+                controller: ControllerRules {
+                    undo_spurious: true,
+                    ..ControllerRules::OFF
+                },
                 ..Rules::RFC9002
             },
             ..WindowConfig::default()

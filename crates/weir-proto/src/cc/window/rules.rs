@@ -43,6 +43,32 @@ keywords! {
 }
 
 settings! {
+    /// Rules of window controllers that are keys of every transport with a choice of controllers.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ControllerRules {
+        /// A reduction is taken back when all packets that caused it turn out to have arrived.
+        pub undo_spurious: bool = false,
+        /// Slow start of CUBIC ends when the delay grows (HyStart as in Linux).
+        pub hystart: bool = false,
+        /// Slow start ends when a round's delays have grown, by way of a conservative slow start
+        /// (HyStart++, RFC 9406); takes the place of `hystart`.
+        pub hystart_plus_plus: bool = false,
+        /// Slow start ends when what arrives no longer doubles (SEARCH 3.0,
+        /// draft-chung-ccwg-search); takes the place of `hystart` and `hystart_plus_plus`.
+        pub search: bool = false,
+        /// What the loss that ends slow start leaves of the window; "policy" is what any loss
+        /// leaves.
+        pub slow_start_exit_percent: Option<u32> = None
+            => or_word("policy", count(1..=100, "percent")),
+        /// How packets leave that the window lets out, for a controller without a rate of its own.
+        pub pacing: Pacing = Pacing::Off,
+        /// How the window grows while the application or the receiver limits sending.
+        pub rate_limited_growth: RateLimitedGrowth = RateLimitedGrowth::Hold,
+    }
+    constant OFF;
+}
+
+settings! {
     /// Single rules, on top of `rules`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Rules {
@@ -65,28 +91,12 @@ settings! {
         pub losses_before_acks: bool = true,
         /// The receiver acknowledges packet number 0 at once.
         pub ack_first_at_once: bool = false,
-        /// A reduction is taken back when all packets that caused it turn out to have arrived.
-        pub undo_spurious: bool = false,
-        /// Slow start of CUBIC ends when the delay grows (HyStart as in Linux).
-        pub hystart: bool = false,
-        /// Slow start ends when a round's delays have grown, by way of a conservative slow start
-        /// (HyStart++, RFC 9406); takes the place of `hystart`.
-        pub hystart_plus_plus: bool = false,
-        /// Slow start ends when what arrives no longer doubles (SEARCH 3.0,
-        /// draft-chung-ccwg-search); takes the place of `hystart` and `hystart_plus_plus`.
-        pub search: bool = false,
-        /// What the loss that ends slow start leaves of the window; "policy" is what any loss
-        /// leaves.
-        pub slow_start_exit_percent: Option<u32> = None
-            => or_word("policy", count(1..=100, "percent")),
-        /// How packets leave that the window lets out, for a controller without a rate of its own.
-        pub pacing: Pacing = Pacing::Off,
+        /// Those that TCP has as keys too.
+        pub controller: ControllerRules [flatten] = ControllerRules::OFF,
         /// Prague with a round-trip time below 25 ms has the rate of a flow of 25 ms, from 500
         /// rounds after slow start on (Reduced RTT-Dependence in
         /// draft-briscoe-iccrg-prague-congestion-control).
         pub rtt_independence: bool = true,
-        /// How the window grows while the application or the receiver limits sending.
-        pub rate_limited_growth: RateLimitedGrowth = RateLimitedGrowth::Hold,
     }
     constant RFC9002;
 }

@@ -165,7 +165,7 @@ impl<M: Marking> Scalable<M> {
 
     /// Remembers the state before losses reduce the window.
     fn save_for_undo(&mut self) {
-        self.undo = self.config.rules.undo_spurious.then_some(Undo {
+        self.undo = self.config.rules.controller.undo_spurious.then_some(Undo {
             window: self.window,
             ssthresh: self.ssthresh,
         });
@@ -205,7 +205,12 @@ impl<M: Marking> Scalable<M> {
             rtt: self.rtt.smoothed,
         };
         let rules = &self.config.rules;
-        let by_rule = || rules.pacing.pace(&flow, self.config.initial_window());
+        let by_rule = || {
+            rules
+                .controller
+                .pacing
+                .pace(&flow, self.config.initial_window())
+        };
         self.marking.pacing(&flow).or_else(by_rule)
     }
 }

@@ -409,7 +409,10 @@ fn what_is_in_flight_beyond_the_window_is_paced_too() {
     // RFC 9002 §7.7: 1.25 · 200,000 octets in 20 ms.
     let config = WindowConfig {
         rules: crate::cc::window::Rules {
-            pacing: crate::cc::window::Pacing::Rfc9002,
+            controller: crate::cc::window::ControllerRules {
+                pacing: crate::cc::window::Pacing::Rfc9002,
+                ..crate::cc::window::ControllerRules::OFF
+            },
             ..crate::cc::window::Rules::RFC9002
         },
         ..config()

@@ -226,7 +226,10 @@ fn an_underutilised_window_does_not_grow() {
 fn a_spurious_reduction_is_undone_by_rule() {
     for (undo_spurious, after) in [(false, 5), (true, 10)] {
         let mut window = newreno(Rules {
-            undo_spurious,
+            controller: ControllerRules {
+                undo_spurious,
+                ..ControllerRules::OFF
+            },
             ..Rules::RFC9002
         });
         window.on_congestion_event(&lost(4, 2));
@@ -344,7 +347,10 @@ fn a_copy_continues_independently_from_the_same_state() {
 fn the_loss_that_ends_slow_start_leaves_its_own_share_by_rule() {
     // 85 % of ten packets of 1252 octets are 10,642; the loss after it halves (RFC 9002 §7.3.2).
     let mut window = newreno(Rules {
-        slow_start_exit_percent: Some(85),
+        controller: ControllerRules {
+            slow_start_exit_percent: Some(85),
+            ..ControllerRules::OFF
+        },
         ..Rules::RFC9002
     });
     for (now, left) in [(4, 10_642), (9, 5321)] {
@@ -358,7 +364,10 @@ fn the_loss_that_ends_slow_start_leaves_its_own_share_by_rule() {
 fn a_window_that_paces_by_rule_follows_the_round_trip_time_of_what_is_sent() {
     // RFC 9002 §7.7, N = 1.25: 12,520 octets in 100 ms are 1,001,600 bit/s.
     let mut window = newreno(Rules {
-        pacing: Pacing::Rfc9002,
+        controller: ControllerRules {
+            pacing: Pacing::Rfc9002,
+            ..ControllerRules::OFF
+        },
         ..Rules::RFC9002
     });
     assert_eq!(window.pacing_rate(), None, "before the first sample");
@@ -392,7 +401,10 @@ fn a_reduction_to_exactly_two_packets_is_bound_by_the_minimum() {
 #[test]
 fn a_window_that_has_grown_back_is_not_undone() {
     let mut window = newreno(Rules {
-        undo_spurious: true,
+        controller: ControllerRules {
+            undo_spurious: true,
+            ..ControllerRules::OFF
+        },
         increase: Increase::ByteCounting,
         ..Rules::RFC9002
     });

@@ -171,7 +171,11 @@ impl TfrcWindow {
             rtt: self.sender.smoothed_rtt().unwrap_or_default(),
         };
         let initial_window = self.config.initial_window();
-        self.config.rules.pacing.pace(&flow, initial_window)
+        self.config
+            .rules
+            .controller
+            .pacing
+            .pace(&flow, initial_window)
     }
 
     /// Processes the expiries of the nofeedback timer up to now.

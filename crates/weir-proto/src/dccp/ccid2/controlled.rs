@@ -6,7 +6,7 @@
 
 use super::ack_summary::AckSummary;
 use super::{ControllerChoice, initial_window};
-use crate::cc::window::{BoxedController, RecoveryBoundary, Rules, WindowConfig};
+use crate::cc::window::{BoxedController, ControllerRules, RecoveryBoundary, Rules, WindowConfig};
 use crate::cc::{
     Acked, CongestionEvent, DeliveryRateSampler, DeliverySnapshot, EcnCapability, EndAcks, Lost,
     Pacer, RetransmissionTimeout, Rtt, Sent,
@@ -63,7 +63,10 @@ impl Controlled {
                 // start leaves after the reduction.
                 recovery_probe: false,
                 recovery_boundary: RecoveryBoundary::Before,
-                undo_spurious: true,
+                controller: ControllerRules {
+                    undo_spurious: true,
+                    ..choice.config.rules.controller
+                },
                 ..choice.config.rules
             },
             ..choice.config

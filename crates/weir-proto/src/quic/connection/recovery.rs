@@ -250,7 +250,7 @@ impl Connection {
             flight_size: None,
             ecn: false,
         });
-        if self.config.rules.undo_spurious && space == SpaceId::Data {
+        if self.config.rules.controller.undo_spurious && space == SpaceId::Data {
             self.spurious_candidates
                 .extend(lost.iter().map(|lost| lost.number));
         }

@@ -441,7 +441,7 @@ impl Connection {
             return;
         }
         undo.retransmissions -= 1;
-        if undo.retransmissions == 0 && self.config.rules.undo_spurious {
+        if undo.retransmissions == 0 && self.config.rules.controller.undo_spurious {
             self.undo_reduction(now);
         }
     }

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::cc::window::{
-    BoxedController, RecoveryBoundary, Rules as WindowRules, WindowConfig, named,
+    BoxedController, ControllerRules, RecoveryBoundary, Rules as WindowRules, WindowConfig, named,
 };
 use crate::event::Bound;
 use crate::packet::{Ecn, IpHeader};
@@ -36,7 +36,10 @@ fn controller(config: &Config, name: &str) -> BoxedController {
         rules: WindowRules {
             recovery_probe: false,
             recovery_boundary: RecoveryBoundary::Before,
-            undo_spurious: rules.undo_spurious || rules.f_rto,
+            controller: ControllerRules {
+                undo_spurious: rules.controller.undo_spurious || rules.f_rto,
+                ..ControllerRules::OFF
+            },
             ..WindowRules::RFC9002
         },
         ..WindowConfig::default()

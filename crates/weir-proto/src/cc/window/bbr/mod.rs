@@ -132,7 +132,7 @@ impl Bbr {
     /// A controller at its initial window.
     pub fn new(config: &WindowConfig) -> Self {
         let mut bbr = Self {
-            config: config.bbr,
+            config: config.constants.bbr,
             window: *config,
             mds: config.max_datagram_size.max(1),
             initial_window: config.initial_window(),

@@ -9,7 +9,7 @@ mod search;
 use self::hystart::HyStart;
 use self::hystart_plus_plus::HyStartPlusPlus;
 use self::search::Search;
-use super::{Pacing, Rules};
+use super::{ControllerRules, Pacing};
 use crate::cc::Acked;
 
 /// True while the window is below the threshold; `None` is an infinite threshold.
@@ -56,7 +56,7 @@ pub(super) struct Growth {
 
 impl SlowStart {
     /// What the rules ask for; `hystart` says whether the policy takes Linux's.
-    pub(super) fn new(rules: &Rules, hystart: bool) -> Self {
+    pub(super) fn new(rules: &ControllerRules, hystart: bool) -> Self {
         if rules.search {
             Self::Search(Box::default())
         } else if rules.hystart_plus_plus {
@@ -77,7 +77,12 @@ impl SlowStart {
     }
 
     /// A packet was acknowledged in slow start.
-    pub(super) fn on_ack(&mut self, acked: &Acked, window: SlowWindow, rules: &Rules) -> Growth {
+    pub(super) fn on_ack(
+        &mut self,
+        acked: &Acked,
+        window: SlowWindow,
+        rules: &ControllerRules,
+    ) -> Growth {
         let grown = window.octets.saturating_add(acked.bytes);
         match self {
             Self::HyStart(hystart) => Growth {
@@ -141,11 +146,11 @@ mod tests {
 
     #[test]
     fn the_rules_choose_what_ends_slow_start_and_hystart_needs_a_policy_that_takes_it() {
-        let rules = |hystart, hystart_plus_plus, search| Rules {
+        let rules = |hystart, hystart_plus_plus, search| ControllerRules {
             hystart,
             hystart_plus_plus,
             search,
-            ..Rules::RFC9002
+            ..ControllerRules::OFF
         };
         for (rules, takes_it, chosen) in [
             (rules(false, false, false), true, "Standard"),
@@ -166,7 +171,7 @@ mod tests {
             let mut slow_start = SlowStart::HyStart(HyStart::default());
             let mut on_ack = |n: u64| {
                 let acked = acked(1000 + 3 * n, 113);
-                slow_start.on_ack(&acked, window(octets, true), &Rules::RFC9002)
+                slow_start.on_ack(&acked, window(octets, true), &ControllerRules::OFF)
             };
             let last = (0..8).map(&mut on_ack).last().expect("eight");
             let window = octets + PACKET;
@@ -187,9 +192,9 @@ mod tests {
                 bytes: 12 * PACKET,
                 ..acked(100, 100)
             };
-            let rules = Rules {
+            let rules = ControllerRules {
                 pacing,
-                ..Rules::RFC9002
+                ..ControllerRules::OFF
             };
             let growth = slow_start.on_ack(&acked, window(10_000, first), &rules);
             assert_eq!(growth.window, 10_000 + grown, "{pacing:?} {first}");
@@ -210,7 +215,8 @@ mod tests {
             let end = (0..60).find_map(|n| {
                 let acked = acked(36 * n, 100);
                 slow_start.on_delivered(acked.bytes);
-                let growth = slow_start.on_ack(&acked, window(octets, first), &Rules::RFC9002);
+                let growth =
+                    slow_start.on_ack(&acked, window(octets, first), &ControllerRules::OFF);
                 growth.ends.then_some(growth.window)
             });
             assert_eq!(end, window_after, "{octets} {first}");

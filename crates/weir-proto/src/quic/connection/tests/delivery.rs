@@ -27,7 +27,7 @@ fn everything_written_arrives_whatever_is_lost() {
         let mut config = Config::named(preset).unwrap();
         config.controller = &window::REGISTRY[rng.below(window::REGISTRY.len() as u64) as usize];
         config.rules.losses_before_acks = rng.chance(0.5);
-        config.rules.undo_spurious = rng.chance(0.5);
+        config.rules.controller.undo_spurious = rng.chance(0.5);
         config.flow_control.initial_max_data = 20_000 + rng.below(200_000);
         config.flow_control.initial_max_stream_data = 20_000 + rng.below(200_000);
         config.flow_control.announce_at_once = rng.chance(0.5);

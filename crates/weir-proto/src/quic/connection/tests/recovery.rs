@@ -71,7 +71,7 @@ fn ten_packets_and_four_after_a_pause_leave_24_packets_or_20() {
         (RateLimitedGrowth::Hold, 20),
     ] {
         let mut config = lossy_link("inet-2025", 1);
-        config.rules.rate_limited_growth = growth;
+        config.rules.controller.rate_limited_growth = growth;
         let mut client = Connection::client(config);
         client.connect(Instant::ZERO);
         let (mut now, mut sent) = (Instant::ZERO, 0);
@@ -98,7 +98,7 @@ fn ten_packets_and_four_after_a_pause_leave_24_packets_or_20() {
 fn a_reduction_is_undone_when_the_lost_packets_are_acknowledged() {
     for (undo_spurious, window) in [(false, 5), (true, 10)] {
         let mut config = lossy_link("inet-2025", 1);
-        config.rules.undo_spurious = undo_spurious;
+        config.rules.controller.undo_spurious = undo_spurious;
         let mut client = client_with_a_window_sent(config);
         deliver(&mut client, data(0, ack(2, 9)));
         assert_eq!(client.controller.window(), 5 * 1252);
