@@ -2,9 +2,9 @@
 //!
 //! `tidy` checks the repository rules that rustfmt, clippy and cargo-deny cannot check, `rfc` lists
 //! which sections of which RFC are cited by code and by tests, and the constants of RFCs that no
-//! vector names, `mutants` changes code to see whether tests notice, `code-map` writes
-//! `docs/code-map.md`, `notices` the licences of what is in the command, `verdicts` compares the
-//! published experiments under other seeds, `ci` runs `test.sh`.
+//! vector names, `mutants` changes code to see whether tests notice, `notices` writes the licences
+//! of what is in the command, `verdicts` compares the published experiments under other seeds,
+//! `ci` runs `test.sh`.
 #![forbid(unsafe_code)]
 
 mod citation;
@@ -21,13 +21,12 @@ mod verdicts;
 
 use std::process::{Command, ExitCode};
 
-const USAGE: &str = "usage: cargo xtask <tidy|rfc|mutants|code-map|notices|verdicts|ci>
+const USAGE: &str = "usage: cargo xtask <tidy|rfc|mutants|notices|verdicts|ci>
   tidy      report each violation of the repository rules as path:line: message
   rfc       list the RFC sections that code and tests cite, and constants without a vector
   mutants [FOLDER…] [--only TEXT]
             change the numbers and operators of the controllers and queues, one at a time, and tell
             which changes the tests do not notice (minutes)
-  code-map  write docs/code-map.md: every source file in a line
   notices   write crates/weir/THIRD-PARTY-NOTICES; with --check, compare it
   verdicts  reproduce the experiments under other seeds and compare every verdict (minutes)
   ci        run ./test.sh: formatting, lints, tidy and all tests";
@@ -38,7 +37,6 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["tidy"] => tidy::run(&tree::root()),
         ["rfc"] => rfc::run(&tree::root()),
-        ["code-map"] => tidy::code_map::run(&tree::root()),
         ["notices"] => notices::run(&tree::root(), false),
         ["notices", "--check"] => notices::run(&tree::root(), true),
         ["mutants", arguments @ ..] => mutants::run(&tree::root(), arguments),

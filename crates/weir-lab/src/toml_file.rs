@@ -12,14 +12,14 @@ pub(crate) type FixedStep = Step<'static>;
 
 /// What is wrong, and the way from the root to the value at which it is shown.
 #[derive(Clone, Debug)]
-pub(crate) struct Wrong {
+pub(crate) struct Invalid {
     /// The last step that exists is shown.
     pub(crate) at: Vec<FixedStep>,
     /// What was found and what was expected.
     pub(crate) message: String,
 }
 
-impl Wrong {
+impl Invalid {
     /// At the value of this key, or at the table around it if it is not there.
     pub(crate) fn key(key: &'static str, message: impl Into<String>) -> Self {
         Self {
@@ -100,7 +100,7 @@ impl TomlFile {
     }
 
     /// An error with the place to which the steps lead.
-    pub(crate) fn error(&self, wrong: Wrong) -> ScenarioError {
+    pub(crate) fn error(&self, wrong: Invalid) -> ScenarioError {
         let place = self.document.place(&wrong.at);
         self.document.error(place, wrong.message, None)
     }

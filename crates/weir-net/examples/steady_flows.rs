@@ -1,4 +1,5 @@
-//! Runs one network of `weir bench` and prints what it counted: a small program for profilers.
+//! Runs one network of the speed measurement and prints what it counted: a small program for
+//! profilers.
 //!
 //! `steady_flows TRANSPORT TOPOLOGY FLOWS SECONDS`, for example `steady_flows quic dumbbell 10 5`:
 //! so many seconds of virtual time after the warm-up. `scripts/instructions.sh` runs it.

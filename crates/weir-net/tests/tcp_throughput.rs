@@ -79,8 +79,7 @@ impl Sender {
             rules: WindowRules {
                 recovery_probe: false,
                 recovery_boundary: RecoveryBoundary::Before,
-                undo_spurious: rules.undo_spurious,
-                hystart: rules.hystart,
+                controller: rules.controller,
                 ..WindowRules::default()
             },
             ..WindowConfig::default()

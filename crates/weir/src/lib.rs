@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
-mod benchmark;
 mod build;
 mod capture;
 mod commands;
@@ -19,7 +18,6 @@ mod forwarded_signals;
 mod interrupt;
 mod limits;
 mod measure;
-mod program;
 mod quinn;
 mod terminal;
 #[cfg(target_os = "linux")]
@@ -35,7 +33,6 @@ use weir_lab::fault::{caught, silence_caught_panics};
 /// returns its exit status.
 pub fn run_command(words: Vec<OsString>) -> u8 {
     silence_caught_panics();
-    program::set(words.first());
     let (cli, json) = match commands::Cli::read(&words) {
         Ok(read) => read,
         Err(error) => return exit::unparsed(&error, &words),

@@ -87,7 +87,6 @@ fn every_command_has_help() {
         "decode",
         "theory",
         "schema",
-        "bench",
         "completions",
     ] {
         assert!(out.contains(&format!("\n  {command} ")), "{command}: {out}");

@@ -2,7 +2,6 @@
 //! rules a file.
 
 mod circles;
-pub mod code_map;
 mod documents;
 mod functions;
 mod layering;
@@ -58,7 +57,6 @@ pub fn run(root: &Path) -> Result<bool, String> {
     violations.extend(crates.iter().flat_map(circles::check));
     violations.extend(vectors::check(&sources));
     violations.extend(documents::check(&files));
-    violations.extend(code_map::check(&files, &sources));
     violations.sort();
     for violation in &violations {
         output::line(violation);

@@ -6,7 +6,7 @@
 //! dccp_probe printed it; and `state`, a row at each change of the controller.
 
 use crate::scenario::error::suggestion;
-use crate::toml_file::Wrong;
+use crate::toml_file::Invalid;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use weir_proto::settings::shortened;
@@ -211,14 +211,14 @@ fn default_nearness() -> f64 {
 
 impl Measure {
     /// Checks that the measure has the keys that its `take` needs.
-    pub(super) fn check_keys(&self) -> Result<(), Wrong> {
+    pub(super) fn check_keys(&self) -> Result<(), Invalid> {
         let take = self.take;
         let need = |present: bool, name: &str| {
             if present {
                 Ok(())
             } else {
                 let message = format!("take = {} needs {name}", serde_json::json!(take));
-                Err(Wrong::key("take", message))
+                Err(Invalid::key("take", message))
             }
         };
         match take {
@@ -226,7 +226,7 @@ impl Measure {
                 let law = self.law.as_deref();
                 need(law.is_some(), "law, its name")?;
                 crate::theory::law(law.unwrap_or_default())
-                    .map_err(|error| Wrong::key("law", error.to_string()))?;
+                    .map_err(|error| Invalid::key("law", error.to_string()))?;
                 need(self.line.is_some(), "line")?;
                 return self.check_law();
             }
@@ -268,13 +268,13 @@ impl Measure {
     }
 
     /// Evaluates the law, so that its arguments are checked before any run.
-    fn check_law(&self) -> Result<(), Wrong> {
+    fn check_law(&self) -> Result<(), Invalid> {
         let arguments = self.arguments.iter();
         let arguments: Vec<_> = arguments.map(|(name, value)| (&**name, &**value)).collect();
         let law = self.law.as_deref().unwrap_or_default();
         let lines = crate::theory::evaluate(law, &arguments)
             // On a command line they are options.
-            .map_err(|error| Wrong::key("arguments", error.to_string().replace("--", "")))?;
+            .map_err(|error| Invalid::key("arguments", error.to_string().replace("--", "")))?;
         let line = self.line.as_deref().unwrap_or_default();
         let known: Vec<&str> = lines.iter().map(|line| line.name).collect();
         if known.contains(&line) {
@@ -285,7 +285,7 @@ impl Measure {
             shortened(line),
             suggestion(line, "lines", &known)
         );
-        Err(Wrong::key("line", message))
+        Err(Invalid::key("line", message))
     }
 
     /// True if the value is made of other rows.

@@ -2,7 +2,7 @@
 
 use crate::run::columns::{plot_label, plotted_columns};
 use crate::scenario::error::suggestion;
-use crate::toml_file::{Pair, Wrong};
+use crate::toml_file::{Invalid, Pair};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeSet;
 
@@ -110,12 +110,12 @@ impl PlotPlan {
         points.chain(level).chain(theory).chain(curves)
     }
 
-    pub(super) fn check(&self, runs: &BTreeSet<&str>) -> Result<(), Wrong> {
+    pub(super) fn check(&self, runs: &BTreeSet<&str>) -> Result<(), Invalid> {
         if let Some(run) = self.runs.iter().find(|run| !runs.contains(run.as_str())) {
             let known: Vec<&str> = runs.iter().copied().collect();
             let known = suggestion(run, "runs", &known);
             let message = format!("it names run \"{run}\", which does not exist; {known}");
-            return Err(Wrong::key("runs", message));
+            return Err(Invalid::key("runs", message));
         }
         let uneven = |curve: &&Curve| curve.rows.len() != self.x.len();
         if let Some(curve) = self.curves.iter().find(uneven) {
@@ -124,19 +124,19 @@ impl PlotPlan {
                 curve.rows.len(),
                 self.x.len()
             );
-            return Err(Wrong::key("curves", message));
+            return Err(Invalid::key("curves", message));
         }
         if let (Some(from), Some(until)) = (self.from_s, self.until_s)
             && from >= until
         {
             let message = format!("from_s = {from} and until_s = {until}, expected a later end");
-            return Err(Wrong::key("until_s", message));
+            return Err(Invalid::key("until_s", message));
         }
         match self.kind {
-            PlotKind::Series => check_columns(&self.of).map_err(|words| Wrong::key("of", words)),
+            PlotKind::Series => check_columns(&self.of).map_err(|words| Invalid::key("of", words)),
             PlotKind::Distribution if self.level.is_none() || self.x_label.is_empty() => {
                 let message = "a distribution needs level, its row, and x_label";
-                Err(Wrong::key("kind", message))
+                Err(Invalid::key("kind", message))
             }
             _ => Ok(()),
         }

@@ -4,7 +4,7 @@
 use super::measure::Measure;
 use super::published::{Published, Row, RowKind, RunPlan, UNITS, unit_scale};
 use crate::scenario::error::suggestion;
-use crate::toml_file::Wrong;
+use crate::toml_file::Invalid;
 use std::collections::BTreeSet;
 use weir_proto::settings::shortened;
 
@@ -12,14 +12,14 @@ use weir_proto::settings::shortened;
 const MAX_SEEDS: u32 = 100_000;
 
 impl Published {
-    pub(super) fn check(&self) -> Result<(), Wrong> {
+    pub(super) fn check(&self) -> Result<(), Invalid> {
         let mut runs = BTreeSet::new();
         for (number, run) in self.runs.iter().enumerate() {
             let name = run.name.as_str();
             let checked = if runs.insert(name) {
                 run.check()
             } else {
-                Err(Wrong::key("name", twice("runs", name)))
+                Err(Invalid::key("name", twice("runs", name)))
             };
             checked.map_err(|wrong| wrong.element("run", number))?;
         }
@@ -29,7 +29,7 @@ impl Published {
             let checked = if rows.insert(row.id.as_str()) {
                 row.check(&runs).and_then(|()| self.check_row(row))
             } else {
-                Err(Wrong::key("id", twice("rows", &row.id)))
+                Err(Invalid::key("id", twice("rows", &row.id)))
             };
             checked.map_err(|wrong| of_row(row, wrong).element("row", number))?;
         }
@@ -37,18 +37,18 @@ impl Published {
         for (number, plot) in self.plots.iter().enumerate() {
             plot.check(&runs).map_err(|wrong| {
                 let message = format!("plot \"{}\": {}", plot.name, wrong.message);
-                Wrong { message, ..wrong }.element("plot", number)
+                Invalid { message, ..wrong }.element("plot", number)
             })?;
         }
         Ok(())
     }
 
     /// A moment is named once and builds only on moments before it.
-    fn check_moments(&self) -> Result<(), Wrong> {
+    fn check_moments(&self) -> Result<(), Invalid> {
         let mut known = BTreeSet::new();
         for (number, moment) in self.moments.iter().enumerate() {
             let name = &moment.name;
-            let wrong = |key, message| Err(Wrong::key(key, message).element("moment", number));
+            let wrong = |key, message| Err(Invalid::key(key, message).element("moment", number));
             let after = moment.after.as_ref();
             if let Some(after) = after.filter(|after| !known.contains(*after)) {
                 let message = format!(
@@ -77,7 +77,7 @@ impl Published {
     }
 
     /// What a row needs of the rest of the file: the moments that it names, and seeds enough.
-    fn check_row(&self, row: &Row) -> Result<(), Wrong> {
+    fn check_row(&self, row: &Row) -> Result<(), Invalid> {
         let measures = [("measure", &row.measure), ("reference", &row.reference)];
         for (key, measure) in measures {
             let Some(measure) = measure else { continue };
@@ -91,27 +91,29 @@ impl Published {
                 if self.moments.iter().all(|moment| moment.name != *name) {
                     let known: Vec<&str> = self.moments.iter().map(|m| m.name.as_str()).collect();
                     let message = format!("there is no moment {}", near(name, "moments", &known));
-                    return Err(Wrong::key(place, message).below(key));
+                    return Err(Invalid::key(place, message).below(key));
                 }
             }
         }
         let most = self.runs.iter().filter_map(|run| run.seeds).max();
         match (row.fitted_on_seeds, most) {
-            (Some([first, last]), Some(most)) if first <= most || last < first => Err(Wrong::key(
-                "fitted_on_seeds",
-                format!(
-                    "fitted_on_seeds must lie beyond the {most} seeds that judge, found \
+            (Some([first, last]), Some(most)) if first <= most || last < first => {
+                Err(Invalid::key(
+                    "fitted_on_seeds",
+                    format!(
+                        "fitted_on_seeds must lie beyond the {most} seeds that judge, found \
                      [{first}, {last}]"
-                ),
-            )),
+                    ),
+                ))
+            }
             _ => Ok(()),
         }
     }
 
     /// Every row that something names is there.
-    fn check_references(&self, rows: &BTreeSet<&str>) -> Result<(), Wrong> {
+    fn check_references(&self, rows: &BTreeSet<&str>) -> Result<(), Invalid> {
         let known: Vec<&str> = rows.iter().copied().collect();
-        let check = |of: &str, id: &String, wrong: Wrong| {
+        let check = |of: &str, id: &String, wrong: Invalid| {
             if rows.contains(id.as_str()) {
                 Ok(())
             } else {
@@ -120,12 +122,12 @@ impl Published {
                     shortened(id),
                     suggestion(id, "rows", &known)
                 );
-                Err(Wrong { message, ..wrong })
+                Err(Invalid { message, ..wrong })
             }
         };
         for (number, row) in self.rows.iter().enumerate() {
             let of = format!("row \"{}\"", row.id);
-            let at = |key| Wrong::key(key, "").element("row", number);
+            let at = |key| Invalid::key(key, "").element("row", number);
             for id in &row.explained_by {
                 check(&of, id, at("explained_by"))?;
             }
@@ -134,14 +136,14 @@ impl Published {
             }
             let between = row.measure.iter().flat_map(|measure| &measure.between);
             for id in between {
-                let at = Wrong::key("between", "").below("measure");
+                let at = Invalid::key("between", "").below("measure");
                 check(&of, id, at.element("row", number))?;
             }
         }
         for (number, plot) in self.plots.iter().enumerate() {
             let of = format!("plot \"{}\"", plot.name);
             for (key, id) in plot.rows() {
-                check(&of, id, Wrong::key(key, "").element("plot", number))?;
+                check(&of, id, Invalid::key(key, "").element("plot", number))?;
             }
         }
         for (number, finding) in self.findings.iter().enumerate() {
@@ -149,7 +151,7 @@ impl Published {
                 check(
                     "a finding",
                     id,
-                    Wrong::key("rows", "").element("finding", number),
+                    Invalid::key("rows", "").element("finding", number),
                 )?;
             }
         }
@@ -158,7 +160,7 @@ impl Published {
 }
 
 impl RunPlan {
-    fn check(&self) -> Result<(), Wrong> {
+    fn check(&self) -> Result<(), Invalid> {
         match self.seeds {
             Some(seeds) if !(1..=MAX_SEEDS).contains(&seeds) => {
                 let name = &self.name;
@@ -166,7 +168,7 @@ impl RunPlan {
                     "run \"{name}\": seeds = {seeds}, expected 1 to {MAX_SEEDS}, or no seeds for one \
                      run"
                 );
-                Err(Wrong::key("seeds", message))
+                Err(Invalid::key("seeds", message))
             }
             _ => Ok(()),
         }
@@ -174,7 +176,7 @@ impl RunPlan {
 }
 
 impl Row {
-    fn check(&self, runs: &BTreeSet<&str>) -> Result<(), Wrong> {
+    fn check(&self, runs: &BTreeSet<&str>) -> Result<(), Invalid> {
         if unit_scale(&self.unit).is_none() {
             let known = UNITS.map(|(unit, _)| unit);
             let known: Vec<&str> = known.into_iter().filter(|unit| !unit.is_empty()).collect();
@@ -183,7 +185,7 @@ impl Row {
                 shortened(&self.unit),
                 suggestion(&self.unit, "units", &known)
             );
-            return Err(Wrong::key("unit", message));
+            return Err(Invalid::key("unit", message));
         }
         self.check_numbers()?;
         let tolerance = self.tolerance_key();
@@ -196,13 +198,13 @@ impl Row {
                     "an input or parameter is set, so it is neither measured nor judged; leave out \
                      {key}"
                 );
-                return Err(Wrong::key(key, message));
+                return Err(Invalid::key(key, message));
             }
             return Ok(());
         }
         let Some(measure) = &self.measure else {
             let message = "it needs a measure = { take = …, run = … }, or kind = \"input\"";
-            return Err(Wrong::key("measure", message));
+            return Err(Invalid::key("measure", message));
         };
         self.check_judgement(tolerance, bound)?;
         if let Some(reference) = &self.reference {
@@ -229,24 +231,24 @@ impl Row {
         &self,
         tolerance: Option<&'static str>,
         bound: Option<&'static str>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), Invalid> {
         if let Some(key) = tolerance
             && self.target().is_none()
             && self.reference.is_none()
         {
             let message = "it has a tolerance but no number that it belongs to; write expected or \
                            reference";
-            return Err(Wrong::key(key, message));
+            return Err(Invalid::key(key, message));
         }
         match (self.kind.is_judged(), tolerance.or(bound)) {
             (true, None) => {
                 let message = "it needs within, within_percent, in_band, at_least or at_most";
-                return Err(Wrong::key("kind", message));
+                return Err(Invalid::key("kind", message));
             }
             (false, Some(key)) => {
                 let message =
                     format!("a quantity is not judged, so it has no tolerance; leave out {key}");
-                return Err(Wrong::key(key, message));
+                return Err(Invalid::key(key, message));
             }
             _ => {}
         }
@@ -257,13 +259,13 @@ impl Row {
                 "explanation"
             };
             let message = format!("explanation and explained_by belong together, found only {key}");
-            return Err(Wrong::key(key, message));
+            return Err(Invalid::key(key, message));
         }
         Ok(())
     }
 
     /// The column of published numbers holds numbers of the document and nothing else.
-    fn check_numbers(&self) -> Result<(), Wrong> {
+    fn check_numbers(&self) -> Result<(), Invalid> {
         let negative = [
             ("within", self.within),
             ("within_percent", self.within_percent),
@@ -271,7 +273,7 @@ impl Row {
         for (key, number) in negative {
             if let Some(number) = number.filter(|number| *number < 0.0) {
                 let message = format!("{key} = {number}, expected 0 or more");
-                return Err(Wrong::key(key, message));
+                return Err(Invalid::key(key, message));
             }
         }
         let numbers = [
@@ -284,16 +286,16 @@ impl Row {
             let message = format!(
                 "published, expected and reference exclude each other, found {first} and {second}"
             );
-            return Err(Wrong::key(second, message));
+            return Err(Invalid::key(second, message));
         }
         if self.published.is_some() && !self.kind.may_publish() {
             let message = "published is a number of the document, for kinds value, theory and \
                            input; write expected";
-            return Err(Wrong::key("published", message));
+            return Err(Invalid::key("published", message));
         }
         if matches!(self.kind, RowKind::Value | RowKind::Theory) && self.published.is_none() {
             let message = "a value needs published; a statement without number is a claim";
-            return Err(Wrong::key("kind", message));
+            return Err(Invalid::key("kind", message));
         }
         let fitted = !self.fitted_to.is_empty() || self.fitted_on_seeds.is_some();
         if self.kind != RowKind::Parameter && fitted {
@@ -302,7 +304,7 @@ impl Row {
             } else {
                 "fitted_to"
             };
-            return Err(Wrong::key(
+            return Err(Invalid::key(
                 key,
                 "only a parameter is fitted, kind = \"parameter\"",
             ));
@@ -314,9 +316,9 @@ impl Row {
 impl Measure {
     /// Checks that the measure has the keys that its `take` needs, and the names and numbers in
     /// them.
-    pub(super) fn check(&self, runs: &BTreeSet<&str>) -> Result<(), Wrong> {
+    pub(super) fn check(&self, runs: &BTreeSet<&str>) -> Result<(), Invalid> {
         if self.divide_by == Some(0.0) {
-            return Err(Wrong::key(
+            return Err(Invalid::key(
                 "divide_by",
                 "divide_by = 0, expected any other number",
             ));
@@ -330,7 +332,7 @@ impl Measure {
                 shortened(run),
                 suggestion(run, "runs", &known)
             );
-            return Err(Wrong::key("run", message));
+            return Err(Invalid::key("run", message));
         }
         Ok(())
     }
@@ -352,11 +354,11 @@ fn near(name: &str, what: &str, known: &[&str]) -> String {
     format!("\"{}\"; {known}", shortened(name))
 }
 
-fn of_row(row: &Row, wrong: Wrong) -> Wrong {
+fn of_row(row: &Row, wrong: Invalid) -> Invalid {
     let message = if wrong.message.starts_with("two rows") {
         wrong.message
     } else {
         format!("row \"{}\": {}", row.id, wrong.message)
     };
-    Wrong { message, ..wrong }
+    Invalid { message, ..wrong }
 }

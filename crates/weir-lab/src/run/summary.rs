@@ -87,8 +87,8 @@ impl FlowStatistics {
         self.lost() + self.late()
     }
 
-    /// Packets that were lost since `before`. One that was found to be lost before, and arrived
-    /// since, is taken off too: no time loses less than nothing (RFC 3550 §A.3).
+    /// Packets that were lost since `before`. A packet that was declared lost before and arrived
+    /// since makes them fewer, down to zero at the least (RFC 3550 §A.3).
     pub(super) const fn lost_since(&self, before: &Self) -> u64 {
         self.lost().saturating_sub(before.lost())
     }

@@ -1,7 +1,7 @@
 //! `{ kind = "quinn", … }`: keys of the real QUIC implementation quinn.
 //!
 //! This crate does not have quinn: the caller that runs the scenario brings it, in
-//! [`Registry`](crate::run::Registry).
+//! [`TransportRegistry`](crate::run::TransportRegistry).
 
 use weir_proto::cc::window::{self, Constants, REGISTRY, Rules};
 use weir_proto::packet::IpHeader;

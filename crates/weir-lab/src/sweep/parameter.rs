@@ -1,7 +1,7 @@
 //! Parameters of a sweep: a path with values, or with a range of a quantity.
 
 use crate::scenario::{Override, ScenarioError};
-use crate::toml_file::Wrong;
+use crate::toml_file::Invalid;
 use serde::{Deserialize, Serialize};
 use weir_proto::settings::shortened;
 use weir_proto::units;
@@ -98,9 +98,10 @@ impl Unit {
 
 impl Parameter {
     /// Checks that there are values, or a range of one quantity.
-    pub(super) fn check(&self) -> Result<(), Wrong> {
+    pub(super) fn check(&self) -> Result<(), Invalid> {
         let path = &self.path;
-        let wrong = |key, what: &str| Err(Wrong::key(key, format!("parameter \"{path}\": {what}")));
+        let wrong =
+            |key, what: &str| Err(Invalid::key(key, format!("parameter \"{path}\": {what}")));
         if path.split('.').any(|step| step.trim().is_empty()) {
             let what = "a name of the path is empty; write names separated by dots, such as \
                         link.bottleneck.rate";
@@ -203,9 +204,9 @@ impl Parameter {
         })
     }
 
-    fn range(&self) -> Result<Range, Wrong> {
+    fn range(&self) -> Result<Range, Invalid> {
         let path = &self.path;
-        let read = |key, value: &Option<toml::Value>| -> Result<(f64, Unit), Wrong> {
+        let read = |key, value: &Option<toml::Value>| -> Result<(f64, Unit), Invalid> {
             let read = match value {
                 Some(toml::Value::Integer(number)) => Some((*number as f64, Unit::Whole)),
                 Some(toml::Value::Float(number)) if number.is_finite() => {
@@ -221,7 +222,7 @@ impl Parameter {
                      text with a unit of time, rate or size",
                     shortened(&found)
                 );
-                Wrong::key(key, message)
+                Invalid::key(key, message)
             })
         };
         let ((from, first), (to, second)) = (read("from", &self.from)?, read("to", &self.to)?);
@@ -236,7 +237,7 @@ impl Parameter {
             let message = format!(
                 "parameter \"{path}\": from = {from} and to = {to}, expected the same kind of unit"
             );
-            return Err(Wrong::key("to", message));
+            return Err(Invalid::key("to", message));
         };
         Ok(Range { from, to, unit })
     }

@@ -7,7 +7,7 @@ use crate::scenario::files::{read_input, read_text};
 use crate::scenario::overrides::parse_seeds;
 use crate::scenario::{Override, Scenario, ScenarioError, parse_with};
 use crate::table::ColumnNote;
-use crate::toml_file::{Pair, TomlFile, Wrong};
+use crate::toml_file::{Invalid, Pair, TomlFile};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -110,17 +110,17 @@ impl Plan {
         let name = path.display().to_string();
         let text = read_input(path).map_err(|error| PlanError(format!("{name}: {error}")))?;
         let (mut document, file) = TomlFile::read::<Document>(&name, &text)?;
-        let wrong = |wrong: Wrong| PlanError::from(file.error(wrong));
+        let wrong = |wrong: Invalid| PlanError::from(file.error(wrong));
         match (&document.text, document.scenario.as_str()) {
             (None, "") => {
                 let message = "the plan names no scenario; write scenario = \"FILE\"";
-                return Err(wrong(Wrong::key("scenario", message)));
+                return Err(wrong(Invalid::key("scenario", message)));
             }
             (None, scenario) => {
                 let scenario = path.parent().unwrap_or(Path::new("")).join(scenario);
                 let text = read_text(&scenario).map_err(|error| {
                     let message = format!("scenario: cannot read {}: {error}", scenario.display());
-                    wrong(Wrong::key("scenario", message))
+                    wrong(Invalid::key("scenario", message))
                 })?;
                 document.text = Some(text);
                 document.scenario = scenario.display().to_string();
@@ -128,7 +128,7 @@ impl Plan {
             (Some(_), "") => document.scenario = format!("text of {name}"),
             (Some(_), _) => {
                 let message = "\"text\" and \"scenario\" are both there; write one of them";
-                return Err(wrong(Wrong::key("text", message)));
+                return Err(wrong(Invalid::key("text", message)));
             }
         }
         let mut plan = Self::of(document).map_err(wrong)?;
@@ -154,26 +154,26 @@ impl Plan {
         serde_json::to_string_pretty(&self.document).unwrap_or_default()
     }
 
-    fn of(document: Document) -> Result<Self, Wrong> {
+    fn of(document: Document) -> Result<Self, Invalid> {
         let mut paths = BTreeSet::new();
         for (number, parameter) in document.parameter.iter().enumerate() {
             let path = &parameter.path;
             let checked = if paths.insert(path) {
                 parameter.check()
             } else {
-                Err(Wrong::key(
+                Err(Invalid::key(
                     "path",
                     format!("parameter \"{path}\" is there twice; write all its values in one"),
                 ))
             };
             checked.map_err(|wrong| wrong.element("parameter", number))?;
         }
-        let seeds = seeds_of(&document).map_err(|message| Wrong::key("seeds", message))?;
+        let seeds = seeds_of(&document).map_err(|message| Invalid::key("seeds", message))?;
         let points = points_of(&document)?;
         let runs = points.saturating_mul(seeds.len().max(1) as u64);
         if runs > MAX_RUNS {
             let message = format!("the plan makes {runs} runs, expected at most {MAX_RUNS}");
-            return Err(Wrong::here(message));
+            return Err(Invalid::here(message));
         }
         let Document {
             design,
@@ -182,7 +182,7 @@ impl Plan {
         } = document;
         let places = design.points(document.parameter.len(), points, design_seed);
         let text = document.text.clone();
-        let text = text.ok_or_else(|| Wrong::here("the plan has no scenario"))?;
+        let text = text.ok_or_else(|| Invalid::here("the plan has no scenario"))?;
         Ok(Self {
             file: None,
             text,
@@ -270,24 +270,24 @@ impl Plan {
         let set = self.document.set.len();
         let parameters = self.document.parameter.len();
         let (wrong, noun) = match number.checked_sub(set) {
-            None => (Wrong::here("").element("set", number), "set"),
+            None => (Invalid::here("").element("set", number), "set"),
             Some(number) if number < parameters => {
                 let of_range = self.document.parameter[number].is_range();
                 let key = if of_range { "from" } else { "values" };
                 let on_path = error.span.start < path.len();
                 let key = if on_path { "path" } else { key };
                 (
-                    Wrong::key(key, "").element("parameter", number),
+                    Invalid::key(key, "").element("parameter", number),
                     "parameter",
                 )
             }
-            Some(_) => (Wrong::key("seeds", ""), "seeds"),
+            Some(_) => (Invalid::key("seeds", ""), "seeds"),
         };
         let message = format!("{noun} {path} = {}: {}", shortened(value), error.message);
         match &self.file {
             Some(file) => ScenarioError {
                 help: error.help,
-                ..file.error(Wrong { message, ..wrong })
+                ..file.error(Invalid { message, ..wrong })
             },
             None => ScenarioError {
                 // Line and column are those in it.
@@ -354,7 +354,7 @@ fn seeds_of(document: &Document) -> Result<Vec<u64>, String> {
 }
 
 /// How many points the design has.
-fn points_of(document: &Document) -> Result<u64, Wrong> {
+fn points_of(document: &Document) -> Result<u64, Invalid> {
     let Document {
         design, parameter, ..
     } = document;
@@ -364,7 +364,7 @@ fn points_of(document: &Document) -> Result<u64, Wrong> {
                 "points = {points}: a grid has all combinations of its values; leave points out, \
                  or write design = \"random\", \"latin-hypercube\" or \"sobol\""
             );
-            return Err(Wrong::key("points", message));
+            return Err(Invalid::key("points", message));
         }
         if let Some(number) = parameter.iter().position(Parameter::is_range) {
             let path = &parameter[number].path;
@@ -372,7 +372,7 @@ fn points_of(document: &Document) -> Result<u64, Wrong> {
                 "parameter \"{path}\": a grid needs values = […], found a range; a range belongs \
                  to the designs random, latin-hypercube and sobol"
             );
-            return Err(Wrong::key("from", message).element("parameter", number));
+            return Err(Invalid::key("from", message).element("parameter", number));
         }
         let counts = parameter.iter().map(|p| p.values.len() as u64);
         return Ok(counts.fold(1, u64::saturating_mul));
@@ -385,7 +385,7 @@ fn points_of(document: &Document) -> Result<u64, Wrong> {
             document.points.map_or("none", |_| "0")
         );
         let key = document.points.map_or("design", |_| "points");
-        return Err(Wrong::key(key, message));
+        return Err(Invalid::key(key, message));
     }
     let most = if *design == Design::Sobol {
         MAX_SOBOL_POINTS
@@ -394,7 +394,7 @@ fn points_of(document: &Document) -> Result<u64, Wrong> {
     };
     if points > most {
         let message = format!("the design \"{word}\" has {points} points, expected at most {most}");
-        return Err(Wrong::key("points", message));
+        return Err(Invalid::key("points", message));
     }
     let values = points.saturating_mul(parameters as u64);
     if values > MAX_VALUES {
@@ -403,14 +403,14 @@ fn points_of(document: &Document) -> Result<u64, Wrong> {
              parameters, {values} in all, expected at most {MAX_VALUES}, which are 400 MB; a grid \
              keeps none"
         );
-        return Err(Wrong::key("points", message));
+        return Err(Invalid::key("points", message));
     }
     if *design == Design::Sobol && parameters > MAX_SOBOL_PARAMETERS {
         let message = format!(
             "the design \"{word}\" has {parameters} parameters, expected at most \
              {MAX_SOBOL_PARAMETERS}"
         );
-        return Err(Wrong::key("design", message));
+        return Err(Invalid::key("design", message));
     }
     Ok(points)
 }

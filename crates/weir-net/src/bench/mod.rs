@@ -1,4 +1,5 @@
-//! The networks of `weir bench`: bulk flows over one bottleneck, counted, never timed here.
+//! The networks whose speed the command's `benches/simulator.rs` measures: bulk flows over one
+//! bottleneck, counted, never timed here.
 //!
 //! The bottleneck carries 10 Mbit/s for each flow, so that the share of a flow does not depend on
 //! their number; the base round-trip time is 20 ms; the bottleneck's queue is drop-tail of one

@@ -1,4 +1,4 @@
-//! The endpoints of `weir bench`.
+//! The endpoints of the networks whose speed is measured.
 
 use super::{FlowEndpoints, Topology};
 use weir_proto::cc::tfrc::Profile;

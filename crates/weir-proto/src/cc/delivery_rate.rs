@@ -231,7 +231,8 @@ impl DeliveryRateSampler {
             rate.prior_delivered = snapshot.delivered;
             rate.tx_in_flight = u64::from(snapshot.tx_in_flight);
             rate.lost = self.lost - snapshot.lost;
-            // A shorter interval is none in which the path can have delivered a flight.
+            // draft-bbr §4.1.2.3: an interval below the least round-trip time, as after a spurious
+            // retransmission, gives no sample.
             if rate.interval >= min_rtt && !rate.interval.is_zero() {
                 let per_second = rate.delivered as f64 / rate.interval.as_secs_f64();
                 rate.delivery_rate = Some(Rate::from_bytes_per_sec(per_second));

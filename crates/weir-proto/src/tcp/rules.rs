@@ -34,7 +34,7 @@ keywords! {
         PrrSafeAck = "prr-safe-ack",
     }
 
-    /// Of what a congestion event leaves a part.
+    /// The quantity that a congestion event reduces.
     pub enum ReductionBase {
         /// FlightSize: what was sent and is not cumulatively acknowledged (RFC 5681 §3.1, eq. 4).
         FlightSize = "flight-size",
@@ -70,7 +70,7 @@ settings! {
         pub dup_thresh: u32 = 3 => count(1..=300, "segments"),
         /// How much fast recovery sends.
         pub recovery_window: RecoveryWindow = RecoveryWindow::PrrSafeAck,
-        /// Of what a congestion event leaves a part.
+        /// The quantity that a congestion event reduces: the new window is a share of it.
         pub reduction_base: ReductionBase = ReductionBase::Cwnd,
         /// A lost retransmission reduces the window again (RFC 5681 §4.3).
         pub reduce_on_lost_retransmission: bool = false,

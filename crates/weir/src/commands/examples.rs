@@ -58,9 +58,6 @@ examples! {
     EMULATE:
         "weir emulate --link \"rate 1mbit delay 25ms loss 0.1%\" --to 192.0.2.1:6511"
         "sudo weir emulate --link \"delay 20ms fq_codel\" -- ping -c 3 192.0.2.1";
-    BENCH:
-        "weir bench"
-        "weir bench --flows 1,100 --transport quic";
     COMPLETIONS:
         "weir completions bash > weir.bash";
     MAN:

@@ -1,6 +1,5 @@
 //! The command line: a file for each command.
 
-mod bench;
 mod compare;
 mod completions;
 mod decode;
@@ -104,9 +103,6 @@ pub enum Command {
     /// Put a link of the simulator between real programs
     #[command(after_help = examples::EMULATE)]
     Emulate(emulate::Arguments),
-    /// Measure the simulator's speed
-    #[command(after_help = examples::BENCH)]
-    Bench(bench::Arguments),
     /// Print completions for a shell
     #[command(after_help = examples::COMPLETIONS)]
     Completions(completions::Arguments),
@@ -170,7 +166,6 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Plot(arguments) => plot::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),
-        Command::Bench(arguments) => bench::run(&arguments),
         Command::Theory(arguments) => theory::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Send(arguments) => send::run(&arguments),

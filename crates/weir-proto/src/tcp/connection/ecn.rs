@@ -1,7 +1,7 @@
 //! ECN of a connection: what its handshake negotiates, what its segments feed back, and what it
 //! learns from the peer's feedback.
 
-use super::input::News;
+use super::input::AckUpdate;
 use super::output::Content;
 use super::{Connection, Recovery, State};
 use crate::cc::{CongestionEvent, EcnCapability};
@@ -267,18 +267,18 @@ impl Connection {
         &mut self,
         now: Instant,
         packet: &TcpPacket,
-        news: &News,
+        update: &AckUpdate,
     ) -> u64 {
         if self.ecn.mode != EcnMode::Accurate {
             return 0;
         }
         let acked = NewlyAcked {
-            packets: news.delivered_segments,
-            bytes: news.delivered,
+            packets: update.delivered_segments,
+            bytes: update.delivered,
         };
         let option = packet.accecn.as_ref();
         let marked = self.ecn.sender.on_ack(ace(packet.flags), option, acked);
-        let newest = news.newest.filter(|_| marked > 0);
+        let newest = update.newest.filter(|_| marked > 0);
         if let (Some(sent_at), Recovery::None) = (newest, self.recovery) {
             self.report_marks(now, sent_at);
         }

@@ -14,7 +14,7 @@ use crate::time::Instant;
 
 /// What an acknowledgement newly says about the segments in flight.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct News {
+pub(super) struct AckUpdate {
     /// Octets acknowledged or SACKed for the first time.
     pub(super) delivered: u64,
     /// Segments of these.
@@ -199,26 +199,26 @@ impl Connection {
             self.timer.on_ack(now, false);
         }
         self.window_changed = true;
-        if kind == AckKind::Other && self.says_nothing(packet, ack) {
+        if kind == AckKind::Other && self.reports_nothing(packet, ack) {
             self.notify_writable();
             let rtt = self.timer.rtt();
             self.statistics.smoothed_rtt = rtt.smoothed;
             self.sampler.on_end_acks(rtt.min);
             return;
         }
-        self.handle_news(now, packet, ack, kind);
+        self.handle_update(now, packet, ack, kind);
     }
 
     /// An acknowledgement arrived that may say something about the segments in flight.
     #[inline(never)]
-    fn handle_news(&mut self, now: Instant, packet: &TcpPacket, ack: u64, kind: AckKind) {
+    fn handle_update(&mut self, now: Instant, packet: &TcpPacket, ack: u64, kind: AckKind) {
         let in_flight = self.scoreboard.pipe();
         let high_data = self.scoreboard.high_data();
-        let news = self.update_scoreboard(now, ack.min(high_data), packet);
+        let update = self.update_scoreboard(now, ack.min(high_data), packet);
         self.notify_writable();
-        self.take_sample(now, &news);
-        let marked = self.take_accurate_marks(now, packet, &news);
-        self.grow_window(now, &news, in_flight);
+        self.take_sample(now, &update);
+        let marked = self.take_accurate_marks(now, packet, &update);
+        self.grow_window(now, &update, in_flight);
         if kind == AckKind::Advance {
             self.expiries = 0;
             if self.config.rules.rto_backoff_end == BackoffEnd::NewAck {
@@ -228,9 +228,9 @@ impl Connection {
                 !self.scoreboard.is_empty() || (self.fin.sent && !self.fin.acknowledged);
             self.timer.on_ack(now, outstanding);
         }
-        self.recover(now, kind, &news);
+        self.recover(now, kind, &update);
         self.handle_ece(now, packet, ack);
-        self.end_acks(now, &news, marked);
+        self.end_acks(now, &update, marked);
         if kind == AckKind::Advance {
             self.schedule_probe(now);
         }
@@ -239,7 +239,7 @@ impl Connection {
     /// True for an acknowledgement about nothing, such as those of data that comes to an end which
     /// sends none: no segment is outstanding, no recovery is in progress, and it feeds back no
     /// marks.
-    fn says_nothing(&self, packet: &TcpPacket, ack: u64) -> bool {
+    fn reports_nothing(&self, packet: &TcpPacket, ack: u64) -> bool {
         self.scoreboard.is_empty()
             && ack == self.scoreboard.high_ack()
             && packet.sack.as_slice().is_empty()
@@ -249,7 +249,7 @@ impl Connection {
     }
 
     /// Updates the scoreboard and RACK; returns what is new.
-    fn update_scoreboard(&mut self, now: Instant, ack: u64, packet: &TcpPacket) -> News {
+    fn update_scoreboard(&mut self, now: Instant, ack: u64, packet: &TcpPacket) -> AckUpdate {
         let min_rtt = self.timer.rtt().min;
         let Self {
             scoreboard,
@@ -263,17 +263,17 @@ impl Connection {
             Recovery::Timeout { point } => Some(point),
             _ => None,
         };
-        let mut news = News::default();
-        let mut collect = |news: &mut News, (segment, snapshot): Known<'_>| {
+        let mut update = AckUpdate::default();
+        let mut collect = |update: &mut AckUpdate, (segment, snapshot): Known<'_>| {
             let bytes = u64::from(segment.len);
             let sent = (segment.sent_at, segment.end());
             sampler.on_acked(now, bytes, sent, snapshot);
-            news.delivered += bytes;
-            news.delivered_segments += 1;
-            news.newest = news.newest.max(Some(segment.sent_at));
+            update.delivered += bytes;
+            update.delivered_segments += 1;
+            update.newest = update.newest.max(Some(segment.sent_at));
             if !segment.retransmitted_ever {
-                news.sample_from = news.sample_from.max(Some(segment.sent_at));
-                news.original_arrived |= timed_out.is_some_and(|point| segment.end() <= point);
+                update.sample_from = update.sample_from.max(Some(segment.sent_at));
+                update.original_arrived |= timed_out.is_some_and(|point| segment.end() <= point);
             }
             let delivered = Delivered {
                 sent_at: segment.sent_at,
@@ -283,9 +283,9 @@ impl Connection {
             rack.on_delivered(now, delivered, min_rtt);
         };
         let (near, before) = (scoreboard.high_ack(), scoreboard.len());
-        scoreboard.on_cumulative_ack(ack, |segment| collect(&mut news, segment));
-        news.segments = (before - scoreboard.len()) as u32;
-        news.acknowledged = scoreboard.high_ack() - near;
+        scoreboard.on_cumulative_ack(ack, |segment| collect(&mut update, segment));
+        update.segments = (before - scoreboard.len()) as u32;
+        update.acknowledged = scoreboard.high_ack() - near;
         let acknowledged = scoreboard.high_ack();
         for (at, &(start, end)) in packet.sack.as_slice().iter().enumerate() {
             let bounds = (
@@ -301,20 +301,20 @@ impl Connection {
             // RFC 2883 §4: the first block is a duplicate if it lies below the acknowledgement or
             // within the second block.
             if at == 0 && (end <= acknowledged || is_within(config, packet, (start, end), near)) {
-                news.dsack = Some((start, end));
+                update.dsack = Some((start, end));
                 continue;
             }
             scoreboard.on_sack(start, end, |segment| {
-                news.sacked = true;
-                collect(&mut news, segment);
+                update.sacked = true;
+                collect(&mut update, segment);
             });
         }
-        news
+        update
     }
 
     /// Takes the round-trip time sample (RFC 6298 §3: not of a retransmitted segment).
-    fn take_sample(&mut self, now: Instant, news: &News) {
-        if let Some(sent_at) = news.sample_from {
+    fn take_sample(&mut self, now: Instant, update: &AckUpdate) {
+        if let Some(sent_at) = update.sample_from {
             let sample = now.since(sent_at);
             self.timer.on_sample(now, sample);
             self.sampled_since_probe = true;
@@ -325,7 +325,7 @@ impl Connection {
     }
 
     /// Tells the controller that the acknowledgement was processed to its end.
-    fn end_acks(&mut self, now: Instant, news: &News, ecn_ce: u64) {
+    fn end_acks(&mut self, now: Instant, update: &AckUpdate, ecn_ce: u64) {
         if !self.wants_end_acks {
             return self.sampler.on_end_acks_unsampled();
         }
@@ -342,7 +342,7 @@ impl Connection {
             ecn_ce,
             bytes_in_flight,
             newest_sent_at: delivered.newest_sent_at,
-            rtt_sample: news.sample_from.map(|sent_at| now.since(sent_at)),
+            rtt_sample: update.sample_from.map(|sent_at| now.since(sent_at)),
             rtt,
             rate: delivered.rate,
         });
@@ -353,16 +353,16 @@ impl Connection {
 
     /// Tells the controller what was delivered. In fast recovery a window does not grow (RFC 5681
     /// §3.2), but TFRC measures its receive rate; after a timeout it grows in slow start (§3.1).
-    fn grow_window(&mut self, now: Instant, news: &News, bytes_in_flight: u64) {
+    fn grow_window(&mut self, now: Instant, update: &AckUpdate, bytes_in_flight: u64) {
         let fast = matches!(self.recovery, Recovery::Fast { .. });
         let unwanted = fast && !self.controller.wants_acks_in_recovery();
-        let (false, Some(sent_at)) = (unwanted, news.newest) else {
+        let (false, Some(sent_at)) = (unwanted, update.newest) else {
             return;
         };
         let grown_by = if self.config.rules.grow_on_sacks {
-            news.delivered
+            update.delivered
         } else {
-            news.acknowledged
+            update.acknowledged
         };
         if grown_by == 0 {
             return;

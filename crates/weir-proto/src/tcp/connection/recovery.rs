@@ -1,7 +1,7 @@
 //! Loss detection and what follows from it: fast recovery, timeouts, loss probes, and the return
 //! from what was spurious.
 
-use super::input::{AckKind, News};
+use super::input::{AckKind, AckUpdate};
 use super::{Connection, LEAST_PERSISTENCE, MAX_EXPIRIES, Recovery, State, Undo};
 use crate::cc::{CongestionEvent, DeliveryRateSampler, Lost, RetransmissionTimeout};
 use crate::endpoint::CloseReason;
@@ -28,15 +28,15 @@ struct Losses {
 impl Connection {
     /// Ends a recovery whose point is acknowledged, detects losses, and begins a recovery if any
     /// is left (RFC 6675 §5, RFC 6582 §3.2).
-    pub(super) fn recover(&mut self, now: Instant, kind: AckKind, news: &News) {
+    pub(super) fn recover(&mut self, now: Instant, kind: AckKind, update: &AckUpdate) {
         self.end_recovery();
-        self.take_dsack(now, news);
-        self.handle_f_rto(now, kind, news);
-        self.handle_probe_ack(now, news);
+        self.take_dsack(now, update);
+        self.handle_f_rto(now, kind, update);
+        self.handle_probe_ack(now, update);
         let losses = if self.sack {
-            self.detect_losses(now, news.delivered)
+            self.detect_losses(now, update.delivered)
         } else {
-            self.count_duplicates(now, kind, news)
+            self.count_duplicates(now, kind, update)
         };
         if self.recovery == Recovery::None {
             if self.scoreboard.has_lost() {
@@ -149,19 +149,19 @@ impl Connection {
     /// Without SACK: DupThresh duplicates, then one segment per partial acknowledgement (RFC 6582
     /// §3.2). A duplicate stands for a segment that has arrived, so an advance takes away as many
     /// as it acknowledges beyond the retransmission.
-    fn count_duplicates(&mut self, now: Instant, kind: AckKind, news: &News) -> Losses {
+    fn count_duplicates(&mut self, now: Instant, kind: AckKind, update: &AckUpdate) -> Losses {
         let segment_size = u64::from(self.config.segment_size);
         let fast = matches!(self.recovery, Recovery::Fast { .. });
         let mut losses = Losses {
-            delivered: news.delivered,
+            delivered: update.delivered,
             ..Losses::default()
         };
         match (kind, self.recovery) {
             (AckKind::Advance, Recovery::Fast { .. }) => {
-                let counted = news.segments.saturating_sub(1).min(self.duplicate_acks);
+                let counted = update.segments.saturating_sub(1).min(self.duplicate_acks);
                 self.duplicate_acks -= counted;
                 let before = u64::from(counted) * segment_size;
-                losses.delivered = news.delivered.saturating_sub(before);
+                losses.delivered = update.delivered.saturating_sub(before);
             }
             (AckKind::Advance, _) => self.duplicate_acks = 0,
             (AckKind::Duplicate, Recovery::None | Recovery::Fast { .. }) => {
@@ -300,13 +300,13 @@ impl Connection {
     }
 
     /// An acknowledgement arrives while a probe is in flight (RFC 8985 §7.4.2).
-    fn handle_probe_ack(&mut self, now: Instant, news: &News) {
+    fn handle_probe_ack(&mut self, now: Instant, update: &AckUpdate) {
         let Some(probe) = self.probe else { return };
         let ack = self.scoreboard.high_ack();
         if ack < probe.end {
             return;
         }
-        let duplicate = news.dsack.is_some_and(|(_, end)| end == probe.end);
+        let duplicate = update.dsack.is_some_and(|(_, end)| end == probe.end);
         if !probe.is_retransmission || duplicate {
             self.probe = None;
         } else if ack > probe.end {
@@ -411,27 +411,27 @@ impl Connection {
     /// F-RTO (RFC 5682 §3, with SACK): after a timeout that retransmitted the first segment, new
     /// data instead of old is sent. The arrival of a segment that was sent only before the timeout
     /// shows that the timeout was spurious; a duplicate first shows that it was not.
-    fn handle_f_rto(&mut self, now: Instant, kind: AckKind, news: &News) {
+    fn handle_f_rto(&mut self, now: Instant, kind: AckKind, update: &AckUpdate) {
         let Recovery::Timeout { point } = self.recovery else {
             return;
         };
         if !self.f_rto {
             return;
         }
-        if news.original_arrived {
+        if update.original_arrived {
             self.scoreboard.undo_timeout();
             return self.undo_reduction(now);
         }
         let sent_new = self.scoreboard.high_data() > point;
-        if sent_new && (news.sacked || kind == AckKind::Duplicate) {
+        if sent_new && (update.sacked || kind == AckKind::Duplicate) {
             self.f_rto = false;
         }
     }
 
     /// A DSACK says that a retransmission was needless (RFC 2883 §5). When all of a recovery's
     /// were, the reduction is taken back.
-    fn take_dsack(&mut self, now: Instant, news: &News) {
-        let Some((start, end)) = news.dsack else {
+    fn take_dsack(&mut self, now: Instant, update: &AckUpdate) {
+        let Some((start, end)) = update.dsack else {
             return;
         };
         let (high_ack, high_data) = (self.scoreboard.high_ack(), self.scoreboard.high_data());
