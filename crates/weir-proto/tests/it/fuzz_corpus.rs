@@ -1,19 +1,19 @@
 //! The seeds of the fuzz targets of protocols without libFuzzer: each seed, each of its prefixes,
 //! and each seed with one octet changed.
 
-#[path = "../../../fuzz/checks/dccp_codec.rs"]
+#[path = "../../../../fuzz/checks/dccp_codec.rs"]
 mod dccp_codec;
-#[path = "../../../fuzz/checks/dccp_connection.rs"]
+#[path = "../../../../fuzz/checks/dccp_connection.rs"]
 mod dccp_connection;
-#[path = "../../../fuzz/checks/quic_connection.rs"]
+#[path = "../../../../fuzz/checks/quic_connection.rs"]
 mod quic_connection;
-#[path = "../../../fuzz/checks/replay.rs"]
+#[path = "../../../../fuzz/checks/replay.rs"]
 mod replay;
-#[path = "../../../fuzz/checks/rtp_codec.rs"]
+#[path = "../../../../fuzz/checks/rtp_codec.rs"]
 mod rtp_codec;
-#[path = "../../../fuzz/checks/tcp_connection.rs"]
+#[path = "../../../../fuzz/checks/tcp_connection.rs"]
 mod tcp_connection;
-#[path = "../../../fuzz/checks/victim.rs"]
+#[path = "../../../../fuzz/checks/victim.rs"]
 mod victim;
 
 use replay::replay;
