@@ -1,8 +1,8 @@
 //! Hosts: the timing of their stacks, routes, schedules of flows, and runs that do not get on.
 
-mod common;
-
-use common::{EndpointAction, PlainEndpoint, Recorder, at, micros, millis, plain_flow, wire};
+use crate::common::{
+    EndpointAction, PlainEndpoint, Recorder, at, micros, millis, plain_flow, wire,
+};
 use weir_net::app::{Bulk, BulkConfig, Cbr, CbrConfig, OverflowPolicy, Sink};
 use weir_net::loss::{PeriodicLossConfig, RandomLossConfig};
 use weir_net::{

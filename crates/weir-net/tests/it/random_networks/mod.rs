@@ -1,11 +1,9 @@
 //! Properties of random networks. A failure prints the seed; `WEIR_SEED=n` replays that network
 //! alone.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod generator;
 
-use common::{EndpointAction, Log, PlainEndpoint, Recorder, at, plain_flow};
+use crate::common::{self, EndpointAction, Log, PlainEndpoint, Recorder, at, plain_flow};
 use generator::{impaired_network, random_network};
 use std::collections::BTreeMap;
 use weir_net::app::{Bulk, BulkConfig};

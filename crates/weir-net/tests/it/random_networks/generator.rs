@@ -1,6 +1,6 @@
 //! Draws the random networks: wires, media, hosts, applications and flows.
 
-use crate::MILLISECOND;
+use super::MILLISECOND;
 use crate::common::{Log, PlainEndpoint, at, plain_flow};
 use weir_net::ack_thinning::AckThinningConfig;
 use weir_net::app::{App, AppConfig, AppEnvironment, Delivery};

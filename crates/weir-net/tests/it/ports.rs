@@ -1,8 +1,6 @@
 //! A network cut into two at its ports gives the same run as the whole.
 
-mod common;
-
-use common::{at, millis, wire};
+use crate::common::{self, at, millis, wire};
 use weir_net::app::{Cbr, CbrConfig, OverflowPolicy};
 use weir_net::loss::RandomLossConfig;
 use weir_net::{

@@ -1,8 +1,6 @@
 //! Applications against an endpoint that blocks.
 
-mod common;
-
-use common::{EndpointAction, PlainEndpoint, at, millis, plain_flow, wire};
+use crate::common::{EndpointAction, PlainEndpoint, at, millis, plain_flow, wire};
 use weir_net::app::{App, Bulk, BulkConfig, Cbr, CbrConfig, OverflowPolicy};
 use weir_net::{AppStatistics, HostTiming, Network, Side, simulate};
 

@@ -1,5 +1,4 @@
 //! An endpoint without a protocol, which writes down what happens to it, and a recording probe.
-#![allow(dead_code, reason = "each test file uses a part")]
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -1,8 +1,6 @@
 //! TCP over simulated paths, against what theory and its RFCs say.
 
-mod common;
-
-use common::at;
+use crate::common::{self, at};
 use weir_net::app::{Bulk, BulkConfig};
 use weir_net::loss::RandomLossConfig;
 use weir_net::queue::RedConfig;

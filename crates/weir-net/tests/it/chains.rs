@@ -1,9 +1,7 @@
 //! Links that book ahead for each other give the same run as links that are called for each packet:
 //! the same packets at the same times in the same order, and the same counters whenever asked.
 
-mod common;
-
-use common::{EndpointAction, Log, PlainEndpoint, Recorder, millis, plain_flow, wire};
+use crate::common::{EndpointAction, Log, PlainEndpoint, Recorder, millis, plain_flow, wire};
 use std::collections::BTreeMap;
 use weir_net::app::{Cbr, CbrConfig, OverflowPolicy};
 use weir_net::{

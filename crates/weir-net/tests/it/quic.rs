@@ -1,8 +1,6 @@
 //! Whole runs with real QUIC endpoints.
 
-mod common;
-
-use common::{Recorder, at};
+use crate::common::{self, Recorder, at};
 use weir_net::app::{Bulk, BulkConfig};
 use weir_net::bench::{Bench, Counts, FlowEndpoints, ROUND_TRIP, Topology, warm_up};
 use weir_net::loss::PeriodicLossConfig;

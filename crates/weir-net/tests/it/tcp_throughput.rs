@@ -6,9 +6,7 @@
 //! A satellite path, a deep queue behind a slow line and a fast path, in which timeouts that need
 //! not be would show.
 
-mod common;
-
-use common::at;
+use crate::common::{self, at};
 use weir_net::app::{Bulk, BulkConfig};
 use weir_net::loss::RandomLossConfig;
 use weir_net::{

@@ -1,8 +1,6 @@
 //! Flows that cross a shared medium and a wire behind it.
 
-mod common;
-
-use common::at;
+use crate::common::{self, at};
 use weir_net::app::{Bulk, BulkConfig};
 use weir_net::wifi::{ChannelConfig, MediumConfig, Standard, StationConfig};
 use weir_net::{
