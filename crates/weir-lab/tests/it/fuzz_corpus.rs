@@ -2,20 +2,20 @@
 //! prefix, and each with one bit of one octet changed.
 
 #[cfg(feature = "files")]
-#[path = "../../../fuzz/checks/capture.rs"]
+#[path = "../../../../fuzz/checks/capture.rs"]
 mod capture;
-#[path = "../../../fuzz/checks/link_words.rs"]
+#[path = "../../../../fuzz/checks/link_words.rs"]
 mod link_words;
 #[cfg(feature = "files")]
-#[path = "../../../fuzz/checks/parquet.rs"]
+#[path = "../../../../fuzz/checks/parquet.rs"]
 mod parquet;
-#[path = "../../../fuzz/checks/published.rs"]
+#[path = "../../../../fuzz/checks/published.rs"]
 mod published;
-#[path = "../../../fuzz/checks/rate_trace.rs"]
+#[path = "../../../../fuzz/checks/rate_trace.rs"]
 mod rate_trace;
-#[path = "../../../fuzz/checks/replay.rs"]
+#[path = "../../../../fuzz/checks/replay.rs"]
 mod replay;
-#[path = "../../../fuzz/checks/scenario.rs"]
+#[path = "../../../../fuzz/checks/scenario.rs"]
 mod scenario;
 
 use replay::replay;
@@ -26,7 +26,7 @@ const MASKS: &[u8] = &[0x04];
 #[test]
 fn seeds_of_scenarios_and_their_prefixes_hold() {
     assert!(replay("scenario", MASKS, scenario::check) >= 5);
-    let small = include_str!("../../../fuzz/corpus/scenario/small.toml");
+    let small = include_str!("../../../../fuzz/corpus/scenario/small.toml");
     weir_lab::scenario::parse(small, "small.toml").expect("a valid scenario");
 }
 

@@ -45,7 +45,12 @@ fn stderr_of(name: &str) -> Option<String> {
     }
     let program = std::env::current_exe().unwrap();
     let child = Command::new(program)
-        .args(["--exact", name, "--nocapture", "--test-threads=1"])
+        .args([
+            "--exact",
+            &format!("faults::{name}"),
+            "--nocapture",
+            "--test-threads=1",
+        ])
         .envs([(CHILD, "1"), ("RUST_BACKTRACE", "1")])
         .output()
         .unwrap();
@@ -72,7 +77,7 @@ fn a_run_says_what_and_where() {
     let error = run(&scenario, &options).unwrap_err();
     assert!(matches!(error, RunError::Fault(_)), "{error}");
     let said = error.to_string();
-    let (before, after) = said.split_once("tests/faults.rs:").unwrap();
+    let (before, after) = said.split_once("tests/it/faults.rs:").unwrap();
     assert!(
         before.starts_with("a fault of the program: planted ("),
         "{said}"
@@ -119,5 +124,5 @@ fn a_job_of_another_thread_is_the_callers_fault() {
     };
     let fault = caught(|| in_order(&jobs, work)).unwrap_err();
     assert_eq!(fault.message, "job 90");
-    assert!(fault.place.unwrap().contains("tests/faults.rs:"));
+    assert!(fault.place.unwrap().contains("tests/it/faults.rs:"));
 }
