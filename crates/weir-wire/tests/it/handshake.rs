@@ -1,10 +1,7 @@
 //! Handshakes under load and without an answer, over loopback. Times are not asserted; a test that
 //! hangs fails by its limit.
 
-#[path = "support/endpoints.rs"]
-mod endpoints;
-
-use endpoints::{connect, listen, within};
+use crate::endpoints::{connect, listen, within};
 use std::net::UdpSocket;
 use std::time::Duration;
 use weir_proto::cc::tfrc::Profile;

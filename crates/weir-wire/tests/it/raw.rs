@@ -1,10 +1,7 @@
 //! DCCP over IP itself, between two namespaces: needs root and `ip`, and `tshark` for the capture.
 #![cfg(target_os = "linux")]
 
-#[path = "support/namespace.rs"]
-mod namespace;
-
-use namespace::{build_or_skip, inside, skip};
+use crate::namespace::{build_or_skip, inside, skip};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{BufRead, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -1,12 +1,7 @@
 //! Clients and servers over loopback. Times are not asserted; a test that hangs fails by its limit.
 
-#[path = "support/endpoints.rs"]
-mod endpoints;
-#[path = "support/request.rs"]
-mod request;
-
-use endpoints::{connect, listen, within};
-use request::forged_request;
+use crate::endpoints::{connect, listen, within};
+use crate::request::forged_request;
 use std::sync::Arc;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::event::{Event, EventMask};

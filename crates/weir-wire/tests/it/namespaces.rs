@@ -1,10 +1,7 @@
 //! Two namespaces and a token bucket between them: needs root, `ip` and `tc`.
 #![cfg(target_os = "linux")]
 
-#[path = "support/namespace.rs"]
-mod namespace;
-
-use namespace::{build_or_skip, inside};
+use crate::namespace::{build_or_skip, inside};
 use std::net::SocketAddr;
 use std::time::Duration;
 use weir_proto::cc::tfrc::Profile;
