@@ -1,8 +1,6 @@
 //! quinn in the laboratory, as the command runs it.
 
-mod common;
-
-use common::{json, outcome};
+use crate::common::{json, outcome};
 use serde_json::Value;
 use std::path::Path;
 use weir_lab::trace::RunFolder;

@@ -1,9 +1,7 @@
 //! What holds a sender back on real sockets: bounds that are planted by a relay with a link of the
 //! simulator, or by the rate of the test, have at least 95 % of the time in `bound_share`.
 
-mod common;
-
-use common::{Running, serve, text, undisturbed};
+use crate::common::{self, Running, serve, text, undisturbed};
 use serde_json::Value;
 use std::thread;
 

@@ -1,8 +1,6 @@
 //! Peers of `weir serve` and `weir send` that lie, and those that are not let in.
 
-mod common;
-
-use common::{Running, parse, run, serve, text, weir};
+use crate::common::{self, Running, parse, run, serve, text, weir};
 use std::io::Read as _;
 use std::net::{SocketAddr, UdpSocket};
 use std::process::Stdio;

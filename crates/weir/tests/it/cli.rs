@@ -1,8 +1,6 @@
 //! The command as its users see it: exit statuses, streams, files.
 
-mod common;
-
-use common::{Running, SCENARIO, folder_with, only_run, outcome, parse, run, weir};
+use crate::common::{self, Running, SCENARIO, folder_with, only_run, outcome, parse, run, weir};
 use std::process::Stdio;
 
 #[test]

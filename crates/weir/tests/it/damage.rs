@@ -1,9 +1,7 @@
 //! What is left when a program is killed, the disk is full, or a file is damaged.
 #![cfg(unix)]
 
-mod common;
-
-use common::{Outcome, folder_with, only_run, outcome, run, text};
+use crate::common::{self, Outcome, folder_with, only_run, outcome, run, text};
 use std::path::Path;
 use std::process::Command;
 

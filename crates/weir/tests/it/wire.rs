@@ -1,8 +1,6 @@
 //! `weir serve` and `weir send` over loopback, bounded to two seconds and to a free port.
 
-mod common;
-
-use common::{Running, json, parse, run, serve, skipped, undisturbed, weir};
+use crate::common::{self, Running, json, parse, run, serve, skipped, undisturbed, weir};
 use serde_json::Value;
 use std::io::Read as _;
 use std::net::UdpSocket;

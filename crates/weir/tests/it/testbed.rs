@@ -1,9 +1,7 @@
 //! `weir testbed` and `weir emulate` with real kernels and real programs.
 #![cfg(target_os = "linux")]
 
-mod common;
-
-use common::{
+use crate::common::{
     DCCP_IN_UDP, Running, fields, parse, run, runs_below, skipped, text, tshark, undisturbed, weir,
 };
 use std::collections::BTreeSet;

@@ -1,8 +1,6 @@
 //! The words of iperf3 in `weir serve` and `weir send`, over loopback and bounded to a few seconds.
 
-mod common;
-
-use common::{json, run, serve, weir};
+use crate::common::{json, run, serve, weir};
 use serde_json::Value;
 use std::net::UdpSocket;
 

@@ -1,8 +1,6 @@
 //! `weir compare` of two datasets of `weir sweep`.
 
-mod common;
-
-use common::{SCENARIO, folder_with, outcome, parse};
+use crate::common::{SCENARIO, folder_with, outcome, parse};
 use serde_json::Value;
 use std::path::Path;
 

@@ -2,9 +2,9 @@
 //! nothing half-written.
 #![cfg(target_os = "linux")]
 
-mod common;
-
-use common::{PUBLISHED, Running, SCENARIO, case_head, folder_with, outcome, runs_below, weir};
+use crate::common::{
+    PUBLISHED, Running, SCENARIO, case_head, folder_with, outcome, runs_below, weir,
+};
 use std::path::Path;
 use std::process::{Command, Stdio};
 

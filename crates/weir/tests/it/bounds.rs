@@ -1,11 +1,9 @@
 //! What holds a sender back: planted bounds, each in every transport in which it can occur, have at
 //! least 95 % of the time in `bound_share`.
 
-mod common;
-#[path = "bounds/pacers.rs"]
 mod pacers;
 
-use common::{json, outcome};
+use crate::common::{json, outcome};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;

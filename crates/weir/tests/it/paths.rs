@@ -1,9 +1,7 @@
 //! `weir send` over paths that carry a part of its packets, or lose their far end: what did not
 //! arrive is never a success.
 
-mod common;
-
-use common::{Running, parse, run, serve, skipped, text, weir};
+use crate::common::{Running, parse, run, serve, skipped, text, weir};
 use serde_json::Value;
 use std::io::Read as _;
 use std::net::UdpSocket;

@@ -1,8 +1,6 @@
 //! Captures that the command writes, as Wireshark and our own reader see them.
 
-mod common;
-
-use common::{fields, folder_with, only_run, outcome, parse};
+use crate::common::{self, fields, folder_with, only_run, outcome, parse};
 use std::path::Path;
 
 /// Both congestion controls over a link that drops and marks.

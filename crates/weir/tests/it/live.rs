@@ -1,8 +1,6 @@
 //! What `weir serve` and `weir send` keep of a test: captures, complete also after Ctrl-C.
 
-mod common;
-
-use common::{DCCP_IN_UDP, Outcome, Running, fields, json, parse, run, text};
+use crate::common::{self, DCCP_IN_UDP, Outcome, Running, fields, json, parse, run, text};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use weir_lab::trace::capture::{Capture, CaptureError};

@@ -1,8 +1,8 @@
 //! Bounds of a run: its events, its time of the clock, its memory.
 
-mod common;
-
-use common::{Outcome, PUBLISHED, SCENARIO, case_head, folder_with, outcome, run, runs_below};
+use crate::common::{
+    Outcome, PUBLISHED, SCENARIO, case_head, folder_with, outcome, run, runs_below,
+};
 use std::path::Path;
 use std::process::Command;
 

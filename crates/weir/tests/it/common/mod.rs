@@ -1,5 +1,4 @@
 //! What the tests of the command have in common.
-#![allow(dead_code, reason = "each file of tests uses a part")]
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,9 +1,7 @@
 //! Twenty thousand forged first packets of QUIC to a server that measures: it answers most with a
 //! Retry, its memory stays bounded, and a client gets its test during the flood and after it.
 
-mod common;
-
-use common::{json, run, serve, weir};
+use crate::common::{json, run, serve, weir};
 use quinn_proto::{ClientConfig, Endpoint, EndpointConfig};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;

@@ -1,9 +1,7 @@
 //! The words of the command line that all commands share: suggestions, verbosity, scenarios on
 //! standard input, manual pages.
 
-mod common;
-
-use common::{SCENARIO, folder_with, only_run, outcome, parse, run, weir};
+use crate::common::{SCENARIO, folder_with, only_run, outcome, parse, run, weir};
 use std::io::Write as _;
 use std::process::Stdio;
 
