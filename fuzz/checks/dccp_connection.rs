@@ -4,7 +4,7 @@
 //! The first octet chooses the CCID. Then come packets: their type, the number of octets of their
 //! options, and the options.
 
-use crate::victim::Victim;
+use super::victim::Victim;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::dccp::wire::{Options, Packet, PacketType, SeqNum, Subheader};
 use weir_proto::dccp::{Ccid, Config, Connection};

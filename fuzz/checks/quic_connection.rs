@@ -1,7 +1,7 @@
 //! Arbitrary bytes as a QUIC packet: no input panics, a decoded packet survives the codec, and
 //! neither a new connection nor an open one loses its footing over it.
 
-use crate::victim::Victim;
+use super::victim::Victim;
 use weir_proto::packet::Body;
 use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::quic::{Config, Connection, Packet};

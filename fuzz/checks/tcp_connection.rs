@@ -1,7 +1,7 @@
 //! Arbitrary bytes as a TCP segment: no input panics, a decoded segment survives the codec, and
 //! neither a new connection nor an open one loses its footing over it.
 
-use crate::victim::Victim;
+use super::victim::Victim;
 use weir_proto::cc::window::{WindowConfig, named};
 use weir_proto::packet::Body;
 use weir_proto::tcp::{Config, Connection, EcnMode, Packet};

@@ -1,5 +1,5 @@
 //! Memory in steady state, by an allocator that counts: what a delivered packet allocates, and what
-//! a flow holds.
+//! a flow holds. A binary of its own, because its allocator is that of all tests beside it.
 
 use allocation_counter::{AllocationInfo, measure};
 use weir_net::bench::{Bench, Counts, Topology, Transport, warm_up};

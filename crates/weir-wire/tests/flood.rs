@@ -5,7 +5,7 @@
 //! yields now and then; packets that the listener's socket has no room for are lost before Weir
 //! reads them, those of the connection as well as the forger's. The connection sends at a constant
 //! rate, so that its throughput beside a flood of another socket and during that of its own
-//! listener can be compared.
+//! listener can be compared. A binary of its own, because the memory is that of the process.
 
 #[path = "support/request.rs"]
 mod request;

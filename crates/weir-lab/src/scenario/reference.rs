@@ -30,7 +30,7 @@ fn introduction() -> String {
     format!(
         "# Scenario files\n\n\
          Every table and key of a scenario. This page is made from the declarations in the code; \
-         `WEIR_BLESS=1 cargo test -p weir-lab --test scenario_reference` writes it anew. `weir \
+         `WEIR_BLESS=1 cargo test -p weir-lab --test it scenario_reference` writes it anew. `weir \
          schema` prints the same as a JSON Schema for editors.\n\n\
          | value | is written as |\n|---|---|\n\
          | duration | a text with {} |\n\

@@ -1,0 +1,21 @@
+//! The tests of the command: one binary, because each is linked on its own.
+
+mod bounds;
+mod captures;
+mod cli;
+mod common;
+mod compare_sweeps;
+mod damage;
+mod iperf_words;
+mod limits;
+mod live;
+mod live_bounds;
+mod paths;
+mod peers;
+mod quic_flood;
+mod quinn;
+mod rules;
+mod signals;
+mod testbed;
+mod wire;
+mod words;
