@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weir_proto::cc::window::{BoxedController, WindowConfig, added};
 use weir_proto::cc::{
-    Acked, CongestionEvent, EndAcks, RecoveryPeriod, RetransmissionTimeout, Sent, WindowController,
+    Acked, CongestionEvent, EndAcks, Needs, RecoveryPeriod, RetransmissionTimeout, Sent, WindowController,
 };
 use weir_proto::event::Limit;
 use weir_proto::time::Instant;
@@ -303,6 +303,16 @@ fn seconds(at: Instant) -> f64 {
 }
 
 impl WindowController for PythonController {
+    fn needs(&self) -> Needs {
+        Needs {
+            delivery_rate: true,
+            end_acks: true,
+            acks_in_recovery: true,
+            window_in_recovery: true,
+            ..Needs::NONE
+        }
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         let (now, bytes, in_flight) = (seconds(sent.now), sent.bytes, sent.bytes_in_flight);
         self.call(
@@ -316,14 +326,6 @@ impl WindowController for PythonController {
 
     fn on_end_acks(&mut self, acks: &EndAcks) {
         self.call("on_ack", |methods| &methods.ack, || (Ack::from(acks),));
-    }
-
-    fn wants_acks_in_recovery(&self) -> bool {
-        true
-    }
-
-    fn sets_window_in_recovery(&self) -> bool {
-        true
     }
 
     fn on_congestion_event(&mut self, congestion: &CongestionEvent) -> bool {

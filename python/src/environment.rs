@@ -13,7 +13,7 @@ use weir_lab::run::{RunError, RunOptions, Scope, Simulation, TraceLevel};
 use weir_lab::scenario::{Override, parse_with};
 use weir_proto::cc::window::{BoxedController, WindowConfig, added};
 use weir_proto::cc::{
-    Acked, CongestionEvent, EndAcks, RecoveryPeriod, RetransmissionTimeout, Sent, WindowController,
+    Acked, CongestionEvent, EndAcks, Needs, RecoveryPeriod, RetransmissionTimeout, Sent, WindowController,
 };
 use weir_proto::event::Limit;
 use weir_proto::time::{Duration, Instant};
@@ -126,6 +126,16 @@ impl AgentController {
 }
 
 impl WindowController for AgentController {
+    fn needs(&self) -> Needs {
+        Needs {
+            delivery_rate: true,
+            end_acks: true,
+            acks_in_recovery: true,
+            window_in_recovery: true,
+            ..Needs::NONE
+        }
+    }
+
     fn on_sent(&mut self, _: &Sent) {}
 
     fn on_ack(&mut self, _: &Acked) {}
@@ -142,14 +152,6 @@ impl WindowController for AgentController {
                 agent.rate_sample = rate.as_bps();
             }
         });
-    }
-
-    fn sets_window_in_recovery(&self) -> bool {
-        true
-    }
-
-    fn wants_acks_in_recovery(&self) -> bool {
-        true
     }
 
     fn on_congestion_event(&mut self, congestion: &CongestionEvent) -> bool {

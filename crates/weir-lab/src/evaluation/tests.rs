@@ -113,7 +113,9 @@ fn two_seconds() -> Suite {
 /// A window of four packets, whatever happens: an own controller that is in no registry.
 mod four_packets {
     use weir_proto::cc::window::{BoxedController, ControllerEntry};
-    use weir_proto::cc::{Acked, CongestionEvent, RetransmissionTimeout, Sent, WindowController};
+    use weir_proto::cc::{
+        Acked, CongestionEvent, Needs, RetransmissionTimeout, Sent, WindowController,
+    };
     use weir_proto::event::Limit;
     use weir_proto::time::Instant;
 
@@ -128,6 +130,9 @@ mod four_packets {
     struct FourPackets(u64);
 
     impl WindowController for FourPackets {
+        fn needs(&self) -> Needs {
+            Needs::NONE
+        }
         fn on_sent(&mut self, _: &Sent) {}
         fn on_ack(&mut self, _: &Acked) {}
         fn on_congestion_event(&mut self, _: &CongestionEvent) -> bool {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time;
 use weir_proto::cc::window::{BoxedController, WindowConfig};
 use weir_proto::cc::{
-    Acked, CongestionEvent, EndAcks, Lost, RecoveryPeriod, RetransmissionTimeout, Sent,
+    Acked, CongestionEvent, EndAcks, Lost, Needs, RecoveryPeriod, RetransmissionTimeout, Sent,
     WindowController,
 };
 use weir_proto::event::Limit;
@@ -118,6 +118,15 @@ impl Noq {
 }
 
 impl WindowController for Noq {
+    fn needs(&self) -> Needs {
+        Needs {
+            delivery_rate: true,
+            end_acks: true,
+            window_in_recovery: true,
+            ..Needs::NONE
+        }
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         let now = self.at(sent.now);
         let bytes = u16::try_from(sent.bytes).unwrap_or(u16::MAX);
@@ -171,10 +180,6 @@ impl WindowController for Noq {
                 .on_end_acks(now, in_flight, self.app_limited, largest);
         }
         self.tell_losses(acks.now);
-    }
-
-    fn sets_window_in_recovery(&self) -> bool {
-        true
     }
 
     fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {

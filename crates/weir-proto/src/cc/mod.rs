@@ -180,8 +180,43 @@ impl EcnCapability {
     }
 }
 
+/// What a window controller needs of its transport besides the calls that every one gets. A
+/// transport spares what a controller does not need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Samples of the delivery rate, for which a transport keeps the state of the connection at the
+    /// sending of each packet. Without it, samples have no rate, and what [`Lost`] says of that
+    /// state is zero.
+    pub delivery_rate: bool,
+    /// Calls of [`WindowController::on_end_acks`].
+    pub end_acks: bool,
+    /// Calls of [`WindowController::on_ack`] in TCP's fast recovery too, in which a window must not
+    /// grow (RFC 5681 §3.2): a controller that measures a rate counts all that arrives.
+    pub acks_in_recovery: bool,
+    /// Its own window in recovery: no other rule, such as TCP's proportional rate reduction (RFC
+    /// 6937), takes its place there.
+    pub window_in_recovery: bool,
+    /// A packet that fills the window: a sender that lets none do so would keep the window for
+    /// ever. That of LEDBAT is at most a packet above what was in flight, and BBR raises
+    /// `inflight_longterm` only where the window limits it.
+    pub filled_window: bool,
+}
+
+impl Needs {
+    /// Nothing.
+    pub const NONE: Self = Self {
+        delivery_rate: false,
+        end_acks: false,
+        acks_in_recovery: false,
+        window_in_recovery: false,
+        filled_window: false,
+    };
+}
+
 /// A window-based congestion controller. All sizes are octets.
 pub trait WindowController {
+    /// What it needs of its transport, the same from its beginning to its end.
+    fn needs(&self) -> Needs;
     /// A packet that counts as in flight was sent.
     fn on_sent(&mut self, sent: &Sent);
     /// A packet was acknowledged. Called for each packet, in an order that the transport chooses.
@@ -192,37 +227,9 @@ pub trait WindowController {
     /// An acknowledgement was processed to its end: all its packets and the losses that it showed
     /// have been reported.
     fn on_end_acks(&mut self, _acks: &EndAcks) {}
-    /// True if [`on_end_acks`](Self::on_end_acks) is wanted. For a controller that never does, and
-    /// that neither wants the delivery rate nor limits samples, a transport need not say what each
-    /// acknowledgement delivered.
-    fn wants_end_acks(&self) -> bool {
-        true
-    }
-    /// True if the window is meant for recovery as well, so that no other rule, such as TCP's
-    /// proportional rate reduction (RFC 6937), takes its place there.
-    fn sets_window_in_recovery(&self) -> bool {
-        false
-    }
-    /// True if samples of the delivery rate are wanted. For a controller that never does, a
-    /// transport need not keep the state of the connection at the sending of each packet: its
-    /// samples have no rate, and what [`Lost`] says of that state is zero.
-    fn wants_delivery_rate(&self) -> bool {
-        true
-    }
     /// True while the controller itself keeps the flow below what the path can take, so that
     /// samples of the delivery rate count as limited by the application (draft-bbr §5.3.4.3).
     fn limits_samples(&self) -> bool {
-        false
-    }
-    /// True if the window grows only while a packet fills it: a sender that lets none do so would
-    /// keep it for ever. That of LEDBAT is at most a packet above what was in flight, and BBR
-    /// raises `inflight_longterm` only where the window limits it.
-    fn grows_only_if_filled(&self) -> bool {
-        false
-    }
-    /// True if acknowledgements of TCP's fast recovery are wanted too, in which a window must not
-    /// grow (RFC 5681 §3.2): a controller that measures a rate counts all that arrives.
-    fn wants_acks_in_recovery(&self) -> bool {
         false
     }
     /// Packets were lost or marked. True if they begin a new recovery period (RFC 9002 §7.3.2), to

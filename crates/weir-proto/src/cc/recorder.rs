@@ -1,8 +1,9 @@
 //! A controller for the tests of transports: its answers are those of a script, and it logs the
 //! transport's calls, a line each with times in milliseconds.
 
+use super::WindowController;
 use super::window::BoxedController;
-use super::{Acked, CongestionEvent, EndAcks, Lost, RetransmissionTimeout, Sent, WindowController};
+use super::{Acked, CongestionEvent, EndAcks, Lost, Needs, RetransmissionTimeout, Sent};
 use crate::event::Limit;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -69,6 +70,15 @@ fn flag(is_set: bool, name: &str) -> String {
 }
 
 impl WindowController for Recorder {
+    fn needs(&self) -> Needs {
+        Needs {
+            delivery_rate: true,
+            end_acks: true,
+            acks_in_recovery: self.script().acks_in_recovery,
+            ..Needs::NONE
+        }
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         self.note(format!(
             "{} sent {} of {}{}",
@@ -118,10 +128,6 @@ impl WindowController for Recorder {
             acks.rate.delivered,
             flag(acks.rate.app_limited, "limited"),
         ));
-    }
-
-    fn wants_acks_in_recovery(&self) -> bool {
-        self.script().acks_in_recovery
     }
 
     fn limits_samples(&self) -> bool {

@@ -293,7 +293,7 @@ impl PathController {
     fn open_window(&self) -> u64 {
         let window = self.inner.window();
         let is_filled = self.bytes_in_flight + self.mtu == window;
-        window.saturating_add((is_filled && self.inner.grows_only_if_filled()).into())
+        window.saturating_add((is_filled && self.inner.needs().filled_window).into())
     }
 
     /// Counts what the pacing rate allows since it was counted last.

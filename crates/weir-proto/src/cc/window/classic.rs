@@ -6,7 +6,7 @@ use super::pacing::Pace;
 use super::rate_limited::LargestFlight;
 use super::slow_start::{SlowStart, SlowWindow, applies};
 use super::{BoxedController, RateLimitedGrowth, RecoveryBoundary, WindowConfig};
-use crate::cc::{Acked, CongestionEvent, RetransmissionTimeout, Sent, WindowController};
+use crate::cc::{Acked, CongestionEvent, Needs, RetransmissionTimeout, Sent, WindowController};
 use crate::event::Limit;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -32,6 +32,9 @@ pub trait Policy {
     const SLOW_START: bool = true;
     /// Its window is at most a packet above what was in flight.
     const NEAR_FLIGHT: bool = false;
+    /// A packet was acknowledged, in whatever state: what a policy measures of the path, such as a
+    /// rate or the least round-trip time, it measures here.
+    fn on_delivered(&mut self, _acked: &Acked) {}
     /// The window after this packet was acknowledged in congestion avoidance.
     fn on_ack(&mut self, cwnd: u64, acked: &Acked) -> u64;
     /// The window that a congestion event leaves, before the minimum is applied.
@@ -190,16 +193,11 @@ impl<P: Policy + Clone> Classic<P> {
 }
 
 impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> {
-    fn wants_delivery_rate(&self) -> bool {
-        false
-    }
-
-    fn grows_only_if_filled(&self) -> bool {
-        P::NEAR_FLIGHT
-    }
-
-    fn wants_end_acks(&self) -> bool {
-        false
+    fn needs(&self) -> Needs {
+        Needs {
+            filled_window: P::NEAR_FLIGHT,
+            ..Needs::NONE
+        }
     }
 
     fn on_sent(&mut self, sent: &Sent) {
@@ -214,6 +212,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         let in_recovery = self.in_recovery(acked.sent_at);
         self.recovering &= in_recovery;
         self.slow_start.on_delivered(acked.bytes);
+        self.policy.on_delivered(acked);
         self.largest_flight.update(acked.bytes_in_flight);
         // RFC 9002 §7.8: an underutilised window does not grow.
         let holds = self.config.rules.controller.rate_limited_growth == RateLimitedGrowth::Hold;
@@ -381,3 +380,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+#[path = "classic_tests.rs"]
+mod tests;

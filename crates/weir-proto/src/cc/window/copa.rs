@@ -21,7 +21,9 @@
 
 use super::{BoxedController, ControllerEntry, WindowConfig};
 use crate::cc::filter::{WindowedMax, WindowedMin};
-use crate::cc::{Acked, CongestionEvent, EndAcks, RetransmissionTimeout, Sent, WindowController};
+use crate::cc::{
+    Acked, CongestionEvent, EndAcks, Needs, RetransmissionTimeout, Sent, WindowController,
+};
 use crate::event::Limit;
 use crate::settings;
 use crate::settings::{count, fraction, number};
@@ -310,8 +312,13 @@ impl Copa {
 }
 
 impl WindowController for Copa {
-    fn wants_delivery_rate(&self) -> bool {
-        false
+    fn needs(&self) -> Needs {
+        Needs {
+            end_acks: true,
+            acks_in_recovery: true,
+            window_in_recovery: true,
+            ..Needs::NONE
+        }
     }
 
     fn on_sent(&mut self, _: &Sent) {}
@@ -332,14 +339,6 @@ impl WindowController for Copa {
             self.round_began = acks.now;
             self.on_round();
         }
-    }
-
-    fn wants_acks_in_recovery(&self) -> bool {
-        true
-    }
-
-    fn sets_window_in_recovery(&self) -> bool {
-        true
     }
 
     fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {

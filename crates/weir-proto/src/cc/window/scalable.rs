@@ -11,7 +11,7 @@
 use super::pacing::Pace;
 use super::{BoxedController, WindowConfig};
 use crate::cc::{
-    Acked, CongestionEvent, EcnCapability, EndAcks, RetransmissionTimeout, Rtt, Sent,
+    Acked, CongestionEvent, EcnCapability, EndAcks, Needs, RetransmissionTimeout, Rtt, Sent,
     WindowController,
 };
 use crate::event::Limit;
@@ -216,8 +216,11 @@ impl<M: Marking> Scalable<M> {
 }
 
 impl<M: Marking> WindowController for Scalable<M> {
-    fn wants_delivery_rate(&self) -> bool {
-        false
+    fn needs(&self) -> Needs {
+        Needs {
+            end_acks: true,
+            ..Needs::NONE
+        }
     }
 
     fn on_sent(&mut self, sent: &Sent) {

@@ -252,7 +252,7 @@ fn finds_controllers_and_presets_by_name_only() {
 fn only_bbr_has_snapshots_of_the_delivery_rate_kept() {
     let wants = |entry: &&ControllerEntry| {
         let window = (entry.make)(&WindowConfig::default());
-        window.wants_delivery_rate()
+        window.needs().delivery_rate
     };
     let wanting: Vec<_> = REGISTRY.iter().filter(wants).map(|e| e.name).collect();
     assert_eq!(wanting, ["bbr"]);
@@ -267,10 +267,11 @@ fn a_controller_that_wants_no_end_of_acknowledgements_ignores_it() {
     let mut without = Vec::new();
     for name in names() {
         let mut controller = named(name, &WindowConfig::default()).unwrap();
-        if controller.wants_end_acks() {
+        let needs = controller.needs();
+        if needs.end_acks {
             continue;
         }
-        assert!(!controller.wants_delivery_rate() && !controller.limits_samples());
+        assert!(!needs.delivery_rate && !controller.limits_samples());
         controller.on_sent(&sent(0));
         controller.on_ack(&acked(10, 0, 10 * MDS));
         controller.on_congestion_event(&lost(20, 15));

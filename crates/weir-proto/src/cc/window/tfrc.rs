@@ -22,7 +22,7 @@ use crate::cc::tfrc::{
     Equation, Feedback, LossIntervals, Oscillation, Profile, ReportedInterval, SegmentSizeRule,
     Sender,
 };
-use crate::cc::{Acked, CongestionEvent, RetransmissionTimeout, Sent, WindowController};
+use crate::cc::{Acked, CongestionEvent, Needs, RetransmissionTimeout, Sent, WindowController};
 use crate::event::{Events, Limit};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -262,8 +262,11 @@ fn segment_size(config: &WindowConfig) -> u32 {
 }
 
 impl WindowController for TfrcWindow {
-    fn wants_delivery_rate(&self) -> bool {
-        false
+    fn needs(&self) -> Needs {
+        Needs {
+            acks_in_recovery: true,
+            ..Needs::NONE
+        }
     }
 
     fn on_sent(&mut self, sent: &Sent) {
@@ -291,10 +294,6 @@ impl WindowController for TfrcWindow {
         if self.samples[0].is_none_or(|last| now.since(last.at) >= rtt) {
             self.give_feedback(now, rtt);
         }
-    }
-
-    fn wants_acks_in_recovery(&self) -> bool {
-        true
     }
 
     fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {

@@ -19,7 +19,7 @@ use super::streams::{Role, Streams};
 use super::wire::{EcnCounts, FrameBuffers, PacketNumber, SpaceId};
 use crate::cc::rtt::RttEstimator;
 use crate::cc::window::BoxedController;
-use crate::cc::{DeliveryRateSampler, Pacer};
+use crate::cc::{DeliveryRateSampler, Needs, Pacer};
 use crate::endpoint::{CloseReason, CountedFrom, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events, Limit};
 use crate::packet::{Body, Packet, Payload};
@@ -105,10 +105,8 @@ pub struct Connection {
     amplification: Option<AmplificationBudget>,
     streams: Streams,
     controller: BoxedController,
-    /// The controller wants samples of the delivery rate.
-    wants_delivery_rate: bool,
-    /// The controller wants to know what each acknowledgement delivered.
-    wants_end_acks: bool,
+    /// What the controller needs.
+    needs: Needs,
     rtt: RttEstimator,
     bytes_in_flight: u64,
     /// What was delivered and lost, and how fast.
@@ -189,8 +187,7 @@ impl Connection {
             crypto_due: false,
             amplification: (role == Role::Server && has_initial).then(AmplificationBudget::default),
             streams: Streams::new(role, config.flow_control),
-            wants_delivery_rate: controller.wants_delivery_rate(),
-            wants_end_acks: controller.wants_end_acks(),
+            needs: controller.needs(),
             controller,
             rtt: RttEstimator::default(),
             bytes_in_flight: 0,

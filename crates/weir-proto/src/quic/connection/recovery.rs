@@ -66,7 +66,7 @@ impl Connection {
     /// Tells the controller that the acknowledgement was processed to its end.
     #[inline]
     fn end_acks(&mut self, now: Instant, rtt_sample: Option<Duration>, ecn_ce: u64) {
-        if self.wants_end_acks {
+        if self.needs.end_acks {
             self.report_end_acks(now, rtt_sample, ecn_ce);
         } else {
             self.sampler.on_end_acks_unsampled();

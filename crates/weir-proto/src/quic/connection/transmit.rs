@@ -463,7 +463,8 @@ impl Connection {
         self.bytes_in_flight += bytes;
         let app_limited = self.sampler.is_app_limited();
         let snapshot = self
-            .wants_delivery_rate
+            .needs
+            .delivery_rate
             .then(|| self.sampler.on_sent(now, bytes, self.bytes_in_flight));
         self.spaces.of(space).sent.push(sent, snapshot);
         if space == SpaceId::Data {

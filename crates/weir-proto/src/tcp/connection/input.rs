@@ -326,7 +326,7 @@ impl Connection {
 
     /// Tells the controller that the acknowledgement was processed to its end.
     fn end_acks(&mut self, now: Instant, update: &AckUpdate, ecn_ce: u64) {
-        if !self.wants_end_acks {
+        if !self.needs.end_acks {
             return self.sampler.on_end_acks_unsampled();
         }
         let rtt = self.timer.rtt();
@@ -355,7 +355,7 @@ impl Connection {
     /// §3.2), but TFRC measures its receive rate; after a timeout it grows in slow start (§3.1).
     fn grow_window(&mut self, now: Instant, update: &AckUpdate, bytes_in_flight: u64) {
         let fast = matches!(self.recovery, Recovery::Fast { .. });
-        let unwanted = fast && !self.controller.wants_acks_in_recovery();
+        let unwanted = fast && !self.needs.acks_in_recovery;
         let (false, Some(sent_at)) = (unwanted, update.newest) else {
             return;
         };

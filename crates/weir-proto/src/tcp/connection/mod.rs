@@ -17,7 +17,9 @@ use super::retransmission_timer::{Expired, RetransmissionTimer};
 use super::rules::{RtoTimes, Rules};
 use super::scoreboard::{Scoreboard, SentSegment};
 use super::wire::flag;
-use crate::cc::{DeliveryRateSampler, DeliverySnapshot, EcnCapability, Pacer, WindowController};
+use crate::cc::{
+    DeliveryRateSampler, DeliverySnapshot, EcnCapability, Needs, Pacer, WindowController,
+};
 use crate::endpoint::{CloseReason, CountedFrom, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
 use crate::packet::{Body, FlowId, HostId, Packet, Payload};
@@ -155,10 +157,8 @@ pub struct Connection {
     config: Config,
     state: State,
     controller: Box<dyn WindowController + Send>,
-    /// The controller wants samples of the delivery rate.
-    wants_delivery_rate: bool,
-    /// The controller wants to know what each acknowledgement delivered.
-    wants_end_acks: bool,
+    /// What the controller needs.
+    needs: Needs,
     timer: RetransmissionTimer,
     scoreboard: Scoreboard,
     receiver: Receiver,
@@ -255,15 +255,13 @@ impl Connection {
 
     fn new(config: Config, controller: Box<dyn WindowController + Send>, state: State) -> Self {
         let offered = offered_ecn(&*controller, config.ecn);
-        let wants_delivery_rate = controller.wants_delivery_rate();
-        let wants_end_acks = controller.wants_end_acks();
+        let needs = controller.needs();
         // RFC 9768 §3.1.1: SACK beside AccECN has to report duplicates.
         let dsack = config.rules.dsack || offered == EcnMode::Accurate;
         Self {
             state,
             controller,
-            wants_delivery_rate,
-            wants_end_acks,
+            needs,
             timer: RetransmissionTimer::new(
                 RtoTimes {
                     initial: config.rto_initial,
@@ -272,7 +270,7 @@ impl Connection {
                 },
                 &config.rules,
             ),
-            scoreboard: Scoreboard::new(wants_delivery_rate),
+            scoreboard: Scoreboard::new(needs.delivery_rate),
             receiver: Receiver::new(config.ack_every, config.max_ack_delay, dsack),
             rack: Rack::new(),
             recovery: Recovery::None,

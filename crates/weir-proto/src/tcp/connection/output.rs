@@ -229,7 +229,7 @@ impl Connection {
         self.last_sent = now;
         let (bytes, bytes_in_flight) = (u64::from(content.len()), self.scoreboard.pipe());
         let app_limited = self.sampler.is_app_limited();
-        if self.wants_delivery_rate {
+        if self.needs.delivery_rate {
             let snapshot = self.sampler.on_sent(now, bytes, bytes_in_flight);
             self.scoreboard.set_snapshot(start, snapshot);
         }

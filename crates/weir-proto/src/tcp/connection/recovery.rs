@@ -208,8 +208,7 @@ impl Connection {
         self.count_loss_event(self.newest_lost.or(self.scoreboard.first_sent_at()));
         self.reduce(now, sent_at, false);
         let bound = self.config.rules.recovery_window;
-        let by_prr =
-            bound != RecoveryWindow::Ssthresh && !self.controller.sets_window_in_recovery();
+        let by_prr = bound != RecoveryWindow::Ssthresh && !self.needs.window_in_recovery;
         self.prr = by_prr.then(|| {
             let segment_size = u64::from(self.config.segment_size);
             Prr::new(bound, segment_size, flight_size, self.controller.window())

@@ -243,7 +243,7 @@ fn spurious_losses_give_back_the_window_and_the_bounds_of_before() {
 fn it_says_what_it_does_to_the_transport() {
     let mut flow = Flow::cruising();
     let bbr = &flow.bbr;
-    assert!(bbr.sets_window_in_recovery());
+    assert!(bbr.needs().window_in_recovery);
     assert!(!bbr.limits_samples());
     assert_eq!(bbr.limit(), Limit::SlowStart, "the window still grows");
     // draft-bbr §5.6.2: 99 % of 1 MB/s.

@@ -49,8 +49,8 @@ pub use config::BbrConfig;
 
 use super::{BoxedController, ControllerEntry, WindowConfig};
 use crate::cc::{
-    Acked, CongestionEvent, EcnCapability, EndAcks, Lost, RecoveryPeriod, RetransmissionTimeout,
-    Sent, WindowController,
+    Acked, CongestionEvent, EcnCapability, EndAcks, Lost, Needs, RecoveryPeriod,
+    RetransmissionTimeout, Sent, WindowController,
 };
 use crate::event::{Limit, RateLimit};
 use crate::rng::Rng;
@@ -244,6 +244,16 @@ impl Bbr {
 }
 
 impl WindowController for Bbr {
+    fn needs(&self) -> Needs {
+        Needs {
+            delivery_rate: true,
+            end_acks: true,
+            window_in_recovery: true,
+            filled_window: true,
+            ..Needs::NONE
+        }
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         if !self.has_started {
             self.has_started = true;
@@ -290,14 +300,6 @@ impl WindowController for Bbr {
         } else {
             self.set_cwnd(acks);
         }
-    }
-
-    fn sets_window_in_recovery(&self) -> bool {
-        true
-    }
-
-    fn grows_only_if_filled(&self) -> bool {
-        true
     }
 
     fn limits_samples(&self) -> bool {

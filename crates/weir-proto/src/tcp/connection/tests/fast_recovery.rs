@@ -25,5 +25,5 @@ fn a_controller_that_measures_a_rate_counts_what_arrives_in_fast_recovery() {
     }
     let tfrc = named("tfrc", &WindowConfig::default()).expect("a known controller");
     let newreno = named("newreno", &WindowConfig::default()).expect("a known controller");
-    assert!(tfrc.wants_acks_in_recovery() && !newreno.wants_acks_in_recovery());
+    assert!(tfrc.needs().acks_in_recovery && !newreno.needs().acks_in_recovery);
 }
