@@ -18,7 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weir_proto::cc::window::{BoxedController, WindowConfig, added};
 use weir_proto::cc::{
-    Acked, CongestionEvent, EndAcks, Needs, RecoveryPeriod, RetransmissionTimeout, Sent, WindowController,
+    Acked, CongestionEvent, EndAcks, Needs, RecoveryPeriod, RetransmissionTimeout, Sent,
+    WindowController,
 };
 use weir_proto::event::Limit;
 use weir_proto::time::Instant;

@@ -13,7 +13,8 @@ use weir_lab::run::{RunError, RunOptions, Scope, Simulation, TraceLevel};
 use weir_lab::scenario::{Override, parse_with};
 use weir_proto::cc::window::{BoxedController, WindowConfig, added};
 use weir_proto::cc::{
-    Acked, CongestionEvent, EndAcks, Needs, RecoveryPeriod, RetransmissionTimeout, Sent, WindowController,
+    Acked, CongestionEvent, EndAcks, Needs, RecoveryPeriod, RetransmissionTimeout, Sent,
+    WindowController,
 };
 use weir_proto::event::Limit;
 use weir_proto::time::{Duration, Instant};

@@ -26,9 +26,10 @@ use crate::named::named;
 use crate::time::Instant;
 
 named! {
-    /// What keeps a sender from sending.
+    /// What keeps a sender from sending: the column `bound`. [`Limit`](crate::event::Limit) is the
+    /// rule that set the controller's window or rate.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-    pub enum Bound {
+    pub enum SndLim {
         /// The application has written nothing that waits, although it may.
         Application => "application",
         /// All written data was sent, and the application may write no more before some of it is
@@ -73,11 +74,11 @@ named! {
 
 impl RateLimit {
     /// What a sample has that is sent while this holds the sender.
-    const fn of(bound: Bound) -> Self {
+    const fn of(bound: SndLim) -> Self {
         match bound {
-            Bound::Application => Self::Application,
-            Bound::SendBuffer => Self::SendBuffer,
-            Bound::ReceiverCredit => Self::ReceiverCredit,
+            SndLim::Application => Self::Application,
+            SndLim::SendBuffer => Self::SendBuffer,
+            SndLim::ReceiverCredit => Self::ReceiverCredit,
             _ => Self::Path,
         }
     }
@@ -92,12 +93,12 @@ impl RateLimit {
     }
 
     /// The bound in place of this one, which follows from a rate with this limit.
-    pub const fn behind(self, bound: Bound) -> Bound {
+    pub const fn behind(self, bound: SndLim) -> SndLim {
         match self {
             Self::Path => bound,
-            Self::Application => Bound::Application,
-            Self::SendBuffer => Bound::SendBuffer,
-            Self::ReceiverCredit => Bound::ReceiverCredit,
+            Self::Application => SndLim::Application,
+            Self::SendBuffer => SndLim::SendBuffer,
+            Self::ReceiverCredit => SndLim::ReceiverCredit,
         }
     }
 }
@@ -118,10 +119,10 @@ pub struct Hold {
 impl Hold {
     /// From now on this bound holds; so many octets will have been delivered when all that is in
     /// flight is.
-    pub fn say(&mut self, now: Instant, bound: Bound, delivered_then: u64) {
+    pub fn say(&mut self, now: Instant, bound: SndLim, delivered_then: u64) {
         self.settle(now);
         self.said = match bound {
-            Bound::Pacer => None,
+            SndLim::Pacer => None,
             _ => Some((now, RateLimit::of(bound), delivered_then)),
         };
     }
@@ -152,14 +153,14 @@ impl Hold {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BoundChanges {
     /// The bound of the last event.
-    told: Option<Bound>,
+    told: Option<SndLim>,
     /// The latest bound and since when it holds, if it is not the told one.
-    latest: Option<(Instant, Bound)>,
+    latest: Option<(Instant, SndLim)>,
 }
 
 impl BoundChanges {
     /// From now on this bound holds. Returns the change to an earlier bound that held until now.
-    pub(crate) fn set(&mut self, now: Instant, bound: Bound) -> Option<(Instant, Bound)> {
+    pub(crate) fn set(&mut self, now: Instant, bound: SndLim) -> Option<(Instant, SndLim)> {
         let settled = self.settle(now);
         if self.told == Some(bound) {
             self.latest = None;
@@ -170,13 +171,13 @@ impl BoundChanges {
     }
 
     /// Takes the latest change, if it was made before now.
-    pub(crate) fn settle(&mut self, now: Instant) -> Option<(Instant, Bound)> {
+    pub(crate) fn settle(&mut self, now: Instant) -> Option<(Instant, SndLim)> {
         self.latest.filter(|(since, _)| *since < now)?;
         self.take()
     }
 
     /// Takes the latest change.
-    pub(crate) fn take(&mut self) -> Option<(Instant, Bound)> {
+    pub(crate) fn take(&mut self) -> Option<(Instant, SndLim)> {
         let change = self.latest.take()?;
         self.told = Some(change.1);
         Some(change)
@@ -194,14 +195,14 @@ mod tests {
     use crate::event::{Event, EventMask, Events};
 
     /// Bounds and the times at which they are said, in nanoseconds.
-    type Said<'a> = &'a [(u64, Bound)];
+    type Said<'a> = &'a [(u64, SndLim)];
 
     fn at(nanos: u64) -> Instant {
         Instant::from_nanos(nanos)
     }
 
     /// The events after these bounds were said at these times, drained after each if `drained`.
-    fn events(said: Said<'_>, drained: bool) -> Vec<(u64, Bound)> {
+    fn events(said: Said<'_>, drained: bool) -> Vec<(u64, SndLim)> {
         let mut events = Events::default();
         events.set_mask(EventMask::BOUND);
         let mut seen = Vec::new();
@@ -226,7 +227,7 @@ mod tests {
 
     #[test]
     fn only_changes_that_last_become_events_drained_or_not() {
-        use Bound::{Application, Rate, Window};
+        use SndLim::{Application, Rate, Window};
         let table: [(Said<'_>, Said<'_>); 5] = [
             (&[(1, Window), (2, Window), (3, Window)], &[(1, Window)]),
             (&[(1, Window), (2, Rate)], &[(1, Window), (2, Rate)]),
@@ -257,13 +258,13 @@ mod tests {
         use RateLimit::{Application, Path, ReceiverCredit, SendBuffer};
         // What limited the estimate goes before what held the sender within the last round trip.
         for (estimate, hold, behind) in [
-            (Path, Path, Bound::Pacer),
-            (Path, SendBuffer, Bound::SendBuffer),
-            (ReceiverCredit, Path, Bound::ReceiverCredit),
-            (ReceiverCredit, Application, Bound::ReceiverCredit),
-            (Application, Path, Bound::Application),
+            (Path, Path, SndLim::Pacer),
+            (Path, SendBuffer, SndLim::SendBuffer),
+            (ReceiverCredit, Path, SndLim::ReceiverCredit),
+            (ReceiverCredit, Application, SndLim::ReceiverCredit),
+            (Application, Path, SndLim::Application),
         ] {
-            assert_eq!(estimate.or(hold).behind(Bound::Pacer), behind);
+            assert_eq!(estimate.or(hold).behind(SndLim::Pacer), behind);
         }
     }
 
@@ -271,13 +272,13 @@ mod tests {
     fn times_of_events_never_decrease_and_nothing_is_built_outside_the_mask() {
         let mut events = Events::default();
         events.set_mask(EventMask::BOUND.union(EventMask::WRITE));
-        events.block(at(1), Bound::Window);
+        events.block(at(1), SndLim::Window);
         events.push(at(1), EventMask::WRITE, || Event::Write(1));
         events.push(at(2), EventMask::WRITE, || Event::Write(2));
         let seen: Vec<_> = events.drain().map(|(at, _)| at.as_nanos()).collect();
         assert_eq!(seen, [1, 1, 2]);
         events.set_mask(EventMask::WRITE);
-        events.block(at(3), Bound::Rate);
+        events.block(at(3), SndLim::Rate);
         assert!(events.is_empty());
     }
 }

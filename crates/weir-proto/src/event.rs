@@ -12,7 +12,7 @@ use crate::named::named;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-pub use crate::bound::{Bound, Hold, RateLimit};
+pub use crate::bound::{Hold, RateLimit, SndLim};
 
 named! {
     /// Which rule bound an allowed rate or window when it last changed.
@@ -304,7 +304,7 @@ pub enum Event {
         size: u32,
     },
     /// From now on this holds the sender back.
-    Blocked(Bound),
+    Blocked(SndLim),
     /// A timer expired that waits for acknowledgements or feedback: the retransmission timer of TCP
     /// and CCID 2, the probe timeout of QUIC, the nofeedback timer of TFRC.
     Timeout {
@@ -460,7 +460,7 @@ impl Events {
 
     /// Says what holds the sender back from now on. Becomes an event if it is a change, after the
     /// other events of this instant.
-    pub fn block(&mut self, now: Instant, bound: Bound) {
+    pub fn block(&mut self, now: Instant, bound: SndLim) {
         if self.wants(EventMask::BOUND) {
             let change = self.bounds.set(now, bound);
             self.queue_change(change);
@@ -474,7 +474,7 @@ impl Events {
         self.bounds.is_pending()
     }
 
-    fn queue_change(&mut self, change: Option<(Instant, Bound)>) {
+    fn queue_change(&mut self, change: Option<(Instant, SndLim)>) {
         if let Some((at, bound)) = change {
             self.queue.push((at, Event::Blocked(bound)));
         }

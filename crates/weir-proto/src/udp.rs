@@ -11,7 +11,7 @@
 //! received; its data is not delivered again, as programs over UDP see to by numbers of their own.
 
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
-use crate::event::{Bound, Event, EventMask, Events, PacketContent, PacketType};
+use crate::event::{Event, EventMask, Events, PacketContent, PacketType, SndLim};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, TraceNumber, Transit};
 use crate::ranges::RangeSet;
 use crate::time::Instant;
@@ -176,9 +176,9 @@ impl Endpoint for Socket {
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         let Some(payload) = self.send_queue.pop_front() else {
             let bound = if self.open {
-                Bound::Application
+                SndLim::Application
             } else {
-                Bound::Nothing
+                SndLim::Nothing
             };
             self.events.block(now, bound);
             return None;

@@ -5,7 +5,7 @@ use super::statistics::{Distribution, total};
 use super::summary::{FlowSummary, Retransmissions};
 use super::transfer_summary::TransferSummary;
 use std::collections::BTreeMap;
-use weir_proto::event::Bound;
+use weir_proto::event::SndLim;
 use weir_proto::time::Duration;
 
 /// What a group sums up: flows of one connection, and flows with arrivals.
@@ -179,12 +179,12 @@ impl Totals {
 fn mean_shares<'a>(
     of: impl Iterator<Item = &'a BTreeMap<String, f64>> + Clone,
 ) -> BTreeMap<String, f64> {
-    let share = |bound: &Bound| {
+    let share = |bound: &SndLim| {
         let of = of.clone();
         let shares = of.filter_map(|shares| shares.get(bound.name()).copied());
         Some((bound.name().to_owned(), Distribution::of(shares)?.mean))
     };
-    Bound::ALL.iter().filter_map(share).collect()
+    SndLim::ALL.iter().filter_map(share).collect()
 }
 
 /// What a flow sent again, and its timeouts: zeros if it does not count them.

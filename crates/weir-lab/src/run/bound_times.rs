@@ -1,22 +1,22 @@
 //! How long each bound held a sender back.
 
 use std::collections::BTreeMap;
-use weir_proto::event::Bound;
+use weir_proto::event::SndLim;
 use weir_proto::time::Instant;
 
 /// The times of the bounds of one sender, from a start on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BoundTimes {
-    bound: Option<Bound>,
+    bound: Option<SndLim>,
     since: Instant,
-    /// By the place of the bound in [`Bound::ALL`].
-    nanos: [u64; Bound::ALL.len()],
+    /// By the place of the bound in [`SndLim::ALL`].
+    nanos: [u64; SndLim::ALL.len()],
 }
 
 impl BoundTimes {
     /// From `at` on this bound holds; time before `start` does not count, nor does time before the
     /// first bound.
-    pub(super) fn set(&mut self, at: Instant, start: Instant, bound: Bound) {
+    pub(super) fn set(&mut self, at: Instant, start: Instant, bound: SndLim) {
         self.since = self.since.max(start);
         self.advance(at);
         self.bound = Some(bound);
@@ -27,7 +27,7 @@ impl BoundTimes {
     pub(super) fn advance(&mut self, at: Instant) {
         let held = at.since(self.since).as_nanos();
         self.since = self.since.max(at);
-        let place = Bound::ALL
+        let place = SndLim::ALL
             .iter()
             .position(|bound| Some(*bound) == self.bound);
         if let Some(nanos) = place.and_then(|place| self.nanos.get_mut(place)) {
@@ -46,7 +46,7 @@ impl BoundTimes {
     /// No time gives no share.
     pub(super) fn shares(&self) -> BTreeMap<String, f64> {
         let total: u64 = self.nanos.iter().sum();
-        let held = Bound::ALL.iter().zip(self.nanos).filter(|_| total > 0);
+        let held = SndLim::ALL.iter().zip(self.nanos).filter(|_| total > 0);
         held.map(|(bound, nanos)| (bound.name().to_owned(), nanos as f64 / total as f64))
             .collect()
     }
@@ -62,15 +62,15 @@ mod tests {
         let mut times = BoundTimes::default();
         assert!(times.shares().is_empty());
         // From 10 s on: the window for 2 s, the application for 5 s, the window for 3 s.
-        times.set(at(4), at(10), Bound::Nothing);
-        times.set(at(8), at(10), Bound::Window);
-        times.set(at(12), at(10), Bound::Application);
-        times.set(at(17), at(10), Bound::Window);
+        times.set(at(4), at(10), SndLim::Nothing);
+        times.set(at(8), at(10), SndLim::Window);
+        times.set(at(12), at(10), SndLim::Application);
+        times.set(at(17), at(10), SndLim::Window);
         times.advance(at(20));
         let shares = times.shares();
         assert_eq!((shares["application"], shares["window"]), (0.5, 0.5));
         // What never held has none of the time, and is said.
-        assert_eq!(shares.len(), Bound::ALL.len());
+        assert_eq!(shares.len(), SndLim::ALL.len());
         assert_eq!(shares.values().sum::<f64>(), 1.0);
     }
 }

@@ -2,7 +2,7 @@
 //! take it from its declaration.
 
 use crate::table::{ColumnSpec, PlotLabel, RowKind};
-use weir_proto::event::{Bound, Event, Limit, MediaState, RateLimit, RateState, WindowState};
+use weir_proto::event::{Event, Limit, MediaState, RateLimit, RateState, SndLim, WindowState};
 use weir_proto::time::{Duration, Instant};
 use weir_proto::units::Rate;
 
@@ -30,7 +30,7 @@ pub struct FlowRow {
     /// [`Event::Rate`] or [`Event::Window`]; `None` before the controller has reported.
     pub(super) state: Option<Event>,
     /// What holds the sender back; `None` before it has said so.
-    pub(super) bound: Option<Bound>,
+    pub(super) bound: Option<SndLim>,
     /// The smallest sample of the round-trip time; `None` before the first.
     pub(super) min_rtt: Option<Duration>,
     /// R of TFRC's receiver; `None` before it has one.
@@ -219,7 +219,7 @@ pub const FLOW: &[Flow] = &[
         "bound",
         "what holds the sender back from here on: application, send_buffer, window, rate, \
          minimum_interval, pacer, receiver_credit, anti_amplification or nothing",
-        &|row| row.bound.map_or("", Bound::name),
+        &|row| row.bound.map_or("", SndLim::name),
     ),
     Flow::word(
         "rate_limited_by",

@@ -106,7 +106,7 @@ impl ConnectionRecords {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_proto::event::Bound;
+    use weir_proto::event::SndLim;
     use weir_proto::time::Duration;
 
     fn at(secs: u64) -> Instant {
@@ -123,21 +123,21 @@ mod tests {
         }
         let blocked = |secs, bound| (at(secs), Event::Blocked(bound));
         let events = [
-            blocked(5, Bound::Nothing),
+            blocked(5, SndLim::Nothing),
             (at(6), sample),
-            blocked(8, Bound::Window),
+            blocked(8, SndLim::Window),
             (at(11), sample),
             // The window for 2 s; nothing for 4 s, and for more that do not count.
-            blocked(12, Bound::Nothing),
+            blocked(12, SndLim::Nothing),
         ];
         records.record(first, &events);
         records.close(first, at(16));
         // It was over before it said so: the window for 3 s.
-        let events = [blocked(20, Bound::Window), blocked(23, Bound::Nothing)];
+        let events = [blocked(20, SndLim::Window), blocked(23, SndLim::Nothing)];
         records.record(second, &events);
         records.close(second, at(22));
         // It was over in the warm-up.
-        records.record(third, &[blocked(2, Bound::Rate)]);
+        records.record(third, &[blocked(2, SndLim::Rate)]);
         records.close(third, at(9));
         assert_eq!(records.open_connections(), 0);
         // What is closed records nothing.
@@ -165,7 +165,7 @@ mod tests {
     fn a_run_of_which_counters_are_kept_listens_to_no_sender() {
         let mut records = ConnectionRecords::new(false, at(0));
         assert_eq!(records.open(0, EventSource(3)), EventMask::NONE);
-        records.record(EventSource(3), &[(at(1), Event::Blocked(Bound::Window))]);
+        records.record(EventSource(3), &[(at(1), Event::Blocked(SndLim::Window))]);
         records.close(EventSource(3), at(2));
         assert!(records.of(0).is_none());
     }

@@ -68,7 +68,7 @@ mod tests {
         MeanCov, RequestSummary, Retransmissions, Totals, TransferSummary, VideoSummary,
     };
     use crate::scenario::{self, measures_of};
-    use weir_proto::event::Bound;
+    use weir_proto::event::SndLim;
 
     const SCENARIO: &str = "expect = [\"flow.*.goodput_bps > 2Mbit\", \
         \"flow.b.completion_time_s < 1s\"]\n[run]\nduration = \"1s\"\n[[link]]\nname = \"wire\"\n\
@@ -153,7 +153,7 @@ mod tests {
             completion_time_s: some,
             ..RequestSummary::default()
         });
-        let shares = Bound::ALL.map(|bound| (bound.name().to_owned(), 0.0));
+        let shares = SndLim::ALL.map(|bound| (bound.name().to_owned(), 0.0));
         let flow = FlowSummary {
             bound_share: shares.clone().into(),
             completion_time_s: Some(0.0),

@@ -7,7 +7,7 @@
 //! C is the connection and P the newest packet that the acknowledgement delivers. A transport keeps
 //! a [`DeliverySnapshot`] with each packet that it sends.
 
-use crate::event::{Bound, Hold, RateLimit};
+use crate::event::{Hold, RateLimit, SndLim};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 use std::mem::take;
@@ -256,7 +256,7 @@ impl DeliveryRateSampler {
     }
 
     /// Nothing more leaves now, because of this bound. For the trace alone: no sample changes.
-    pub fn on_bound(&mut self, now: Instant, bound: Bound, bytes_in_flight: u64) {
+    pub fn on_bound(&mut self, now: Instant, bound: SndLim, bytes_in_flight: u64) {
         self.hold.say(now, bound, self.delivered + bytes_in_flight);
     }
 
@@ -453,9 +453,9 @@ mod tests {
         // delivered. What is said at one instant alone, or by the pacer, marks nothing.
         let (mut sampler, sent) = ten_sent();
         assert_eq!(sent[9].limited_by, RateLimit::Path);
-        sampler.on_bound(at(15), Bound::ReceiverCredit, 10_000);
-        sampler.on_bound(at(18), Bound::Pacer, 10_000);
-        sampler.on_bound(at(20), Bound::Application, 10_000);
+        sampler.on_bound(at(15), SndLim::ReceiverCredit, 10_000);
+        sampler.on_bound(at(18), SndLim::Pacer, 10_000);
+        sampler.on_bound(at(20), SndLim::Application, 10_000);
         let after = sampler.on_sent(at(20), 1000, 11_000);
         assert_eq!(after.limited_by, RateLimit::ReceiverCredit);
         assert!(!after.app_limited, "controllers do not learn of it");
@@ -465,15 +465,15 @@ mod tests {
         }
         let sample = sampler.on_end_acks(MS(1)).unwrap().rate;
         assert_eq!(sample.limited_by, RateLimit::Path);
-        sampler.on_bound(at(20), Bound::Pacer, 1000);
+        sampler.on_bound(at(20), SndLim::Pacer, 1000);
         sampler.on_acked(at(120), 1000, (at(20), 20), Some(&after));
         let sample = sampler.on_end_acks(MS(1)).unwrap().rate;
         assert_eq!(sample.limited_by, RateLimit::ReceiverCredit);
         let next = sampler.on_sent(at(121), 1000, 1000);
         assert_eq!(next.limited_by, RateLimit::Path, "11,000 are beyond 10,000");
         // A window that holds for a time ends what came before it.
-        sampler.on_bound(at(130), Bound::SendBuffer, 1000);
-        sampler.on_bound(at(140), Bound::Window, 1000);
+        sampler.on_bound(at(130), SndLim::SendBuffer, 1000);
+        sampler.on_bound(at(140), SndLim::Window, 1000);
         assert_eq!(sampler.hold().limit(), RateLimit::SendBuffer);
         let behind_window = sampler.on_sent(at(150), 1000, 2000);
         assert_eq!(behind_window.limited_by, RateLimit::Path);

@@ -26,7 +26,7 @@ pub use delivery_rate::{DeliveryRateSampler, DeliverySnapshot, RateSample, Round
 pub use pacer::Pacer;
 pub use rtt::Rtt;
 
-use crate::event::{Bound, Hold, Limit, RateLimit, WindowState};
+use crate::event::{Hold, Limit, RateLimit, SndLim, WindowState};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -279,12 +279,12 @@ pub trait WindowController {
         }
     }
     /// The bound of a sender that this holds, by where pacing rate and window come from: see
-    /// [`bound`](crate::event::Bound). A pacer
+    /// [`bound`](crate::event::SndLim). A pacer
     /// whose rate is the path's, or follows from a window, only spreads what a `hold` lets out.
-    fn bound_behind(&self, bound: Bound, hold: &Hold) -> Bound {
+    fn bound_behind(&self, bound: SndLim, hold: &Hold) -> SndLim {
         let limit = match bound {
-            Bound::Pacer => self.rate_limited_by().unwrap_or_default().or(hold.limit()),
-            Bound::Window => self.window_limited_by(),
+            SndLim::Pacer => self.rate_limited_by().unwrap_or_default().or(hold.limit()),
+            SndLim::Window => self.window_limited_by(),
             _ => RateLimit::Path,
         };
         limit.behind(bound)

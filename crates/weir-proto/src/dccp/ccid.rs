@@ -3,7 +3,7 @@
 
 use super::wire::{Options, Packet, PacketType, SeqNum};
 use crate::cc::EcnCapability;
-use crate::event::{Bound, Events, FeedbackDecision};
+use crate::event::{Events, FeedbackDecision, SndLim};
 use crate::packet::Ecn;
 use crate::time::{Duration, Instant};
 
@@ -79,13 +79,13 @@ pub trait CcidSender: Send {
 
     /// What holds a packet back until a [`SendTime::At`]: the allowed rate of a rate controller, or
     /// the pacer of a window controller.
-    fn bound_until(&self) -> Bound {
-        Bound::Rate
+    fn bound_until(&self) -> SndLim {
+        SndLim::Rate
     }
 
     /// Nothing more leaves now, because of this bound. Returns the bound that is behind it: what
     /// limited the rate from which the pacer or window of a window controller follows.
-    fn on_bound(&mut self, _now: Instant, bound: Bound) -> Bound {
+    fn on_bound(&mut self, _now: Instant, bound: SndLim) -> SndLim {
         bound
     }
 

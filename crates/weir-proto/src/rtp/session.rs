@@ -9,7 +9,7 @@ use crate::cc::nada::{Nada, PacketOutcome, Report};
 use crate::endpoint::{
     CloseReason, CountedFrom, Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError,
 };
-use crate::event::{Bound, Event, EventMask, Events, LossTrigger, PacketContent, PacketType};
+use crate::event::{Event, EventMask, Events, LossTrigger, PacketContent, PacketType, SndLim};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, TraceNumber, Transit};
 use crate::rng::Rng;
 use crate::time::Instant;
@@ -335,9 +335,9 @@ impl Endpoint for Session {
         }
         match self.release() {
             Some(release) if release <= now => return Some(self.send_media(now)),
-            Some(_) => self.events.block(now, Bound::Rate),
-            None if self.is_open => self.events.block(now, Bound::Application),
-            None => self.events.block(now, Bound::Nothing),
+            Some(_) => self.events.block(now, SndLim::Rate),
+            None if self.is_open => self.events.block(now, SndLim::Application),
+            None => self.events.block(now, SndLim::Nothing),
         }
         None
     }

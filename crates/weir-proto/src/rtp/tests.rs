@@ -1,6 +1,6 @@
 use super::*;
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, WriteError};
-use crate::event::{Bound, Event, EventMask, LossTrigger};
+use crate::event::{Event, EventMask, LossTrigger, SndLim};
 use crate::packet::{Body, Packet as NetPacket, Payload};
 use crate::time::Instant;
 use std::num::NonZeroU32;
@@ -295,7 +295,7 @@ fn a_pause_keeps_the_rate_and_is_limited_by_the_application() {
             events
                 .iter()
                 .filter_map(bound)
-                .all(|bound| bound == Bound::Application)
+                .all(|bound| bound == SndLim::Application)
         );
         // The rate goes on from there: it does not swing with the first reports, unless they have
         // the loss. What waits in the sender takes up to 5 % of the target (BUFFER_SHIFT).

@@ -14,7 +14,7 @@ use quinn_proto::congestion::{
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-use weir_proto::event::{Bound, Event, EventMask, Hold, Limit, RateLimit, WindowState};
+use weir_proto::event::{Event, EventMask, Hold, Limit, RateLimit, SndLim, WindowState};
 use weir_proto::time::{self, Duration};
 use weir_proto::units::Rate;
 
@@ -25,7 +25,7 @@ use weir_proto::units::Rate;
 /// more for its pacer. If the pacer agrees, it sends the datagram. For the probes of a probe
 /// timeout it does not ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum QuinnBound {
+pub(super) enum QuinnSndLim {
     /// There was nothing to send, or the peer's address is not validated.
     NoData,
     /// The window had no room.
@@ -88,22 +88,22 @@ impl ControllerState {
     }
 
     /// What kept quinn from sending since it last sent or was reset.
-    pub const fn quinn_bound(&self) -> QuinnBound {
+    pub const fn quinn_bound(&self) -> QuinnSndLim {
         match self.window_queries {
-            0 => QuinnBound::NoData,
-            queries if queries % 2 == 1 && !self.is_paced => QuinnBound::Window,
-            _ => QuinnBound::Pacer,
+            0 => QuinnSndLim::NoData,
+            queries if queries % 2 == 1 && !self.is_paced => QuinnSndLim::Window,
+            _ => QuinnSndLim::Pacer,
         }
     }
 
     /// Nothing more leaves now, because of this bound. Returns the bound behind it.
-    pub fn on_bound(&mut self, now: time::Instant, bound: Bound) -> Bound {
+    pub fn on_bound(&mut self, now: time::Instant, bound: SndLim) -> SndLim {
         let limit = match bound {
-            Bound::Pacer => {
+            SndLim::Pacer => {
                 let estimate = self.window.rate_limited_by.unwrap_or_default();
                 estimate.or(self.hold.limit())
             }
-            Bound::Window => self.window_limited_by,
+            SndLim::Window => self.window_limited_by,
             _ => RateLimit::Path,
         };
         let bound = limit.behind(bound);
@@ -250,7 +250,7 @@ struct ObservedController {
     /// Octets in flight, as the last acknowledgement reported them, and those sent since.
     in_flight: u64,
     /// The bound of the last event.
-    bound: Option<Bound>,
+    bound: Option<SndLim>,
     /// Since when quinn has neither sent nor received an acknowledgement.
     bound_since: Instant,
 }
@@ -322,9 +322,9 @@ impl ObservedController {
         let window = self.inner.get().metrics().congestion_window;
         let room = window.saturating_sub(self.in_flight);
         let bound = match app_limited {
-            true => Bound::Application,
-            false if room <= self.datagram_size => Bound::Window,
-            false => Bound::Pacer,
+            true => SndLim::Application,
+            false if room <= self.datagram_size => SndLim::Window,
+            false => SndLim::Pacer,
         };
         if self.bound != Some(bound) && events.sink.mask().intersects(EventMask::BOUND) {
             self.bound = Some(bound);

@@ -7,7 +7,7 @@ use crate::common::{json, outcome};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
-use weir_proto::event::Bound;
+use weir_proto::event::SndLim;
 
 /// The transports, by their words in a scenario.
 const TCP: &str = r#"kind = "tcp""#;
@@ -299,7 +299,7 @@ fn each_bound_is_planted_in_each_transport_of_the_documentation() {
     let planted: BTreeSet<_> = planted().iter().map(of).collect();
     assert_eq!(planted, documented());
     let bounds: BTreeSet<&str> = planted.iter().map(|(bound, _)| bound.as_str()).collect();
-    let all: BTreeSet<&str> = Bound::ALL.iter().map(|bound| bound.name()).collect();
+    let all: BTreeSet<&str> = SndLim::ALL.iter().map(|bound| bound.name()).collect();
     assert_eq!(bounds, all);
 }
 

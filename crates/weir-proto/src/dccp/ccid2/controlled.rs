@@ -13,7 +13,7 @@ use crate::cc::{
 };
 use crate::dccp::ccid::SendTime;
 use crate::dccp::wire::SeqNum;
-use crate::event::{Bound, WindowState};
+use crate::event::{SndLim, WindowState};
 use crate::time::Instant;
 use std::collections::VecDeque;
 
@@ -156,7 +156,7 @@ impl Controlled {
     }
 
     /// This bound holds from now on; returns the bound behind it.
-    pub(super) fn on_bound(&mut self, now: Instant, bound: Bound, pipe: u32) -> Bound {
+    pub(super) fn on_bound(&mut self, now: Instant, bound: SndLim, pipe: u32) -> SndLim {
         let bound = self.controller.bound_behind(bound, self.sampler.hold());
         self.sampler.on_bound(now, bound, self.octets(pipe));
         bound

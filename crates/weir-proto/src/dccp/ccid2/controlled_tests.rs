@@ -4,7 +4,7 @@ use crate::cc::EcnCapability;
 use crate::cc::window::{WindowConfig, find};
 use crate::dccp::ccid::{CcidSender as _, SendTime};
 use crate::dccp::wire::DccpOption;
-use crate::event::{Bound, Limit};
+use crate::event::{Limit, SndLim};
 use crate::time::Duration;
 
 /// A sender with this controller, after so many round trips.
@@ -96,7 +96,7 @@ fn a_controller_with_a_rate_is_paced() {
         panic!("{time:?}");
     };
     assert!(at > bench.now && at < bench.now + RTT, "{at:?}");
-    assert_eq!(bench.sender.bound_until(), Bound::Pacer);
+    assert_eq!(bench.sender.bound_until(), SndLim::Pacer);
     bench.now = at;
     assert_eq!(bench.sender.send_time(at, SIZE), SendTime::Now);
 }
@@ -187,13 +187,13 @@ fn the_window_restarts_after_a_long_idle_period() {
 fn a_change_of_bound_comes_after_the_window_of_its_time() {
     // No acknowledgement tells of what leaves after an idle time, nor of the smaller window.
     let mut bench = bench("cubic", 4);
-    bench.events.block(bench.now, Bound::Application);
+    bench.events.block(bench.now, SndLim::Application);
     let before = bench.window();
     assert_eq!((before.cwnd, before.bytes_in_flight), (64 * KB, 0));
     bench.now += Duration::from_secs(10);
     assert_eq!(bench.fill(usize::MAX).len(), 4);
     assert_eq!(bench.window(), before, "without a change nothing is said");
-    bench.events.block(bench.now, Bound::Window);
+    bench.events.block(bench.now, SndLim::Window);
     let window = bench.window();
     assert_eq!((window.cwnd, window.bytes_in_flight), (4 * KB, 4 * KB));
 }

@@ -12,7 +12,7 @@ use crate::cc::rtt::{RttEstimator, TimeoutRules};
 use crate::dccp::ack_vector::{self, AckState};
 use crate::dccp::ccid::{CcidSender, LossCounts, SendTime};
 use crate::dccp::wire::{DccpOption, Packet, SeqNum};
-use crate::event::{Bound, Event, EventMask, Events, LossTrigger, PacketType};
+use crate::event::{Event, EventMask, Events, LossTrigger, PacketType, SndLim};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -471,11 +471,11 @@ impl CcidSender for Ccid2Sender {
         self.window.ecn()
     }
 
-    fn bound_until(&self) -> Bound {
-        Bound::Pacer
+    fn bound_until(&self) -> SndLim {
+        SndLim::Pacer
     }
 
-    fn on_bound(&mut self, now: Instant, bound: Bound) -> Bound {
+    fn on_bound(&mut self, now: Instant, bound: SndLim) -> SndLim {
         self.window.on_bound(now, bound, self.pipe)
     }
 

@@ -5,7 +5,7 @@ use super::controlled::Controlled;
 use super::tcp_like::TcpLike;
 use crate::cc::{EcnCapability, Rtt};
 use crate::dccp::ccid::SendTime;
-use crate::event::{Bound, WindowState};
+use crate::event::{SndLim, WindowState};
 use crate::time::{Duration, Instant};
 
 /// The window of a sender.
@@ -49,7 +49,7 @@ impl Window {
     }
 
     /// Nothing more leaves now, because of this bound; returns the bound behind it.
-    pub(super) fn on_bound(&mut self, now: Instant, bound: Bound, pipe: u32) -> Bound {
+    pub(super) fn on_bound(&mut self, now: Instant, bound: SndLim, pipe: u32) -> SndLim {
         match self {
             Self::TcpLike(_) => bound,
             Self::Controlled(window) => window.on_bound(now, bound, pipe),

@@ -4,7 +4,7 @@ use super::transmit_history::{SentRecord, TransmitHistory};
 use crate::cc::tfrc::{Feedback, Profile, RttOption, Sender, mean_interval};
 use crate::dccp::ccid::{CcidSender, LossCounts, SendTime};
 use crate::dccp::wire::{DccpOption, LossInterval, Packet, PacketType, SeqNum};
-use crate::event::{Bound, Events};
+use crate::event::{Events, SndLim};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -203,11 +203,11 @@ impl CcidSender for Ccid3Sender {
         self.tfrc.handle_timeout(now, events);
     }
 
-    fn bound_until(&self) -> Bound {
+    fn bound_until(&self) -> SndLim {
         if self.tfrc.is_at_least_interval() {
-            Bound::MinimumInterval
+            SndLim::MinimumInterval
         } else {
-            Bound::Rate
+            SndLim::Rate
         }
     }
 

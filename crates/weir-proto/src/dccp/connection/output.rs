@@ -7,7 +7,7 @@ use crate::dccp::negotiation::Location;
 use crate::dccp::wire::checksum::{covered_len, data_checksum};
 use crate::dccp::wire::{self, DccpOption, PacketType, SeqNum, feature};
 use crate::endpoint::EndpointEvent;
-use crate::event::{self, Bound, Event, EventMask, PacketContent};
+use crate::event::{self, Event, EventMask, PacketContent, SndLim};
 use crate::packet::{Body, Ecn, IpHeader, Packet, TraceNumber, Transit};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
@@ -224,21 +224,21 @@ impl Connection {
     }
 
     /// What holds data back, when nothing more leaves now.
-    pub(super) fn bound(&self) -> Bound {
+    pub(super) fn bound(&self) -> SndLim {
         let open = matches!(self.state, State::PartOpen | State::Open);
         match (open, self.send_queue.is_empty()) {
-            (false, _) => Bound::Nothing,
-            (true, true) if self.closing => Bound::Nothing,
-            (true, true) => Bound::Application,
+            (false, _) => SndLim::Nothing,
+            (true, true) if self.closing => SndLim::Nothing,
+            (true, true) => SndLim::Application,
             (true, false) if self.timers.next_data_at.is_some() => {
                 let sender = self.sender.as_ref();
-                sender.map_or(Bound::Rate, |sender| sender.bound_until())
+                sender.map_or(SndLim::Rate, |sender| sender.bound_until())
             }
             // A datagram without room for the acknowledgement that PARTOPEN asks for.
             (true, false) if self.state == State::PartOpen && self.next_leaves_no_room() => {
-                Bound::Nothing
+                SndLim::Nothing
             }
-            (true, false) => Bound::Window,
+            (true, false) => SndLim::Window,
         }
     }
 

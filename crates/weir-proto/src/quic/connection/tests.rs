@@ -4,7 +4,7 @@ use super::pair::{Pair, Side, periodic};
 use super::*;
 use crate::cc::window::{self, RateLimitedGrowth, Rules};
 use crate::endpoint::EndpointEvent;
-use crate::event::Bound;
+use crate::event::SndLim;
 use crate::packet::Ecn;
 use crate::quic::wire::{Ack, Frame, PacketNumberLen, StreamFrame};
 use crate::quic::{AckPolicy, wire};

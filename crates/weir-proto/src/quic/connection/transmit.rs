@@ -5,7 +5,7 @@
 
 use super::{Connection, State};
 use crate::cc::{EcnCapability, Sent};
-use crate::event::{Bound, Event, EventMask, PacketContent};
+use crate::event::{Event, EventMask, PacketContent, SndLim};
 use crate::packet::{Body, Ecn, IpHeader, Packet, TraceNumber, Transit};
 use crate::quic::loss::{RetransmitFrame, SentPacket};
 use crate::quic::streams::Role;
@@ -113,25 +113,25 @@ impl Connection {
     pub(super) const LOWER_OCTETS: u32 = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
 
     /// What holds data back, when nothing more leaves now.
-    pub(super) fn bound(&self) -> Bound {
+    pub(super) fn bound(&self) -> SndLim {
         let waits = self.streams.has_stream_data() || self.streams.unsent() > 0;
         if !matches!(self.state, State::Handshaking | State::Established) {
-            Bound::Nothing
+            SndLim::Nothing
         } else if self.is_amplification_limited() && (waits || self.crypto_due || self.is_probing())
         {
-            Bound::AntiAmplification
+            SndLim::AntiAmplification
         } else if self.state != State::Established || (!waits && self.closing) {
-            Bound::Nothing
+            SndLim::Nothing
         } else if waits && !self.may_send() {
-            Bound::Window
+            SndLim::Window
         } else if self.paced_until.is_some() {
-            Bound::Pacer
+            SndLim::Pacer
         } else if waits {
-            Bound::ReceiverCredit
+            SndLim::ReceiverCredit
         } else if self.write_blocked {
-            Bound::SendBuffer
+            SndLim::SendBuffer
         } else {
-            Bound::Application
+            SndLim::Application
         }
     }
 

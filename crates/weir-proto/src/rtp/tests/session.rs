@@ -285,13 +285,13 @@ fn what_holds_an_end_back_is_told() {
     assert_eq!(packets(&mut sender, 0).len(), 1);
     let target = sender.media_target().expect("NADA");
     assert_eq!(target.buffered_bytes, 100);
-    assert_eq!(bound(&mut sender), Some(Bound::Rate));
+    assert_eq!(bound(&mut sender), Some(SndLim::Rate));
     assert_eq!(packets(&mut sender, 5).len(), 0);
     assert_eq!(packets(&mut sender, 6).len(), 1);
-    assert_eq!(bound(&mut sender), Some(Bound::Application));
+    assert_eq!(bound(&mut sender), Some(SndLim::Application));
     sender.close(at(7));
     packets(&mut sender, 7);
-    assert_eq!(bound(&mut sender), Some(Bound::Nothing));
+    assert_eq!(bound(&mut sender), Some(SndLim::Nothing));
 }
 
 #[test]

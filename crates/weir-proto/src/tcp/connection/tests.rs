@@ -5,7 +5,7 @@ use super::*;
 use crate::cc::window::{
     BoxedController, ControllerRules, RecoveryBoundary, Rules as WindowRules, WindowConfig, named,
 };
-use crate::event::Bound;
+use crate::event::SndLim;
 use crate::packet::{Ecn, IpHeader};
 use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions};
@@ -475,7 +475,7 @@ fn a_change_of_bound_comes_after_the_window_of_its_time() {
         panic!("{events:?}");
     };
     assert_eq!([first, second], [at(t + 5000); 2]);
-    assert_eq!(bound, Bound::Window);
+    assert_eq!(bound, SndLim::Window);
     assert_eq!((window.cwnd, window.bytes_in_flight), (10 * MSS, 10 * MSS));
     // Said again at the same time, without anything sent since, it is no event.
     bench.sent(t + 5000);

@@ -1,7 +1,7 @@
 //! What a connection reports about itself: packets, the window, and what holds the sender back.
 
 use super::{Connection, State};
-use crate::event::{Bound, Event, EventMask, PacketContent, PacketType, WindowState};
+use crate::event::{Event, EventMask, PacketContent, PacketType, SndLim, WindowState};
 use crate::packet::{Body, Packet, TraceNumber};
 use crate::tcp::sequence::unwrap;
 use crate::tcp::wire::{Packet as TcpPacket, flag};
@@ -129,20 +129,20 @@ impl Connection {
     }
 
     /// What holds data back, when nothing more leaves now.
-    fn bound(&self) -> Bound {
+    fn bound(&self) -> SndLim {
         let waits = self.unsent > 0 || self.scoreboard.has_waiting();
         if self.state != State::Established || (!waits && self.closing) {
-            Bound::Nothing
+            SndLim::Nothing
         } else if !waits && self.blocked {
-            Bound::SendBuffer
+            SndLim::SendBuffer
         } else if !waits {
-            Bound::Application
+            SndLim::Application
         } else if self.paced_until.is_some() {
-            Bound::Pacer
+            SndLim::Pacer
         } else if self.has_room(u64::from(self.config.segment_size)) && self.unsent > 0 {
-            Bound::ReceiverCredit
+            SndLim::ReceiverCredit
         } else {
-            Bound::Window
+            SndLim::Window
         }
     }
 }

@@ -2,40 +2,40 @@
 //!
 //! quinn does not say it. Whether it had something to send, and whether the window or its pacer
 //! held that back, shows in how it asks its controller for the window (see
-//! [`QuinnBound`]). What it does not take from the application is held back by the receiver's
+//! [`QuinnSndLim`]). What it does not take from the application is held back by the receiver's
 //! credit, if quinn has told the receiver so, else by its send window. Before the client's address
 //! is validated, the octets of datagrams are compared as RFC 9000 §8.1 asks.
 //!
 //! Not visible: the receiver's credit in octets.
 
-use super::super::observed::QuinnBound;
+use super::super::observed::QuinnSndLim;
 use super::{SimEndpoint, State};
 use quinn_proto::Side;
-use weir_proto::event::Bound;
+use weir_proto::event::SndLim;
 
 impl SimEndpoint {
     /// What holds data back, when quinn has nothing more to send now.
-    pub(super) fn bound(&self) -> Bound {
+    pub(super) fn bound(&self) -> SndLim {
         let asked = self.view.lock().quinn_bound();
         match (self.state, asked) {
-            (State::Handshaking, _) if self.is_amplification_limited() => Bound::AntiAmplification,
-            (State::Established, QuinnBound::Window) => Bound::Window,
-            (State::Established, QuinnBound::Pacer) => Bound::Pacer,
-            (State::Established, QuinnBound::NoData) if !self.pending.is_empty() => {
+            (State::Handshaking, _) if self.is_amplification_limited() => SndLim::AntiAmplification,
+            (State::Established, QuinnSndLim::Window) => SndLim::Window,
+            (State::Established, QuinnSndLim::Pacer) => SndLim::Pacer,
+            (State::Established, QuinnSndLim::NoData) if !self.pending.is_empty() => {
                 self.bound_of_writes()
             }
-            (State::Established, QuinnBound::NoData) if !self.closing => Bound::Application,
-            _ => Bound::Nothing,
+            (State::Established, QuinnSndLim::NoData) if !self.closing => SndLim::Application,
+            _ => SndLim::Nothing,
         }
     }
 
     /// Why quinn takes no more data: its send window, or the receiver's credit for the stream or
     /// the connection. quinn sends a BLOCKED frame once for each limit of the credit.
-    fn bound_of_writes(&self) -> Bound {
+    fn bound_of_writes(&self) -> SndLim {
         if self.blocked_frames() > self.blocked_frames_before {
-            Bound::ReceiverCredit
+            SndLim::ReceiverCredit
         } else {
-            Bound::SendBuffer
+            SndLim::SendBuffer
         }
     }
 

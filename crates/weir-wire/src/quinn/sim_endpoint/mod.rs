@@ -18,7 +18,7 @@ mod probe_timeout;
 
 use self::probe_timeout::ProbeTimeouts;
 use super::identity;
-use super::observed::{ControllerView, QuinnBound};
+use super::observed::{ControllerView, QuinnSndLim};
 use super::sim_config::SimConfig;
 use crate::error::Error;
 use bytes::{Bytes, BytesMut};
@@ -457,7 +457,7 @@ impl SimEndpoint {
         self.statistics.control_packets_sent += u64::from(!has_data);
         if ack_eliciting(&after) > ack_eliciting(&before) {
             self.view.lock().add_in_flight(self.buffer.len() as u64);
-            if asked == QuinnBound::NoData && !mtu_probe {
+            if asked == QuinnSndLim::NoData && !mtu_probe {
                 self.on_probe(now);
             }
         }

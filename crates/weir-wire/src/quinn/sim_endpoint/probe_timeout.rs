@@ -1,7 +1,7 @@
 //! quinn's probe timeouts (RFC 9002 §6.2).
 //!
 //! quinn does not report them. They show in what it sends: only the probes that an expiry asks for
-//! elicit acknowledgements and leave without a question for the window (see `QuinnBound`), which
+//! elicit acknowledgements and leave without a question for the window (see `QuinnSndLim`), which
 //! does not apply to them (RFC 9002 §7.5); those that look for the path's MTU are counted apart. An
 //! expiry therefore is a timer of quinn's that has expired, and at the same instant one probe or
 //! more.

@@ -3,7 +3,7 @@
 use super::super::CongestionControlAlgorithm;
 use super::*;
 use weir_proto::endpoint::{Endpoint, WriteError};
-use weir_proto::event::Bound;
+use weir_proto::event::SndLim;
 
 const DELAY: Duration = Duration::from_millis(20);
 
@@ -306,7 +306,7 @@ fn a_server_that_hears_nothing_more_is_held_by_anti_amplification() {
     assert!(statistics.bytes_sent >= 3 * statistics.bytes_received);
     let bounds: Vec<_> = path.ends[1].events.drain().collect();
     let (since, last) = *bounds.last().expect("a bound");
-    assert_eq!(last, Event::Blocked(Bound::AntiAmplification));
+    assert_eq!(last, Event::Blocked(SndLim::AntiAmplification));
     assert!(since < seconds(5), "95 of 100 seconds: {bounds:?}");
 }
 

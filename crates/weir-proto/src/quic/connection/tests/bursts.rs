@@ -1,14 +1,14 @@
 //! What leaves at once after a pause (RFC 9002 §7.7).
 
 use super::*;
-use crate::event::Bound;
+use crate::event::SndLim;
 
 /// Presets of models that do not pace.
 const UNPACED: [&str; 2] = ["inet-2025", "inet-now"];
 
 /// Octets of the client's packets that leave at the end of a pause behind a transfer of 1 MB, at
 /// that very moment and within a millisecond; what holds it at that moment, and its window.
-fn after_a_pause(config: Config, delay: Duration, pause: Duration) -> ([u64; 2], Bound, u64) {
+fn after_a_pause(config: Config, delay: Duration, pause: Duration) -> ([u64; 2], SndLim, u64) {
     const TRANSFER: u32 = 1_000_000;
     let mut pair = Pair::started(config);
     pair.delay = delay;
@@ -55,9 +55,9 @@ fn no_more_than_the_initial_window_leaves_at_once_after_a_pause() {
                 assert!(sent[1] <= most + in_a_millisecond, "{case}");
                 let has_room = window >= sent[0] + 1252;
                 let expected = if has_room {
-                    Bound::Pacer
+                    SndLim::Pacer
                 } else {
-                    Bound::Window
+                    SndLim::Window
                 };
                 assert_eq!(bound, expected, "{case}");
             }
@@ -71,6 +71,6 @@ fn a_model_without_pacing_sends_its_window_at_once() {
         let config = Config::named(preset).unwrap();
         let (sent, bound, _) = after_a_pause(config, millis(30), millis(30_000));
         assert!(sent[0] > 500_000, "{preset}: {sent:?}");
-        assert_ne!(bound, Bound::Pacer, "{preset}");
+        assert_ne!(bound, SndLim::Pacer, "{preset}");
     }
 }

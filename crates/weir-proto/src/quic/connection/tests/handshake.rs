@@ -50,7 +50,7 @@ fn a_server_sends_at_most_three_times_what_an_unvalidated_client_sent() {
     pair.run_for(Duration::from_secs(5));
     assert!(pair.server.amplification.is_some());
     let bounds: Vec<_> = pair.server.events.drain().collect();
-    let expected = [(0, Bound::Nothing), (1, Bound::AntiAmplification)]
+    let expected = [(0, SndLim::Nothing), (1, SndLim::AntiAmplification)]
         .map(|(at, bound)| (Instant::ZERO + millis(at), Event::Blocked(bound)));
     assert_eq!(bounds, expected, "all of the time after the first packet");
 }
@@ -67,9 +67,9 @@ fn a_server_whose_probes_the_limit_holds_back_is_held_by_anti_amplification() {
     assert_eq!(pair.server.statistics().bytes_sent, 3600);
     let bounds: Vec<_> = pair.server.events.drain().collect();
     let expected = [
-        (0, Bound::Nothing),
-        (1, Bound::Application),
-        (1 + 999 * 3, Bound::AntiAmplification),
+        (0, SndLim::Nothing),
+        (1, SndLim::Application),
+        (1 + 999 * 3, SndLim::AntiAmplification),
     ]
     .map(|(at, bound)| (Instant::ZERO + millis(at), Event::Blocked(bound)));
     assert_eq!(bounds, expected);

@@ -148,7 +148,7 @@ fn paced(window: u64) -> (Bench, Recorder) {
     (bench, recorder)
 }
 
-fn bound(bench: &mut Bench, millis: u64) -> Option<Bound> {
+fn bound(bench: &mut Bench, millis: u64) -> Option<SndLim> {
     bench.sent(millis);
     let events = bench.sender.events.drain();
     let bounds = events.filter_map(|(_, event)| match event {
@@ -163,7 +163,7 @@ fn a_pacer_lets_out_a_quantum_and_then_its_rate() {
     let (mut bench, _) = paced(10);
     bench.sender.events.set_mask(EventMask::BOUND);
     assert_eq!(bench.sent(100), [0, 1]);
-    assert_eq!(bound(&mut bench, 100), Some(Bound::Pacer));
+    assert_eq!(bound(&mut bench, 100), Some(SndLim::Pacer));
     for segment in 2..10 {
         let due = 99 + segment;
         assert_eq!(bench.sender.poll_timeout(), Some(at(due)));
@@ -175,7 +175,7 @@ fn a_pacer_lets_out_a_quantum_and_then_its_rate() {
         assert_eq!(bench.sent(due), [segment]);
     }
     // The window is full: the pacer does not hold a segment back.
-    assert_eq!(bound(&mut bench, 110), Some(Bound::Window));
+    assert_eq!(bound(&mut bench, 110), Some(SndLim::Window));
     assert_eq!(bench.sender.poll_timeout(), Some(at(308)), "the probe");
     // RFC 8985 §7.3: the probe waits for neither.
     assert_eq!(bench.expire(), 308);
@@ -218,38 +218,38 @@ fn what_holds_data_back_is_named() {
     let (mut bench, recorder) = recorded("linux", 4);
     bench.sender.events.set_mask(EventMask::BOUND);
     bench.sender.unsent = 4 * MSS;
-    assert_eq!(bound(&mut bench, 100), Some(Bound::Application));
+    assert_eq!(bound(&mut bench, 100), Some(SndLim::Application));
     bench.sender.unsent = 1;
-    assert_eq!(bound(&mut bench, 101), Some(Bound::Window));
+    assert_eq!(bound(&mut bench, 101), Some(SndLim::Window));
     bench.sender.unsent = MSS;
     // RFC 9293 §3.8.6: the window lets a segment out, the peer does not.
     recorder.script().window = 5 * MSS;
     bench.sender.peer_window = 4 * MSS;
     bench.sender.unsent = 1;
-    assert_eq!(bound(&mut bench, 102), Some(Bound::ReceiverCredit));
+    assert_eq!(bound(&mut bench, 102), Some(SndLim::ReceiverCredit));
     bench.sender.unsent = MSS;
     bench.sender.peer_window = 5 * MSS;
     bench.sender.config.send_buffer = 5 * MSS;
-    assert_eq!(bound(&mut bench, 103), Some(Bound::Application));
+    assert_eq!(bound(&mut bench, 103), Some(SndLim::Application));
     let more = bench.sender.write(at(104), Payload::of_len(1));
     assert_eq!(more, Err(WriteError::Blocked));
-    assert_eq!(bound(&mut bench, 104), Some(Bound::SendBuffer));
+    assert_eq!(bound(&mut bench, 104), Some(SndLim::SendBuffer));
     bench.sender.blocked = false;
     bench.sender.close(at(105));
-    assert_eq!(bound(&mut bench, 105), Some(Bound::Nothing));
+    assert_eq!(bound(&mut bench, 105), Some(SndLim::Nothing));
     // Closed with data, the data counts: a lost segment waits for a window that is too small.
     let (mut bench, recorder) = recorded("linux", 4);
     bench.sender.events.set_mask(EventMask::BOUND);
     bench.sender.unsent = 5 * MSS;
     bench.sender.close(at(100));
-    assert_eq!(bound(&mut bench, 100), Some(Bound::Window));
+    assert_eq!(bound(&mut bench, 100), Some(SndLim::Window));
     recorder.script().window = 0;
     bench.sender.unsent = 0;
-    assert_eq!(bound(&mut bench, 101), Some(Bound::Nothing));
+    assert_eq!(bound(&mut bench, 101), Some(SndLim::Nothing));
     bench.sender.scoreboard.mark_first_lost();
-    assert_eq!(bound(&mut bench, 102), Some(Bound::Window));
+    assert_eq!(bound(&mut bench, 102), Some(SndLim::Window));
     bench.sender.state = State::Closed;
-    assert_eq!(bound(&mut bench, 103), Some(Bound::Nothing));
+    assert_eq!(bound(&mut bench, 103), Some(SndLim::Nothing));
 }
 
 #[test]

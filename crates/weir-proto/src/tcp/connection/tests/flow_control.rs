@@ -115,7 +115,7 @@ fn what_the_receivers_window_lets_out_is_in_flight_when_it_binds() {
     let [(_, Event::Window(window)), (since, Event::Blocked(bound))] = events[..] else {
         panic!("{events:?}");
     };
-    assert_eq!((since, bound), (at(700), Bound::ReceiverCredit));
+    assert_eq!((since, bound), (at(700), SndLim::ReceiverCredit));
     assert_eq!(window.bytes_in_flight, 3000);
 }
 
