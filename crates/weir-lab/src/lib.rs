@@ -1,5 +1,6 @@
-//! From a scenario file to a report: parse and check the scenario, build and run the network,
-//! keep its trace as columns, compare it with theory and with published experiments, draw it.
+//! What a congestion controller does on a path, and why: a scenario file becomes a run, its trace
+//! names the rule behind each change of rate and what held the sender, and the run is compared with
+//! theory, with other runs and with published experiments, and drawn.
 //!
 //! Data flows one way: [`scenario`] → [`run`] → [`trace`] → [`theory`], [`experiment`],
 //! [`evaluation`], [`report`].

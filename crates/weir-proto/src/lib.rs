@@ -1,11 +1,12 @@
-//! The protocols of Weir as sans-I/O state machines: a packet goes in, packets and the time of
-//! the next timeout come out. The crate uses no clock, socket, file or thread; time and randomness
-//! are arguments. The same code runs in the simulator, in the real-time emulator and on sockets.
+//! Congestion controllers, and the transports that run them. A window controller is written once,
+//! as a file of [`cc::window`], and then runs over QUIC, TCP and DCCP, in the simulator, in the
+//! real-time emulator and on sockets; [`cc`] also holds the rate controllers TFRC and NADA.
 //!
-//! Start with [`endpoint`]: the trait that a driver uses. [`cc`] holds the congestion controllers
-//! (TFRC and NADA for rates, NewReno and CUBIC for windows); [`dccp`], [`quic`], [`rtp`] and
-//! [`tcp`] are transports that use them; [`event`] declares what they trace, [`settings`] how they
-//! declare their settings.
+//! The transports [`dccp`], [`quic`], [`rtp`] and [`tcp`] are sans-I/O state machines: a packet goes
+//! in, packets and the time of the next timeout come out ([`endpoint`] is the trait that a driver
+//! uses). The crate uses no clock, socket, file or thread; time and randomness are arguments.
+//! [`event`] declares what controllers and transports trace, [`settings`] how they declare their
+//! settings.
 #![forbid(unsafe_code)]
 
 mod bound;

@@ -1,7 +1,10 @@
-//! DCCP on real sockets: the state machines of `weir-proto`, which the simulator runs in virtual
-//! time, driven in real time. The packets travel in UDP (RFC 6773, port 6511), which needs neither
-//! privileges nor a kernel with DCCP, or over IP itself (RFC 4340, protocol 33) through raw
-//! sockets, which need the capability `CAP_NET_RAW` ([`Encapsulation`]).
+//! Congestion controllers on real sockets: DCCP, whose state machines are those that the simulator
+//! runs in virtual time, and [`quinn`] with any window controller of `weir-proto`; simulated links
+//! between real programs ([`realtime`]); tests over UDP and RTP ([`udp_test`]).
+//!
+//! DCCP packets travel in UDP (RFC 6773, port 6511), which needs neither privileges nor a kernel
+//! with DCCP, or over IP itself (RFC 4340, protocol 33) through raw sockets, which need the
+//! capability `CAP_NET_RAW` ([`Encapsulation`]).
 //!
 //! A [`Listener`] or an outgoing [`Connection`] owns a socket and a task, which moves packets
 //! between the socket and its connections, fires their timers and paces their packets. Both are
