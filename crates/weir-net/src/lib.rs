@@ -1,5 +1,5 @@
-//! The path on which a congestion controller is tried: links with rate, delay, queue and loss, 802.11
-//! media, hosts and applications, and the event loop that moves packets over them.
+//! The path on which a congestion controller is tried: links with rate, delay, queue and loss,
+//! 802.11 media, hosts and applications, and the event loop that moves packets over them.
 //!
 //! The endpoints of `weir-proto` send and receive the packets; this crate models everything between
 //! two endpoints. A [`Network`] holds hosts, links and flows, and [`simulate`] advances time. The

@@ -2,11 +2,11 @@
 //! as a file of [`cc::window`], and then runs over QUIC, TCP and DCCP, in the simulator, in the
 //! real-time emulator and on sockets; [`cc`] also holds the rate controllers TFRC and NADA.
 //!
-//! The transports [`dccp`], [`quic`], [`rtp`] and [`tcp`] are sans-I/O state machines: a packet goes
-//! in, packets and the time of the next timeout come out ([`endpoint`] is the trait that a driver
-//! uses). The crate uses no clock, socket, file or thread; time and randomness are arguments.
-//! [`event`] declares what controllers and transports trace, [`settings`] how they declare their
-//! settings.
+//! The transports [`dccp`], [`quic`], [`rtp`] and [`tcp`] are sans-I/O state machines: a packet
+//! goes in, packets and the time of the next timeout come out ([`endpoint`] is the trait that a
+//! driver uses). The crate uses no clock, socket, file or thread; time and randomness are
+//! arguments. [`event`] declares what controllers and transports trace, [`settings`] how they
+//! declare their settings.
 #![forbid(unsafe_code)]
 
 mod bound;

@@ -581,9 +581,9 @@ impl Session {
         let elapsed = self.data_began.map(|began| end.since(began));
         let (received, complete, frames) = if self.is_sender {
             let report = &self.peer_report;
-            // Of a peer that has lied, no report is final.
-            let lied = matches!(self.phase, Phase::Ended(EndReason::Lied(_)));
-            (report.stats, report.last && !lied, report.frames)
+            // No report of a peer that has lied is final.
+            let is_final = report.last && !matches!(self.phase, Phase::Ended(EndReason::Lied(_)));
+            (report.stats, is_final, report.frames)
         } else {
             let complete = matches!(self.phase, Phase::TimeWait | Phase::Ended(EndReason::Done));
             (self.reception(), complete, self.frames)
