@@ -263,11 +263,10 @@ impl Session {
                 if let Err(lie) = report.validate(&self.config, sent) {
                     return self.end(EndReason::Lied(lie), now);
                 }
-                let newer = report.stats.received >= self.peer_report.stats.received;
-                if newer && report.echo > self.peer_report.echo {
-                    self.sample_rtt(now, &report);
-                }
-                if newer {
+                if report.stats.received >= self.peer_report.stats.received {
+                    if report.echo > self.peer_report.echo {
+                        self.sample_rtt(now, &report);
+                    }
                     self.peer_report = report;
                 }
                 if report.last && self.phase == Phase::Closing {
