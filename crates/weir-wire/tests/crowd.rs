@@ -1,6 +1,6 @@
 //! A thousand connections to one listener, each at 100 kbit/s for ten seconds: none is lost. Their
-//! memory is printed and not asserted, because it depends on the allocator. A binary of its own:
-//! the connections take all of the machine, and the memory is that of the process.
+//! memory is printed and not asserted, because it depends on the allocator. A binary of its own,
+//! because the connections take all of the machine, and the memory is that of the process.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! BBRv3 of Weir beside the one of noq, a fork of quinn: an implementation of the draft that was
 //! written independently. Both drive the same QUIC endpoint over the same paths; only the
-//! controller differs. `docs/bbr.md` has the table, and how to print it. A binary of its own, because
-//! it adds noq's controllers to the registry of its process.
+//! controller differs. `docs/bbr.md` has the table, and how to print it. It is a binary of its own,
+//! because it adds noq's controllers to the registry of its process.
 
 mod estimator;
 mod noq;
