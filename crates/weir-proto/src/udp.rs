@@ -35,7 +35,7 @@ keywords! {
 }
 
 settings! {
-    /// What a socket can be told.
+    /// The settings of a socket.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Config {
         /// The path's MTU in octets, IP header included.

@@ -35,7 +35,7 @@ use weir_proto::time::{Duration, Instant};
 
 /// Makes from one line for each application the configuration of any, and the dispatch to it.
 macro_rules! applications {
-    ($($name:ident($config:ty) = $word:literal),*; planned $($planned:literal),*) => {
+    ($($name:ident($config:ty) = $word:literal),* $(,)?) => {
         weir_proto::kinds! {
             /// The configuration of any application.
             #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +43,6 @@ macro_rules! applications {
                 $(#[doc = concat!("See [`", stringify!($config), "`].")]
                 $name($config) = $word,)*
             }
-            planned $($planned),*;
         }
 
         $(impl From<$config> for AppConfig {
@@ -76,8 +75,7 @@ applications! {
     OnOff(OnOffConfig) = "on_off",
     Audio(AudioConfig) = "audio",
     Video(VideoConfig) = "video",
-    Request(RequestConfig) = "request";
-    planned "trace"
+    Request(RequestConfig) = "request",
 }
 
 impl Default for AppConfig {

@@ -1,4 +1,4 @@
-//! What a QUIC endpoint can be told.
+//! The settings of a QUIC endpoint.
 
 use super::loss::PACKET_THRESHOLD;
 use super::wire::{HeaderFormat, varint};
@@ -71,7 +71,7 @@ settings! {
 }
 
 settings! {
-    /// What a QUIC endpoint can be told. The defaults are those of RFC 9000 and 9002 with NewReno.
+    /// The settings of a QUIC endpoint. The defaults are those of RFC 9000 and 9002 with NewReno.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Config {
         /// Single rules, on top of `rules`.

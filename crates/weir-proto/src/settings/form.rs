@@ -447,7 +447,7 @@ impl<V: Variants> Form<Option<V>> for OrKind {
         let mut keywords = vec![self.none];
         keywords.extend(V::keywords());
         reader.section(value, &mut |inner| {
-            let Some(word) = inner.kind(&keywords, V::PLANNED) else {
+            let Some(word) = inner.kind(&keywords) else {
                 return;
             };
             if slot.as_ref().map_or(self.none.word, V::word) != word {

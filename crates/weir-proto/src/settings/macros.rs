@@ -333,13 +333,11 @@ macro_rules! settings {
 ///         /// Drops before it is full.
 ///         Early(Early) = "early",
 ///     }
-///     planned "late";
 /// }
 /// ```
 ///
 /// A variant holds nothing or one struct of [`settings!`](crate::settings!), boxed or not; without
-/// documentation of its own it has that of its struct. Words behind `planned` are told to be not
-/// available yet. The enum implements
+/// documentation of its own it has that of its struct. The enum implements
 /// [`Variants`](crate::settings::Variants); `Default` is the caller's.
 #[macro_export]
 macro_rules! kinds {
@@ -351,7 +349,6 @@ macro_rules! kinds {
                 $variant:ident $(($ty:ty))? = $word:literal
             ),+ $(,)?
         }
-        $(planned $($planned:literal),+;)?
     ) => {
         $(#[$($outer)*])*
         $vis enum $name {
@@ -359,8 +356,6 @@ macro_rules! kinds {
         }
 
         impl $crate::settings::Variants for $name {
-            $( const PLANNED: &'static [&'static str] = &[$($planned),+]; )?
-
             fn keywords() -> Vec<$crate::settings::Keyword> {
                 vec![$( $crate::settings::Keyword {
                     word: $word,

@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the `kind`: the word among `variants`, if it is one.
-    pub(super) fn kind(&mut self, variants: &[Keyword], planned: &[&str]) -> Option<&'static str> {
+    pub(super) fn kind(&mut self, variants: &[Keyword]) -> Option<&'static str> {
         let words: Vec<&'static str> = variants.iter().map(|variant| variant.word).collect();
         let Some(value) = self.find("kind") else {
             self.report_missing("kind", &format!("one of {}", words.join(", ")));
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
         };
         let found = words.iter().find(|word| value.raw.as_text() == Some(word));
         if found.is_none() {
-            self.report(value.place, unknown_kind(&value.raw, &words, planned));
+            self.report(value.place, unknown_kind(&value.raw, &words));
             self.keys_unknown = true;
         }
         found.copied()
@@ -249,7 +249,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn unknown_kind(raw: &Raw, words: &[&'static str], planned: &[&str]) -> Diagnostic {
+fn unknown_kind(raw: &Raw, words: &[&'static str]) -> Diagnostic {
     let Some(text) = raw.as_text() else {
         return Diagnostic::new(
             format!("kind: expected a word, found {}", raw.in_words()),
@@ -257,12 +257,6 @@ fn unknown_kind(raw: &Raw, words: &[&'static str], planned: &[&str]) -> Diagnost
         );
     };
     let text = shortened(text);
-    if planned.contains(&text.as_str()) {
-        return Diagnostic::new(
-            format!("kind: \"{text}\" is not available yet"),
-            format!("kinds that exist: {}", words.join(", ")),
-        );
-    }
     Diagnostic {
         message: format!("kind: there is no \"{text}\" here"),
         help: Help::Words {

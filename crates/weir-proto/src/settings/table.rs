@@ -33,9 +33,6 @@ pub trait Settings {
 
 /// An enum of tables that a key `kind` tells apart. [`kinds!`](crate::kinds!) implements it.
 pub trait Variants: Sized {
-    /// The words of `kind` that shall exist later.
-    const PLANNED: &'static [&'static str] = &[];
-
     /// The words of `kind` with their documentation.
     fn keywords() -> Vec<Keyword>;
 
@@ -131,7 +128,7 @@ pub fn read_no_section<S: Settings>(settings: &mut S, reader: &mut Reader<'_>) {
 /// keeps what the table does not say.
 pub fn read_variants<V: Variants>(variants: &mut V, value: &Spanned, reader: &mut Reader<'_>) {
     reader.section(value, &mut |inner| {
-        let Some(word) = inner.kind(&V::keywords(), V::PLANNED) else {
+        let Some(word) = inner.kind(&V::keywords()) else {
             return;
         };
         if word != variants.word()

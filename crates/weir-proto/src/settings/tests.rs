@@ -108,7 +108,6 @@ kinds! {
         /// Each packet with the same probability.
         Random(Box<Chance>) = "random",
     }
-    planned "bursts";
 }
 
 /// A table from keys with values.
@@ -274,11 +273,6 @@ fn wrong_tables() -> Vec<(&'static str, Raw, &'static str)> {
             "loss",
             loss(&[]),
             "[loss] has no \"kind\"; kind: one of none, random",
-        ),
-        (
-            "loss",
-            loss(&[("kind", text("bursts"))]),
-            "kind: \"bursts\" is not available yet",
         ),
         (
             "loss",

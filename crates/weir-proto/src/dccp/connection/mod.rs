@@ -91,7 +91,7 @@ impl Ccid {
 }
 
 settings! {
-    /// What an endpoint can be told.
+    /// The settings of an endpoint.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Config {
         /// The flow that its packets carry.

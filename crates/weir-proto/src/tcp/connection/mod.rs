@@ -43,7 +43,7 @@ const LEAST_PERSISTENCE: Duration = Duration::from_secs(100);
 const TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(86_400);
 
 settings! {
-    /// What an endpoint can be told. The defaults are those of the preset `linux`.
+    /// The settings of an endpoint. The defaults are those of the preset `linux`.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Config {
         /// Single rules, on top of `rules`.
