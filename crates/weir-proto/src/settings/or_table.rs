@@ -26,7 +26,7 @@ impl<S: Settings + Default + Clone> Form<Option<S>> for OrTable {
         reader: &mut Reader<'_>,
     ) -> Result<(), Diagnostic> {
         reader.section(value, &mut |inner| {
-            let Some(word) = inner.kind(&[self.none, self.some], &[]) else {
+            let Some(word) = inner.kind(&[self.none, self.some]) else {
                 return;
             };
             if word == self.none.word {
