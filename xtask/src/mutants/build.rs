@@ -43,6 +43,9 @@ impl Program {
         for file in tree::text_files(root)? {
             write_if_changed(&copy.join(&file.path), &file.text)?;
         }
+        for (path, to) in tree::folder_links(root)? {
+            link(&copy.join(path), &to)?;
+        }
         let module = copy.join(format!("crates/{package}/src/mutants.rs"));
         write_if_changed(&module, switch::MODULE)?;
         let home = copy.join(format!("crates/{package}/src/lib.rs"));
@@ -183,6 +186,15 @@ fn numbered(sites: &[Site]) -> (Numbers, Mutants) {
 
 fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Links to a folder, unless the link is there.
+fn link(path: &Path, to: &Path) -> Result<(), String> {
+    if std::fs::read_link(path).is_ok_and(|old| old == to) {
+        return Ok(());
+    }
+    let linked = std::os::unix::fs::symlink(to, path);
+    linked.map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Keeps the time of a file whose text stays, so that cargo does not compile it again.
