@@ -53,7 +53,11 @@ pub(crate) fn table(columns: &[(&str, Values)]) -> Table {
 
 /// What a run of flows of these names had left if these were their traces.
 pub(crate) fn output_of(flows: &[(&str, Table)]) -> RunOutput {
-    let text = stream_over("", "", "transport = { kind = \"udp\" }");
+    let text = stream_over(
+        "duration = \"1s\"",
+        "delay = \"1ms\"",
+        "transport = { kind = \"tcp\" }",
+    );
     let flows = flows.iter().map(|(name, table)| FlowTrace {
         name: (*name).to_owned(),
         table: table.clone(),

@@ -123,7 +123,7 @@ fn settings_have_the_paths_of_set_also_in_lists_with_and_without_names() {
     let scenario = |seed: u64, link: &str| {
         let run = format!("duration = \"7s\"\nseed = {seed}");
         let link = format!("rate = \"1Mbit\"\n{link}");
-        let text = stream_over(&run, &link, "transport = { kind = \"udp\" }");
+        let text = stream_over(&run, &link, "transport = { kind = \"tcp\" }");
         parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"))
     };
     let changing =
@@ -136,7 +136,7 @@ fn settings_have_the_paths_of_set_also_in_lists_with_and_without_names() {
         ("link.wire.rate", "1Mbit"),
         ("link.wire.between", "[\"server\", \"client\"]"),
         ("link.wire.change.1.rate", "3Mbit"),
-        ("flow.stream.transport.kind", "udp"),
+        ("flow.stream.transport.kind", "tcp"),
     ] {
         assert_eq!(
             settings.get(path).map(String::as_str),
