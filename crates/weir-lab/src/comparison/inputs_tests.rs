@@ -126,39 +126,33 @@ fn settings_have_the_paths_of_set_also_in_lists_with_and_without_names() {
         let text = stream_over(&run, &link, "transport = { kind = \"tcp\" }");
         parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"))
     };
-    let changing =
-        "change = [{ at = \"2s\", rate = \"2Mbit\" }, { at = \"3s\", rate = \"3Mbit\" }]";
+    let changing = "forward = { change = [{ at = \"2s\", rate = \"2Mbit\" }, \
+                    { at = \"3s\", rate = \"3Mbit\" }] }";
     let (plain, changes) = (scenario(1, ""), scenario(2, changing));
     let settings = settings_of(&changes);
     for (path, value) in [
         ("run.duration", "7s"),
         ("run.seed", "2"),
-        ("link.wire.rate", "1Mbit"),
+        ("link.wire.forward.rate", "1Mbit"),
         ("link.wire.between", "[\"server\", \"client\"]"),
-        ("link.wire.change.1.rate", "3Mbit"),
+        ("link.wire.forward.change.1.rate", "3Mbit"),
         ("flow.stream.transport.kind", "tcp"),
     ] {
-        assert_eq!(
-            settings.get(path).map(String::as_str),
-            Some(value),
-            "{path}"
-        );
+        let found = settings.get(path).map(String::as_str);
+        assert_eq!(found, Some(value), "{path}");
     }
-    let found = changed_settings(&plain, &changes);
-    let paths: Vec<&str> = found.iter().map(|change| change.path.as_str()).collect();
-    let of_changes = ["0.at", "0.rate", "1.at", "1.rate"];
-    assert_eq!(
-        paths,
-        of_changes.map(|path| format!("link.wire.change.{path}"))
-    );
-    assert!(
-        found
-            .iter()
-            .all(|change| change.a.is_none() && change.b.is_some())
-    );
-    let back = changed_settings(&changes, &plain);
-    assert!(
-        back.iter()
-            .all(|change| change.a.is_some() && change.b.is_none())
-    );
+    let under = "link.wire.forward.change.";
+    let of_changes = ["0.at", "0.rate", "1.at", "1.rate"].map(|path| format!("{under}{path}"));
+    for (sides, is_of_b) in [([&plain, &changes], true), ([&changes, &plain], false)] {
+        let mut found = changed_settings(sides[0], sides[1]);
+        found.retain(|change| change.path.starts_with(under));
+        let paths: Vec<&str> = found.iter().map(|change| change.path.as_str()).collect();
+        assert_eq!(paths, of_changes);
+        let lacks_one = |change: &SettingChange| {
+            (change.a.is_none(), change.b.is_none()) == (is_of_b, !is_of_b)
+        };
+        assert!(found.iter().all(lacks_one), "{found:?}");
+    }
+    // The seed is no setting that differs.
+    assert_eq!(changed_settings(&plain, &scenario(2, "")), []);
 }
