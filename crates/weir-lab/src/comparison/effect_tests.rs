@@ -81,6 +81,7 @@ fn a_difference_is_better_or_worse_as_the_measure_wants_it() {
         (Better::Higher, 2.0, Some("better")),
         (Better::Higher, 0.5, Some("worse")),
         (Better::Lower, 2.0, Some("worse")),
+        (Better::Lower, 1.5, Some("worse")),
         (Better::Lower, 0.5, Some("better")),
         (Better::Neither, 2.0, None),
         (Better::Higher, 1.0, None),

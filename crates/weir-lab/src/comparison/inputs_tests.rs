@@ -96,6 +96,7 @@ fn settings_that_one_side_lacks_leave_no_pairs() {
         (&["x", "y"], &["v", "w"], 0),
         (&["x"], &["v", "w"], 0),
         (&[], &["v"], 0),
+        (&[], &[], 0),
     ] {
         let side = |of: &[&str]| of.iter().map(|&s| (s.to_owned(), 1)).collect::<Vec<_>>();
         let expected = PairingError::Ambiguous {

@@ -110,6 +110,11 @@ fn a_note_says_how_many_seeds_do_not_count() {
         (&["a"][..], true, None),
         (&["a", "b"], true, None),
         (
+            &["a", "a"],
+            false,
+            Some("nothing here is random: 2 seeds gave the same run, which counts once"),
+        ),
+        (
             &["a", "a", "a"],
             false,
             Some("nothing here is random: 3 seeds gave the same run, which counts once"),

@@ -105,3 +105,16 @@ fn a_value_without_time_has_no_mean_and_one_of_nothing_no_variation() {
     let (mean, cov) = (0.0, 0.0);
     assert_eq!(rate.summary(), Some(MeanCov { mean, cov }));
 }
+
+#[test]
+fn small_values_for_a_moment_have_their_variation() {
+    // 0.1 and 0.3 for a quarter of a second each: the mean is 0.2, the deviation 0.1.
+    let millis = |millis: u64| Instant::from_nanos(millis * 1_000_000);
+    let mut rate = TimeWeighted::default();
+    rate.set(millis(0), at(0), 0.1);
+    rate.set(millis(250), at(0), 0.3);
+    rate.advance(millis(500));
+    let found = rate.summary().unwrap();
+    assert!((found.mean - 0.2).abs() < 1e-12);
+    assert!((found.cov - 0.5).abs() < 1e-12);
+}
