@@ -230,6 +230,7 @@ fn measures_are_all_numbers_of_all_parts_in_the_order_of_the_runs() {
     assert!(found.keys().all(|path| !path.starts_with("/run")));
 }
 
+#[cfg(feature = "files")]
 #[test]
 fn as_many_jobs_run_at_a_time_as_there_are_threads_for_them() {
     assert_eq!(threads(), rayon::current_num_threads());
