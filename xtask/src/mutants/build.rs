@@ -26,13 +26,14 @@ pub struct Program {
     /// The compiled tests: the unit tests, and those beside the crate.
     pub binaries: Vec<PathBuf>,
     package: String,
-    beside: &'static [&'static str],
+    /// Modules of the tests beside the crate.
+    pub beside: &'static [&'static str],
     copy: PathBuf,
 }
 
 impl Program {
     /// Copies the tracked text of the repository, as it is in the work tree, to `mutants.out/tree`.
-    /// `beside` names the tests that are compiled with the crate's own.
+    /// `beside` names modules of `tests/it` that judge with the crate's own tests.
     pub fn new(
         root: &Path,
         package: &str,
@@ -111,7 +112,13 @@ impl Program {
                 "-p",
             ])
             .arg(&self.package)
-            .args(self.beside.iter().flat_map(|name| ["--test", name]))
+            .args(
+                self.beside
+                    .first()
+                    .map(|_| ["--test", "it"])
+                    .into_iter()
+                    .flatten(),
+            )
             .current_dir(&self.copy)
             .env("CARGO_TARGET_DIR", self.folder.join("target"))
             .env("RUSTFLAGS", "--cap-lints=allow")

@@ -19,7 +19,7 @@ use crate::source::Source;
 use crate::{output, tree};
 
 /// Folders and files that hold the numbers of RFCs and those that a comparison rests on, with the
-/// crates whose unit tests judge them, and the tests beside the crate that do so too. `cc/window`
+/// crates whose unit tests judge them, and the modules of `tests/it` that do so too. `cc/window`
 /// holds `cc/window/bbr`, which can be judged alone.
 const FOLDERS: [Folder; 15] = [
     ("weir-net", "crates/weir-net/src/queue", &[]),

@@ -37,7 +37,14 @@ pub fn judge(
 ) -> Result<BTreeMap<usize, Verdict>, String> {
     let mut names = Vec::new();
     for binary in &program.binaries {
-        names.extend(self::names(binary)?.into_iter().map(|name| (binary, name)));
+        let file = binary.file_name().unwrap_or_default().to_string_lossy();
+        let is_beside = file.starts_with("it-");
+        let judges = |name: &String| {
+            let module = name.split("::").next().unwrap_or_default();
+            !is_beside || program.beside.contains(&module)
+        };
+        let own = self::names(binary)?.into_iter().filter(judges);
+        names.extend(own.map(|name| (binary, name)));
     }
     output::line(format_args!("  {} tests", names.len()));
     let list = |at| program.folder.join(format!("reached-{at}.txt"));

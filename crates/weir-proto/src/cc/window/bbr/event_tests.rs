@@ -246,7 +246,7 @@ fn it_says_what_it_does_to_the_transport() {
     assert!(bbr.needs().window_in_recovery);
     assert!(!bbr.limits_samples());
     // draft-bbr §5.3.3.9, ProbeInflightLongtermUpward: only a window that is full raises the bound.
-    assert!(bbr.grows_only_if_filled());
+    assert!(bbr.needs().filled_window);
     assert_eq!(bbr.limit(), Limit::SlowStart, "the window still grows");
     // draft-bbr §5.6.2: 99 % of 1 MB/s.
     let rate = bbr.pacing_rate().expect("it always paces");
