@@ -44,8 +44,8 @@ fn one_measure_differs_beyond_the_quantile_of_the_error_of_one_percent() {
 
 #[test]
 fn of_several_measures_each_is_tested_after_those_that_are_clearer() {
-    // Holm, with two measures: the larger |t| is compared with P(T <= 3.690) = 99.75 %, and if it is
-    // beyond, the other with 3.250.
+    // Holm, with two measures: the larger |t| is compared with P(T <= 3.690) = 99.75 %, and if it
+    // is beyond, the other with 3.250.
     use Verdict::{Differs, Indistinct};
     for (means, verdicts) in [
         ([3.7, 3.3], [Differs, Differs]),

@@ -25,8 +25,8 @@ fn distributions(seconds: &[u64]) -> [Option<Distribution>; 3] {
 
 #[test]
 fn percentiles_are_nearest_ranks() {
-    // The rank is ceil(n · percent / 100): of 100 the 50th, 95th and 99th, of 3 the second and twice
-    // the third, of 21 the 11th, the 20th (19.95) and the 21st (20.79).
+    // The rank is ceil(n · percent / 100): of 100 the 50th, 95th and 99th, of 3 the second and
+    // twice the third, of 21 the 11th, the 20th (19.95) and the 21st (20.79).
     for (count, p50, p95, p99) in [
         (100, 50.0, 95.0, 99.0),
         (3, 2.0, 3.0, 3.0),

@@ -40,8 +40,8 @@ fn the_state_is_told_in_octets_and_begins_without_a_threshold() {
 
 #[test]
 fn slow_start_grows_by_half_of_what_is_acknowledged_and_at_most_half_the_ratio() {
-    // RFC 4341 §5: ten acknowledged packets are five; with R = 5 at most three, rounded up, and what
-    // is beyond is not kept but for half a packet.
+    // RFC 4341 §5: ten acknowledged packets are five; with R = 5 at most three, rounded up, and
+    // what is beyond is not kept but for half a packet.
     for (acked, ratio, cwnd, left) in [
         (10, 10, 25, 0),
         (10, 5, 23, 1),
