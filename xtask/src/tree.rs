@@ -26,8 +26,27 @@ pub fn root() -> PathBuf {
     PathBuf::from(manifest).join("..")
 }
 
-/// Reads what git tracks. Binary files, and files deleted but not yet committed, are left out.
+/// Reads what git tracks. Binary files, links to folders, and files deleted but not yet committed,
+/// are left out.
 pub fn text_files(root: &Path) -> Result<Vec<TextFile>, String> {
+    let file = |path: &String| {
+        let text = std::fs::read_to_string(root.join(path)).ok()?;
+        Some(TextFile::new(path, text))
+    };
+    Ok(tracked(root)?.iter().filter_map(file).collect())
+}
+
+/// The links to folders that git tracks, each with where it leads.
+pub fn folder_links(root: &Path) -> Result<Vec<(String, PathBuf)>, String> {
+    let link = |path: String| {
+        let to = std::fs::read_link(root.join(&path)).ok()?;
+        root.join(&path).is_dir().then_some((path, to))
+    };
+    Ok(tracked(root)?.into_iter().filter_map(link).collect())
+}
+
+/// The paths that git tracks.
+fn tracked(root: &Path) -> Result<BTreeSet<String>, String> {
     let listing = Command::new("git")
         .args(["ls-files", "-z"])
         .current_dir(root)
@@ -40,12 +59,8 @@ pub fn text_files(root: &Path) -> Result<Vec<TextFile>, String> {
         ));
     }
     let names = String::from_utf8_lossy(&listing.stdout);
-    let paths: BTreeSet<&str> = names.split('\0').filter(|name| !name.is_empty()).collect();
-    let file = |path| {
-        let text = std::fs::read_to_string(root.join(path)).ok()?;
-        Some(TextFile::new(path, text))
-    };
-    Ok(paths.into_iter().filter_map(file).collect())
+    let paths = names.split('\0').filter(|name| !name.is_empty());
+    Ok(paths.map(str::to_owned).collect())
 }
 
 /// The Rust files among them, read, with those that a `#[cfg(test)] mod NAME;` names marked.

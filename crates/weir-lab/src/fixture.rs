@@ -1,7 +1,8 @@
 //! What tests run: scenarios from text.
 
-use crate::run::{RunOptions, RunOutput, TraceLevel, run};
+use crate::run::{FlowTrace, RunOptions, RunOutput, Summary, TraceLevel, run};
 use crate::scenario::parse;
+use crate::table::{Column, Table, Values};
 
 /// Flows and links are traced, packets are not.
 pub(crate) fn traced() -> RunOptions<'static> {
@@ -37,4 +38,43 @@ to = "client"
 {flow}
 "#
     )
+}
+
+/// A table of these columns.
+pub(crate) fn table(columns: &[(&str, Values)]) -> Table {
+    let columns = columns.iter().map(|(name, values)| Column {
+        name: (*name).to_owned(),
+        values: values.clone(),
+    });
+    Table {
+        columns: columns.collect(),
+    }
+}
+
+/// What a run of flows of these names had left if these were their traces.
+pub(crate) fn output_of(flows: &[(&str, Table)]) -> RunOutput {
+    let text = stream_over(
+        "duration = \"1s\"",
+        "delay = \"1ms\"",
+        "transport = { kind = \"tcp\" }",
+    );
+    let flows = flows.iter().map(|(name, table)| FlowTrace {
+        name: (*name).to_owned(),
+        table: table.clone(),
+        events: None,
+        writes: None,
+        gaps: None,
+        frames: None,
+        requests: None,
+        intervals: None,
+    });
+    RunOutput {
+        scenario: parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}")),
+        summary: Summary::default(),
+        flows: flows.collect(),
+        links: Vec::new(),
+        transfers: Vec::new(),
+        delays: None,
+        packets: None,
+    }
 }

@@ -1,4 +1,4 @@
-//! The test program with all mutants of a folder: a copy of the repository, changed and compiled.
+//! The test programs with all mutants of a folder: a copy of the repository, changed and compiled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,23 +16,36 @@ use crate::{output, tree};
 /// errors of types before those of borrows.
 const ROUNDS: usize = 20;
 
+/// Mutants by their number.
+type Mutants = BTreeMap<usize, Mutant>;
+
 /// A crate with its mutants.
 pub struct Program {
     /// Where lists, the copy and its target lie.
     pub folder: PathBuf,
-    /// The compiled tests.
-    pub binary: PathBuf,
+    /// The compiled tests: the unit tests, and those beside the crate.
+    pub binaries: Vec<PathBuf>,
     package: String,
+    /// Modules of the tests beside the crate.
+    pub beside: &'static [&'static str],
     copy: PathBuf,
 }
 
 impl Program {
     /// Copies the tracked text of the repository, as it is in the work tree, to `mutants.out/tree`.
-    pub fn new(root: &Path, package: &str) -> Result<Self, String> {
+    /// `beside` names modules of `tests/it` that judge with the crate's own tests.
+    pub fn new(
+        root: &Path,
+        package: &str,
+        beside: &'static [&'static str],
+    ) -> Result<Self, String> {
         let folder = root.join("mutants.out");
         let copy = folder.join("tree");
         for file in tree::text_files(root)? {
             write_if_changed(&copy.join(&file.path), &file.text)?;
+        }
+        for (path, to) in tree::folder_links(root)? {
+            link(&copy.join(path), &to)?;
         }
         let module = copy.join(format!("crates/{package}/src/mutants.rs"));
         write_if_changed(&module, switch::MODULE)?;
@@ -44,21 +57,21 @@ impl Program {
         )?;
         Ok(Self {
             folder,
-            binary: PathBuf::new(),
+            binaries: Vec::new(),
             package: package.to_owned(),
+            beside,
             copy,
         })
     }
 
-    /// Compiles all mutants that compile: how many there are, and those that compile by number.
+    /// Compiles all mutants that compile: all that there are, and those that compile, by number.
     pub fn compile(
         &mut self,
         files: &[&Source],
         sites: &[Site],
-    ) -> Result<(usize, BTreeMap<usize, Mutant>), String> {
-        let (mut numbers, mut mutants) = numbered(sites);
-        let count = mutants.len();
-        output::line(format_args!("{}: {count} mutants", self.package));
+    ) -> Result<(Mutants, Mutants), String> {
+        let (mut numbers, mutants) = numbered(sites);
+        output::line(format_args!("{}: {} mutants", self.package, mutants.len()));
         for _ in 0..ROUNDS {
             let mut texts = BTreeMap::new();
             for file in files {
@@ -73,8 +86,9 @@ impl Program {
             let marks = self.build(&texts)?;
             if marks.is_empty() {
                 let kept: BTreeSet<usize> = numbers.values().copied().collect();
-                mutants.retain(|id, _| kept.contains(id));
-                return Ok((count, mutants));
+                let mut compiled = mutants.clone();
+                compiled.retain(|id, _| kept.contains(id));
+                return Ok((mutants, compiled));
             }
             numbers.retain(|(site, _), id| {
                 !marks.contains(&Mark::Site(*site)) && !marks.contains(&Mark::Mutant(*id))
@@ -98,6 +112,13 @@ impl Program {
                 "-p",
             ])
             .arg(&self.package)
+            .args(
+                self.beside
+                    .first()
+                    .map(|_| ["--test", "it"])
+                    .into_iter()
+                    .flatten(),
+            )
             .current_dir(&self.copy)
             .env("CARGO_TARGET_DIR", self.folder.join("target"))
             .env("RUSTFLAGS", "--cap-lints=allow")
@@ -106,12 +127,13 @@ impl Program {
             .map_err(|error| format!("cargo: {error}"))?;
         let mut marks = Vec::new();
         let mut unplaced = Vec::new();
+        self.binaries.clear();
         for line in String::from_utf8_lossy(&built.stdout).lines() {
             let Ok(message) = serde_json::from_str::<Value>(line) else {
                 continue;
             };
             if let Some(binary) = message["executable"].as_str() {
-                self.binary = PathBuf::from(binary);
+                self.binaries.push(PathBuf::from(binary));
             }
             let told = &message["message"];
             if told["level"] != "error" {
@@ -148,7 +170,7 @@ fn place(told: &Value, texts: &BTreeMap<&str, String>) -> Option<Mark> {
 }
 
 /// A number for each mutant; the uses of a constant have one number.
-fn numbered(sites: &[Site]) -> (Numbers, BTreeMap<usize, Mutant>) {
+fn numbered(sites: &[Site]) -> (Numbers, Mutants) {
     let mut numbers = Numbers::new();
     let mut mutants = BTreeMap::new();
     let mut constants: BTreeMap<(String, usize), usize> = BTreeMap::new();
@@ -171,6 +193,15 @@ fn numbered(sites: &[Site]) -> (Numbers, BTreeMap<usize, Mutant>) {
 
 fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Links to a folder, unless the link is there.
+fn link(path: &Path, to: &Path) -> Result<(), String> {
+    if std::fs::read_link(path).is_ok_and(|old| old == to) {
+        return Ok(());
+    }
+    let linked = std::os::unix::fs::symlink(to, path);
+    linked.map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Keeps the time of a file whose text stays, so that cargo does not compile it again.

@@ -19,23 +19,32 @@ use crate::source::Source;
 use crate::{output, tree};
 
 /// Folders and files that hold the numbers of RFCs and those that a comparison rests on, with the
-/// crates whose tests judge them. `cc/window` holds `cc/window/bbr`, which can be judged alone.
+/// crates whose unit tests judge them, and the modules of `tests/it` that do so too. `cc/window`
+/// holds `cc/window/bbr`, which can be judged alone.
 const FOLDERS: [Folder; 15] = [
-    ("weir-net", "crates/weir-net/src/queue"),
-    ("weir-proto", "crates/weir-proto/src/cc/window"),
-    ("weir-proto", "crates/weir-proto/src/cc/window/bbr"),
-    ("weir-proto", "crates/weir-proto/src/cc/tfrc"),
-    ("weir-proto", "crates/weir-proto/src/cc/nada"),
-    ("weir-proto", "crates/weir-proto/src/rtp"),
-    ("weir-proto", "crates/weir-proto/src/tcp"),
-    ("weir-proto", "crates/weir-proto/src/quic"),
-    ("weir-proto", "crates/weir-proto/src/dccp"),
-    ("weir-lab", "crates/weir-lab/src/run/statistics.rs"),
-    ("weir-lab", "crates/weir-lab/src/run/summarise.rs"),
-    ("weir-lab", "crates/weir-lab/src/run/transfer_summary.rs"),
-    ("weir-lab", "crates/weir-lab/src/run/link_summary.rs"),
-    ("weir-lab", "crates/weir-lab/src/replication"),
-    ("weir-lab", "crates/weir-lab/src/comparison"),
+    ("weir-net", "crates/weir-net/src/queue", &[]),
+    ("weir-proto", "crates/weir-proto/src/cc/window", &[]),
+    ("weir-proto", "crates/weir-proto/src/cc/window/bbr", &[]),
+    ("weir-proto", "crates/weir-proto/src/cc/tfrc", &[]),
+    ("weir-proto", "crates/weir-proto/src/cc/nada", &[]),
+    ("weir-proto", "crates/weir-proto/src/rtp", &[]),
+    ("weir-proto", "crates/weir-proto/src/tcp", &[]),
+    ("weir-proto", "crates/weir-proto/src/quic", &[]),
+    (
+        "weir-proto",
+        "crates/weir-proto/src/dccp",
+        &["dccp_peer", "dccp_pair"],
+    ),
+    ("weir-lab", "crates/weir-lab/src/run/statistics.rs", &[]),
+    ("weir-lab", "crates/weir-lab/src/run/summarise.rs", &[]),
+    (
+        "weir-lab",
+        "crates/weir-lab/src/run/transfer_summary.rs",
+        &[],
+    ),
+    ("weir-lab", "crates/weir-lab/src/run/link_summary.rs", &[]),
+    ("weir-lab", "crates/weir-lab/src/replication", &[]),
+    ("weir-lab", "crates/weir-lab/src/comparison", &[]),
 ];
 
 /// One change of one place.
@@ -71,33 +80,38 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let sources = tree::sources(&tree::text_files(root)?)?;
     let list = equivalent::List::read(root)?;
     let mut none_missed = true;
-    for (package, folder) in folders {
-        let shipped = |source: &&Source| source.path.starts_with(folder) && !source.test;
+    // Folders of one crate are compiled and judged together, which takes little longer than one.
+    for together in folders.chunk_by(|a, b| (a.0, a.2) == (b.0, b.2)) {
+        let Some((package, _, beside)) = together.first() else {
+            continue;
+        };
+        let is_in = |path: &str| {
+            together
+                .iter()
+                .any(|(_, folder, _)| path.starts_with(folder))
+        };
+        let shipped = |source: &&Source| is_in(&source.path) && !source.test;
         let files: Vec<&Source> = sources.iter().filter(shipped).collect();
         let sites = sites::find(&files, only);
-        let mut program = build::Program::new(root, package)?;
+        let mut program = build::Program::new(root, package, beside)?;
         let (found, judged) = program.compile(&files, &sites)?;
         let verdicts = run::judge(&program, &judged)?;
-        let (mutants, verdicts) = (&judged, &verdicts);
-        let outcome = Outcome {
-            folder,
-            found,
-            mutants,
-            verdicts,
-        };
-        none_missed &= report(&outcome, &list, &program.folder)?;
+        for (_, folder, _) in together {
+            let outcome = Outcome::in_folder(folder, [&found, &judged], &verdicts);
+            none_missed &= report(&outcome, &list, &program.folder)?;
+        }
     }
     Ok(none_missed)
 }
 
-type Folder = (&'static str, &'static str);
+type Folder = (&'static str, &'static str, &'static [&'static str]);
 
 fn chosen<'a>(arguments: &[&'a str]) -> Result<(Vec<Folder>, &'a str), String> {
     let (names, only) = match arguments {
         [names @ .., "--only", only] => (names, *only),
         names => (names, ""),
     };
-    let known = || FOLDERS.map(|(_, folder)| folder).join(", ");
+    let known = || FOLDERS.map(|(_, folder, _)| folder).join(", ");
     if let Some(unknown) = names
         .iter()
         .find(|name| FOLDERS.iter().all(|entry| entry.1 != **name))
@@ -114,9 +128,35 @@ fn chosen<'a>(arguments: &[&'a str]) -> Result<(Vec<Folder>, &'a str), String> {
 /// What was judged in one folder.
 struct Outcome<'a> {
     folder: &'a str,
-    found: usize,
-    mutants: &'a BTreeMap<usize, Mutant>,
-    verdicts: &'a BTreeMap<usize, Verdict>,
+    /// Those that do not compile.
+    refused: usize,
+    verdicts: Vec<(&'a Mutant, Verdict)>,
+}
+
+impl<'a> Outcome<'a> {
+    /// Of all mutants that were found and judged, those in this folder.
+    fn in_folder(
+        folder: &'a str,
+        [found, judged]: [&'a BTreeMap<usize, Mutant>; 2],
+        verdicts: &BTreeMap<usize, Verdict>,
+    ) -> Self {
+        let count = |mutants: &BTreeMap<usize, Mutant>| {
+            let mutants = mutants.values();
+            mutants
+                .filter(|mutant| mutant.path.starts_with(folder))
+                .count()
+        };
+        let judged_here = judged
+            .iter()
+            .filter(|(_, mutant)| mutant.path.starts_with(folder));
+        Self {
+            folder,
+            refused: count(found) - count(judged),
+            verdicts: judged_here
+                .filter_map(|(id, mutant)| Some((mutant, *verdicts.get(id)?)))
+                .collect(),
+        }
+    }
 }
 
 /// Writes the list of a folder and prints what was not caught. False if a mutant was missed that
@@ -124,15 +164,13 @@ struct Outcome<'a> {
 fn report(outcome: &Outcome<'_>, list: &equivalent::List, to: &Path) -> Result<bool, String> {
     let Outcome {
         folder,
-        found,
-        mutants,
+        refused,
         verdicts,
     } = outcome;
     let mut lines = String::new();
     let mut counts: BTreeMap<Verdict, usize> = BTreeMap::new();
     let mut equivalent = 0;
-    for (id, verdict) in *verdicts {
-        let mutant = &mutants[id];
+    for (mutant, verdict) in verdicts {
         let is_missed = matches!(verdict, Verdict::Missed | Verdict::Unreached);
         let text = format!("{verdict:?} {mutant}");
         lines += &text;
@@ -159,9 +197,9 @@ fn report(outcome: &Outcome<'_>, list: &equivalent::List, to: &Path) -> Result<b
     let missed = of(Verdict::Missed) + of(Verdict::Unreached);
     let share = 100.0 * caught as f64 / (caught + missed).max(1) as f64;
     output::line(format_args!(
-        "{folder}: {found} mutants, {} do not compile, {equivalent} change nothing, {caught} caught \
+        "{folder}: {} mutants, {refused} do not compile, {equivalent} change nothing, {caught} caught \
          ({} by running out of time), {missed} missed ({} where no test comes): {share:.1} %",
-        found - mutants.len(),
+        refused + verdicts.len(),
         of(Verdict::Timeout),
         of(Verdict::Unreached),
     ));

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -24,6 +24,7 @@ const SLOW: Duration = Duration::from_millis(100);
 
 /// One test of the crate without any mutant.
 struct Test {
+    binary: PathBuf,
     name: String,
     time: Duration,
     reached: BTreeSet<usize>,
@@ -34,9 +35,22 @@ pub fn judge(
     program: &Program,
     mutants: &BTreeMap<usize, Mutant>,
 ) -> Result<BTreeMap<usize, Verdict>, String> {
-    let names = names(&program.binary)?;
+    let mut names = Vec::new();
+    for binary in &program.binaries {
+        let file = binary.file_name().unwrap_or_default().to_string_lossy();
+        let is_beside = file.starts_with("it-");
+        let judges = |name: &String| {
+            let module = name.split("::").next().unwrap_or_default();
+            !is_beside || program.beside.contains(&module)
+        };
+        let own = self::names(binary)?.into_iter().filter(judges);
+        names.extend(own.map(|name| (binary, name)));
+    }
     output::line(format_args!("  {} tests", names.len()));
-    let tests = on_all_cores(&names, |at, name| reached(program, at, name));
+    let list = |at| program.folder.join(format!("reached-{at}.txt"));
+    let tests = on_all_cores(&names, |at, (binary, name)| {
+        reached(binary, name, &list(at))
+    });
     let mut tests: Vec<Test> = tests.into_iter().collect::<Result<_, String>>()?;
     tests.sort_by_key(|test| test.time);
     let ids: Vec<usize> = mutants.keys().copied().collect();
@@ -46,7 +60,7 @@ pub fn judge(
             .iter()
             .filter(|test| test.reached.contains(id))
             .collect();
-        verdict(&program.binary, &reaching, *id)
+        verdict(&reaching, *id)
     });
     Ok(ids.into_iter().zip(verdicts).collect())
 }
@@ -59,23 +73,23 @@ fn names(binary: &Path) -> Result<Vec<String>, String> {
     Ok(names.map(str::to_owned).collect())
 }
 
-/// Runs one test alone and reads which mutants it reaches.
-fn reached(program: &Program, at: usize, name: &String) -> Result<Test, String> {
-    let list = program.folder.join(format!("reached-{at}.txt"));
+/// Runs one test alone and reads which mutants it reaches, which it writes to `list`.
+fn reached(binary: &Path, name: &String, list: &Path) -> Result<Test, String> {
     let begin = Instant::now();
-    let mut command = tests(&program.binary, &[name]);
+    let mut command = tests(binary, &[name]);
     let passed = command
-        .env("MUTANTS_REACHED", &list)
+        .env("MUTANTS_REACHED", list)
         .output()
         .map_err(|error| error.to_string())?;
     if !passed.status.success() {
         return Err(format!("{name} fails without any mutant"));
     }
     let time = begin.elapsed();
-    let text = std::fs::read_to_string(&list).unwrap_or_default();
-    let _ = std::fs::remove_file(&list);
+    let text = std::fs::read_to_string(list).unwrap_or_default();
+    let _ = std::fs::remove_file(list);
     let reached = text.lines().filter_map(|line| line.parse().ok()).collect();
     Ok(Test {
+        binary: binary.to_path_buf(),
         name: name.clone(),
         time,
         reached,
@@ -99,18 +113,23 @@ fn tests(binary: &Path, names: &[&String]) -> Command {
 }
 
 /// What the tests say that reach a mutant; `tests` are in the order of their times.
-fn verdict(binary: &Path, tests: &[&Test], id: usize) -> Verdict {
+fn verdict(tests: &[&Test], id: usize) -> Verdict {
     if tests.is_empty() {
         return Verdict::Unreached;
     }
     let (quick, slow): (Vec<&&Test>, Vec<&&Test>) = tests.iter().partition(|test| test.time < SLOW);
-    let mut groups = vec![quick];
-    groups.extend(slow.into_iter().map(|test| vec![test]));
-    for group in groups.iter().filter(|group| !group.is_empty()) {
+    let mut quick_of: BTreeMap<&Path, Vec<&Test>> = BTreeMap::new();
+    for test in quick {
+        quick_of.entry(&test.binary).or_default().push(test);
+    }
+    let mut groups: Vec<Vec<&Test>> = quick_of.into_values().collect();
+    groups.extend(slow.into_iter().map(|test| vec![*test]));
+    for group in groups {
         let names: Vec<&String> = group.iter().map(|test| &test.name).collect();
         let longest = group.iter().map(|test| test.time).max();
         let limit = longest.unwrap_or_default() * 10 + Duration::from_secs(5);
-        let verdict = one(binary, &names, id, limit);
+        let Some(test) = group.first() else { continue };
+        let verdict = one(&test.binary, &names, id, limit);
         if verdict != Verdict::Missed {
             return verdict;
         }

@@ -85,3 +85,7 @@ fn text(values: &Values, row: usize) -> Option<String> {
         Values::Text(values) => values.get(row).map(ToString::to_string),
     }
 }
+
+#[cfg(test)]
+#[path = "divergence_tests.rs"]
+mod tests;

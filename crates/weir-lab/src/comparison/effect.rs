@@ -201,3 +201,7 @@ pub fn judge(effects: &mut [Effect]) {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "effect_tests.rs"]
+mod tests;

@@ -25,4 +25,6 @@ pub use settings::{SettingChange, changed_settings, settings_of};
 pub use shares::{Share, bound_shares};
 
 #[cfg(test)]
+mod inputs_tests;
+#[cfg(test)]
 mod tests;

@@ -104,4 +104,26 @@ mod tests {
         assert!(shares.iter().all(|share| share.flow != "web2"));
         assert_eq!(shares.len(), 2);
     }
+
+    #[test]
+    fn a_bound_that_held_on_one_side_is_beside_nothing_on_the_other() {
+        let side = |window: f64| {
+            let stream = FlowSummary {
+                bound_share: [("window".to_owned(), window)].into(),
+                ..FlowSummary::default()
+            };
+            Summary {
+                flows: [("stream".to_owned(), stream)].into(),
+                ..Summary::default()
+            }
+        };
+        let (a, b) = (side(0.0), side(0.5));
+        let shares = bound_shares(&[Pair {
+            seed: 1,
+            a: &a,
+            b: &b,
+        }]);
+        let found: Vec<_> = shares.iter().map(|share| (share.a, share.b)).collect();
+        assert_eq!(found, [(0.0, 0.5)]);
+    }
 }

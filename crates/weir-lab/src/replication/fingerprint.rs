@@ -157,3 +157,7 @@ impl Replicates {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "fingerprint_tests.rs"]
+mod tests;

@@ -48,6 +48,9 @@ fn quantiles_are_those_of_the_table_of_students_t() {
         1e-12,
     );
     near(student_t_quantile(0.5, 7), 0.0, 1e-12);
+    assert!(student_t_quantile(0.5, 7).unwrap().is_sign_positive());
+    let near_half = libm::tan(core::f64::consts::PI * 0.01);
+    near(student_t_quantile(0.51, 1), near_half, 1e-12);
 }
 
 #[test]
@@ -102,6 +105,7 @@ fn a_value_has_its_place_in_the_distribution() {
     // One below and half of the two that are equal.
     near(runs.percentile_of(2.0), 50.0, 0.0);
     near(runs.percentile_of(9.0), 100.0, 0.0);
+    near(sample(&[3.0]).percentile_of(3.0), 50.0, 0.0);
 }
 
 #[test]
@@ -176,4 +180,58 @@ fn samples_that_are_not_paired_compare_by_welch() {
     near(Some(interval.low), -0.2115, 1e-3);
     near(Some(interval.high), 3.3715, 1e-3);
     assert_eq!(a.welch_interval_95(&sample(&[1.0])), None);
+}
+
+#[test]
+fn welch_needs_no_spread_and_has_a_degree_of_freedom_at_least() {
+    // Without a spread the interval is the difference.
+    let interval = |a: &[f64], b: &[f64]| sample(a).welch_interval_95(&sample(b)).unwrap();
+    let (low, high) = (4.0, 4.0);
+    assert_eq!(interval(&[1.0, 1.0], &[5.0, 5.0]), Interval { low, high });
+    // One spread alone, of two runs with s²/n = 1, has one degree: t is 12.7062.
+    let found = interval(&[0.0, 2.0], &[5.0, 5.0]);
+    near(Some(found.low), 4.0 - 12.7062, 1e-3);
+    near(Some(found.high), 4.0 + 12.7062, 1e-3);
+}
+
+#[test]
+fn the_ends_of_an_interval_belong_to_it() {
+    let (low, high) = (1.0, 2.0);
+    let found = [0.9, 1.0, 1.5, 2.0, 2.1].map(|value| Interval { low, high }.contains(value));
+    assert_eq!(found, [false, true, true, true, false]);
+}
+
+#[test]
+fn measures_are_all_numbers_of_all_parts_in_the_order_of_the_runs() {
+    let summary = |bps: f64, startup_s: Option<f64>| {
+        let flow = crate::run::FlowSummary {
+            goodput_bps: bps,
+            startup_s,
+            ended: Some("reset".to_owned()),
+            ..Default::default()
+        };
+        let mut summary = crate::run::Summary::default();
+        summary.flows.insert("stream".to_owned(), flow);
+        summary
+            .links
+            .insert("wire".to_owned(), crate::run::LinkSummary::default());
+        summary.totals.marks = 7;
+        summary
+    };
+    let runs = [summary(3.0, None), summary(1.0, Some(0.5))];
+    let found = measures(&runs);
+    let values = |path: &str| found.get(path).map(|sample| sample.values().to_vec());
+    assert_eq!(values("/flows/stream/goodput_bps"), Some(vec![3.0, 1.0]));
+    assert_eq!(values("/flows/stream/startup_s"), Some(vec![0.5]));
+    assert_eq!(values("/links/wire/queue_bytes/mean"), Some(vec![0.0; 2]));
+    assert_eq!(values("/totals/marks"), Some(vec![7.0; 2]));
+    // Words are no numbers, and the run itself is not measured.
+    assert_eq!(values("/flows/stream/ended"), None);
+    assert!(found.keys().all(|path| !path.starts_with("/run")));
+}
+
+#[cfg(feature = "files")]
+#[test]
+fn as_many_jobs_run_at_a_time_as_there_are_threads_for_them() {
+    assert_eq!(threads(), rayon::current_num_threads());
 }

@@ -98,3 +98,7 @@ impl LinkSummary {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "link_summary_tests.rs"]
+mod tests;

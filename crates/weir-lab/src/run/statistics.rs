@@ -169,41 +169,5 @@ impl TimeWeighted {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_sum_of_nothing_has_no_sign() {
-        assert!(total(std::iter::empty()).is_sign_positive());
-        assert_eq!(total([1.5, 2.5].into_iter()), 4.0);
-    }
-
-    #[test]
-    fn percentiles_are_nearest_ranks() {
-        let mut spread = Samples::default();
-        for n in (1..=100_u64).rev() {
-            spread.push(n * 1_000_000_000);
-        }
-        let summary = spread.summary().unwrap();
-        assert_eq!((summary.min, summary.max), (1.0, 100.0));
-        assert_eq!((summary.p50, summary.p95), (50.0, 95.0));
-        assert_eq!(summary.mean, 50.5);
-        // Variance of 1..n is (n^2 - 1) / 12.
-        assert!((summary.stddev - (9999.0_f64 / 12.0).sqrt()).abs() < 1e-12);
-        assert_eq!(Samples::default().summary(), None);
-    }
-
-    #[test]
-    fn values_weigh_as_long_as_they_hold_and_not_before_the_warmup() {
-        let at = |secs: u64| Instant::from_nanos(secs * 1_000_000_000);
-        let mut rate = TimeWeighted::default();
-        rate.set(at(0), at(2), 1000.0);
-        rate.set(at(1), at(2), 10.0);
-        // From 2 s: 10 for 3 s, then 30 for 1 s.
-        rate.set(at(5), at(2), 30.0);
-        rate.advance(at(6));
-        let cov = rate.summary().unwrap();
-        assert_eq!(cov.mean, 15.0);
-        assert!((cov.cov - 75.0_f64.sqrt() / 15.0).abs() < 1e-12);
-    }
-}
+#[path = "statistics_tests.rs"]
+mod tests;

@@ -212,6 +212,64 @@ mod tests {
         assert_eq!(vector.cells, [0x01, 0xc0]);
     }
 
+    #[test]
+    fn a_mark_has_the_code_one_wherever_its_packet_arrives() {
+        // RFC 4340 §11.4, table 6: 0 received, 1 marked, 3 not received, above a run of six bits.
+        let mut vector = AckVector::default();
+        for (number, ecn, cells) in [
+            (0, Ecn::Ce, &[0x40][..]),
+            (1, Ecn::Ce, &[0x41]),
+            (2, Ecn::Ect0, &[0x00, 0x41]),
+            (3, Ecn::Ce, &[0x40, 0x00, 0x41]),
+            (7, Ecn::Ce, &[0x40, 0xc2, 0x40, 0x00, 0x41]),
+            (5, Ecn::Ce, &[0x40, 0xc0, 0x40, 0xc0, 0x40, 0x00, 0x41]),
+            // What has arrived stays as it was.
+            (2, Ecn::Ce, &[0x40, 0xc0, 0x40, 0xc0, 0x40, 0x00, 0x41]),
+        ] {
+            vector.on_packet(SeqNum::new(number), ecn);
+            assert_eq!(vector.cells, cells, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_cell_has_a_run_of_64_packets_at_most() {
+        // RFC 4340 §11.4: Run Length is one less than the packets, 63 at most.
+        assert_eq!(vector(&(0..64).collect::<Vec<_>>()).cells, [0x3f]);
+        assert_eq!(vector(&(0..65).collect::<Vec<_>>()).cells, [0x00, 0x3f]);
+        assert_eq!(vector(&[0, 65]).cells, [0x00, 0xff, 0x00]);
+        assert_eq!(vector(&[0, 66]).cells, [0x00, 0xc0, 0xff, 0x00]);
+    }
+
+    #[test]
+    fn a_gap_takes_the_cells_of_one_option_and_a_far_longer_one_begins_anew() {
+        // RFC 4340 §5.8: an option has 253 octets of data. 1011 cells of 64 missing packets are
+        // behind the newest, of which 252 are reported; of more packets nothing is known.
+        let missing = 1011 * 64;
+        let cells = vector(&[0, missing + 1]).cells;
+        assert_eq!((cells.len(), cells[0], cells[252]), (253, 0x00, 0xff));
+        assert_eq!(vector(&[0, missing + 2]).cells, [0x00]);
+    }
+
+    #[test]
+    fn an_acknowledged_report_leaves_the_cell_of_the_newest_packet() {
+        let mut vector = vector(&[1, 2, 4, 5, 6]);
+        vector.on_ack_sent(SeqNum::new(70), &mut Vec::new());
+        vector.on_ack_of_ack(SeqNum::new(70));
+        assert_eq!(vector.cells, [0x02]);
+    }
+
+    #[test]
+    fn of_too_many_acknowledgements_every_other_one_is_kept() {
+        let mut vector = vector(&[1]);
+        let mut send = |number| vector.on_ack_sent(SeqNum::new(number), &mut Vec::new());
+        (0..1024).for_each(&mut send);
+        assert_eq!(vector.sent.len(), 1024);
+        vector.on_ack_sent(SeqNum::new(1024), &mut Vec::new());
+        assert_eq!(vector.sent.len(), 513);
+        let numbers = vector.sent.iter().map(|(number, _)| number.get());
+        assert!(numbers.eq((0..=1024).step_by(2)));
+    }
+
     proptest! {
         #[test]
         fn the_reader_reports_what_arrived(

@@ -153,4 +153,23 @@ mod tests {
             Some(19_872)
         );
     }
+
+    #[test]
+    fn a_report_may_fill_its_room() {
+        assert_eq!(blocks(&mut dropped([100]), 100, 1), [0xb0]);
+        assert_eq!(blocks(&mut dropped([100]), 100, 0), []);
+        assert_eq!(blocks(&mut dropped([800]), 1000, 3), [127, 71, 0xb0]);
+    }
+
+    #[test]
+    fn the_last_64_reports_can_be_acknowledged() {
+        let mut memory = dropped([5]);
+        let acknowledged = (100..165).map(|number| {
+            memory.on_ack_sent(SeqNum::new(number), SeqNum::new(6), 200);
+            memory.sent.len()
+        });
+        assert!(acknowledged.eq((1..=64).chain([64])));
+        let oldest = memory.sent.front().map(|(number, _)| number.get());
+        assert_eq!(oldest, Some(101));
+    }
 }

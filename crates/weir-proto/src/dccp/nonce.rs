@@ -199,6 +199,87 @@ mod tests {
     }
 
     #[test]
+    fn parities_of_two_runs_and_of_two_sums_cancel_out() {
+        // RFC 4342 §9.1: sums are modulo two.
+        let mut sums = NonceSums::default();
+        for number in [10, 12, 20] {
+            sums.record(SeqNum::new(number), true);
+        }
+        // 12 and 10 received, 11 not.
+        assert_eq!(sums.echo(SeqNum::new(12), &[0x00, 0xc0, 0x00]), Some(false));
+        let mut parity = |low, high| {
+            let [low, high] = [low, high].map(SeqNum::new);
+            sums.parity_of_interval(low, high)
+        };
+        // The sums up to 10 and up to 11 are one, up to 12 zero, up to 20 one.
+        assert_eq!(parity(11, 11), Some(false));
+        assert_eq!(parity(11, 12), Some(true));
+        assert_eq!(parity(13, 20), Some(true));
+        assert_eq!(parity(11, 20), Some(false));
+    }
+
+    #[test]
+    fn the_starts_of_the_last_64_intervals_are_kept_once_each() {
+        let mut sums = NonceSums::default();
+        sums.record(SeqNum::new(10), true);
+        sums.record(SeqNum::new(200), false);
+        let kept = (20..85).map(|low| {
+            for _ in 0..2 {
+                sums.parity_of_interval(SeqNum::new(low), SeqNum::new(200));
+            }
+            sums.starts.len()
+        });
+        assert!(kept.eq((1..=64).chain([64])));
+        let oldest = sums.starts.front().map(|(before, _)| before.get());
+        assert_eq!(oldest, Some(20));
+    }
+
+    #[test]
+    fn a_packet_without_data_has_no_nonce() {
+        // RFC 4340 §12.2: nonces are those of data packets.
+        let mut nonces = SentNonces::new(7);
+        let ones = |nonces: &mut SentNonces, data| {
+            let drawn = (0..100).map(|number| nonces.draw(SeqNum::new(number), data));
+            drawn.filter(|&one| one).count()
+        };
+        assert_eq!(ones(&mut nonces, false), 0);
+        assert!((20..80).contains(&ones(&mut nonces, true)));
+    }
+
+    #[test]
+    fn a_loss_interval_echoes_its_part_without_loss_only() {
+        // RFC 4342 §9.1: E is the sum over the lossless part: 7 packets up to 20 with nonces of one
+        // at its ends, then a part of 4 with losses, then a lossless part of none.
+        let reported = |lossless_length, nonce| LossInterval {
+            lossless_length,
+            nonce,
+            loss_length: 4,
+            data_length: 11,
+        };
+        for (first, second, right) in [
+            ((7, false), (0, false), true),
+            ((7, true), (0, false), false),
+            ((7, false), (0, true), false),
+            ((6, true), (0, false), true),
+            ((8, true), (0, false), true),
+        ] {
+            let mut nonces = SentNonces::new(7);
+            for number in [13, 14, 20] {
+                nonces.sums.record(SeqNum::new(number), true);
+            }
+            let intervals = [first, second].map(|(length, nonce)| reported(length, nonce));
+            let intervals: Vec<u8> = intervals.iter().flat_map(|one| one.to_bytes()).collect();
+            let mut packet = Packet::new_ack(SeqNum::new(1), SeqNum::new(22));
+            packet.options.push(&DccpOption::LossIntervals {
+                skip: 2,
+                intervals: &intervals,
+            });
+            let found = nonces.echoes_match(SeqNum::new(22), &packet);
+            assert_eq!(found, right, "{first:?} {second:?}");
+        }
+    }
+
+    #[test]
     fn the_start_of_a_long_interval_is_kept() {
         let mut sums = NonceSums::default();
         sums.record(SeqNum::new(10), true);

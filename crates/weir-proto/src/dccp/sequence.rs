@@ -256,4 +256,51 @@ mod tests {
         );
         assert!(is_new(11_799 - 1023) && !is_new(6799));
     }
+
+    #[test]
+    fn the_first_number_bounds_the_window_until_a_quarter_of_it_has_come() {
+        // RFC 4340 §7.5.1: SWL is at least ISR at the start. W is 100: its quarter has come with
+        // the 25th number behind ISR. The window that is negotiated then has W / 4 = 250.
+        for (ahead, swl) in [(24, 5000), (25, 5026 - 250)] {
+            let mut sequence = Sequence::new(SeqNum::new(0));
+            sequence.start(SeqNum::new(5000));
+            for seq in [5000, 5000 + ahead] {
+                sequence.on_valid(SeqNum::new(seq), None);
+            }
+            sequence.peer_window = 1000;
+            assert_eq!(sequence.swl(), SeqNum::new(swl), "{ahead}");
+            // Also when a number from before has come late.
+            sequence.on_valid(SeqNum::new(5001), None);
+            assert_eq!(sequence.swl(), SeqNum::new(swl), "{ahead}");
+        }
+    }
+
+    #[test]
+    fn a_smaller_window_begins_after_the_first_number() {
+        // RFC 4340 §7.5.1: GSR + 1 - W / 4 = 5020 + 1 - 8.
+        let mut sequence = Sequence::new(SeqNum::new(0));
+        sequence.start(SeqNum::new(5000));
+        for seq in [5000, 5020] {
+            sequence.on_valid(SeqNum::new(seq), None);
+        }
+        sequence.peer_window = 32;
+        assert_eq!(sequence.swl(), SeqNum::new(5013));
+    }
+
+    #[test]
+    fn each_of_the_last_1024_numbers_is_new_once() {
+        let mut sequence = sequence();
+        for seq in 5200..8000 {
+            assert!(sequence.on_valid(SeqNum::new(seq), None), "{seq}");
+            assert!(!sequence.on_valid(SeqNum::new(seq), None), "{seq}");
+        }
+        // Nothing is left of the window behind a jump of its length.
+        for newest in [9023, 12_000] {
+            assert!(sequence.on_valid(SeqNum::new(newest), None));
+            for behind in 1..1024 {
+                let seq = SeqNum::new(newest - behind);
+                assert!(sequence.on_valid(seq, None), "{newest} {behind}");
+            }
+        }
+    }
 }

@@ -112,3 +112,7 @@ fn bounded(ratio: u32, cwnd: u32) -> u16 {
     let ratio = if cwnd <= 2 { 1 } else { ratio };
     ratio.clamp(least, most).min(u32::from(u16::MAX)) as u16
 }
+
+#[cfg(test)]
+#[path = "ack_ratio_tests.rs"]
+mod tests;

@@ -102,3 +102,7 @@ impl CcidReceiver for Ccid2Receiver {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "receiver_tests.rs"]
+mod tests;

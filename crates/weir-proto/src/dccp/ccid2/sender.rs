@@ -499,3 +499,7 @@ impl CcidSender for Ccid2Sender {
         self.deadline = None;
     }
 }
+
+#[cfg(test)]
+#[path = "sender_tests.rs"]
+mod tests;

@@ -126,3 +126,7 @@ impl TcpLike {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "tcp_like_tests.rs"]
+mod tests;

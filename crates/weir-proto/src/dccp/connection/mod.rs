@@ -16,6 +16,8 @@
 
 mod input;
 mod output;
+#[cfg(test)]
+mod tests;
 mod timer;
 
 use super::ccid::{CcidReceiver, CcidSender};

@@ -176,6 +176,16 @@ mod tests {
         assert_eq!(internet_checksum(&pseudo, PROTOCOL, 0x1_0002, &[]), !0x0025);
     }
 
+    #[test]
+    fn a_carry_of_one_is_added_back() {
+        // RFC 1071: 0021 + 0002 + ffdd = 1_0000 → 0001.
+        let nowhere = PseudoHeader::V4 {
+            source: [0; 4],
+            destination: [0; 4],
+        };
+        assert_eq!(internet_checksum(&nowhere, PROTOCOL, 2, &[0xff, 0xdd]), !1);
+    }
+
     /// RFC 4340 §9.2.
     #[test]
     fn coverage_counts_words_of_payload_from_one() {

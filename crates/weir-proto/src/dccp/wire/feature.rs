@@ -110,6 +110,26 @@ mod tests {
         assert_eq!(SEND_LOSS_EVENT_RATE, 192);
     }
 
+    #[test]
+    fn features_have_the_numbers_of_the_tables() {
+        // RFC 4340 table 4, RFC 4342 table 2 and RFC 6323 table 2.
+        for (number, name) in [
+            (1, CCID),
+            (2, ALLOW_SHORT_SEQNOS),
+            (3, SEQUENCE_WINDOW),
+            (4, ECN_INCAPABLE),
+            (5, ACK_RATIO),
+            (6, SEND_ACK_VECTOR),
+            (7, SEND_NDP_COUNT),
+            (8, MINIMUM_CHECKSUM_COVERAGE),
+            (9, CHECK_DATA_CHECKSUM),
+            (128, SEND_RTT_ESTIMATE),
+            (192, SEND_LOSS_EVENT_RATE),
+        ] {
+            assert_eq!(number, name);
+        }
+    }
+
     /// RFC 4340 table 4.
     #[test]
     fn only_sequence_window_and_ack_ratio_are_not_negotiable() {

@@ -472,7 +472,7 @@ impl<'a> DccpOption<'a> {
 }
 
 impl RawOption<'_> {
-    /// The name in RFC 4340 table 3, RFC 4342 table 1 or RFC 6323 table 1.
+    /// The name in RFC 4340 table 3, RFC 4342 table 1, RFC 6323 table 1 or RFC 5622 §8.7.
     pub const fn name(&self) -> Option<&'static str> {
         Some(match self.kind {
             0 => "Padding",
@@ -495,6 +495,7 @@ impl RawOption<'_> {
             192 => "Loss Event Rate",
             193 => "Loss Intervals",
             194 => "Receive Rate",
+            195 => "Dropped Packets",
             _ => return None,
         })
     }

@@ -134,6 +134,10 @@ mod tests {
                 },
                 "Ack Vector [Nonce 1] 40",
             ),
+            (
+                DccpOption::DroppedPackets(&[1, 2, 3, 0, 0, 7]),
+                "Dropped Packets 66051 7",
+            ),
             (DccpOption::LossEventRate(100), "Loss Event Rate 1/100"),
             (DccpOption::LossEventRate(u32::MAX), "Loss Event Rate none"),
             (

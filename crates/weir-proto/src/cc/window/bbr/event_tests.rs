@@ -245,6 +245,8 @@ fn it_says_what_it_does_to_the_transport() {
     let bbr = &flow.bbr;
     assert!(bbr.needs().window_in_recovery);
     assert!(!bbr.limits_samples());
+    // draft-bbr §5.3.3.9, ProbeInflightLongtermUpward: only a window that is full raises the bound.
+    assert!(bbr.needs().filled_window);
     assert_eq!(bbr.limit(), Limit::SlowStart, "the window still grows");
     // draft-bbr §5.6.2: 99 % of 1 MB/s.
     let rate = bbr.pacing_rate().expect("it always paces");
@@ -255,4 +257,37 @@ fn it_says_what_it_does_to_the_transport() {
     };
     flow.ack(100, 1e6, 100_000, sample);
     assert!(!flow.bbr.limits_samples());
+}
+
+#[test]
+fn a_receiver_that_is_slow_ends_startup_with_the_next_acknowledgement() {
+    // RFC 4341 §5.2: a receiver that reports Slow Receiver ends slow start; what follows Startup is
+    // Drain (draft-bbr §5.3.1.1) while more than the bandwidth-delay product is in flight: 0.1 MB/s
+    // over 100 ms are 10,000 octets.
+    for (tells, state) in [(false, "startup"), (true, "drain")] {
+        let mut flow = Flow::new();
+        if tells {
+            flow.bbr.leave_slow_start();
+        }
+        flow.ack(100, 1e5, 40_000, RateSample::default());
+        assert_eq!(flow.bbr.state(), state);
+    }
+}
+
+#[test]
+fn what_limits_the_rate_is_told_of_the_sample_that_the_bandwidth_came_from() {
+    // draft-bbr §5.5.5: the maximum of the samples is the bandwidth.
+    let mut flow = Flow::new();
+    for (rate, limited_by, told) in [
+        (1e5, RateLimit::ReceiverCredit, RateLimit::ReceiverCredit),
+        (9e4, RateLimit::Path, RateLimit::ReceiverCredit),
+        (2e5, RateLimit::Path, RateLimit::Path),
+    ] {
+        let sample = RateSample {
+            limited_by,
+            ..RateSample::default()
+        };
+        flow.ack(100, rate, 40_000, sample);
+        assert_eq!(flow.bbr.rate_limited_by(), Some(told), "{rate}");
+    }
 }

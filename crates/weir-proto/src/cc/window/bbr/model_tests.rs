@@ -244,6 +244,15 @@ fn a_probe_that_finds_the_same_least_round_trip_time_leaves_its_time() {
 }
 
 #[test]
+fn samples_compare_by_their_rates_whatever_limited_them() {
+    let sample = |rate, limited_by| BwSample { rate, limited_by };
+    let [path, credit] = [RateLimit::Path, RateLimit::ReceiverCredit];
+    assert_eq!(sample(1e6, path), sample(1e6, credit));
+    assert_ne!(sample(1e6, path), sample(2e6, path));
+    assert!(sample(1e6, path) < sample(2e6, credit));
+}
+
+#[test]
 fn the_bandwidth_knows_what_limited_the_sample_that_it_came_from() {
     // draft-bbr §5.5.5: the greatest sample of this cycle and the last. 2 MB/s under the receiver's
     // credit is the estimate until a greater sample, or the second cycle after it.
