@@ -11,6 +11,7 @@ fn a_controller_that_measures_a_rate_counts_what_arrives_in_fast_recovery() {
         let mut bench = Bench::open("linux", false);
         let recorder = Recorder::of_window(20 * MSS);
         recorder.script().acks_in_recovery = in_recovery_too;
+        bench.sender.needs = recorder.needs();
         bench.sender.controller = Box::new(recorder.clone());
         assert_eq!(bench.sent(100).len(), 20);
         for n in 1..=10 {
