@@ -272,7 +272,7 @@ pub enum Event {
         size: u32,
         /// What it carries.
         content: PacketContent,
-        /// To which sequence of numbers its number belongs.
+        /// The sequence of numbers that its number belongs to.
         packet_type: PacketType,
     },
     /// A packet arrived and was accepted.

@@ -80,7 +80,7 @@ struct State {
 }
 
 impl LimitArguments {
-    /// With what the scenarios of a command say, where the command says nothing: the least of
+    /// The same with the limits of a command's scenarios where the command has none: the least of
     /// their times and of their memory. Their events belong to each run.
     pub fn or_of<'a>(self, runs: impl Iterator<Item = &'a Run> + Clone) -> Self {
         let times = runs.clone().filter_map(|run| run.max_time);

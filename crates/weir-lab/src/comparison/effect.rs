@@ -1,4 +1,4 @@
-//! By how much a measure of B differs from that of A.
+//! The difference of a measure between A and B.
 
 use super::headline::{Better, HEADLINE, Headline};
 use super::measures::{Measures, Part};

@@ -97,7 +97,7 @@ mod tests {
             b: 0.5,
         });
         assert_eq!(shares, expected);
-        // Of what only one side has there is nothing to compare.
+        // What only one side has cannot be compared.
         let mut other = b.clone();
         other.transfers.remove("web2");
         let shares = bound_shares(&[pair(&other)]);

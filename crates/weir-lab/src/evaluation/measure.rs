@@ -12,12 +12,12 @@ pub(super) struct MeasurePlan {
     pub(super) words: String,
     /// Where it stands in the summary.
     pub(super) value: String,
-    /// By how much the number of the summary is multiplied.
+    /// The factor that converts the number of the summary.
     #[serde(default = "one")]
     pub(super) scale: f64,
     /// Its unit after that; empty for a plain number.
     pub(super) unit: String,
-    /// In which direction it improves; none for one that is only shown.
+    /// The direction in which it improves; `None` for a measure that is only shown.
     #[serde(default)]
     pub(super) better: Better,
     /// The least difference that counts, in the unit.
@@ -29,7 +29,7 @@ const fn one() -> f64 {
     1.0
 }
 
-/// In which direction a measure improves.
+/// The direction in which a measure improves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {

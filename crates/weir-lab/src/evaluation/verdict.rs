@@ -75,7 +75,7 @@ pub struct MeasureResult {
     pub words: String,
     /// Its unit; empty for a plain number.
     pub unit: String,
-    /// In which direction it improves.
+    /// The direction in which it improves.
     pub better: Better,
     /// The controller first, then those that it is compared with.
     pub candidates: Vec<CandidateSample>,

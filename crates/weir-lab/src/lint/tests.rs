@@ -60,7 +60,7 @@ const CASES: &[Case] = &[
     // Starts are drawn, the times of single packets are not. 1500 octets take 1.2 ms.
     (&[(JITTER, "")], "phase", "2 flows share a drop-tail queue"),
     (&[(JITTER, "")], "phase", "0s..1200us"),
-    // A jitter of less than half of that is none.
+    // A jitter of less than half of that reorders nothing.
     (&[(JITTER, "jitter = \"0s..1ns\"\n")], "phase", "time varies by half of what"),
     (&[(JITTER, ""), (DELAY, SMALL_JITTER)], "phase", "0s..1200us"),
     // A link that no flow uses, and a host at which none ends.

@@ -77,7 +77,7 @@ impl TransferSummary {
         }
     }
 
-    /// With what was recorded of the senders of all its connections.
+    /// The same with the records of the senders of all its connections.
     pub(super) fn with_senders(self, senders: Option<&SenderRecord>) -> Self {
         Self {
             rtt_s: senders.and_then(|of| Distribution::of_histogram(&of.rtts)),

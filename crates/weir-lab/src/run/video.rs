@@ -7,7 +7,7 @@ use weir_proto::time::{Duration, Instant};
 
 /// Intervals between shown frames over which the mean is taken (W3C webrtc-stats, freezeCount).
 const RECENT: usize = 30;
-/// By how much longer than the mean an interval is a freeze, in seconds (W3C webrtc-stats).
+/// An interval that is longer than the mean by this many seconds is a freeze (W3C webrtc-stats).
 const FREEZE_MARGIN_S: f64 = 0.15;
 /// How many times longer (W3C webrtc-stats).
 const FREEZE_RATIO: f64 = 3.0;

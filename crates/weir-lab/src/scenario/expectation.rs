@@ -19,7 +19,7 @@ pub struct Expectation {
     pub measure: &'static str,
     /// How it must compare.
     pub comparison: Comparison,
-    /// With what, in the unit of the measure.
+    /// The value to compare with, in the unit of the measure.
     pub value: f64,
     /// The value as it was written.
     written: String,

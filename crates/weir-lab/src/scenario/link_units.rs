@@ -81,7 +81,7 @@ pub(super) fn time(word: &str) -> String {
     known.unwrap_or_else(|| text(word))
 }
 
-/// Bits per second, if it is a rate, or why it is none.
+/// Bits per second, or why the text is not a rate.
 pub(super) fn bits_per_second(word: &str) -> Result<Option<f64>, String> {
     let Some((number, unit)) = split(word) else {
         return Ok(None);
@@ -96,7 +96,7 @@ pub(super) fn bits_per_second(word: &str) -> Result<Option<f64>, String> {
     Ok(known.map(|(_, bits)| number * bits))
 }
 
-/// A rate in bits per second, or why it is none.
+/// A rate in bits per second, or why the text is not one.
 pub(super) fn rate(word: &str) -> Result<String, String> {
     let known = bits_per_second(word)?;
     Ok(known.map_or_else(|| text(word), |bits| format!("\"{bits}bit\"")))

@@ -192,7 +192,7 @@ fn argument(words: &mut Words<'_>) -> Option<String> {
     word.map(str::to_owned)
 }
 
-/// Adds a key, which is none yet, with a TOML value.
+/// Adds a key, which must not be there yet, with a TOML value.
 fn put(keys: &mut Vec<(String, String)>, key: &str, value: impl Into<String>) -> Result<(), Wrong> {
     if keys.iter().any(|(name, _)| name == key) {
         return Err(format!("\"{key}\" is there twice, expected it once"));

@@ -62,7 +62,7 @@ settings! {
         pub duration: Duration [required],
         /// The summary's statistics count from this time on; traces have everything.
         pub warmup: Duration,
-        /// From which all random numbers derive.
+        /// The seed of all random numbers.
         pub seed: u64 = 1 => count(0..=i64::MAX as u64, ""),
         /// Between two rows of the tables of goodput, delay and losses over time; "auto" is 1, 2 or
         /// 5 times a power of ten: 200 to 500 rows.

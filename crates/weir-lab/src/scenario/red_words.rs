@@ -71,7 +71,7 @@ impl RedWords {
         };
         let (min, max) = (size("min"), size("max"));
         let has = |key: &str| keys.iter().any(|(name, _)| name == key);
-        // A value that is none is the reader's to refuse.
+        // The reader refuses a text that is not a value.
         if (has("min") && min.is_none()) || (has("max") && max.is_none()) {
             return Ok(());
         }

@@ -30,7 +30,7 @@ pub(super) struct Check {
     /// What is measured: a column of `flows/NAME`; `goodput_bps`, `lost_share` or `visits`;
     /// `entry_s`, `duration_s` or `time_share` of a state; `followed_by`.
     pub(super) measure: String,
-    /// Of which state; all times if absent.
+    /// The state in which the value counts; at all times if absent.
     pub(super) during: Option<String>,
     /// Which visit of the state, from 1 on; each if absent.
     pub(super) visit: Option<usize>,
@@ -86,7 +86,7 @@ pub struct CheckResult {
     pub min: Option<f64>,
     /// The greatest value that passes.
     pub max: Option<f64>,
-    /// In what the value is counted.
+    /// The unit of the value.
     pub unit: String,
 }
 

@@ -71,7 +71,7 @@ impl Dataset {
         item.map(|(item, _)| self.plan.scenario(item)).transpose()
     }
 
-    /// Leaves the runs with settings that are wanted; the seed is none of them.
+    /// Keeps the runs with settings that are wanted; the seed is not a setting.
     ///
     /// # Errors
     /// What is wrong in a scenario.

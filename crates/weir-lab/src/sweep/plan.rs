@@ -44,7 +44,7 @@ struct Document {
     /// Points of a design other than a grid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     points: Option<u64>,
-    /// The seed of the design, which is none of the runs.
+    /// The seed of the design; runs have seeds of their own.
     #[serde(default)]
     design_seed: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -42,11 +42,11 @@ keywords! {
         Cwnd = "cwnd",
     }
 
-    /// To what `rto_min` applies.
+    /// The quantity that is at least `rto_min`.
     pub enum RtoFloor {
-        /// To the whole timeout (RFC 6298 §2.4).
+        /// The whole timeout (RFC 6298 §2.4).
         Timeout = "timeout",
-        /// To its variance term: RTO = SRTT + max(4·RTTVAR, `rto_min`), as Linux has it.
+        /// Its variance term: RTO = SRTT + max(4·RTTVAR, `rto_min`), as Linux has it.
         Variance = "variance",
     }
 
@@ -89,7 +89,7 @@ settings! {
         /// An idle time longer than the RTO takes the window back to the initial one (RFC 5681
         /// §4.1).
         pub restart_after_idle: bool = true,
-        /// To what `rto_min` applies.
+        /// The quantity that is at least `rto_min`.
         pub rto_floor: RtoFloor = RtoFloor::Variance,
         /// What ends the back-off of the RTO.
         pub rto_backoff_end: BackoffEnd = BackoffEnd::NewAck,

@@ -21,7 +21,7 @@ use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
-/// In which form packets travel between the endpoints of a flow.
+/// The form in which packets travel between the endpoints of a flow.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum PacketEncoding {
     /// As values of their types.

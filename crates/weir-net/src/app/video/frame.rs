@@ -17,7 +17,7 @@ pub struct VideoFrame {
     pub packets: u16,
     /// It depends on no other.
     pub is_key: bool,
-    /// By how much a pause of the source before it has put off its capture; 0 at the receiver.
+    /// The time by which a pause of the source has delayed its capture; 0 at the receiver.
     pub pause: Duration,
     /// The encoder's rate, in bit/s.
     pub encoder_rate: u32,

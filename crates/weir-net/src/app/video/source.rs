@@ -13,7 +13,7 @@ struct Spell {
     first: u64,
     /// When that is captured.
     since: Instant,
-    /// By how much a pause has put that off.
+    /// The time by which a pause has delayed it.
     pause: Duration,
 }
 

@@ -276,7 +276,7 @@ keywords! {
         Threshold(f64) => fraction(),
     }
 
-    /// From which rate the interval before the first loss is made (RFC 5348 §6.3.1).
+    /// The rate from which the interval before the first loss is made (RFC 5348 §6.3.1).
     pub enum FirstInterval {
         /// Linux: what came since the last feedback.
         SinceFeedback = "since-feedback",
@@ -417,7 +417,7 @@ settings! {
         pub feedback_options: FeedbackOptions = FeedbackOptions::Both,
         /// History discounting: the least discount factor in 0..1, or "off".
         pub discounting: Discounting = Discounting::Threshold(DISCOUNT_THRESHOLD),
-        /// From which rate the interval before the first loss is made.
+        /// The rate from which the interval before the first loss is made.
         pub first_interval: FirstInterval = FirstInterval::GreatestReceiveRate,
         /// How long the interval before the first loss alone is the mean; CCID 3. With
         /// "until-second-loss" p of a first loss stays however many packets arrive after it, so

@@ -46,7 +46,7 @@ const EMPTY_SHARE: f64 = 0.1;
 const EMPTY_ROUNDS: u32 = 5;
 /// Round trips over which RTTmax is the greatest (§2.2).
 const MAX_RTT_ROUNDS: u64 = 4;
-/// By how much 1/delta grows in a round trip of the competitive mode (§2.2).
+/// The growth of 1/delta in a round trip of the competitive mode (§2.2).
 const COMPETITIVE_INCREASE: f64 = 1.0;
 /// What a loss leaves of 1/delta in the competitive mode (§2.2).
 const COMPETITIVE_DECREASE: f64 = 0.5;
@@ -77,7 +77,7 @@ settings! {
         pub empty_rounds: u32 = EMPTY_ROUNDS => count(1..=1_000_000, "round trips"),
         /// Round trips over which RTTmax is the greatest (§2.2).
         pub max_rtt_rounds: u64 = MAX_RTT_ROUNDS => count(1..=1_000_000, "round trips"),
-        /// By how much 1/delta grows in a round trip of the competitive mode (§2.2).
+        /// The growth of 1/delta in a round trip of the competitive mode (§2.2).
         pub competitive_increase: f64 = COMPETITIVE_INCREASE => number(0.0..=1000.0, ""),
         /// What a loss leaves of 1/delta in the competitive mode, in 0..1 (§2.2).
         pub competitive_decrease: f64 = COMPETITIVE_DECREASE => fraction(),
