@@ -120,3 +120,31 @@ proptest! {
         assert_complete_with_reason(&end, now, &told);
     }
 }
+
+#[test]
+fn no_report_of_a_peer_that_has_lied_is_final() {
+    for lies in [false, true] {
+        // Without media, at a client that sends datagrams of 125 octets.
+        let (mut end, now) = running([false, true, false]);
+        let sent = end.stats(now).sent;
+        let report = |received| {
+            let stats = ReceptionStats {
+                received,
+                octets: 125 * received,
+                expected: sent,
+                ..ReceptionStats::default()
+            };
+            Message::Report(Report {
+                stats,
+                last: true,
+                ..Report::default()
+            })
+        };
+        end.receive(now, report(50), HEADER, false);
+        assert!(end.stats(now).complete);
+        let next = if lies { sent + 1 } else { sent };
+        end.receive(now, report(next), HEADER, false);
+        let lied = matches!(end.end_reason(), Some(EndReason::Lied(_)));
+        assert_eq!((lied, end.stats(now).complete), (lies, !lies));
+    }
+}
