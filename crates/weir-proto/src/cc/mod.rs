@@ -278,9 +278,9 @@ pub trait WindowController {
             _ => RateLimit::Path,
         }
     }
-    /// The bound of a sender that this holds, by where pacing rate and window come from: see
-    /// [`bound`](crate::event::SndLim). A pacer
-    /// whose rate is the path's, or follows from a window, only spreads what a `hold` lets out.
+    /// What holds a sender whom this pacer or window holds, by where their values come from (see
+    /// [`SndLim`]). A pacer whose rate is the path's, or follows from a window, only spreads what a
+    /// `hold` lets out.
     fn bound_behind(&self, bound: SndLim, hold: &Hold) -> SndLim {
         let limit = match bound {
             SndLim::Pacer => self.rate_limited_by().unwrap_or_default().or(hold.limit()),

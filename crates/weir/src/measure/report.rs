@@ -120,6 +120,11 @@ impl Report {
         omitted
     }
 
+    /// True while what is counted is omitted.
+    pub const fn is_omitting(&self) -> bool {
+        self.is_omitting
+    }
+
     /// When the next line is due.
     pub fn due(&self) -> Instant {
         if self.interval.is_zero() {

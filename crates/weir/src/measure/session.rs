@@ -69,8 +69,7 @@ pub async fn run<P: DataPath>(
     let recorder = events.map(|events| {
         TraceRecorder::start(events, &name, recording.trace, recording.probe.clone())
     });
-    let omits = !recording.omit.is_zero();
-    let mut report = Report::start(number, recording.interval, omits);
+    let mut report = Report::start(number, recording.interval, !recording.omit.is_zero());
     let mut counters = path.observer();
     let mut omitted = None;
     let transfer = {
@@ -82,7 +81,7 @@ pub async fn run<P: DataPath>(
                 () = sleep_until(report.due()) => {
                     terminal::status(&report.interval(&counters(Since::LastInterval)));
                 }
-                () = sleep_until(omission.due), if omits && omitted.is_none() => {
+                () = sleep_until(omission.due), if report.is_omitting() => {
                     if omission.is_over(&counters(Since::Start).delivery) {
                         let before = counters(Since::Omitted);
                         omitted = Some((report.end_omission(&before), before));
