@@ -105,7 +105,7 @@ impl Program {
         let built = Command::new("cargo")
             .args([
                 "test",
-                "--offline",
+                "--locked",
                 "--lib",
                 "--no-run",
                 "--message-format=json",

@@ -127,7 +127,7 @@ fn verdict(tests: &[&Test], id: usize) -> Verdict {
     for group in groups {
         let names: Vec<&String> = group.iter().map(|test| &test.name).collect();
         let longest = group.iter().map(|test| test.time).max();
-        let limit = longest.unwrap_or_default() * 10 + Duration::from_secs(5);
+        let limit = longest.unwrap_or_default() * 5 + Duration::from_secs(1);
         let Some(test) = group.first() else { continue };
         let verdict = one(&test.binary, &names, id, limit);
         if verdict != Verdict::Missed {

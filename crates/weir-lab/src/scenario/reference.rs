@@ -12,12 +12,28 @@ use weir_proto::units::{DURATION, Quantity, RATE, SIZE};
 pub fn reference() -> String {
     let mut pages = Pages::default();
     pages.table("", &describe(&Scenario::default()));
-    let mut text = introduction();
-    for page in pages.written {
-        text += &page.text;
-    }
-    text
+    let (rules, everyday): (Vec<Page>, Vec<Page>) =
+        pages.written.into_iter().partition(Page::has_rules);
+    let text_of = |pages: Vec<Page>| pages.into_iter().map(|page| page.text).collect::<String>();
+    introduction() + &text_of(everyday) + ALL_RULES + &text_of(rules)
 }
+
+/// Keys of tables with the single rules and constants of transports, controllers and media: few
+/// scenarios need one of them.
+const RULES: [&str; 8] = [
+    "bbr",
+    "copa",
+    "cubic",
+    "header",
+    "nada",
+    "overrides",
+    "rate_control",
+    "tfrc",
+];
+
+const ALL_RULES: &str = "\n# All rules of transports and controllers\n\n\
+    A preset (`profile`, `rules`) or a standard gives each of these its value. They are for the \
+    study of a single rule.\n";
 
 fn introduction() -> String {
     let words = |quantity: &Quantity| {
@@ -41,7 +57,8 @@ fn introduction() -> String {
          | fraction | a number from 0 to 1, or a text in percent such as `\"2%\"` |\n\
          | switch | `true` or `false`, or `\"on\"` or `\"off\"` |\n\
          | name | 1 to 64 letters, digits, `_` and `-`, of which the first is a letter or digit |\n\n\
-         A table with a key `kind` has the keys of that kind. Values of the command line \
+         A table with a key `kind` has the keys of that kind. The single rules of transports and \
+         controllers come [last](#all-rules-of-transports-and-controllers). Values of the command line \
          (`--set flow.NAME.transport.tfrc.oscillation=off`) name the same keys.\n",
         words(&DURATION),
         words(&RATE),
@@ -176,6 +193,12 @@ impl Pages {
 }
 
 impl Page {
+    /// True for the tables of [`RULES`] and what is below them.
+    fn has_rules(&self) -> bool {
+        let mut keys = self.title.split(['.', ' ', '[', ']']);
+        keys.any(|key| RULES.contains(&key))
+    }
+
     fn table(&self) -> TableKind {
         match &self.kind {
             Kind::Table(table) => table.clone(),

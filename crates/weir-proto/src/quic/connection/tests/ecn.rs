@@ -37,7 +37,7 @@ fn a_controller_without_an_answer_to_marks_sends_packets_without_ect() {
         config.controller = window::find(controller).unwrap();
         let mut pair = Pair::started(config);
         pair.bulk = Some(Side::Client);
-        pair.run_for(millis(200));
+        pair.run_for(millis(10));
         assert_eq!(pair.client.ecn_field(), ecn, "{controller}");
     }
 }
@@ -64,7 +64,7 @@ fn a_black_hole_for_ecn_costs_two_probe_timeouts_and_then_packets_are_not_capabl
         pair.run_for(millis(2900));
         assert_eq!(pair.end(black_hole).ecn_field(), Ecn::Ect0);
         assert_eq!(pair.octets_read, 0);
-        pair.run_for(millis(2000));
+        pair.run_for(millis(110));
         assert_eq!(pair.end(black_hole).ecn_field(), Ecn::NotEct);
         assert!(pair.octets_read > 0, "{black_hole:?}");
     }
@@ -74,7 +74,7 @@ fn a_black_hole_for_ecn_costs_two_probe_timeouts_and_then_packets_are_not_capabl
 fn timeouts_of_a_path_that_takes_ecn_do_not_end_its_use() {
     let mut pair = with_ecn();
     pair.client.connect(pair.now);
-    pair.run_for(millis(500));
+    pair.run_for(millis(10));
     pair.drop = Box::new(|_, _| true);
     pair.run_for(millis(60_000));
     assert!(pair.client.pto_count > 3);
@@ -88,9 +88,9 @@ fn a_path_that_clears_the_field_ends_the_use_of_ecn_and_one_that_marks_does_not(
         let mut pair = with_ecn();
         pair.bleach = share;
         pair.client.connect(pair.now);
-        pair.run_for(millis(300));
+        pair.run_for(millis(12));
         pair.mark_next = pair.client.ecn_field() == Ecn::Ect0;
-        pair.run_for(millis(300));
+        pair.run_for(millis(12));
         assert_eq!(pair.client.ecn_field(), field, "{share}");
         assert!(pair.octets_read > 100_000, "{share}");
     }
