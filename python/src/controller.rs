@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weir_proto::cc::window::{BoxedController, WindowConfig, added};
 use weir_proto::cc::{
-    Acked, CongestionEvent, EndAcks, Needs, RecoveryPeriod, RetransmissionTimeout, Sent,
-    WindowController,
+    Acked, CongestionEvent, ConnectionEvent, EndAcks, Lost, Needs, PacingRate, RecoveryPeriod,
+    Report, RetransmissionTimeout, Sent, WindowController,
 };
 use weir_proto::event::Limit;
 use weir_proto::time::Instant;
@@ -325,8 +325,12 @@ impl WindowController for PythonController {
 
     fn on_ack(&mut self, _: &Acked) {}
 
-    fn on_end_acks(&mut self, acks: &EndAcks) {
+    /// A congestion event says what was lost.
+    fn on_lost(&mut self, _: &Lost) {}
+
+    fn on_end_acks(&mut self, acks: &EndAcks) -> bool {
         self.call("on_ack", |methods| &methods.ack, || (Ack::from(acks),));
+        false
     }
 
     fn on_congestion_event(&mut self, congestion: &CongestionEvent) -> bool {
@@ -340,11 +344,7 @@ impl WindowController for PythonController {
 
     /// An object hears of packets, acknowledgements, losses and timeouts, and answers to nothing
     /// else.
-    fn on_handshake_loss(&mut self) {}
-
-    fn on_idle_restart(&mut self) {}
-
-    fn leave_slow_start(&mut self) {}
+    fn on_connection_event(&mut self, _: ConnectionEvent) {}
 
     fn on_spurious_congestion_event(&mut self, _: Instant) -> bool {
         false
@@ -363,26 +363,22 @@ impl WindowController for PythonController {
         self.window
     }
 
-    fn ssthresh(&self) -> Option<u64> {
-        None
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.pacing_rate
-    }
-
-    fn send_quantum(&self) -> Option<u64> {
+    fn pacing(&self) -> Option<PacingRate> {
+        let rate = self.pacing_rate?;
         // A millisecond of the rate, and at least two packets (draft-bbr §5.6.3).
-        let burst = (self.pacing_rate?.as_bps() / 8e3) as u64;
-        Some(burst.max(2 * self.max_datagram_size))
+        let burst = (rate.as_bps() / 8e3) as u64;
+        Some(PacingRate {
+            rate,
+            quantum: Some(burst.max(2 * self.max_datagram_size)),
+        })
     }
 
-    fn state(&self) -> &'static str {
-        self.state
+    fn take_recovery_probe(&mut self) -> bool {
+        false
     }
 
-    fn limit(&self) -> Limit {
-        Limit::None
+    fn report(&self) -> Report {
+        Report::new(self.state, Limit::None)
     }
 
     fn set_max_datagram_size(&mut self, octets: u64) {

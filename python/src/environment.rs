@@ -13,8 +13,8 @@ use weir_lab::run::{RunError, RunOptions, Scope, Simulation, TraceLevel};
 use weir_lab::scenario::{Override, parse_with};
 use weir_proto::cc::window::{BoxedController, WindowConfig, added};
 use weir_proto::cc::{
-    Acked, CongestionEvent, EndAcks, Needs, RecoveryPeriod, RetransmissionTimeout, Sent,
-    WindowController,
+    Acked, CongestionEvent, ConnectionEvent, EndAcks, Lost, Needs, PacingRate, RecoveryPeriod,
+    Report, RetransmissionTimeout, Sent, WindowController,
 };
 use weir_proto::event::Limit;
 use weir_proto::time::{Duration, Instant};
@@ -141,7 +141,10 @@ impl WindowController for AgentController {
 
     fn on_ack(&mut self, _: &Acked) {}
 
-    fn on_end_acks(&mut self, acks: &EndAcks) {
+    /// A congestion event says what was lost.
+    fn on_lost(&mut self, _: &Lost) {}
+
+    fn on_end_acks(&mut self, acks: &EndAcks) -> bool {
         self.with(|agent| {
             agent.acked += acks.newly_acked as f64;
             agent.packets += acks.acked_packets as f64;
@@ -153,6 +156,7 @@ impl WindowController for AgentController {
                 agent.rate_sample = rate.as_bps();
             }
         });
+        false
     }
 
     fn on_congestion_event(&mut self, congestion: &CongestionEvent) -> bool {
@@ -163,11 +167,7 @@ impl WindowController for AgentController {
     }
 
     /// The window is the agent's alone.
-    fn on_handshake_loss(&mut self) {}
-
-    fn on_idle_restart(&mut self) {}
-
-    fn leave_slow_start(&mut self) {}
+    fn on_connection_event(&mut self, _: ConnectionEvent) {}
 
     fn on_spurious_congestion_event(&mut self, _: Instant) -> bool {
         false
@@ -183,24 +183,22 @@ impl WindowController for AgentController {
         self.with(|agent| agent.window as u64)
     }
 
-    fn ssthresh(&self) -> Option<u64> {
-        None
+    fn pacing(&self) -> Option<PacingRate> {
+        self.with(|agent| {
+            let rate = agent.rate?;
+            Some(PacingRate {
+                rate: Rate::from_bps(rate),
+                quantum: Some((rate / 8e3).max(2.0 * agent.packet) as u64),
+            })
+        })
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.with(|agent| agent.rate).map(Rate::from_bps)
+    fn take_recovery_probe(&mut self) -> bool {
+        false
     }
 
-    fn send_quantum(&self) -> Option<u64> {
-        self.with(|agent| Some((agent.rate? / 8e3).max(2.0 * agent.packet) as u64))
-    }
-
-    fn state(&self) -> &'static str {
-        "agent"
-    }
-
-    fn limit(&self) -> Limit {
-        Limit::None
+    fn report(&self) -> Report {
+        Report::new("agent", Limit::None)
     }
 
     fn set_max_datagram_size(&mut self, octets: u64) {

@@ -128,7 +128,7 @@ impl Candidate {
     pub(crate) fn uses_ecn(&self) -> bool {
         let uses = |controller: &ControllerEntry, by_settings| {
             let made = (controller.make)(&WindowConfig::default());
-            EcnCapability::is_used(made.ecn(), by_settings)
+            EcnCapability::is_used(made.needs().ecn, by_settings)
         };
         match &self.transport {
             Transport::Quic(quic) => uses(quic.config.controller, quic.config.ecn),

@@ -114,7 +114,8 @@ fn two_seconds() -> Suite {
 mod four_packets {
     use weir_proto::cc::window::{BoxedController, ControllerEntry};
     use weir_proto::cc::{
-        Acked, CongestionEvent, Needs, RetransmissionTimeout, Sent, WindowController,
+        Acked, CongestionEvent, ConnectionEvent, EndAcks, Lost, Needs, PacingRate, Report,
+        RetransmissionTimeout, Sent, WindowController,
     };
     use weir_proto::event::Limit;
     use weir_proto::time::Instant;
@@ -135,12 +136,14 @@ mod four_packets {
         }
         fn on_sent(&mut self, _: &Sent) {}
         fn on_ack(&mut self, _: &Acked) {}
+        fn on_lost(&mut self, _: &Lost) {}
+        fn on_end_acks(&mut self, _: &EndAcks) -> bool {
+            false
+        }
         fn on_congestion_event(&mut self, _: &CongestionEvent) -> bool {
             true
         }
-        fn on_handshake_loss(&mut self) {}
-        fn on_idle_restart(&mut self) {}
-        fn leave_slow_start(&mut self) {}
+        fn on_connection_event(&mut self, _: ConnectionEvent) {}
         fn on_spurious_congestion_event(&mut self, _: Instant) -> bool {
             false
         }
@@ -149,14 +152,14 @@ mod four_packets {
         fn window(&self) -> u64 {
             4 * self.0
         }
-        fn ssthresh(&self) -> Option<u64> {
+        fn pacing(&self) -> Option<PacingRate> {
             None
         }
-        fn state(&self) -> &'static str {
-            "congestion_avoidance"
+        fn take_recovery_probe(&mut self) -> bool {
+            false
         }
-        fn limit(&self) -> Limit {
-            Limit::MinimumWindow
+        fn report(&self) -> Report {
+            Report::new("congestion_avoidance", Limit::MinimumWindow)
         }
         fn set_max_datagram_size(&mut self, octets: u64) {
             self.0 = octets;

@@ -53,5 +53,5 @@ fn of(transport: &Transport) -> Option<(String, &'static str)> {
 }
 
 fn capability(entry: &ControllerEntry) -> Option<EcnCapability> {
-    (entry.make)(&WindowConfig::default()).ecn()
+    (entry.make)(&WindowConfig::default()).needs().ecn
 }

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::time;
 use weir_proto::cc::window::{BoxedController, WindowConfig};
 use weir_proto::cc::{
-    Acked, CongestionEvent, EndAcks, Lost, Needs, RecoveryPeriod, RetransmissionTimeout, Sent,
-    WindowController,
+    Acked, CongestionEvent, ConnectionEvent, EndAcks, Lost, Needs, PacingRate, RecoveryPeriod,
+    Report, RetransmissionTimeout, Sent, WindowController,
 };
 use weir_proto::event::Limit;
 use weir_proto::time::Instant;
@@ -163,7 +163,7 @@ impl WindowController for Noq {
         }
     }
 
-    fn on_end_acks(&mut self, acks: &EndAcks) {
+    fn on_end_acks(&mut self, acks: &EndAcks) -> bool {
         let lost: u64 = self.losses.iter().map(|&(bytes, _)| u64::from(bytes)).sum();
         let largest = self.largest_acked.take();
         let (now, in_flight) = (self.at(acks.now), acks.bytes_in_flight + lost);
@@ -180,17 +180,14 @@ impl WindowController for Noq {
                 .on_end_acks(now, in_flight, self.app_limited, largest);
         }
         self.tell_losses(acks.now);
+        false
     }
 
     fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {
         self.period.begins(event)
     }
 
-    fn on_handshake_loss(&mut self) {}
-
-    fn on_idle_restart(&mut self) {}
-
-    fn leave_slow_start(&mut self) {}
+    fn on_connection_event(&mut self, _: ConnectionEvent) {}
 
     fn on_persistent_congestion(&mut self, now: Instant) {
         let now = self.at(now);
@@ -210,25 +207,20 @@ impl WindowController for Noq {
         self.inner.window()
     }
 
-    fn ssthresh(&self) -> Option<u64> {
-        None
+    fn pacing(&self) -> Option<PacingRate> {
+        let metrics = self.inner.metrics();
+        Some(PacingRate {
+            rate: Rate::from_bytes_per_sec(metrics.pacing_rate? as f64),
+            quantum: metrics.send_quantum,
+        })
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        let rate = self.inner.metrics().pacing_rate?;
-        Some(Rate::from_bytes_per_sec(rate as f64))
+    fn take_recovery_probe(&mut self) -> bool {
+        false
     }
 
-    fn send_quantum(&self) -> Option<u64> {
-        self.inner.metrics().send_quantum
-    }
-
-    fn state(&self) -> &'static str {
-        self.state
-    }
-
-    fn limit(&self) -> Limit {
-        Limit::MaxInflight
+    fn report(&self) -> Report {
+        Report::new(self.state, Limit::MaxInflight)
     }
 
     fn set_max_datagram_size(&mut self, octets: u64) {

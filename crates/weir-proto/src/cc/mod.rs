@@ -200,6 +200,9 @@ pub struct Needs {
     /// ever. That of LEDBAT is at most a packet above what was in flight, and BBR raises
     /// `inflight_longterm` only where the window limits it.
     pub filled_window: bool,
+    /// The codepoint of its packets, for a controller that needs ECN or has no answer to marks;
+    /// `None` leaves it to the transport's settings.
+    pub ecn: Option<EcnCapability>,
 }
 
 impl Needs {
@@ -210,10 +213,73 @@ impl Needs {
         acks_in_recovery: false,
         window_in_recovery: false,
         filled_window: false,
+        ecn: None,
     };
 }
 
-/// A window-based congestion controller. All sizes are octets.
+/// What happens to a connection besides acknowledgements, losses and marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionEvent {
+    /// A packet of the handshake was lost: the first window is one packet (RFC 5681 §3.1).
+    HandshakeLoss,
+    /// Nothing was sent for longer than a retransmission timeout (RFC 5681 §4.1).
+    IdleRestart,
+    /// The receiver has reported that it is slow, or that it has dropped data: slow start ends (RFC
+    /// 4341 §5.2).
+    SlowReceiver,
+}
+
+/// How fast packets leave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PacingRate {
+    /// The rate.
+    pub rate: Rate,
+    /// The largest burst in octets that may leave at once; `None` if the window alone says when
+    /// packets leave, and the rate is for the trace.
+    pub quantum: Option<u64>,
+}
+
+impl PacingRate {
+    /// Of this rate in octets a second, with bursts of so many octets.
+    pub(crate) fn of(octets_per_s: f64, quantum: f64) -> Self {
+        Self {
+            rate: Rate::from_bps(octets_per_s * 8.0),
+            quantum: Some(quantum as u64),
+        }
+    }
+}
+
+/// What a controller says of itself for traces.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Report {
+    /// `slow_start`, `recovery` or `congestion_avoidance`, or a state of the controller's own.
+    pub state: &'static str,
+    /// The rule that bound the window when it last changed.
+    pub limit: Limit,
+    /// The slow-start threshold in octets; `None` while it is infinite.
+    pub ssthresh: Option<u64>,
+    /// Octets acknowledged towards the next increase; zero for a controller that counts none.
+    pub partial_bytes_acked: u64,
+    /// For a controller whose pacing rate follows from an estimate of the delivery rate: what
+    /// limited the sample that the estimate in use came from.
+    pub rate_limited_by: Option<RateLimit>,
+}
+
+impl Report {
+    /// Of a controller without a threshold, a count of octets and an estimate of the rate.
+    pub const fn new(state: &'static str, limit: Limit) -> Self {
+        Self {
+            state,
+            limit,
+            ssthresh: None,
+            partial_bytes_acked: 0,
+            rate_limited_by: None,
+        }
+    }
+}
+
+/// A window-based congestion controller. All sizes are octets. What a transport reads from its
+/// answers is in [`WindowControllerExt`].
 pub trait WindowController {
     /// What it needs of its transport, the same from its beginning to its end.
     fn needs(&self) -> Needs;
@@ -223,15 +289,12 @@ pub trait WindowController {
     fn on_ack(&mut self, acked: &Acked);
     /// A packet was declared lost. Called for each, before
     /// [`on_congestion_event`](Self::on_congestion_event) for all of them.
-    fn on_lost(&mut self, _lost: &Lost) {}
+    fn on_lost(&mut self, lost: &Lost);
     /// An acknowledgement was processed to its end: all its packets and the losses that it showed
-    /// have been reported.
-    fn on_end_acks(&mut self, _acks: &EndAcks) {}
-    /// True while the controller itself keeps the flow below what the path can take, so that
-    /// samples of the delivery rate count as limited by the application (draft-bbr §5.3.4.3).
-    fn limits_samples(&self) -> bool {
-        false
-    }
+    /// have been reported. True while the controller itself keeps the flow below what the path can
+    /// take, so that samples of the delivery rate count as limited by the application (draft-bbr
+    /// §5.3.4.3).
+    fn on_end_acks(&mut self, acks: &EndAcks) -> bool;
     /// Packets were lost or marked. True if they begin a new recovery period (RFC 9002 §7.3.2), to
     /// which the controller reacts once: a loss event in statistics.
     fn on_congestion_event(&mut self, congestion: &CongestionEvent) -> bool;
@@ -239,42 +302,44 @@ pub trait WindowController {
     fn on_persistent_congestion(&mut self, now: Instant);
     /// TCP's retransmission timer expired: the window becomes one packet (RFC 5681 §3.1).
     fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout);
-    /// A packet of the handshake was lost: the first window is one packet (RFC 5681 §3.1).
-    fn on_handshake_loss(&mut self);
-    /// Nothing was sent for longer than a retransmission timeout (RFC 5681 §4.1).
-    fn on_idle_restart(&mut self);
-    /// The receiver has reported that it is slow, or that it has dropped data: slow start ends (RFC
-    /// 4341 §5.2).
-    fn leave_slow_start(&mut self);
     /// All packets that were declared lost in this recovery period have been acknowledged: the
     /// losses were spurious. True if the controller takes its reaction to them back.
     fn on_spurious_congestion_event(&mut self, now: Instant) -> bool;
+    /// Something else happened to the connection.
+    fn on_connection_event(&mut self, event: ConnectionEvent);
+    /// The largest datagram has this many octets from now on, without IP and UDP headers.
+    fn set_max_datagram_size(&mut self, octets: u64);
     /// The congestion window in octets.
     fn window(&self) -> u64;
-    /// Octets acknowledged towards the next increase; zero for a controller that counts none.
-    fn partial_bytes_acked(&self) -> u64 {
-        0
-    }
-    /// The slow-start threshold in octets; `None` while it is infinite.
-    fn ssthresh(&self) -> Option<u64>;
+    /// How fast packets leave; `None` for a controller without a rate.
+    fn pacing(&self) -> Option<PacingRate>;
+    /// True once after each reduction, if the rules allow one packet beyond the window at the start
+    /// of recovery (RFC 9002 §7.3.2).
+    fn take_recovery_probe(&mut self) -> bool;
+    /// What it says of itself.
+    fn report(&self) -> Report;
+    /// A copy in the same state, for a transport that keeps a controller for each path.
+    fn clone_box(&self) -> window::BoxedController;
+}
+
+/// What follows from the answers of a [`WindowController`].
+pub trait WindowControllerExt: WindowController {
     /// The pacing rate; `None` for a controller without one.
     fn pacing_rate(&self) -> Option<Rate> {
-        None
+        self.pacing().map(|pacing| pacing.rate)
     }
-    /// The largest burst in octets that may leave at once under the pacing rate; `None` if the
-    /// window alone says when packets leave, whatever the rate is.
-    fn send_quantum(&self) -> Option<u64> {
-        None
+    /// The pacing rate and the largest burst under it in octets; `None` if the window alone says
+    /// when packets leave.
+    fn pacer(&self) -> Option<(Rate, u64)> {
+        let PacingRate { rate, quantum } = self.pacing()?;
+        Some((rate, quantum?))
     }
-    /// For a controller whose pacing rate follows from an estimate of the delivery rate: what
-    /// limited the sample that the estimate in use came from.
-    fn rate_limited_by(&self) -> Option<RateLimit> {
-        None
-    }
-    /// The same of the window in force; [`RateLimit::Path`] if it follows from something else.
+    /// What limited the sample that the window in force follows from; [`RateLimit::Path`] if it
+    /// follows from something else.
     fn window_limited_by(&self) -> RateLimit {
-        match self.limit() {
-            Limit::MaxInflight | Limit::ProbeRtt => self.rate_limited_by().unwrap_or_default(),
+        let report = self.report();
+        match report.limit {
+            Limit::MaxInflight | Limit::ProbeRtt => report.rate_limited_by.unwrap_or_default(),
             _ => RateLimit::Path,
         }
     }
@@ -283,48 +348,35 @@ pub trait WindowController {
     /// `hold` lets out.
     fn bound_behind(&self, bound: SndLim, hold: &Hold) -> SndLim {
         let limit = match bound {
-            SndLim::Pacer => self.rate_limited_by().unwrap_or_default().or(hold.limit()),
+            SndLim::Pacer => {
+                let estimate = self.report().rate_limited_by;
+                estimate.unwrap_or_default().or(hold.limit())
+            }
             SndLim::Window => self.window_limited_by(),
             _ => RateLimit::Path,
         };
         limit.behind(bound)
     }
-    /// The codepoint of its packets, for a controller that needs ECN or has no answer to marks;
-    /// `None` leaves it to the transport's settings.
-    fn ecn(&self) -> Option<EcnCapability> {
-        None
-    }
-    /// True once after each reduction, if the rules allow one packet beyond the window at the start
-    /// of recovery (RFC 9002 §7.3.2).
-    fn take_recovery_probe(&mut self) -> bool {
-        false
-    }
     /// The state for a trace, with what the transport knows: octets in flight, round-trip time and
     /// what held the sender.
     fn snapshot(&self, bytes_in_flight: u64, rtt: Rtt, hold: &Hold) -> WindowState {
-        let pacing_rate = self.pacing_rate();
+        let (report, pacing_rate) = (self.report(), self.pacing_rate());
         let by_hold = || pacing_rate.map(|_| hold.limit());
         WindowState {
             cwnd: self.window(),
             bytes_in_flight,
-            partial_bytes_acked: self.partial_bytes_acked(),
-            ssthresh: self.ssthresh(),
+            partial_bytes_acked: report.partial_bytes_acked,
+            ssthresh: report.ssthresh,
             pacing_rate,
-            rate_limited_by: self.rate_limited_by().or_else(by_hold),
-            state: self.state(),
-            limit: self.limit(),
+            rate_limited_by: report.rate_limited_by.or_else(by_hold),
+            state: report.state,
+            limit: report.limit,
             ..rtt.into()
         }
     }
-    /// `slow_start`, `recovery` or `congestion_avoidance`, or a state of the controller's own.
-    fn state(&self) -> &'static str;
-    /// The rule that bound the window when it last changed.
-    fn limit(&self) -> Limit;
-    /// The largest datagram has this many octets from now on, without IP and UDP headers.
-    fn set_max_datagram_size(&mut self, octets: u64);
-    /// A copy in the same state, for a transport that keeps a controller for each path.
-    fn clone_box(&self) -> window::BoxedController;
 }
+
+impl<C: WindowController + ?Sized> WindowControllerExt for C {}
 
 /// What the round-trip time says about the state of a window; the rest is not known.
 impl From<Rtt> for WindowState {

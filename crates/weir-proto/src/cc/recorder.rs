@@ -3,7 +3,10 @@
 
 use super::WindowController;
 use super::window::BoxedController;
-use super::{Acked, CongestionEvent, EndAcks, Lost, Needs, RetransmissionTimeout, Sent};
+use super::{
+    Acked, CongestionEvent, ConnectionEvent, EndAcks, Lost, Needs, PacingRate, Report,
+    RetransmissionTimeout, Sent,
+};
 use crate::event::Limit;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -114,7 +117,7 @@ impl WindowController for Recorder {
         ));
     }
 
-    fn on_end_acks(&mut self, acks: &EndAcks) {
+    fn on_end_acks(&mut self, acks: &EndAcks) -> bool {
         self.note(format!(
             "{} end {} in {}, {} lost, {} marked, {} in flight, newest {}, rtt {:?}, rate {}{}",
             ms(acks.now),
@@ -128,9 +131,6 @@ impl WindowController for Recorder {
             acks.rate.delivered,
             flag(acks.rate.app_limited, "limited"),
         ));
-    }
-
-    fn limits_samples(&self) -> bool {
         self.script().limits_samples
     }
 
@@ -161,16 +161,13 @@ impl WindowController for Recorder {
         ));
     }
 
-    fn on_idle_restart(&mut self) {
-        self.note("idle".to_owned());
-    }
-
-    fn on_handshake_loss(&mut self) {
-        self.note("handshake loss".to_owned());
-    }
-
-    fn leave_slow_start(&mut self) {
-        self.note("slow start left".to_owned());
+    fn on_connection_event(&mut self, event: ConnectionEvent) {
+        let line = match event {
+            ConnectionEvent::IdleRestart => "idle",
+            ConnectionEvent::HandshakeLoss => "handshake loss",
+            ConnectionEvent::SlowReceiver => "slow start left",
+        };
+        self.note(line.to_owned());
     }
 
     fn on_spurious_congestion_event(&mut self, now: Instant) -> bool {
@@ -182,24 +179,23 @@ impl WindowController for Recorder {
         self.script().window
     }
 
-    fn ssthresh(&self) -> Option<u64> {
-        self.script().ssthresh
+    fn pacing(&self) -> Option<PacingRate> {
+        let pacing = self.script().pacing;
+        pacing.map(|(rate, quantum)| PacingRate {
+            rate,
+            quantum: Some(quantum),
+        })
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.script().pacing.map(|pacing| pacing.0)
+    fn take_recovery_probe(&mut self) -> bool {
+        false
     }
 
-    fn send_quantum(&self) -> Option<u64> {
-        self.script().pacing.map(|pacing| pacing.1)
-    }
-
-    fn state(&self) -> &'static str {
-        "scripted"
-    }
-
-    fn limit(&self) -> Limit {
-        Limit::None
+    fn report(&self) -> Report {
+        Report {
+            ssthresh: self.script().ssthresh,
+            ..Report::new("scripted", Limit::None)
+        }
     }
 
     fn set_max_datagram_size(&mut self, _: u64) {}

@@ -14,6 +14,7 @@ use quinn_proto::congestion::{
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+use weir_proto::cc::WindowControllerExt as _;
 use weir_proto::event::{Event, EventMask, Hold, Limit, RateLimit, SndLim, WindowState};
 use weir_proto::time::{self, Duration};
 use weir_proto::units::Rate;
@@ -271,12 +272,13 @@ impl ObservedController {
         window.pacing_rate = metrics.pacing_rate.map(|bps| Rate::from_bps(bps as f64));
         if let Inner::Weir(path) = &self.inner {
             let controller = path.controller();
-            window.partial_bytes_acked = controller.partial_bytes_acked();
-            window.state = controller.state();
-            window.limit = controller.limit();
+            let report = controller.report();
+            window.partial_bytes_acked = report.partial_bytes_acked;
+            window.state = report.state;
+            window.limit = report.limit;
             let paces = window.pacing_rate.is_some();
-            window.rate_limited_by = controller
-                .rate_limited_by()
+            window.rate_limited_by = report
+                .rate_limited_by
                 .or_else(|| paces.then_some(hold.limit()));
             *window_limited_by = controller.window_limited_by();
             return;

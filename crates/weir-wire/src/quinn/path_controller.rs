@@ -31,7 +31,7 @@ use std::time;
 use weir_proto::cc::window::{self, BoxedController, ControllerEntry, WindowConfig};
 use weir_proto::cc::{
     Acked, CongestionEvent, DeliveryRateSampler, DeliverySnapshot, EcnCapability, EndAcks, Lost,
-    Rtt, Sent, WindowController,
+    Rtt, Sent, WindowController, WindowControllerExt as _,
 };
 use weir_proto::event::Hold;
 use weir_proto::time::{Duration, Instant};
@@ -65,7 +65,7 @@ impl ControllerConfig {
     /// False for a controller without an answer to marks, whose packets must not say that they are
     /// ECN-capable.
     pub fn answers_marks(&self) -> bool {
-        EcnCapability::is_used((self.entry.make)(&self.config).ecn(), true)
+        EcnCapability::is_used((self.entry.make)(&self.config).needs().ecn, true)
     }
 
     /// The controller with these rules, constants and initial window. The datagram size in `config`
@@ -276,15 +276,10 @@ impl PathController {
         self.flight.sampler.set_hold(hold);
     }
 
-    /// The rate of a controller that paces, and the largest burst.
-    fn pacing(&self) -> Option<(Rate, u64)> {
-        self.inner.pacing_rate().zip(self.inner.send_quantum())
-    }
-
     /// True if the controller has a pacing rate and its window has room: what quinn is shown is
     /// then what that rate allows.
     pub(super) fn is_paced(&self) -> bool {
-        self.pacing().is_some() && self.bytes_in_flight + self.mtu < self.open_window()
+        self.inner.pacer().is_some() && self.bytes_in_flight + self.mtu < self.open_window()
     }
 
     /// The controller's window. RFC 9002 §7 lets a packet leave that fills it, and quinn only what
@@ -298,7 +293,7 @@ impl PathController {
 
     /// Counts what the pacing rate allows since it was counted last.
     fn count_pace(&mut self, now: Instant) {
-        if let Some((rate, quantum)) = self.pacing() {
+        if let Some((rate, quantum)) = self.inner.pacer() {
             self.pace.count(now, rate, quantum, self.rtt.smoothed);
         }
     }
@@ -385,7 +380,7 @@ impl congestion::Controller for PathController {
             return;
         };
         let newest_sent_at = delivered.newest_sent_at;
-        self.inner.on_end_acks(&EndAcks {
+        let limits_samples = self.inner.on_end_acks(&EndAcks {
             now,
             newly_acked: delivered.newly_acked,
             acked_packets: delivered.packets,
@@ -397,7 +392,7 @@ impl congestion::Controller for PathController {
             rtt: self.rtt,
             rate: delivered.rate,
         });
-        if self.inner.limits_samples() {
+        if limits_samples {
             self.flight.sampler.on_app_limited(in_flight);
         }
         self.flight
@@ -439,7 +434,7 @@ impl congestion::Controller for PathController {
 
     fn window(&self) -> u64 {
         let window = self.open_window();
-        let Some((rate, _)) = self.pacing() else {
+        let Some((rate, _)) = self.inner.pacer() else {
             return window;
         };
         // Nothing but quinn's pacer spreads the initial window: no acknowledgement has come yet.
@@ -456,7 +451,7 @@ impl congestion::Controller for PathController {
     fn metrics(&self) -> ControllerMetrics {
         let mut metrics = ControllerMetrics::default();
         metrics.congestion_window = self.inner.window();
-        metrics.ssthresh = self.inner.ssthresh();
+        metrics.ssthresh = self.inner.report().ssthresh;
         metrics.pacing_rate = self.inner.pacing_rate().map(|rate| rate.as_bps() as u64);
         metrics
     }

@@ -6,10 +6,12 @@ use super::pacing::Pace;
 use super::rate_limited::LargestFlight;
 use super::slow_start::{SlowStart, SlowWindow, applies};
 use super::{BoxedController, RateLimitedGrowth, RecoveryBoundary, WindowConfig};
-use crate::cc::{Acked, CongestionEvent, Needs, RetransmissionTimeout, Sent, WindowController};
+use crate::cc::{
+    Acked, CongestionEvent, ConnectionEvent, EndAcks, Lost, Needs, PacingRate, Report,
+    RetransmissionTimeout, Sent, WindowController,
+};
 use crate::event::Limit;
 use crate::time::{Duration, Instant};
-use crate::units::Rate;
 
 /// The rules of every classic controller.
 pub(super) const RULES: &[&str] = &[
@@ -168,21 +170,6 @@ impl<P: Policy + Clone> Classic<P> {
     }
 
     #[inline]
-    fn pace(&self) -> Option<(Rate, u64)> {
-        let flow = Pace {
-            window: self.cwnd as f64,
-            ssthresh: self.ssthresh.map_or(f64::INFINITY, |octets| octets as f64),
-            packet: self.config.max_datagram_size as f64,
-            rtt: self.rtt,
-        };
-        self.config
-            .rules
-            .controller
-            .pacing
-            .pace(&flow, self.config.initial_window())
-    }
-
-    #[inline]
     fn in_recovery(&self, sent_at: Instant) -> bool {
         self.recovery_start
             .is_some_and(|start| match self.config.rules.recovery_boundary {
@@ -240,6 +227,13 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         self.cap_by_flight(in_slow_start);
     }
 
+    /// A congestion event says what was lost.
+    fn on_lost(&mut self, _: &Lost) {}
+
+    fn on_end_acks(&mut self, _: &EndAcks) -> bool {
+        false
+    }
+
     fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {
         // RFC 9002 §7.3.2: one reduction in each recovery period.
         if self.in_recovery(event.sent_at) {
@@ -284,22 +278,22 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         self.limit = Limit::Timeout;
     }
 
-    fn on_handshake_loss(&mut self) {
-        self.cwnd = self.config.max_datagram_size;
-    }
-
-    fn on_idle_restart(&mut self) {
-        // RFC 5681 §4.1: RW = min(IW, cwnd).
-        let restart = self.config.initial_window();
-        if self.cwnd > restart {
-            self.cwnd = restart;
-            self.largest_flight.reset();
-        }
-    }
-
-    fn leave_slow_start(&mut self) {
-        if self.in_slow_start() {
-            self.ssthresh = Some(self.cwnd.max(self.config.minimum_window()));
+    fn on_connection_event(&mut self, event: ConnectionEvent) {
+        match event {
+            ConnectionEvent::HandshakeLoss => self.cwnd = self.config.max_datagram_size,
+            ConnectionEvent::IdleRestart => {
+                // RFC 5681 §4.1: RW = min(IW, cwnd).
+                let restart = self.config.initial_window();
+                if self.cwnd > restart {
+                    self.cwnd = restart;
+                    self.largest_flight.reset();
+                }
+            }
+            ConnectionEvent::SlowReceiver => {
+                if self.in_slow_start() {
+                    self.ssthresh = Some(self.cwnd.max(self.config.minimum_window()));
+                }
+            }
         }
     }
 
@@ -327,38 +321,35 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         self.cwnd
     }
 
-    fn partial_bytes_acked(&self) -> u64 {
-        self.policy.counted_acked()
-    }
-
-    fn ssthresh(&self) -> Option<u64> {
-        self.ssthresh
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.pace().map(|(rate, _)| rate)
-    }
-
-    fn send_quantum(&self) -> Option<u64> {
-        self.pace().map(|(_, quantum)| quantum)
+    #[inline]
+    fn pacing(&self) -> Option<PacingRate> {
+        let flow = Pace {
+            window: self.cwnd as f64,
+            ssthresh: self.ssthresh.map_or(f64::INFINITY, |octets| octets as f64),
+            packet: self.config.max_datagram_size as f64,
+            rtt: self.rtt,
+        };
+        let rules = &self.config.rules.controller;
+        rules.pacing.pace(&flow, self.config.initial_window())
     }
 
     fn take_recovery_probe(&mut self) -> bool {
         std::mem::take(&mut self.probe_allowed)
     }
 
-    fn state(&self) -> &'static str {
-        if self.recovering {
+    fn report(&self) -> Report {
+        let state = if self.recovering {
             "recovery"
         } else if self.in_slow_start() {
             "slow_start"
         } else {
             "congestion_avoidance"
+        };
+        Report {
+            ssthresh: self.ssthresh,
+            partial_bytes_acked: self.policy.counted_acked(),
+            ..Report::new(state, self.limit)
         }
-    }
-
-    fn limit(&self) -> Limit {
-        self.limit
     }
 
     fn set_max_datagram_size(&mut self, octets: u64) {

@@ -115,7 +115,10 @@ fn a_policy_hears_what_arrives_in_recovery() {
     for n in 1..=10 {
         window.on_ack(&acked(10 * n, 0, false));
     }
-    assert_eq!((window.state(), window.window()), ("recovery", 2 * MDS));
+    assert_eq!(
+        (window.report().state, window.window()),
+        ("recovery", 2 * MDS)
+    );
     let measured = window.policy.bytes_per_s;
     assert!((measured - 100_000.0).abs() < 1e-6, "{measured}");
 }

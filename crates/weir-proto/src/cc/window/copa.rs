@@ -22,7 +22,8 @@
 use super::{BoxedController, ControllerEntry, WindowConfig};
 use crate::cc::filter::{WindowedMax, WindowedMin};
 use crate::cc::{
-    Acked, CongestionEvent, EndAcks, Needs, RetransmissionTimeout, Sent, WindowController,
+    Acked, CongestionEvent, ConnectionEvent, EndAcks, Lost, Needs, PacingRate, Report,
+    RetransmissionTimeout, Sent, WindowController,
 };
 use crate::event::Limit;
 use crate::settings;
@@ -329,7 +330,10 @@ impl WindowController for Copa {
         }
     }
 
-    fn on_end_acks(&mut self, acks: &EndAcks) {
+    /// A congestion event says what was lost.
+    fn on_lost(&mut self, _: &Lost) {}
+
+    fn on_end_acks(&mut self, acks: &EndAcks) -> bool {
         self.take_sample(acks);
         let growing = std::mem::take(&mut self.growing) as f64;
         if !self.standing.get().is_zero() {
@@ -339,6 +343,7 @@ impl WindowController for Copa {
             self.round_began = acks.now;
             self.on_round();
         }
+        false
     }
 
     fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {
@@ -366,16 +371,14 @@ impl WindowController for Copa {
         self.start_again(self.packet, Limit::Timeout);
     }
 
-    fn on_handshake_loss(&mut self) {
-        self.cwnd = self.packet;
-    }
-
-    fn on_idle_restart(&mut self) {
-        self.cwnd = self.cwnd.min(self.window.initial_window() as f64);
-    }
-
-    fn leave_slow_start(&mut self) {
-        self.slow_start = false;
+    fn on_connection_event(&mut self, event: ConnectionEvent) {
+        match event {
+            ConnectionEvent::HandshakeLoss => self.cwnd = self.packet,
+            ConnectionEvent::IdleRestart => {
+                self.cwnd = self.cwnd.min(self.window.initial_window() as f64);
+            }
+            ConnectionEvent::SlowReceiver => self.slow_start = false,
+        }
     }
 
     fn on_spurious_congestion_event(&mut self, _now: Instant) -> bool {
@@ -400,33 +403,28 @@ impl WindowController for Copa {
         self.cwnd as u64
     }
 
-    fn ssthresh(&self) -> Option<u64> {
-        None
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
+    fn pacing(&self) -> Option<PacingRate> {
         let standing = self.standing.get();
         let octets = self.config.pacing_gain * self.cwnd;
-        (!standing.is_zero()).then(|| Rate::from_bytes_per_sec(octets / standing.as_secs_f64()))
+        (!standing.is_zero()).then(|| PacingRate {
+            rate: Rate::from_bytes_per_sec(octets / standing.as_secs_f64()),
+            quantum: Some((LEAST_PACKETS * self.packet) as u64),
+        })
     }
 
-    fn send_quantum(&self) -> Option<u64> {
-        let is_known = !self.standing.get().is_zero();
-        is_known.then_some((LEAST_PACKETS * self.packet) as u64)
+    fn take_recovery_probe(&mut self) -> bool {
+        false
     }
 
-    fn state(&self) -> &'static str {
-        if self.slow_start {
+    fn report(&self) -> Report {
+        let state = if self.slow_start {
             "slow_start"
         } else if self.competing.is_some() {
             "competitive"
         } else {
             "congestion_avoidance"
-        }
-    }
-
-    fn limit(&self) -> Limit {
-        self.limit
+        };
+        Report::new(state, self.limit)
     }
 
     fn set_max_datagram_size(&mut self, octets: u64) {

@@ -1,7 +1,7 @@
 //! Copa's rules against values worked by hand (NSDI 2018).
 
 use super::*;
-use crate::cc::Rtt;
+use crate::cc::{Rtt, WindowControllerExt as _};
 
 const PACKET: u64 = 1000;
 
@@ -128,7 +128,7 @@ fn slow_start_doubles_until_the_rate_exceeds_the_target() {
     // 110 ms.
     let mut copa = copa();
     assert_eq!(arrive(&mut copa, 100, 10, 100), 20_000.0);
-    assert_eq!(copa.state(), "slow_start");
+    assert_eq!(copa.report().state, "slow_start");
     assert_eq!(arrive(&mut copa, 200, 1, 110), 21_000.0);
     assert_eq!(arrive(&mut copa, 201, 2, 110), 23_000.0);
     let window = arrive(&mut copa, 202, 1, 110);
@@ -136,7 +136,7 @@ fn slow_start_doubles_until_the_rate_exceeds_the_target() {
         (window - (23_000.0 - 1000.0 / 11.5)).abs() < 1e-6,
         "{window}"
     );
-    assert_eq!(copa.state(), "congestion_avoidance");
+    assert_eq!(copa.report().state, "congestion_avoidance");
 }
 
 #[test]
@@ -148,7 +148,10 @@ fn packets_leave_at_twice_the_window_in_rtt_standing() {
         copa.pacing_rate(),
         Some(Rate::from_bytes_per_sec(200_000.0))
     );
-    assert_eq!(copa.send_quantum(), Some(2 * PACKET));
+    assert_eq!(
+        copa.pacing().and_then(|pacing| pacing.quantum),
+        Some(2 * PACKET)
+    );
 }
 
 /// So many round trips, in the last of which the queue was nearly empty if `empty`.
@@ -176,7 +179,7 @@ fn a_queue_that_is_never_nearly_empty_in_five_round_trips_makes_it_compete() {
                 state
             };
             if round != 4 {
-                assert_eq!(copa.state(), expected, "{rtt_ms} ms, round {round}");
+                assert_eq!(copa.report().state, expected, "{rtt_ms} ms, round {round}");
             }
         }
     }
@@ -209,7 +212,7 @@ fn a_competing_flow_adds_to_1_over_delta_and_halves_it_with_a_loss() {
     // A nearly empty queue brings the default mode back.
     copa.take_sample(&acks(1000, 1, 100));
     rounds(&mut copa, 1010, 1, 100);
-    assert_eq!(copa.state(), "congestion_avoidance");
+    assert_eq!(copa.report().state, "congestion_avoidance");
     assert_eq!(copa.wanted(), 2.0);
 }
 
@@ -219,12 +222,12 @@ fn losses_mean_nothing_in_the_default_mode_and_a_timeout_starts_again() {
     copa.on_congestion_event(&CongestionEvent::default());
     assert_eq!(copa.window(), 50 * PACKET);
     copa.on_retransmission_timeout(&RetransmissionTimeout::default());
-    assert_eq!((copa.window(), copa.state()), (PACKET, "slow_start"));
+    assert_eq!((copa.window(), copa.report().state), (PACKET, "slow_start"));
     let mut copa = steady(3);
     // Ten packets with half a second of queue: the target are 2.4 packets in RTTstanding.
     arrive(&mut copa, 200, 10, 600);
     assert_eq!(copa.window(), 2 * PACKET, "the least window");
-    assert_eq!(copa.limit(), Limit::MinimumWindow);
+    assert_eq!(copa.report().limit, Limit::MinimumWindow);
 }
 
 #[test]
@@ -237,5 +240,5 @@ fn a_window_that_is_not_used_does_not_grow() {
     });
     copa.on_end_acks(&acks(10, 1, 100));
     assert_eq!(copa.window(), 10 * PACKET);
-    assert_eq!(copa.limit(), Limit::ApplicationLimited);
+    assert_eq!(copa.report().limit, Limit::ApplicationLimited);
 }

@@ -1,9 +1,9 @@
 //! Pacing for controllers that compute a window only: packets leave spread over the round-trip time
 //! and not in bursts at each acknowledgement.
 
+use crate::cc::PacingRate;
 use crate::keywords;
 use crate::time::Duration;
-use crate::units::Rate;
 
 keywords! {
     /// How packets leave that the window lets out.
@@ -49,8 +49,8 @@ const LINUX_BURST_S: f64 = 1.0 / 1024.0;
 const RFC9002_GAIN: f64 = 1.25;
 
 impl Pacing {
-    /// How fast packets leave, and how many octets at once; `None` if the window alone says.
-    pub(super) fn pace(self, flow: &Pace, initial_window: u64) -> Option<(Rate, u64)> {
+    /// How fast packets leave; `None` if the window alone says.
+    pub(super) fn pace(self, flow: &Pace, initial_window: u64) -> Option<PacingRate> {
         let (octets_per_s, burst) = match self {
             Self::Off => return None,
             Self::Linux => {
@@ -65,13 +65,14 @@ impl Pacing {
             }
             Self::Rfc9002 => (flow.rate(RFC9002_GAIN)?, initial_window as f64),
         };
-        Some((Rate::from_bps(octets_per_s * 8.0), burst as u64))
+        Some(PacingRate::of(octets_per_s, burst))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Rate;
 
     #[test]
     fn the_rates_are_multiples_of_the_window_in_a_round_trip() {
@@ -92,7 +93,11 @@ mod tests {
                 rtt: Duration::from_millis(100),
             };
             let paced = pacing.pace(&flow, 14_720);
-            assert_eq!(paced, Some((Rate::from_bps(bps), burst)), "{pacing:?}");
+            let expected = PacingRate {
+                rate: Rate::from_bps(bps),
+                quantum: Some(burst),
+            };
+            assert_eq!(paced, Some(expected), "{pacing:?}");
             let unknown = Pace {
                 rtt: Duration::ZERO,
                 ..flow

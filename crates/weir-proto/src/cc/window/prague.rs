@@ -16,9 +16,8 @@
 use super::pacing::Pace;
 use super::scalable::{Marking, Scalable};
 use super::{ControllerEntry, WindowConfig};
-use crate::cc::{EcnCapability, Rtt};
+use crate::cc::{EcnCapability, PacingRate, Rtt};
 use crate::time::Duration;
-use crate::units::Rate;
 
 /// The registry's entry.
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
@@ -87,7 +86,7 @@ impl Marking for PragueMarking {
         }
     }
 
-    fn pacing(&self, flow: &Pace) -> Option<(Rate, u64)> {
+    fn pacing(&self, flow: &Pace) -> Option<PacingRate> {
         let gain = if flow.window < flow.ssthresh / 2.0 {
             2.0
         } else {
@@ -95,13 +94,14 @@ impl Marking for PragueMarking {
         };
         let octets_per_s = flow.rate(gain)?;
         let quantum = (octets_per_s * BURST_S).max(flow.packet);
-        Some((Rate::from_bps(octets_per_s * 8.0), quantum as u64))
+        Some(PacingRate::of(octets_per_s, quantum))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Rate;
 
     #[test]
     fn the_rate_of_a_short_round_trip_is_held_back_from_the_500th_round_after_slow_start() {
@@ -143,8 +143,11 @@ mod tests {
                 rtt: Duration::from_millis(100),
             };
             let paced = PragueMarking::new(&WindowConfig::default()).pacing(&flow);
-            let rate = Rate::from_bytes_per_sec(octets_per_s);
-            assert_eq!(paced, Some((rate, burst)), "{window} {ssthresh}");
+            let expected = PacingRate {
+                rate: Rate::from_bytes_per_sec(octets_per_s),
+                quantum: Some(burst),
+            };
+            assert_eq!(paced, Some(expected), "{window} {ssthresh}");
         }
     }
 }

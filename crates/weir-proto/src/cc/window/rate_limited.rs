@@ -46,7 +46,7 @@ impl LargestFlight {
 mod tests {
     use super::*;
     use crate::cc::window::{BoxedController, ControllerRules, Rules, WindowConfig, named};
-    use crate::cc::{Acked, CongestionEvent, Sent};
+    use crate::cc::{Acked, CongestionEvent, ConnectionEvent, Sent};
     use crate::event::Limit;
     use crate::time::{Duration, Instant};
 
@@ -129,9 +129,9 @@ mod tests {
         // §3: twice the flight of ten is the window of twenty that slow start has reached.
         let mut sender = Sender::new("newreno", RateLimitedGrowth::Flight);
         assert_eq!(sender.round(10), 20);
-        assert_eq!(sender.controller.limit(), Limit::SlowStart);
+        assert_eq!(sender.controller.report().limit, Limit::SlowStart);
         sender.round(4);
-        assert_eq!(sender.controller.limit(), Limit::ApplicationLimited);
+        assert_eq!(sender.controller.report().limit, Limit::ApplicationLimited);
     }
 
     #[test]
@@ -142,7 +142,9 @@ mod tests {
             (0..rounds).for_each(|_| {
                 sender.round(10);
             });
-            sender.controller.on_idle_restart();
+            sender
+                .controller
+                .on_connection_event(ConnectionEvent::IdleRestart);
             assert_eq!(sender.controller.window(), 10 * PACKET);
             assert_eq!(sender.round(4), window, "{rounds}");
         }

@@ -1,7 +1,9 @@
 //! What the rules of transports promise of every controller in the registry.
 
 use super::*;
-use crate::cc::{Acked, CongestionEvent, EndAcks, RateSample, RetransmissionTimeout, Rtt, Sent};
+use crate::cc::{
+    Acked, CongestionEvent, ConnectionEvent, EndAcks, RateSample, RetransmissionTimeout, Rtt, Sent,
+};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -123,7 +125,8 @@ fn an_idle_time_takes_every_window_back_to_the_initial_one_that_nothing_else_bou
         let initial = path.controller.window();
         path.grow(6);
         let before = path.controller.window();
-        path.controller.on_idle_restart();
+        path.controller
+            .on_connection_event(ConnectionEvent::IdleRestart);
         let restarted = path.controller.window();
         // TFRC has its nofeedback timer and BBR its pacing rate.
         let expected = match entry.name {
@@ -140,7 +143,8 @@ fn a_lost_handshake_leaves_a_packet_of_every_window() {
     // RFC 5681 §3.1: if the SYN or its acknowledgement is lost, the initial window is a segment.
     for entry in REGISTRY {
         let mut path = Path::new(entry);
-        path.controller.on_handshake_loss();
+        path.controller
+            .on_connection_event(ConnectionEvent::HandshakeLoss);
         let expected = match entry.name {
             "tfrc" => WindowConfig::default().initial_window(),
             _ => MDS,

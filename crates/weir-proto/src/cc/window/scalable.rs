@@ -11,12 +11,11 @@
 use super::pacing::Pace;
 use super::{BoxedController, WindowConfig};
 use crate::cc::{
-    Acked, CongestionEvent, EcnCapability, EndAcks, Needs, RetransmissionTimeout, Rtt, Sent,
-    WindowController,
+    Acked, CongestionEvent, ConnectionEvent, EcnCapability, EndAcks, Lost, Needs, PacingRate,
+    Report, RetransmissionTimeout, Rtt, Sent, WindowController,
 };
 use crate::event::Limit;
 use crate::time::{Duration, Instant};
-use crate::units::Rate;
 use std::fmt;
 
 /// g, the gain of alpha (RFC 8257 §4.2).
@@ -48,8 +47,8 @@ pub trait Marking: Clone + fmt::Debug + Send + Sync + 'static {
         Duration::ZERO
     }
 
-    /// How fast packets leave, and how many octets at once; `None` leaves it to the rules.
-    fn pacing(&self, _flow: &Pace) -> Option<(Rate, u64)> {
+    /// How fast packets leave; `None` leaves it to the rules.
+    fn pacing(&self, _flow: &Pace) -> Option<PacingRate> {
         None
     }
 }
@@ -196,29 +195,13 @@ impl<M: Marking> Scalable<M> {
             self.limit = Limit::CongestionAvoidance;
         }
     }
-
-    fn pace(&self) -> Option<(Rate, u64)> {
-        let flow = Pace {
-            window: self.window.max(self.bytes_in_flight as f64),
-            ssthresh: self.ssthresh,
-            packet: self.packet,
-            rtt: self.rtt.smoothed,
-        };
-        let rules = &self.config.rules;
-        let by_rule = || {
-            rules
-                .controller
-                .pacing
-                .pace(&flow, self.config.initial_window())
-        };
-        self.marking.pacing(&flow).or_else(by_rule)
-    }
 }
 
 impl<M: Marking> WindowController for Scalable<M> {
     fn needs(&self) -> Needs {
         Needs {
             end_acks: true,
+            ecn: Some(M::ECN),
             ..Needs::NONE
         }
     }
@@ -239,7 +222,10 @@ impl<M: Marking> WindowController for Scalable<M> {
         }
     }
 
-    fn on_end_acks(&mut self, acks: &EndAcks) {
+    /// A congestion event says what was lost.
+    fn on_lost(&mut self, _: &Lost) {}
+
+    fn on_end_acks(&mut self, acks: &EndAcks) -> bool {
         self.rtt = acks.rtt;
         self.bytes_in_flight = acks.bytes_in_flight;
         if self
@@ -256,6 +242,7 @@ impl<M: Marking> WindowController for Scalable<M> {
         if self.share.on_end_acks(acks, self.marking.interval()) {
             self.marking.on_round(self.in_slow_start());
         }
+        false
     }
 
     fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {
@@ -291,17 +278,15 @@ impl<M: Marking> WindowController for Scalable<M> {
         self.limit = Limit::Timeout;
     }
 
-    fn on_handshake_loss(&mut self) {
-        self.window = self.packet;
-    }
-
-    fn on_idle_restart(&mut self) {
-        // RFC 5681 §4.1: RW = min(IW, cwnd).
-        self.window = self.window.min(self.config.initial_window() as f64);
-    }
-
-    fn leave_slow_start(&mut self) {
-        self.ssthresh = self.ssthresh.min(self.window);
+    fn on_connection_event(&mut self, event: ConnectionEvent) {
+        match event {
+            ConnectionEvent::HandshakeLoss => self.window = self.packet,
+            // RFC 5681 §4.1: RW = min(IW, cwnd).
+            ConnectionEvent::IdleRestart => {
+                self.window = self.window.min(self.config.initial_window() as f64);
+            }
+            ConnectionEvent::SlowReceiver => self.ssthresh = self.ssthresh.min(self.window),
+        }
     }
 
     fn on_spurious_congestion_event(&mut self, _now: Instant) -> bool {
@@ -325,34 +310,34 @@ impl<M: Marking> WindowController for Scalable<M> {
         self.window as u64
     }
 
-    fn ssthresh(&self) -> Option<u64> {
-        self.ssthresh.is_finite().then_some(self.ssthresh as u64)
+    fn pacing(&self) -> Option<PacingRate> {
+        let flow = Pace {
+            window: self.window.max(self.bytes_in_flight as f64),
+            ssthresh: self.ssthresh,
+            packet: self.packet,
+            rtt: self.rtt.smoothed,
+        };
+        let rules = &self.config.rules.controller;
+        let by_rule = || rules.pacing.pace(&flow, self.config.initial_window());
+        self.marking.pacing(&flow).or_else(by_rule)
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.pace().map(|(rate, _)| rate)
+    fn take_recovery_probe(&mut self) -> bool {
+        false
     }
 
-    fn send_quantum(&self) -> Option<u64> {
-        self.pace().map(|(_, quantum)| quantum)
-    }
-
-    fn ecn(&self) -> Option<EcnCapability> {
-        Some(M::ECN)
-    }
-
-    fn state(&self) -> &'static str {
-        if self.recovery.is_some() {
+    fn report(&self) -> Report {
+        let state = if self.recovery.is_some() {
             "recovery"
         } else if self.in_slow_start() {
             "slow_start"
         } else {
             "congestion_avoidance"
+        };
+        Report {
+            ssthresh: self.ssthresh.is_finite().then_some(self.ssthresh as u64),
+            ..Report::new(state, self.limit)
         }
-    }
-
-    fn limit(&self) -> Limit {
-        self.limit
     }
 
     fn set_max_datagram_size(&mut self, octets: u64) {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::cc::WindowControllerExt as _;
 use crate::cc::window::{Dctcp, Prague, named};
 
 const PACKET: u64 = 1000;
@@ -60,7 +61,7 @@ fn dctcp() -> Dctcp {
     let Some(controller) = named("dctcp", &config()) else {
         panic!("it is registered");
     };
-    assert_eq!(controller.ecn(), Some(EcnCapability::Ect0));
+    assert_eq!(controller.needs().ecn, Some(EcnCapability::Ect0));
     Dctcp::new(&config(), crate::cc::window::dctcp::DctcpMarking)
 }
 
@@ -71,7 +72,7 @@ fn alpha_is_an_average_over_rounds_with_a_gain_of_a_sixteenth() {
     let mut controller = dctcp();
     round(&mut controller, 1, RTT, 2);
     assert_eq!(controller.window(), 50 * PACKET);
-    assert_eq!(controller.ssthresh(), Some(50 * PACKET));
+    assert_eq!(controller.report().ssthresh, Some(50 * PACKET));
     let before = controller.alpha();
     assert!(before > 0.85, "{before}");
     for n in 2..=9 {
@@ -107,7 +108,7 @@ fn marks_reduce_by_half_of_alpha_once_a_round_and_losses_by_half() {
     controller.on_congestion_event(&loss);
     controller.on_congestion_event(&loss);
     assert_eq!(controller.window(), window / 2);
-    assert_eq!(controller.state(), "recovery");
+    assert_eq!(controller.report().state, "recovery");
 }
 
 fn prague(config: &WindowConfig) -> Prague {
@@ -122,7 +123,7 @@ fn a_steady_share_of_marks_holds_the_window_at_two_packets_of_them_a_round() {
     // RFC 9332 appendix C, equation (6): r_L = 2 / (R p), so two marks in a round. A network that
     // marks one packet in fifty holds Prague at a hundred.
     let mut controller = prague(&config());
-    assert_eq!(controller.ecn(), Some(EcnCapability::Ect1));
+    assert_eq!(controller.needs().ecn, Some(EcnCapability::Ect1));
     let (mut debt, mut sum) = (0.0, 0.0);
     for n in 1..=4000 {
         debt += controller.window() as f64 / PACKET as f64 / 50.0;
@@ -175,7 +176,10 @@ fn prague_paces_its_window_over_the_round_trip_time() {
     let rate = controller.pacing_rate().expect("there is a sample");
     assert!((rate.as_bps() / (window * 8.0 / 0.02) - 1.0).abs() < 0.001);
     // BURST_S: 2.55 MB/s for 1/4096 s is less than a packet.
-    assert_eq!(controller.send_quantum(), Some(PACKET));
+    assert_eq!(
+        controller.pacing().and_then(|pacing| pacing.quantum),
+        Some(PACKET)
+    );
 }
 
 const fn ms(millis: u64) -> Instant {
@@ -300,8 +304,8 @@ fn slow_start_grows_by_what_arrives_without_a_mark() {
         (1, 1, 0, 1),
     ] {
         let mut controller = dctcp();
-        assert_eq!(controller.limit(), Limit::InitialWindow);
-        assert_eq!(controller.state(), "slow_start");
+        assert_eq!(controller.report().limit, Limit::InitialWindow);
+        assert_eq!(controller.report().state, "slow_start");
         controller.on_ack(&acked(0, bytes));
         controller.on_end_acks(&acks(20, 0, packets, marked));
         assert_eq!(
@@ -309,7 +313,7 @@ fn slow_start_grows_by_what_arrives_without_a_mark() {
             100 * PACKET + grown,
             "{bytes} {marked}"
         );
-        assert_eq!(controller.limit(), Limit::SlowStart);
+        assert_eq!(controller.report().limit, Limit::SlowStart);
     }
 }
 
@@ -322,7 +326,7 @@ fn an_acknowledgement_that_may_not_grow_the_window_leaves_what_bounds_it() {
     });
     controller.on_end_acks(&acks(20, 0, 1, 0));
     assert_eq!(controller.window(), 100 * PACKET);
-    assert_eq!(controller.limit(), Limit::InitialWindow);
+    assert_eq!(controller.report().limit, Limit::InitialWindow);
 }
 
 #[test]
@@ -336,7 +340,7 @@ fn dctcp_grows_by_a_packet_a_round_from_what_left_after_the_reduction() {
         controller.on_end_acks(&acks(40, sent_at, 50, 0));
         assert_eq!(controller.window(), window, "{sent_at}");
     }
-    assert_eq!(controller.state(), "congestion_avoidance");
+    assert_eq!(controller.report().state, "congestion_avoidance");
 }
 
 #[test]
@@ -347,14 +351,14 @@ fn a_recovery_ends_with_a_packet_that_left_after_it_began() {
     assert_eq!(controller.window(), 50_000);
     controller.on_ack(&acked(20, PACKET));
     controller.on_end_acks(&acks(40, 20, 1, 0));
-    assert_eq!(controller.state(), "recovery");
+    assert_eq!(controller.report().state, "recovery");
     controller.on_congestion_event(&congestion(41, 20, false));
     assert_eq!(controller.window(), 50_000, "neither grows nor shrinks");
     let mut copy = controller.clone();
     copy.on_congestion_event(&congestion(41, 21, false));
     assert_eq!(copy.window(), 25_000);
     controller.on_end_acks(&acks(42, 21, 1, 0));
-    assert_eq!(controller.state(), "congestion_avoidance");
+    assert_eq!(controller.report().state, "congestion_avoidance");
 }
 
 #[test]
@@ -366,7 +370,7 @@ fn a_reduction_leaves_two_packets_at_the_least() {
     let mut controller = Dctcp::new(&config, crate::cc::window::dctcp::DctcpMarking);
     controller.on_congestion_event(&congestion(20, 10, false));
     assert_eq!(controller.window(), 2 * PACKET);
-    assert_eq!(controller.ssthresh(), Some(2 * PACKET));
+    assert_eq!(controller.report().ssthresh, Some(2 * PACKET));
 }
 
 #[test]
@@ -398,9 +402,13 @@ fn a_timeout_leaves_a_packet_and_half_of_the_window_as_threshold() {
             repeated,
             ..RetransmissionTimeout::default()
         });
-        assert_eq!(controller.ssthresh(), ssthresh, "{packets} {repeated}");
+        assert_eq!(
+            controller.report().ssthresh,
+            ssthresh,
+            "{packets} {repeated}"
+        );
         assert_eq!(controller.window(), PACKET);
-        assert_eq!(controller.limit(), Limit::Timeout);
+        assert_eq!(controller.report().limit, Limit::Timeout);
     }
 }
 

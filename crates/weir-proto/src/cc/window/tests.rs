@@ -1,7 +1,9 @@
 //! The classic controllers against windows computed by hand.
 
 use super::*;
-use crate::cc::{Acked, CongestionEvent, EndAcks, RetransmissionTimeout, Rtt, Sent};
+use crate::cc::{
+    Acked, CongestionEvent, EndAcks, RetransmissionTimeout, Rtt, Sent, WindowControllerExt as _,
+};
 use crate::event::{Hold, Limit};
 use crate::time::{Duration, Instant};
 
@@ -71,17 +73,17 @@ fn the_initial_window_is_that_of_rfc_9002() {
 fn slow_start_grows_by_what_is_acknowledged_and_a_loss_halves() {
     // RFC 9002 §7.3.1 and appendix B.1, LOSS_DIVISOR.
     let mut window = newreno(Rules::RFC9002);
-    assert_eq!(window.state(), "slow_start");
+    assert_eq!(window.report().state, "slow_start");
     for _ in 0..10 {
         window.on_ack(&acked(2, 0, 10 * MDS));
     }
     assert_eq!(window.window(), 20 * MDS);
-    assert_eq!(window.limit(), Limit::SlowStart);
+    assert_eq!(window.report().limit, Limit::SlowStart);
     window.on_congestion_event(&lost(4, 2));
     assert_eq!(window.window(), 10 * MDS);
-    assert_eq!(window.ssthresh(), Some(10 * MDS));
-    assert_eq!(window.state(), "recovery");
-    assert_eq!(window.limit(), Limit::Recovery);
+    assert_eq!(window.report().ssthresh, Some(10 * MDS));
+    assert_eq!(window.report().state, "recovery");
+    assert_eq!(window.report().limit, Limit::Recovery);
 }
 
 #[test]
@@ -112,11 +114,11 @@ fn the_accurate_increase_fires_when_a_window_of_packets_is_acknowledged() {
     // As in the published text: after five packets the window is six.
     for n in 1..=4 {
         window.on_ack(&acked(5, 3, 10 * MDS));
-        assert_eq!(window.partial_bytes_acked(), n * MDS);
+        assert_eq!(window.report().partial_bytes_acked, n * MDS);
     }
     window.on_ack(&acked(5, 3, 10 * MDS));
     assert_eq!(window.window(), 6 * MDS);
-    assert_eq!(window.partial_bytes_acked(), 0);
+    assert_eq!(window.report().partial_bytes_acked, 0);
 }
 
 #[test]
@@ -155,11 +157,11 @@ fn octets_acknowledged_in_recovery_count_only_by_rule() {
         });
         window.on_congestion_event(&lost(4, 2));
         window.on_ack(&acked(5, 3, 10 * MDS));
-        assert_eq!(window.partial_bytes_acked(), partial);
+        assert_eq!(window.report().partial_bytes_acked, partial);
         assert_eq!(window.window(), 5 * MDS);
-        assert_eq!(window.state(), "recovery");
+        assert_eq!(window.report().state, "recovery");
         window.on_ack(&acked(6, 5, 10 * MDS));
-        assert_eq!(window.state(), "congestion_avoidance");
+        assert_eq!(window.report().state, "congestion_avoidance");
     }
 }
 
@@ -174,7 +176,7 @@ fn an_empty_flight_resets_the_count_only_by_rule() {
         window.on_ack(&acked(5, 3, 3 * MDS));
         window.on_ack(&acked(5, 3, 2 * MDS));
         window.on_ack(&acked(5, 3, MDS));
-        assert_eq!(window.partial_bytes_acked(), partial * MDS);
+        assert_eq!(window.report().partial_bytes_acked, partial * MDS);
     }
 }
 
@@ -196,7 +198,7 @@ fn never_falls_below_two_packets() {
         window.on_congestion_event(&lost(10 * n + 9, 10 * n + 8));
     }
     assert_eq!(window.window(), 2 * MDS);
-    assert_eq!(window.limit(), Limit::MinimumWindow);
+    assert_eq!(window.report().limit, Limit::MinimumWindow);
 }
 
 #[test]
@@ -206,8 +208,8 @@ fn persistent_congestion_falls_to_the_minimum_and_ends_recovery() {
         window.on_congestion_event(&lost(4, 2));
         window.on_persistent_congestion(at(5));
         assert_eq!(window.window(), 2 * MDS);
-        assert_eq!(window.limit(), Limit::PersistentCongestion);
-        assert_ne!(window.state(), "recovery");
+        assert_eq!(window.report().limit, Limit::PersistentCongestion);
+        assert_ne!(window.report().state, "recovery");
     }
 }
 
@@ -219,7 +221,7 @@ fn an_underutilised_window_does_not_grow() {
         ..acked(2, 0, MDS)
     });
     assert_eq!(window.window(), 10 * MDS);
-    assert_eq!(window.limit(), Limit::ApplicationLimited);
+    assert_eq!(window.report().limit, Limit::ApplicationLimited);
 }
 
 #[test]
@@ -262,7 +264,11 @@ fn only_bbr_has_snapshots_of_the_delivery_rate_kept() {
 fn a_controller_that_wants_no_end_of_acknowledgements_ignores_it() {
     let state = |controller: &BoxedController| {
         let state = controller.snapshot(0, Rtt::default(), &Hold::default());
-        (state, controller.send_quantum(), controller.clone_box())
+        (
+            state,
+            controller.pacing().and_then(|pacing| pacing.quantum),
+            controller.clone_box(),
+        )
     };
     let mut without = Vec::new();
     for name in names() {
@@ -271,12 +277,12 @@ fn a_controller_that_wants_no_end_of_acknowledgements_ignores_it() {
         if needs.end_acks {
             continue;
         }
-        assert!(!needs.delivery_rate && !controller.limits_samples());
+        assert!(!needs.delivery_rate);
         controller.on_sent(&sent(0));
         controller.on_ack(&acked(10, 0, 10 * MDS));
         controller.on_congestion_event(&lost(20, 15));
         let (before, quantum, mut copy) = state(&controller);
-        controller.on_end_acks(&EndAcks {
+        let limits_samples = controller.on_end_acks(&EndAcks {
             now: at(30),
             newly_acked: 10 * MDS,
             acked_packets: 10,
@@ -287,6 +293,7 @@ fn a_controller_that_wants_no_end_of_acknowledgements_ignores_it() {
         });
         let (after, quantum_after, _) = state(&controller);
         assert_eq!((&before, quantum), (&after, quantum_after), "{name}");
+        assert!(!limits_samples, "{name}");
         // Nor does it matter later.
         for controller in [&mut controller, &mut copy] {
             (40..90).for_each(|ms| controller.on_ack(&acked(ms, ms - 1, 50 * MDS)));
@@ -357,7 +364,7 @@ fn the_loss_that_ends_slow_start_leaves_its_own_share_by_rule() {
     for (now, left) in [(4, 10_642), (9, 5321)] {
         window.on_congestion_event(&lost(now, now - 1));
         assert_eq!(window.window(), left);
-        assert_eq!(window.ssthresh(), Some(left));
+        assert_eq!(window.report().ssthresh, Some(left));
     }
 }
 
@@ -381,7 +388,10 @@ fn a_window_that_paces_by_rule_follows_the_round_trip_time_of_what_is_sent() {
     });
     let rate = window.pacing_rate().expect("a sample").as_bps();
     assert!((rate - 1.25 * 1_001_600.0).abs() < 1e-3, "{rate}");
-    assert_eq!(window.send_quantum(), Some(12_520));
+    assert_eq!(
+        window.pacing().and_then(|pacing| pacing.quantum),
+        Some(12_520)
+    );
 }
 
 #[test]
@@ -395,7 +405,7 @@ fn a_reduction_to_exactly_two_packets_is_bound_by_the_minimum() {
         let mut window = named("newreno", &config).unwrap();
         window.on_congestion_event(&lost(4, 2));
         assert_eq!(window.window(), packets / 2 * MDS);
-        assert_eq!(window.limit(), limit);
+        assert_eq!(window.report().limit, limit);
     }
 }
 
@@ -416,7 +426,7 @@ fn a_window_that_has_grown_back_is_not_undone() {
     }
     assert_eq!(window.window(), 10 * MDS);
     window.on_spurious_congestion_event(at(7));
-    assert_eq!(window.ssthresh(), Some(5 * MDS));
+    assert_eq!(window.report().ssthresh, Some(5 * MDS));
 }
 
 #[test]
@@ -424,7 +434,7 @@ fn only_policies_that_count_acknowledged_octets_report_a_count() {
     let mut cubic = named("cubic", &WindowConfig::default()).unwrap();
     cubic.on_congestion_event(&lost(4, 2));
     cubic.on_ack(&acked(6, 5, 20 * MDS));
-    assert_eq!(cubic.partial_bytes_acked(), 0);
+    assert_eq!(cubic.report().partial_bytes_acked, 0);
 }
 
 #[test]

@@ -22,10 +22,12 @@ use crate::cc::tfrc::{
     Equation, Feedback, LossIntervals, Oscillation, Profile, ReportedInterval, SegmentSizeRule,
     Sender,
 };
-use crate::cc::{Acked, CongestionEvent, Needs, RetransmissionTimeout, Sent, WindowController};
+use crate::cc::{
+    Acked, CongestionEvent, ConnectionEvent, EndAcks, Lost, Needs, PacingRate, Report,
+    RetransmissionTimeout, Sent, WindowController,
+};
 use crate::event::{Events, Limit};
 use crate::time::{Duration, Instant};
-use crate::units::Rate;
 use std::collections::VecDeque;
 
 /// The registry's entry.
@@ -163,7 +165,7 @@ impl TfrcWindow {
     }
 
     /// How fast the rules let the window out, and how much at once.
-    fn pace(&self) -> Option<(Rate, u64)> {
+    fn pace(&self) -> Option<PacingRate> {
         let flow = Pace {
             window: self.window() as f64,
             ssthresh: f64::INFINITY,
@@ -296,6 +298,13 @@ impl WindowController for TfrcWindow {
         }
     }
 
+    /// A congestion event says what was lost.
+    fn on_lost(&mut self, _: &Lost) {}
+
+    fn on_end_acks(&mut self, _: &EndAcks) -> bool {
+        false
+    }
+
     fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {
         let now = event.now;
         self.expire_nofeedback_timer(now);
@@ -332,14 +341,10 @@ impl WindowController for TfrcWindow {
         });
     }
 
-    /// The rate begins with the first feedback, whatever the handshake lost (RFC 5348 §4.2).
-    fn on_handshake_loss(&mut self) {}
-
-    /// The nofeedback timer reduces the rate of an idle sender (RFC 5348 §4.4).
-    fn on_idle_restart(&mut self) {}
-
-    /// There is no rule for it: slow start ends with the first loss event (RFC 5348 §4.3).
-    fn leave_slow_start(&mut self) {}
+    /// The rate begins with the first feedback, whatever the handshake lost (RFC 5348 §4.2), the
+    /// nofeedback timer reduces that of an idle sender (§4.4), and slow start ends with the first
+    /// loss event (§4.3).
+    fn on_connection_event(&mut self, _: ConnectionEvent) {}
 
     /// A loss interval that has begun stays (RFC 5348 §5): TFRC has no rule that takes it back.
     fn on_spurious_congestion_event(&mut self, _now: Instant) -> bool {
@@ -363,35 +368,30 @@ impl WindowController for TfrcWindow {
         }
     }
 
-    fn ssthresh(&self) -> Option<u64> {
-        None
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
+    fn pacing(&self) -> Option<PacingRate> {
         let allowed = || {
-            let rtt = self.sender.smoothed_rtt();
-            rtt.map(|_| self.sender.allowed_rate())
+            self.sender.smoothed_rtt().map(|_| PacingRate {
+                rate: self.sender.allowed_rate(),
+                quantum: None,
+            })
         };
-        self.pace().map(|(rate, _)| rate).or_else(allowed)
+        self.pace().or_else(allowed)
     }
 
-    fn send_quantum(&self) -> Option<u64> {
-        self.pace().map(|(_, quantum)| quantum)
+    fn take_recovery_probe(&mut self) -> bool {
+        false
     }
 
-    fn state(&self) -> &'static str {
-        if self.event.is_some() {
-            "congestion_avoidance"
-        } else {
-            "slow_start"
-        }
-    }
-
-    fn limit(&self) -> Limit {
-        match self.sender.smoothed_rtt() {
+    fn report(&self) -> Report {
+        let state = match self.event {
+            Some(_) => "congestion_avoidance",
+            None => "slow_start",
+        };
+        let limit = match self.sender.smoothed_rtt() {
             Some(_) => self.sender.limit(),
             None => Limit::InitialWindow,
-        }
+        };
+        Report::new(state, limit)
     }
 
     fn set_max_datagram_size(&mut self, octets: u64) {

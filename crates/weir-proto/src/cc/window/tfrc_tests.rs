@@ -1,8 +1,8 @@
 //! TFRC's window over a path with a constant round-trip time.
 
 use super::*;
-use crate::cc::Rtt;
 use crate::cc::tfrc::response;
+use crate::cc::{Rtt, WindowControllerExt as _};
 
 const MDS: u64 = 1000;
 const RTT: Duration = Duration::from_millis(100);
@@ -100,8 +100,8 @@ fn starts_with_the_initial_window_and_doubles_while_nothing_is_lost() {
         "{windows:?}"
     );
     assert!(windows[4] >= 16, "{windows:?}");
-    assert_eq!(path.window.state(), "slow_start");
-    assert_eq!(path.window.ssthresh(), None);
+    assert_eq!(path.window.report().state, "slow_start");
+    assert_eq!(path.window.report().ssthresh, None);
 }
 
 #[test]
@@ -121,8 +121,8 @@ fn converges_to_the_rate_of_the_equation() {
             (mean - expected).abs() < (0.06 * expected).max(0.5),
             "one in {every}: {mean}, expected {expected}"
         );
-        assert_eq!(path.window.state(), "congestion_avoidance");
-        assert_eq!(path.window.limit(), Limit::Equation);
+        assert_eq!(path.window.report().state, "congestion_avoidance");
+        assert_eq!(path.window.report().limit, Limit::Equation);
     }
 }
 
@@ -569,7 +569,7 @@ fn a_loss_event_of_a_flow_with_little_to_send_bounds_its_rate_though_losses_beco
     });
     assert_eq!(window.intervals.events(), 2);
     assert!(window.intervals.loss_event_rate() <= before);
-    assert_eq!(window.limit(), Limit::DataLimited);
+    assert_eq!(window.report().limit, Limit::DataLimited);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use super::ack_summary::AckSummary;
 use super::{ControllerChoice, initial_window};
 use crate::cc::window::{BoxedController, ControllerRules, RecoveryBoundary, Rules, WindowConfig};
 use crate::cc::{
-    Acked, CongestionEvent, DeliveryRateSampler, DeliverySnapshot, EcnCapability, EndAcks, Lost,
-    Pacer, RetransmissionTimeout, Rtt, Sent,
+    Acked, CongestionEvent, ConnectionEvent, DeliveryRateSampler, DeliverySnapshot, EcnCapability,
+    EndAcks, Lost, Pacer, RetransmissionTimeout, Rtt, Sent, WindowControllerExt as _,
 };
 use crate::dccp::ccid::SendTime;
 use crate::dccp::wire::SeqNum;
@@ -119,9 +119,9 @@ impl Controlled {
             return SendTime::Blocked;
         }
         let controller = &self.controller;
-        let pacing = controller.pacing_rate().zip(controller.send_quantum());
+        let pacer = controller.pacer();
         let release =
-            pacing.map(|(rate, quantum)| self.pacer.release(self.packet_size, rate, quantum));
+            pacer.map(|(rate, quantum)| self.pacer.release(self.packet_size, rate, quantum));
         match release {
             Some(at) if at > now => SendTime::At(at),
             _ => SendTime::Now,
@@ -274,7 +274,7 @@ impl Controlled {
             return;
         };
         let bytes_in_flight = self.octets(pipe);
-        self.controller.on_end_acks(&EndAcks {
+        let limits_samples = self.controller.on_end_acks(&EndAcks {
             now,
             newly_acked: delivered.newly_acked,
             acked_packets: delivered.packets,
@@ -286,7 +286,7 @@ impl Controlled {
             rtt,
             rate: delivered.rate,
         });
-        if self.controller.limits_samples() {
+        if limits_samples {
             self.sampler.on_app_limited(bytes_in_flight);
         }
     }
@@ -294,7 +294,8 @@ impl Controlled {
     /// Leaves slow start after Slow Receiver or Data Dropped (RFC 4341 §5.2).
     pub(super) fn on_receiver_reports(&mut self, slow_until: Option<Instant>) {
         self.slow_until = slow_until.or(self.slow_until);
-        self.controller.leave_slow_start();
+        self.controller
+            .on_connection_event(ConnectionEvent::SlowReceiver);
     }
 
     /// RFC 4341 §5.2: one packet less for each with drop code 2.
@@ -328,11 +329,12 @@ impl Controlled {
     }
 
     pub(super) fn restart(&mut self) {
-        self.controller.on_idle_restart();
+        self.controller
+            .on_connection_event(ConnectionEvent::IdleRestart);
     }
 
     pub(super) fn ecn(&self) -> Option<EcnCapability> {
-        self.controller.ecn()
+        self.controller.needs().ecn
     }
 
     pub(super) fn state(&self, pipe: u32, rtt: Rtt) -> WindowState {

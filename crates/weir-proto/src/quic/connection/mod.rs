@@ -19,7 +19,7 @@ use super::streams::{Role, Streams};
 use super::wire::{EcnCounts, FrameBuffers, PacketNumber, SpaceId};
 use crate::cc::rtt::RttEstimator;
 use crate::cc::window::BoxedController;
-use crate::cc::{DeliveryRateSampler, Needs, Pacer};
+use crate::cc::{DeliveryRateSampler, Needs, Pacer, WindowControllerExt as _};
 use crate::endpoint::{CloseReason, CountedFrom, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events, Limit};
 use crate::packet::{Body, Packet, Payload};

@@ -78,7 +78,7 @@ impl Connection {
         let Some(delivered) = self.sampler.on_end_acks(rtt.min) else {
             return;
         };
-        self.controller.on_end_acks(&EndAcks {
+        let limits_samples = self.controller.on_end_acks(&EndAcks {
             now,
             newly_acked: delivered.newly_acked,
             acked_packets: delivered.packets,
@@ -90,7 +90,7 @@ impl Connection {
             rtt,
             rate: delivered.rate,
         });
-        if self.controller.limits_samples() {
+        if limits_samples {
             self.sampler.on_app_limited(self.bytes_in_flight);
         }
         self.window_changed = true;
@@ -128,7 +128,7 @@ impl Connection {
         ack: &Ack,
         newly_acked: NewlyAcked,
     ) -> u64 {
-        let uses_ecn = EcnCapability::is_used(self.controller.ecn(), self.config.ecn);
+        let uses_ecn = EcnCapability::is_used(self.needs.ecn, self.config.ecn);
         self.path_takes_ecn = true;
         if !uses_ecn || space == SpaceId::Initial || newly_acked.largest_sent_at.is_none() {
             return 0;

@@ -4,7 +4,7 @@
 //! there is data, lost data first.
 
 use super::{Connection, State};
-use crate::cc::{EcnCapability, Sent};
+use crate::cc::{EcnCapability, Sent, WindowControllerExt as _};
 use crate::event::{Event, EventMask, PacketContent, SndLim};
 use crate::packet::{Body, Ecn, IpHeader, Packet, TraceNumber, Transit};
 use crate::quic::loss::{RetransmitFrame, SentPacket};
@@ -279,10 +279,7 @@ impl Connection {
 
     /// Asks the pacer for a packet of the largest size; notes the time if it holds the packet back.
     fn pacer_releases(&mut self, now: Instant) -> bool {
-        let Some(rate) = self.controller.pacing_rate() else {
-            return true;
-        };
-        let Some(quantum) = self.controller.send_quantum() else {
+        let Some((rate, quantum)) = self.controller.pacer() else {
             return true;
         };
         let mds = u64::from(self.datagram_size);
@@ -518,7 +515,7 @@ impl Connection {
         if self.peer_ecn.is_none() {
             return Ecn::NotEct;
         }
-        match self.controller.ecn() {
+        match self.needs.ecn {
             Some(EcnCapability::Ect1) => Ecn::Ect1,
             Some(EcnCapability::Ect0) => Ecn::Ect0,
             None if self.config.ecn => Ecn::Ect0,

@@ -144,7 +144,7 @@ impl Connection {
         if !self.ecn.capable || self.ecn.mode == EcnMode::Off {
             return Ecn::NotEct;
         }
-        match (self.ecn.mode, self.controller.ecn(), content) {
+        match (self.ecn.mode, self.needs.ecn, content) {
             // RFC 3168 §6.1.1, §6.1.4 and §6.1.6: SYNs, pure ACKs and window probes.
             (EcnMode::Off, ..) | (_, _, Content::Empty | Content::WindowProbe) => Ecn::NotEct,
             // A retransmission without ECT(1) would leave the L4S queue (RFC 9331 §4.1); RFC 8311

@@ -1,7 +1,7 @@
 //! Processes arriving segments: the handshake, data, and acknowledgements.
 
 use super::{Config, Connection, Recovery, State};
-use crate::cc::{Acked, EndAcks};
+use crate::cc::{Acked, ConnectionEvent, EndAcks};
 use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::event::{Event, EventMask};
 use crate::packet::Ecn;
@@ -103,7 +103,8 @@ impl Connection {
     pub(super) fn establish(&mut self, now: Instant) {
         let syn_was_lost = self.handshake.attempts > 1;
         if syn_was_lost {
-            self.controller.on_handshake_loss();
+            self.controller
+                .on_connection_event(ConnectionEvent::HandshakeLoss);
         } else {
             self.timer.on_sample(now, now.since(self.handshake.sent_at));
         }
@@ -334,7 +335,7 @@ impl Connection {
             return;
         };
         let bytes_in_flight = self.in_network();
-        self.controller.on_end_acks(&EndAcks {
+        let limits_samples = self.controller.on_end_acks(&EndAcks {
             now,
             newly_acked: delivered.newly_acked,
             acked_packets: delivered.packets,
@@ -346,7 +347,7 @@ impl Connection {
             rtt,
             rate: delivered.rate,
         });
-        if self.controller.limits_samples() {
+        if limits_samples {
             self.sampler.on_app_limited(bytes_in_flight);
         }
     }
@@ -368,10 +369,8 @@ impl Connection {
             return;
         }
         let window = self.controller.window();
-        let slow_start = self
-            .controller
-            .ssthresh()
-            .is_none_or(|limit| window < limit);
+        let ssthresh = self.controller.report().ssthresh;
+        let slow_start = ssthresh.is_none_or(|limit| window < limit);
         let bytes = match self.config.rules.slow_start_limit {
             Some(limit) if slow_start => {
                 grown_by.min(u64::from(limit) * u64::from(self.config.segment_size))

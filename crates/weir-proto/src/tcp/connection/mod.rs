@@ -136,7 +136,7 @@ struct Probe {
 /// The ECN that a connection with this controller offers: one that answers to the share of marks
 /// needs their count.
 fn offered_ecn(controller: &dyn WindowController, configured: EcnMode) -> EcnMode {
-    match controller.ecn() {
+    match controller.needs().ecn {
         Some(EcnCapability::NotEct) => EcnMode::Off,
         Some(EcnCapability::Ect0 | EcnCapability::Ect1) => EcnMode::Accurate,
         None => configured,

@@ -1,7 +1,7 @@
 //! Builds the segments that leave.
 
 use super::{Connection, Probe, Recovery, State};
-use crate::cc::Sent;
+use crate::cc::{ConnectionEvent, Sent, WindowControllerExt as _};
 use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::packet::{Body, IpHeader, Packet, Transit};
 use crate::tcp::ecn::AccEcnOption;
@@ -270,10 +270,7 @@ impl Connection {
 
     /// True if the pacer lets a full segment out; notes the time if it holds one back.
     fn pacer_releases(&mut self, now: Instant) -> bool {
-        let Some(rate) = self.controller.pacing_rate() else {
-            return true;
-        };
-        let Some(quantum) = self.controller.send_quantum() else {
+        let Some((rate, quantum)) = self.controller.pacer() else {
             return true;
         };
         let segment = u64::from(self.config.segment_size);
@@ -358,7 +355,8 @@ impl Connection {
             && self.last_sent > Instant::ZERO
             && now.since(self.last_sent) > self.timer.timeout()
         {
-            self.controller.on_idle_restart();
+            self.controller
+                .on_connection_event(ConnectionEvent::IdleRestart);
             self.last_sent = now;
         }
     }

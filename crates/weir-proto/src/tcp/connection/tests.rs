@@ -128,7 +128,11 @@ impl Bench {
     }
 
     fn ssthresh(&self) -> Option<u64> {
-        self.sender.controller.ssthresh().map(|octets| octets / MSS)
+        self.sender
+            .controller
+            .report()
+            .ssthresh
+            .map(|octets| octets / MSS)
     }
 
     /// Lets the timers expire that are due next, and returns when.

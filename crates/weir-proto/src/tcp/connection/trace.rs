@@ -1,6 +1,7 @@
 //! What a connection reports about itself: packets, the window, and what holds the sender back.
 
 use super::{Connection, State};
+use crate::cc::WindowControllerExt as _;
 use crate::event::{Event, EventMask, PacketContent, PacketType, SndLim, WindowState};
 use crate::packet::{Body, Packet, TraceNumber};
 use crate::tcp::sequence::unwrap;

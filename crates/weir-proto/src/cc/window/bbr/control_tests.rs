@@ -80,7 +80,7 @@ fn startup_grows_below_two_bandwidth_delay_products_and_in_the_first_window() {
         bbr.model.delivered = delivered;
         bbr.set_cwnd(&acked(1500));
         assert_eq!(bbr.window(), cwnd + grown, "{cwnd} {delivered}");
-        assert_eq!(bbr.limit(), Limit::SlowStart);
+        assert_eq!(bbr.report().limit, Limit::SlowStart);
     }
 }
 
@@ -95,7 +95,7 @@ fn a_window_of_four_packets_is_bound_by_the_minimum() {
         bbr.cwnd = cwnd;
         bbr.set_cwnd(&acked(0));
         assert_eq!(bbr.window(), 4000);
-        assert_eq!(bbr.limit(), Limit::MinimumWindow);
+        assert_eq!(bbr.report().limit, Limit::MinimumWindow);
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::tests::{Flow, MDS, MS, at, on_path};
 use super::*;
-use crate::cc::{RateSample, Rtt};
+use crate::cc::{RateSample, Rtt, WindowControllerExt as _};
+use crate::event::RateLimit;
 
 #[test]
 fn a_connection_begins_with_nothing_saved_or_in_flight() {
@@ -12,7 +13,7 @@ fn a_connection_begins_with_nothing_saved_or_in_flight() {
     // RFC 9002 §7.6.2: the minimum window, of two packets.
     bbr.on_persistent_congestion(at(5));
     assert_eq!(bbr.window(), 2 * 1252);
-    assert_eq!(bbr.limit(), Limit::PersistentCongestion);
+    assert_eq!(bbr.report().limit, Limit::PersistentCongestion);
     // A datagram size of zero counts as one octet: MinPipeCwnd is four.
     let config = WindowConfig {
         max_datagram_size: 0,
@@ -244,10 +245,13 @@ fn it_says_what_it_does_to_the_transport() {
     let mut flow = Flow::cruising();
     let bbr = &flow.bbr;
     assert!(bbr.needs().window_in_recovery);
-    assert!(!bbr.limits_samples());
     // draft-bbr §5.3.3.9, ProbeInflightLongtermUpward: only a window that is full raises the bound.
     assert!(bbr.needs().filled_window);
-    assert_eq!(bbr.limit(), Limit::SlowStart, "the window still grows");
+    assert_eq!(
+        bbr.report().limit,
+        Limit::SlowStart,
+        "the window still grows"
+    );
     // draft-bbr §5.6.2: 99 % of 1 MB/s.
     let rate = bbr.pacing_rate().expect("it always paces");
     assert!((rate.as_bytes_per_sec() - 9.9e5).abs() < 1.0);
@@ -256,7 +260,7 @@ fn it_says_what_it_does_to_the_transport() {
         ..RateSample::default()
     };
     flow.ack(100, 1e6, 100_000, sample);
-    assert!(!flow.bbr.limits_samples());
+    assert!(!flow.limits_samples);
 }
 
 #[test]
@@ -267,10 +271,10 @@ fn a_receiver_that_is_slow_ends_startup_with_the_next_acknowledgement() {
     for (tells, state) in [(false, "startup"), (true, "drain")] {
         let mut flow = Flow::new();
         if tells {
-            flow.bbr.leave_slow_start();
+            flow.bbr.on_connection_event(ConnectionEvent::SlowReceiver);
         }
         flow.ack(100, 1e5, 40_000, RateSample::default());
-        assert_eq!(flow.bbr.state(), state);
+        assert_eq!(flow.bbr.report().state, state);
     }
 }
 
@@ -288,6 +292,6 @@ fn what_limits_the_rate_is_told_of_the_sample_that_the_bandwidth_came_from() {
             ..RateSample::default()
         };
         flow.ack(100, rate, 40_000, sample);
-        assert_eq!(flow.bbr.rate_limited_by(), Some(told), "{rate}");
+        assert_eq!(flow.bbr.report().rate_limited_by, Some(told), "{rate}");
     }
 }

@@ -49,10 +49,10 @@ pub use config::BbrConfig;
 
 use super::{BoxedController, ControllerEntry, WindowConfig};
 use crate::cc::{
-    Acked, CongestionEvent, EcnCapability, EndAcks, Lost, Needs, RecoveryPeriod,
-    RetransmissionTimeout, Sent, WindowController,
+    Acked, CongestionEvent, ConnectionEvent, EcnCapability, EndAcks, Lost, Needs, PacingRate,
+    RecoveryPeriod, Report, RetransmissionTimeout, Sent, WindowController,
 };
-use crate::event::{Limit, RateLimit};
+use crate::event::Limit;
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::units::Rate;
@@ -250,6 +250,9 @@ impl WindowController for Bbr {
             end_acks: true,
             window_in_recovery: true,
             filled_window: true,
+            // A sender that claims ECN must treat marks as congestion (draft-bbr §3.7), for which
+            // there is no rule.
+            ecn: Some(EcnCapability::NotEct),
             ..Needs::NONE
         }
     }
@@ -281,7 +284,7 @@ impl WindowController for Bbr {
         }
     }
 
-    fn on_end_acks(&mut self, acks: &EndAcks) {
+    fn on_end_acks(&mut self, acks: &EndAcks) -> bool {
         self.prior_in_flight = self.bytes_in_flight;
         self.bytes_in_flight = acks.bytes_in_flight;
         self.init_pacing_rate(acks.rtt);
@@ -300,9 +303,6 @@ impl WindowController for Bbr {
         } else {
             self.set_cwnd(acks);
         }
-    }
-
-    fn limits_samples(&self) -> bool {
         self.state == State::ProbeRtt
     }
 
@@ -351,51 +351,37 @@ impl WindowController for Bbr {
         true
     }
 
-    fn rate_limited_by(&self) -> Option<RateLimit> {
-        Some(self.model.bw_limited_by())
-    }
-
-    /// A sender that claims ECN must treat marks as congestion (draft-bbr §3.7), for which there is
-    /// no rule.
-    fn ecn(&self) -> Option<EcnCapability> {
-        Some(EcnCapability::NotEct)
-    }
-
-    fn on_handshake_loss(&mut self) {
-        self.cwnd = self.mds;
-    }
-
-    /// Pacing bounds what leaves after an idle time (draft-bbr §5.4.1): see
-    /// `handle_restart_from_idle`.
-    fn on_idle_restart(&mut self) {}
-
-    fn leave_slow_start(&mut self) {
-        // Startup ends with the next acknowledgement.
-        self.full.reached = true;
+    fn on_connection_event(&mut self, event: ConnectionEvent) {
+        match event {
+            ConnectionEvent::HandshakeLoss => self.cwnd = self.mds,
+            // Pacing bounds what leaves after an idle time (draft-bbr §5.4.1): see
+            // `handle_restart_from_idle`.
+            ConnectionEvent::IdleRestart => {}
+            // Startup ends with the next acknowledgement.
+            ConnectionEvent::SlowReceiver => self.full.reached = true,
+        }
     }
 
     fn window(&self) -> u64 {
         self.cwnd
     }
 
-    fn ssthresh(&self) -> Option<u64> {
-        None
+    fn pacing(&self) -> Option<PacingRate> {
+        Some(PacingRate {
+            rate: Rate::from_bytes_per_sec(self.pacing_rate),
+            quantum: Some(self.send_quantum),
+        })
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        Some(Rate::from_bytes_per_sec(self.pacing_rate))
+    fn take_recovery_probe(&mut self) -> bool {
+        false
     }
 
-    fn send_quantum(&self) -> Option<u64> {
-        Some(self.send_quantum)
-    }
-
-    fn state(&self) -> &'static str {
-        self.state.name()
-    }
-
-    fn limit(&self) -> Limit {
-        self.limit
+    fn report(&self) -> Report {
+        Report {
+            rate_limited_by: Some(self.model.bw_limited_by()),
+            ..Report::new(self.state.name(), self.limit)
+        }
     }
 
     fn set_max_datagram_size(&mut self, octets: u64) {

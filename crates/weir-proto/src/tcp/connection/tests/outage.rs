@@ -44,7 +44,7 @@ fn a_timeout_leaves_one_segment_to_every_controller() {
                 "{} {rules}",
                 entry.name
             );
-            let found = controller.limit();
+            let found = controller.report().limit;
             assert!(
                 limit.is_none_or(|limit| found == limit),
                 "{} {found:?}",
