@@ -14,11 +14,13 @@ use proptest::prelude::*;
 mod bursts;
 mod delivery;
 mod ecn;
+mod edges;
 mod handshake;
 mod hostile;
 mod outage;
 mod recovery;
 mod throughput;
+mod transcripts;
 
 fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
