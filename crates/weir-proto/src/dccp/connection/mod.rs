@@ -14,6 +14,8 @@
 //! Does not model: path-MTU discovery, the simultaneous open of RFC 5596, and several connections
 //! behind one listening socket: a listening end accepts the first Request for its service.
 
+#[cfg(test)]
+mod conversation_tests;
 mod input;
 mod output;
 #[cfg(test)]

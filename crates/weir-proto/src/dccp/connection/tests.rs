@@ -7,18 +7,18 @@ use std::num::NonZeroU32;
 
 const DELAY: Duration = Duration::from_millis(50);
 
-fn at(millis: u64) -> Instant {
+pub(super) fn at(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
-fn dccp(packet: &Packet) -> &wire::Packet {
+pub(super) fn dccp(packet: &Packet) -> &wire::Packet {
     match &packet.body {
         Body::Dccp(body) => body,
         _ => panic!("not a DCCP packet"),
     }
 }
 
-fn config(changes: impl FnOnce(&mut Config)) -> Config {
+pub(super) fn config(changes: impl FnOnce(&mut Config)) -> Config {
     let mut config = Config {
         initial_sequence: 1000,
         remote: HostId(1),

@@ -1,0 +1,278 @@
+//! Whole conversations, packet by packet, against RFC 4340 and the CCIDs' RFCs.
+
+use super::tests::{at, config, dccp};
+use super::*;
+use crate::cc::recorder::Recorder;
+use crate::cc::window::{ControllerEntry, WindowConfig};
+use crate::dccp::ccid2::ControllerChoice;
+use crate::dccp::wire::Subheader;
+use crate::packet::Ecn;
+
+/// 10 ms from one end to the other.
+const DELAY: Duration = Duration::from_millis(10);
+
+/// `client Data 1002 ccval 5, 500`: sender, type, numbers, options and octets of data.
+fn line(from: usize, packet: &Packet) -> String {
+    let body = dccp(packet);
+    let ack = match body.subheader {
+        Subheader::Ack(ack) | Subheader::AckService(ack, _) => format!(" ack {}", ack.get()),
+        Subheader::Reset(ack, code, data) => format!(" ack {} code {code} {data:?}", ack.get()),
+        Subheader::None | Subheader::Service(_) => String::new(),
+    };
+    let options = body.options.iter().map(|option| format!(", {option}"));
+    let ecn = match packet.ip.ecn {
+        Ecn::NotEct => String::new(),
+        ecn => format!(" {ecn:?}"),
+    };
+    format!(
+        "{} {:?} {}{ack} ccval {}{ecn}, {} of {}{}",
+        ["client", "server"][from],
+        body.kind,
+        body.seq.get(),
+        body.ccval,
+        body.payload.len(),
+        packet.size,
+        options.collect::<String>(),
+    )
+}
+
+/// A client (0) and a server (1), whose packets of these numbers are lost, counted from 0 over both.
+struct Conversation {
+    now: Instant,
+    ends: [Connection; 2],
+    flying: VecDeque<(Instant, usize, Packet)>,
+    lost: Vec<usize>,
+    sent: usize,
+    /// The next packet with data gets Congestion Experienced.
+    mark_next: bool,
+}
+
+impl Conversation {
+    fn new(config: &Config, lost: &[usize]) -> Self {
+        let server = Config {
+            initial_sequence: 5000,
+            ..config.clone()
+        };
+        let mut talk = Self {
+            now: Instant::ZERO,
+            ends: [
+                Connection::client(config.clone()),
+                Connection::server(server),
+            ],
+            flying: VecDeque::new(),
+            lost: lost.to_vec(),
+            sent: 0,
+            mark_next: false,
+        };
+        talk.ends[0].connect(talk.now);
+        talk
+    }
+
+    /// Runs to this time in milliseconds; what left, with its time in milliseconds.
+    fn run(&mut self, until: u64) -> Vec<String> {
+        let mut lines = Vec::new();
+        loop {
+            for from in [0, 1] {
+                while let Some(mut packet) = self.ends[from].poll_transmit(self.now) {
+                    self.ends[from].transmitted(self.now, packet.id);
+                    if packet.ip.ecn != Ecn::NotEct && std::mem::take(&mut self.mark_next) {
+                        packet.ip.ecn = Ecn::Ce;
+                    }
+                    let is_lost = self.lost.contains(&self.sent);
+                    self.sent += 1;
+                    let end = if is_lost { ", lost" } else { "" };
+                    let time = self.now.as_nanos() as f64 / 1e6;
+                    lines.push(format!("{time} {}{end}", line(from, &packet)));
+                    if !is_lost {
+                        self.flying.push_back((self.now + DELAY, 1 - from, packet));
+                    }
+                }
+            }
+            let arrival = self.flying.front().map(|(at, ..)| *at);
+            let timers = [0, 1].map(|end: usize| self.ends[end].poll_timeout());
+            let next = earliest(&[arrival, timers[0], timers[1]]);
+            let Some(next) = next.filter(|next| *next <= at(until)) else {
+                self.now = at(until);
+                return lines;
+            };
+            self.now = self.now.max(next);
+            while let Some((_, to, mut packet)) =
+                self.flying.pop_front_if(|(at, ..)| *at <= self.now)
+            {
+                self.ends[to].handle(self.now, &mut packet);
+            }
+            for end in &mut self.ends {
+                end.handle_timeout(self.now);
+            }
+        }
+    }
+
+    fn write(&mut self, from: usize, octets: u32) {
+        let written = self.ends[from].write(self.now, Payload::of_len(octets));
+        assert_eq!(written, Ok(()));
+    }
+}
+
+/// Compares with a listing, whose lines that begin with `#` say why.
+fn check(found: &[String], listing: &str) {
+    let lines = listing.lines().map(str::trim);
+    let expected: Vec<&str> = lines
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .collect();
+    let found: Vec<&str> = found.iter().map(String::as_str).collect();
+    assert_eq!(found, expected, "found:\n{}", found.join("\n"));
+}
+
+fn statistics(end: &Connection) -> String {
+    format!("{:?}", end.statistics())
+}
+
+fn tfrc() -> Ccid {
+    Ccid::Tfrc(Box::new(Profile::rfc5348()))
+}
+
+fn both(ccid: &Ccid, changes: impl FnOnce(&mut Config)) -> Config {
+    config(|config| {
+        config.send_ccid = ccid.clone();
+        config.receive_ccid = ccid.clone();
+        changes(config);
+    })
+}
+
+/// Datagrams of 500 octets, one each so many milliseconds from 200 ms on.
+fn stream(talk: &mut Conversation, datagrams: u64, every: u64) -> Vec<String> {
+    let mut lines = talk.run(200);
+    for number in 1..=datagrams {
+        talk.write(0, 500);
+        lines.extend(talk.run(200 + every * number));
+    }
+    lines
+}
+
+#[test]
+fn ccid_3_reports_a_loss_after_three_more_packets() {
+    let mut talk = Conversation::new(&both(&tfrc(), |_| {}), &[7]);
+    let mut lines = stream(&mut talk, 8, 40);
+    lines.extend(talk.run(1000));
+    talk.ends[0].close(talk.now);
+    lines.extend(talk.run(1500));
+    lines.extend(talk.ends.each_ref().map(statistics));
+    check(&lines, include_str!("conversations/ccid3.txt"));
+    assert_eq!(
+        talk.ends.each_ref().map(Connection::state),
+        [State::TimeWait, State::Closed]
+    );
+}
+
+#[test]
+fn requests_and_closes_are_repeated() {
+    let mut talk = Conversation::new(&both(&tfrc(), |_| {}), &[0, 2]);
+    let mut lines = talk.run(4000);
+    talk.ends[1].close(talk.now);
+    let next = talk.sent;
+    talk.lost = vec![next, next + 2];
+    lines.extend(talk.run(20_000));
+    lines.extend(talk.ends.each_ref().map(statistics));
+    check(&lines, include_str!("conversations/repeats.txt"));
+}
+
+#[test]
+fn ccid_2_loses_an_acknowledgement_and_data_and_waits_for_its_timeout() {
+    let mut talk = Conversation::new(&both(&Ccid::TcpLike, |_| {}), &[4, 9]);
+    let mut lines = stream(&mut talk, 12, 15);
+    lines.extend(talk.run(1000));
+    let next = talk.sent;
+    talk.lost = (next..next + 4).collect();
+    talk.write(0, 500);
+    talk.write(0, 500);
+    lines.extend(talk.run(4000));
+    talk.write(0, 500);
+    lines.extend(talk.run(5000));
+    lines.extend(talk.ends.each_ref().map(statistics));
+    check(&lines, include_str!("conversations/ccid2.txt"));
+}
+
+thread_local! {
+    static RECORDER: Recorder = Recorder::of_window(4 * 536);
+}
+
+/// A window of four packets that notes what it is told.
+static SCRIPTED: ControllerEntry = ControllerEntry {
+    name: "scripted",
+    doc: "A window of four packets",
+    rules: &[],
+    make: |_| Box::new(RECORDER.with(Recorder::clone)),
+};
+
+#[test]
+fn a_window_controller_is_told_what_ccid_2_finds() {
+    let choice = ControllerChoice {
+        entry: &SCRIPTED,
+        config: WindowConfig::default(),
+    };
+    let ccid = Ccid::TcpLikeWith(Box::new(choice));
+    let config = both(&ccid, |config| {
+        config.ecn = true;
+        config.mtu = 556;
+    });
+    let mut talk = Conversation::new(&config, &[8]);
+    let mut lines = stream(&mut talk, 12, 15);
+    lines.extend(talk.run(1000));
+    talk.mark_next = true;
+    talk.write(0, 500);
+    talk.write(0, 500);
+    lines.extend(talk.run(1200));
+    let next = talk.sent;
+    talk.lost = (next..next + 4).collect();
+    for _ in 0..5 {
+        talk.write(0, 500);
+    }
+    lines.extend(talk.run(4000));
+    lines.extend(talk.ends.each_ref().map(statistics));
+    lines.extend(RECORDER.with(Recorder::take_calls));
+    check(&lines, include_str!("conversations/controller.txt"));
+}
+
+#[test]
+fn ecn_nonces_and_checksums_of_data_are_carried() {
+    let config = both(&tfrc(), |config| {
+        config.ecn = true;
+        config.ecn_nonces = true;
+        config.data_checksum = true;
+    });
+    let mut talk = Conversation::new(&config, &[]);
+    let lines = stream(&mut talk, 4, 40);
+    check(&lines, include_str!("conversations/ecn.txt"));
+}
+
+#[test]
+fn numbers_out_of_the_window_are_answered_with_a_sync() {
+    let config = both(&Ccid::TcpLike, |config| config.sequence_window = 100);
+    let mut talk = Conversation::new(&config, &[]);
+    let mut lines = stream(&mut talk, 2, 40);
+    let mut inject = |talk: &mut Conversation, to: usize, packet: wire::Packet| {
+        let size = 20 + packet.wire_len();
+        let mut packet = Packet::new(size, crate::packet::Body::Dccp(packet));
+        talk.ends[to].handle(talk.now, &mut packet);
+        let until = talk.now.as_nanos() / 1_000_000 + 300;
+        lines.extend(talk.run(until));
+    };
+    let seq = |number| SeqNum::new(number);
+    let data = |number| wire::Packet::data(seq(number), Payload::of_len(10));
+    inject(&mut talk, 1, data(2000));
+    inject(&mut talk, 1, wire::Packet::new_ack(seq(1100), seq(9000)));
+    inject(&mut talk, 0, wire::Packet::sync(seq(5500), seq(1003)));
+    inject(
+        &mut talk,
+        0,
+        wire::Packet::reset(seq(5800), seq(1), 2, [0; 3]),
+    );
+    inject(
+        &mut talk,
+        0,
+        wire::Packet::reset(seq(5501), seq(1006), 2, [0; 3]),
+    );
+    lines.extend(talk.ends.each_ref().map(statistics));
+    lines.push(format!("{:?}", talk.ends.each_ref().map(Connection::state)));
+    check(&lines, include_str!("conversations/sync.txt"));
+}
