@@ -51,6 +51,15 @@ pub enum Error {
     /// The server does not take the test.
     #[error("{0} {1}")]
     Declined(SocketAddr, Refusal),
+    /// This server does not take the test.
+    #[error("{0} is told: this server {1}")]
+    Rejected(SocketAddr, Refusal),
+    /// A client does not ask for a test, or not with the server's secret.
+    #[error("{0} does not ask for a test with the secret")]
+    NoRequest(SocketAddr),
+    /// The peer ended the connection in a test.
+    #[error("{0} ended the connection before the test was over")]
+    EndedEarly(SocketAddr),
     /// The peer claims what cannot be true.
     #[error("{0} claims what cannot be true: {1}")]
     Lied(SocketAddr, Lie),

@@ -32,7 +32,7 @@
 //! - `quinn` (feature `quinn`, on by default): Weir's congestion controllers for users of the QUIC
 //!   implementation quinn, and quinn as an endpoint of the simulator;
 //! - [`udp_test`]: throughput and loss tests over plain UDP at a constant rate, and
-//!   [`test_protocol`]: the control messages of tests over any transport;
+//!   [`test_protocol`]: the control messages of tests over any transport, and their session;
 //! - `realtime`, `testbed` and `netns` (Linux): simulated networks between real sockets, TUN
 //!   devices and network namespaces.
 //!

@@ -6,17 +6,32 @@
 //! no connections and needs the other messages: to prove the client's address, to keep the test
 //! alive, and to agree on its end.
 //!
+//! Each end is a [`Session`], which neither reads a clock nor owns a socket, over a [`DataPath`].
+//!
 //! Each message begins with a magic number, its kind and the test's number, which is zero where
 //! each test has a connection of its own; numbers are in network byte order. Nothing is encrypted.
 //! The magic number ends with the version of the protocol. A Request of another version is answered
 //! with [`Message::Refused`], whose layout is the same in all versions from 3 on.
 
 mod admission;
+mod counted;
+mod data_path;
+mod end_reason;
+mod pacing;
 mod plausibility;
+mod session;
+pub(crate) mod timeouts;
 
 pub use crate::fault::{Lie, Refusal};
-pub use admission::{Admission, Answer, Asked, Asking, Secret, random_token};
+pub use admission::{Admission, Answer, Secret, random_token};
+pub(crate) use admission::{Asked, Asking};
+pub use counted::Counted;
+pub use data_path::{DataPath, DataPathCounts, TestStats};
+pub use end_reason::EndReason;
+pub use pacing::Pacing;
 pub use plausibility::Sent;
+pub use session::{Admitting, Channel, Opening, Session};
+pub use timeouts::{CLOSE_TIMEOUT, REQUEST_TIMEOUT, STREAM_DRAIN_TIMEOUT};
 
 use crate::fault::VERSION;
 use crate::keyed_tag::TAG_OCTETS;
@@ -67,11 +82,6 @@ impl TestConfig {
     pub const MAX_LENGTH: u16 = 65_507;
     /// The longest duration.
     pub const MAX_DURATION: Duration = Duration::from_hours(24);
-
-    /// True if the sender has no more to send after so many datagrams or writes.
-    pub const fn ends_after(&self, sent: u64) -> bool {
-        self.writes != 0 && sent >= self.writes
-    }
 
     fn is_valid(&self) -> bool {
         (1..=Self::MAX_LENGTH).contains(&self.length)

@@ -17,7 +17,8 @@ use weir_proto::time;
 
 /// Octets of a stream that the receiver buffers: 10 Gbit/s over 10 ms.
 const STREAM_WINDOW: u32 = 12_500_000;
-/// A connection ends after so long without a packet.
+/// A connection ends after so long without a packet, and a handshake without an answer: the session
+/// of a test misses its peer earlier.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
 

@@ -173,11 +173,6 @@ impl Asking {
         }
     }
 
-    /// The number of the test, and the test.
-    pub const fn test(&self) -> (u64, TestConfig) {
-        (self.id, self.config)
-    }
-
     /// The Request to send.
     pub const fn request(&self) -> Message {
         Message::Request(self.config, self.answer)

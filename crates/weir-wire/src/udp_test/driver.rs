@@ -1,9 +1,9 @@
 //! The task that moves messages between a socket and its tests, and the handles of tests.
 
+use super::MIN_LENGTH;
 use super::address_validation::AddressValidator;
 use super::session::Session;
 use super::traffic::{SharedTraffic, TrafficFactory};
-use super::{EndReason, MIN_LENGTH, TestStats};
 use crate::address::{canonical, unspecified_with_port};
 use crate::clock::Clock;
 use crate::config::{EndpointConfig, random_u64};
@@ -11,7 +11,9 @@ use crate::ecn;
 use crate::error::Error;
 use crate::send_queue::{Destination, SendQueue};
 use crate::socket::Socket;
-use crate::test_protocol::{Admission, Answer, Message, Refusal, Secret, TestConfig};
+use crate::test_protocol::{
+    Admission, Answer, EndReason, Message, Refusal, Secret, TestConfig, TestStats,
+};
 use crate::timer::Timer;
 use quinn_udp::{EcnCodepoint, RecvMeta};
 use std::collections::BTreeMap;
@@ -89,21 +91,9 @@ impl Test {
     /// [`Error::Socket`]; [`Error::Randomness`]; [`Error::Refused`] if an ICMP message says that no
     /// process listens there; [`Error::TimedOut`] without an answer; [`Error::Busy`] if the server
     /// runs too many tests; [`Error::OtherMedia`] if its tests carry something else;
-    /// [`Error::TooLarge`] for a length that does not fit into a datagram.
+    /// [`Error::TooLarge`] for a length that does not fit into a datagram; [`Error::Declined`] if
+    /// the server does not take the test.
     pub async fn connect(
-        to: SocketAddr,
-        config: TestConfig,
-        endpoint: &EndpointConfig,
-    ) -> Result<Self, Error> {
-        Self::connect_with(to, config, endpoint, ClientSetup::default()).await
-    }
-
-    /// As [`connect`](Self::connect), with this setup.
-    ///
-    /// # Errors
-    /// Those of [`connect`](Self::connect); [`Error::Declined`] if the server does not take the
-    /// test.
-    pub async fn connect_with(
         to: SocketAddr,
         config: TestConfig,
         endpoint: &EndpointConfig,
@@ -171,30 +161,13 @@ impl Test {
         let mut progress = self.progress.clone();
         let reached = progress.wait_for(condition).await;
         let ended = reached.map_err(|_| Error::Closed)?.ended;
-        let failed = ended.filter(|reason| *reason != EndReason::Done);
-        failed.map_or(Ok(()), |reason| Err(reason.error(self.key.0)))
+        ended.map_or(Ok(()), |reason| reason.result(self.key.0))
     }
 }
 
 impl Drop for Test {
     fn drop(&mut self) {
         self.stop();
-    }
-}
-
-impl EndReason {
-    const fn error(self, peer: SocketAddr) -> Error {
-        let peer = canonical(peer);
-        match self {
-            Self::Done => Error::Closed,
-            Self::Refused => Error::Refused(peer),
-            Self::TimedOut => Error::TimedOut(peer),
-            Self::Busy => Error::Busy(peer),
-            Self::OtherMedia => Error::OtherMedia(peer),
-            Self::Declined(refusal) => Error::Declined(peer, refusal),
-            Self::Lied(lie) => Error::Lied(peer, lie),
-            Self::Overdue => Error::Overdue(peer),
-        }
     }
 }
 
@@ -210,15 +183,7 @@ impl TestListener {
     ///
     /// # Errors
     /// [`Error::Socket`]; [`Error::Randomness`].
-    pub async fn bind(address: SocketAddr, endpoint: &EndpointConfig) -> Result<Self, Error> {
-        Self::bind_with(address, endpoint, ServerSetup::default()).await
-    }
-
-    /// As [`bind`](Self::bind), with this setup.
-    ///
-    /// # Errors
-    /// Those of [`bind`](Self::bind).
-    pub async fn bind_with(
+    pub async fn bind(
         address: SocketAddr,
         endpoint: &EndpointConfig,
         setup: ServerSetup,
@@ -333,13 +298,13 @@ impl TestDriver {
 
     /// Adds a session; returns the handle of its test.
     fn add(&mut self, mut session: Session, peer: SocketAddr, local_ip: Option<IpAddr>) -> Test {
-        let key = (peer, session.id());
+        let key = (peer, session.id);
         let now = self.clock.now();
         let traffic = self.traffic.as_ref().map(|make| session.carry(make, now));
         let (sender, progress) = watch::channel(Progress::of(&session, now));
         let test = Test {
             key,
-            config: *session.config(),
+            config: session.config,
             progress,
             stops: self.stop_sender.clone(),
             traffic,
@@ -383,7 +348,7 @@ impl TestDriver {
             if self.socket.take_refused() {
                 let now = self.clock.now();
                 for test in self.tests.values_mut() {
-                    test.session.on_refused(now);
+                    test.session.on_gone(now);
                 }
             }
             self.publish();
@@ -495,7 +460,7 @@ impl TestDriver {
             let destination = Destination {
                 peer,
                 local_ip: *local_ip,
-                ecn: session.config().ecn.then_some(EcnCodepoint::Ect0),
+                ecn: session.config.ecn.then_some(EcnCodepoint::Ect0),
             };
             for _ in 0..DATAGRAMS_PER_TURN {
                 let now = self.clock.now();

@@ -21,7 +21,8 @@ fn config(reverse: bool) -> TestConfig {
 
 async fn listen() -> TestListener {
     let address = SocketAddr::from(([127, 0, 0, 1], 0));
-    let bound = TestListener::bind(address, &EndpointConfig::default()).await;
+    let bound =
+        TestListener::bind(address, &EndpointConfig::default(), ServerSetup::default()).await;
     bound.expect("loopback is there")
 }
 
@@ -105,7 +106,7 @@ async fn both_ends_of_a_test_on_loopback_agree() {
         let mut listener = listen().await;
         let to = listener.local_address();
         let endpoint = EndpointConfig::default();
-        let client = Test::connect(to, config(reverse), &endpoint);
+        let client = Test::connect(to, config(reverse), &endpoint, ClientSetup::default());
         let client = timeout(LIMIT, client)
             .await
             .expect("in time")
@@ -133,7 +134,7 @@ async fn an_unused_port_is_an_error_at_once() {
     let to = socket.local_addr().expect("an address");
     drop(socket);
     let endpoint = EndpointConfig::default();
-    let test = Test::connect(to, config(false), &endpoint);
+    let test = Test::connect(to, config(false), &endpoint, ClientSetup::default());
     let error = timeout(LIMIT, test).await.expect("in time").err();
     assert!(
         matches!(error, Some(Error::Refused(at)) if at == to),

@@ -21,10 +21,10 @@ mod reception;
 mod session;
 mod traffic;
 
-use crate::test_protocol::{self, FrameStats, Lie, ReceptionStats, Refusal};
+use crate::test_protocol;
 
 pub use driver::{ClientSetup, ServerSetup, Test, TestListener};
-pub use traffic::{SharedTraffic, Traffic, TrafficCounts, TrafficFactory};
+pub use traffic::{SharedTraffic, Traffic, TrafficFactory};
 
 /// The default UDP port of servers: the one after that of DCCP.
 pub const DEFAULT_PORT: u16 = 6512;
@@ -34,50 +34,3 @@ pub const MIN_LENGTH: u16 = test_protocol::DATA_HEADER as u16;
 
 /// Bits per second of a test whose client names no rate, as in iperf3.
 pub const DEFAULT_RATE_BPS: f64 = 1e6;
-
-/// The progress of a test at one end.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct TestStats {
-    /// The server has accepted the test.
-    pub began: bool,
-    /// This end sends.
-    pub sends: bool,
-    /// From the beginning of the data to its end, or until now.
-    pub seconds: f64,
-    /// Datagrams sent by this end.
-    pub sent: u64,
-    /// Octets of these.
-    pub sent_octets: u64,
-    /// What the receiver has counted; at the sender, by its last report.
-    pub received: ReceptionStats,
-    /// `received` is final.
-    pub complete: bool,
-    /// At the sender, after the first report.
-    pub smoothed_rtt_s: Option<f64>,
-    /// What limits the sender's rate: the `application`, or the `host` if it is too slow; or what
-    /// a [`Traffic`] says.
-    pub limit: &'static str,
-    /// What the receiver has seen of a video, by its last report.
-    pub frames: Option<FrameStats>,
-}
-
-/// Why a test has ended.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum EndReason {
-    /// The duration is over, or one end has stopped the test.
-    Done,
-    /// An ICMP message says that no process listens at the server's port.
-    Refused,
-    /// The peer has not answered, or has stopped sending messages.
-    TimedOut,
-    /// The server runs as many tests as it allows.
-    Busy,
-    /// The server's tests carry media and this one does not, or the other way round.
-    OtherMedia,
-    /// The server does not take the test.
-    Declined(Refusal),
-    /// The peer claims what cannot be true.
-    Lied(Lie),
-    /// The sender has not ended the test in its time.
-    Overdue,
-}

@@ -1,7 +1,8 @@
 use super::super::traffic::Traffic;
 use super::*;
 use crate::keyed_tag::TAG_OCTETS;
-use crate::test_protocol::Refusal;
+use crate::test_protocol::timeouts::{REPEAT_INTERVAL, REQUEST_TIMEOUT};
+use crate::test_protocol::{EndReason, ReceptionStats, Refusal, Report, TestStats};
 use std::sync::{Arc, Mutex};
 
 /// Two ends and a path with a delay of a millisecond each way.
@@ -401,14 +402,32 @@ fn a_server_that_only_challenges_gets_few_requests_and_no_test() {
 struct Ticks {
     began: Option<Instant>,
     sends: bool,
-    counts: TrafficCounts,
+    counts: DataPathCounts,
 }
 
-impl Traffic for Ticks {
-    fn begin(&mut self, now: Instant) {
+impl DataPath for Ticks {
+    fn begin(&mut self, _: &TestConfig, now: Instant) {
         self.began = Some(now);
     }
 
+    fn next_timeout(&self) -> Option<Instant> {
+        let began = self.began.filter(|_| self.sends)?;
+        Some(began + Duration::from_millis(self.counts.sent))
+    }
+
+    fn counts(&self, _: Instant) -> DataPathCounts {
+        self.counts
+    }
+
+    fn frames(&self, _: Instant) -> Option<FrameStats> {
+        (!self.sends).then(|| FrameStats {
+            frames: self.counts.received.received,
+            ..FrameStats::default()
+        })
+    }
+}
+
+impl Traffic for Ticks {
     fn receive(&mut self, _: Instant, octets: &[u8], _: Ecn) {
         self.counts.received.received += 1;
         // The number of those before it that are missing, if it says so.
@@ -430,22 +449,6 @@ impl Traffic for Ticks {
         }
         is_due
     }
-
-    fn next_timeout(&self) -> Option<Instant> {
-        let began = self.began.filter(|_| self.sends)?;
-        Some(began + Duration::from_millis(self.counts.sent))
-    }
-
-    fn counts(&self) -> TrafficCounts {
-        self.counts
-    }
-
-    fn frames(&self, _: Instant) -> Option<FrameStats> {
-        (!self.sends).then(|| FrameStats {
-            frames: self.counts.received.received,
-            ..FrameStats::default()
-        })
-    }
 }
 
 fn ticks() -> TrafficFactory {
@@ -453,7 +456,7 @@ fn ticks() -> TrafficFactory {
         Arc::new(Mutex::new(Ticks {
             began: None,
             sends,
-            counts: TrafficCounts::default(),
+            counts: DataPathCounts::default(),
         }))
     })
 }

@@ -47,7 +47,7 @@ pub async fn run<T: Transport>(
     let request = transport.request(options)?;
     let recording = Recording::new(&options.test)?;
     terminal::status(&format!("connecting to {}", transport.describe(to)));
-    if let Some(warning) = T::WARNING {
+    if let Some(warning) = transport.warning() {
         terminal::notice(warning);
     }
     let settings = transport.settings(&request);

@@ -21,7 +21,9 @@ pub trait Transport: Clone + Send + Sync + 'static {
     type Listener: Listener<Path = Self::Path>;
 
     /// What the user of a client has to know before the test.
-    const WARNING: Option<&'static str> = None;
+    fn warning(&self) -> Option<&'static str> {
+        None
+    }
 
     /// The test that a client asks for, completed with the defaults of this transport.
     fn request(&self, client: &ClientOptions) -> Result<TestConfig, Failure>;
@@ -70,7 +72,9 @@ pub trait Listener: Send {
 
 /// A test as both ends know it.
 pub struct TestInfo {
-    /// What the client asked for.
+    /// The other end.
+    pub peer: SocketAddr,
+    /// What the client asked for; nothing before a server has let it in.
     pub request: TestConfig,
     /// This end sends.
     pub sends: bool,
@@ -80,6 +84,25 @@ pub struct TestInfo {
     pub transport: MeasuredTransport,
     /// The events of this end's controller, if they are to be traced.
     pub events: Option<EventStream>,
+}
+
+impl TestInfo {
+    /// Before the Request.
+    pub fn opening(
+        peer: SocketAddr,
+        opened: Instant,
+        transport: MeasuredTransport,
+        events: Option<EventStream>,
+    ) -> Self {
+        Self {
+            peer,
+            request: TestConfig::default(),
+            sends: false,
+            opened,
+            transport,
+            events,
+        }
+    }
 }
 
 /// The end of a transfer.
@@ -107,9 +130,6 @@ pub type Observer = Box<dyn FnMut(Since) -> Counters + Send>;
 
 /// One end of a test.
 pub trait DataPath: Send + 'static {
-    /// The other end.
-    fn peer_address(&self) -> SocketAddr;
-
     /// The test.
     fn info(&mut self) -> &mut TestInfo;
 

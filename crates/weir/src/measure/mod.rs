@@ -2,21 +2,21 @@
 //!
 //! The client opens a path and asks for a test with one Request of the control protocol of
 //! [`weir_wire::test_protocol`], which is the same for all transports. One end sends as the Request
-//! says and the other counts; where the transport itself does not tell the sender what arrived, the
-//! receiver sends Reports. Each transport is a file with a [`data_path::DataPath`]: [`dccp`],
-//! [`quic`], [`udp`], [`rtp`]. [`client`] and [`server`] run tests over any of them, [`session`]
-//! runs one test, [`report`] says what it measured.
+//! says, and the other counts and sends Reports. What the ends say and when is one session
+//! ([`weir_wire::test_protocol::Session`]) over all transports. Each is a file with a
+//! [`data_path::DataPath`]: [`dccp`] and [`quic`], whose session the [`conversation`] drives over a
+//! connection, and [`udp`], with [`rtp`] in it, whose session a socket drives. [`client`] and
+//! [`server`] run tests over any of them, [`session`] runs one test, [`report`] says what it
+//! measured.
 
 mod client;
+mod conversation;
 mod data_path;
 mod dccp;
 mod iperf_translation;
 mod iperf_words;
-#[cfg(test)]
-mod lying_peer;
 mod measured;
 mod options;
-mod pacing;
 mod probe;
 mod quic;
 mod report;
@@ -54,10 +54,12 @@ pub fn send(options: &ClientOptions) -> Result<Measured<Value>, Failure> {
                 client::run(quic::Quic::new(test, access, tap)?, options, to, &interrupt).await
             }
             TransportName::Udp => {
-                client::run(udp::Udp::new(test, access, tap), options, to, &interrupt).await
+                let udp = udp::Udp::new(test, access, tap, &udp::CONSTANT_RATE);
+                client::run(udp, options, to, &interrupt).await
             }
             TransportName::Rtp => {
-                client::run(rtp::Rtp::new(test, access, tap), options, to, &interrupt).await
+                let rtp = udp::Udp::new(test, access, tap, &rtp::VIDEO);
+                client::run(rtp, options, to, &interrupt).await
             }
         }
     })
@@ -77,10 +79,12 @@ pub fn serve(options: &ServerOptions) -> Result<(), Failure> {
                 server::run(quic::Quic::new(test, access, tap)?, options, &interrupt).await
             }
             TransportName::Udp => {
-                server::run(udp::Udp::new(test, access, tap), options, &interrupt).await
+                let udp = udp::Udp::new(test, access, tap, &udp::CONSTANT_RATE);
+                server::run(udp, options, &interrupt).await
             }
             TransportName::Rtp => {
-                server::run(rtp::Rtp::new(test, access, tap), options, &interrupt).await
+                let rtp = udp::Udp::new(test, access, tap, &rtp::VIDEO);
+                server::run(rtp, options, &interrupt).await
             }
         }
     });

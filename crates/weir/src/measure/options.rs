@@ -15,7 +15,6 @@ use weir_proto::event::EventMask;
 use weir_proto::settings::shortened;
 use weir_wire::quinn::{CongestionControlAlgorithm, Fingerprint};
 use weir_wire::test_protocol::{Admission, Secret, TestConfig};
-use weir_wire::udp_test::{ClientSetup, ServerSetup, TrafficFactory};
 use weir_wire::{DEFAULT_PORT, EndpointConfig, udp_test};
 
 /// The UDP port of servers of tests over QUIC: the second after that of DCCP.
@@ -178,24 +177,6 @@ pub struct Access {
     pub admission: Admission,
     /// What a client expects of a server over QUIC.
     pub pin: Option<Fingerprint>,
-}
-
-impl Access {
-    /// Over UDP and RTP, as a client.
-    pub fn client(&self, traffic: Option<TrafficFactory>) -> ClientSetup {
-        ClientSetup {
-            traffic,
-            secret: self.admission.secret.clone(),
-        }
-    }
-
-    /// Over UDP and RTP, as a server.
-    pub fn server(&self, traffic: Option<TrafficFactory>) -> ServerSetup {
-        ServerSetup {
-            traffic,
-            admission: self.admission.clone(),
-        }
-    }
 }
 
 /// The TFRC profile and the controller of QUIC that are used by default.

@@ -40,7 +40,7 @@ pub async fn run<T: Transport>(
     let mut tests = JoinSet::new();
     let mut number = 0;
     loop {
-        let path = tokio::select! {
+        let mut path = tokio::select! {
             path = listener.accept() => path?,
             Some(test) = tests.join_next() => {
                 joined(test);
@@ -49,7 +49,7 @@ pub async fn run<T: Transport>(
             () = interrupt.pressed() => break,
         };
         number += 1;
-        announce(number, path.peer_address());
+        announce(number, path.info().peer);
         let test = serve(
             number,
             path,

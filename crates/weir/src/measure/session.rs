@@ -103,7 +103,7 @@ pub async fn run<P: DataPath>(
     }
     terminal::notice(&report.total(seconds, &counters));
     let nothing = delivery.is_nothing().then(|| match delivery.sent {
-        Some(0) => nothing_sent(&path),
+        Some(0) => nothing_sent(&mut path),
         _ => nothing_arrived(&mut path),
     });
     path.close().await;
@@ -151,8 +151,8 @@ impl Omission {
 }
 
 /// The failure of a test that was over before its first datagram.
-fn nothing_sent<P: DataPath>(path: &P) -> Failure {
-    let peer = path.peer_address();
+fn nothing_sent<P: DataPath>(path: &mut P) -> Failure {
+    let peer = path.info().peer;
     Failure::Failed(format!(
         "nothing was sent: the test with {peer} was stopped at its start"
     ))
@@ -160,9 +160,9 @@ fn nothing_sent<P: DataPath>(path: &P) -> Failure {
 
 /// The failure of a test of which the receiver has nothing, though it was there.
 fn nothing_arrived<P: DataPath>(path: &mut P) -> Failure {
-    let length = path.info().request.length;
-    let peer = path.peer_address();
-    let way = if path.info().sends { "at" } else { "from" };
+    let info = path.info();
+    let (peer, length) = (info.peer, info.request.length);
+    let way = if info.sends { "at" } else { "from" };
     Failure::Failed(format!(
         "nothing of what was sent has arrived {way} {peer}: does the path carry packets with \
          {length} bytes of data? (--length)"

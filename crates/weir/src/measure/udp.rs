@@ -1,5 +1,6 @@
-//! Tests over plain UDP: datagrams at a constant rate. The tests themselves are in
-//! [`weir_wire::udp_test`]; the counters are those of the receiver, which it reports to the sender.
+//! Tests over plain UDP: datagrams at a constant rate, or other content such as RTP. The tests
+//! themselves are in [`weir_wire::udp_test`]; the counters are those of the receiver, which it
+//! reports to the sender.
 
 use super::data_path::{DataPath, Listener, Observer, Since, TestInfo, Transfer, Transport};
 use super::failure;
@@ -13,29 +14,87 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 use weir_lab::run::{MeasuredFlow, MeasuredTransport};
+use weir_proto::event::EventMask;
 use weir_proto::time::Duration;
-use weir_wire::test_protocol::TestConfig;
-use weir_wire::udp_test::{DEFAULT_RATE_BPS, MIN_LENGTH, Test, TestListener, TestStats};
+use weir_wire::test_protocol::{TestConfig, TestStats};
+use weir_wire::udp_test::{
+    ClientSetup, DEFAULT_RATE_BPS, MIN_LENGTH, ServerSetup, Test, TestListener, TrafficFactory,
+};
 use weir_wire::{EndpointConfig, EventStream, Tap};
 
-/// Octets of a datagram by default.
-const LENGTH: u16 = 1400;
+/// What the datagrams of tests carry.
+pub struct Content {
+    /// Its name for people.
+    pub name: &'static str,
+    /// What the user of a client has to know before the test.
+    pub warning: Option<&'static str>,
+    /// Octets of a datagram by default.
+    pub length: u16,
+    /// The rate of a test that asks for this one, in bit/s.
+    pub rate_bps: fn(Option<f64>) -> f64,
+    /// The settings, for the head of the result.
+    pub settings: fn(&TestConfig) -> Value,
+    /// What is carried in place of datagrams at a constant rate; the controller's events of this
+    /// mask are traced.
+    pub traffic: fn(EventMask) -> Option<TrafficFactory>,
+    /// The transport, in the words of a scenario.
+    pub transport: fn(&TestConfig) -> MeasuredTransport,
+    /// The events of the test's controller, once.
+    pub events: fn(&Test) -> Option<EventStream>,
+    /// What both ends have counted, and the line and the fields about the time between two states.
+    pub read: fn(&Test, [&TestStats; 2]) -> (Delivery, String, Value),
+    /// Adds what it counts beside the test.
+    pub count: fn(&Test, &mut MeasuredFlow),
+}
 
-/// Plain UDP.
+/// Datagrams at a constant rate.
+pub const CONSTANT_RATE: Content = Content {
+    name: "UDP",
+    warning: Some(
+        "nothing controls congestion: what the path does not carry is lost, for others too",
+    ),
+    length: 1400,
+    rate_bps: |asked| asked.unwrap_or(DEFAULT_RATE_BPS),
+    settings: |request| {
+        let rate_bps = request.rate_bps;
+        json!({ "target_bits_per_second": rate_bps, "length": request.length })
+    },
+    traffic: |_| None,
+    transport: |_| MeasuredTransport::Udp,
+    events: |_| None,
+    read: |_, [before, now]| (delivery(now), details(before, now), fields(now)),
+    count: |_, _| {},
+};
+
+/// UDP with these settings.
 #[derive(Clone)]
 pub struct Udp {
     config: EndpointConfig,
     access: Access,
+    content: &'static Content,
 }
 
 impl Udp {
     /// As the options say.
-    pub fn new(options: &TestOptions, access: Access, tap: Option<Arc<dyn Tap>>) -> Self {
+    pub fn new(
+        options: &TestOptions,
+        access: Access,
+        tap: Option<Arc<dyn Tap>>,
+        content: &'static Content,
+    ) -> Self {
         let config = EndpointConfig {
             tap,
             ..options.socket()
         };
-        Self { config, access }
+        Self {
+            config,
+            access,
+            content,
+        }
+    }
+
+    fn traffic(&self) -> Option<TrafficFactory> {
+        (self.content.traffic)(self.config.event_mask)
     }
 }
 
@@ -43,43 +102,49 @@ impl Transport for Udp {
     type Path = UdpPath;
     type Listener = UdpListener;
 
-    const WARNING: Option<&'static str> =
-        Some("nothing controls congestion: what the path does not carry is lost, for others too");
+    fn warning(&self) -> Option<&'static str> {
+        self.content.warning
+    }
 
     fn request(&self, client: &ClientOptions) -> Result<TestConfig, Failure> {
-        let request = client.request(LENGTH);
+        let request = client.request(self.content.length);
         if request.length < MIN_LENGTH {
-            let message = format!(
-                "expected --length of at least {MIN_LENGTH} with UDP, found {}",
-                request.length
-            );
+            let (name, found) = (self.content.name, request.length);
+            let message =
+                format!("expected --length of at least {MIN_LENGTH} with {name}, found {found}");
             return Err(Failure::Usage(message));
         }
         Ok(TestConfig {
-            rate_bps: request.rate_bps.or(Some(DEFAULT_RATE_BPS)),
+            rate_bps: Some((self.content.rate_bps)(request.rate_bps)),
             ..request
         })
     }
 
     fn settings(&self, request: &TestConfig) -> Value {
-        json!({ "target_bits_per_second": request.rate_bps, "length": request.length })
+        (self.content.settings)(request)
     }
 
     async fn connect(&self, to: SocketAddr, request: TestConfig) -> Result<UdpPath, Failure> {
-        let setup = self.access.client(None);
-        let test = Test::connect_with(to, request, &self.config, setup).await;
-        Ok(UdpPath::new(test.map_err(failure)?))
+        let setup = ClientSetup {
+            traffic: self.traffic(),
+            secret: self.access.admission.secret.clone(),
+        };
+        let test = Test::connect(to, request, &self.config, setup).await;
+        Ok(UdpPath::new(test.map_err(failure)?, self.content))
     }
 
     async fn listen(&self, address: SocketAddr) -> Result<UdpListener, Failure> {
-        let setup = self.access.server(None);
-        let listener = TestListener::bind_with(address, &self.config, setup).await;
-        Ok(UdpListener(listener.map_err(failure)?))
+        let setup = ServerSetup {
+            traffic: self.traffic(),
+            admission: self.access.admission.clone(),
+        };
+        let listener = TestListener::bind(address, &self.config, setup).await;
+        Ok(UdpListener(listener.map_err(failure)?, self.content))
     }
 }
 
-/// A server over plain UDP.
-pub struct UdpListener(TestListener);
+/// A server over UDP.
+pub struct UdpListener(TestListener, &'static Content);
 
 impl Listener for UdpListener {
     type Path = UdpPath;
@@ -89,49 +154,44 @@ impl Listener for UdpListener {
     }
 
     async fn accept(&mut self) -> Result<UdpPath, Failure> {
-        Ok(UdpPath::new(self.0.accept().await.map_err(failure)?))
+        let test = self.0.accept().await.map_err(failure)?;
+        Ok(UdpPath::new(test, self.1))
     }
 
     async fn close(self) {}
 }
 
-/// One end of a test over plain UDP, whose datagrams the driver of the socket sends.
+/// One end of a test over UDP, whose datagrams the driver of the socket sends.
 pub struct UdpPath {
     test: Arc<Test>,
     info: TestInfo,
+    content: &'static Content,
 }
 
 impl UdpPath {
-    fn new(test: Test) -> Self {
-        Self::over(test, MeasuredTransport::Udp, None)
-    }
-
-    /// One end of a test that carries this transport, whose controller has these events.
-    pub fn over(test: Test, transport: MeasuredTransport, events: Option<EventStream>) -> Self {
+    fn new(test: Test, content: &'static Content) -> Self {
         Self {
             info: TestInfo {
+                peer: test.peer_address(),
                 request: *test.config(),
                 sends: test.stats().sends,
                 opened: Instant::now(),
-                transport,
-                events,
+                transport: (content.transport)(test.config()),
+                events: (content.events)(&test),
             },
             test: Arc::new(test),
+            content,
         }
     }
+}
 
-    /// The test, which the driver of the socket runs.
-    pub const fn test(&self) -> &Arc<Test> {
-        &self.test
+impl DataPath for UdpPath {
+    fn info(&mut self) -> &mut TestInfo {
+        &mut self.info
     }
 
-    /// Counts this test; `read` says what both ends have counted, and the line and the fields about
-    /// the time between two states.
-    pub fn observer_with(
-        &self,
-        read: impl Fn(&TestStats, &TestStats) -> (Delivery, String, Value) + Send + 'static,
-    ) -> Observer {
-        let test = Arc::clone(&self.test);
+    fn observer(&self) -> Observer {
+        let (test, read) = (Arc::clone(&self.test), self.content.read);
         let (mut last, mut start) = (TestStats::default(), TestStats::default());
         Box::new(move |since| {
             let stats = test.stats();
@@ -143,7 +203,7 @@ impl UdpPath {
                     TestStats::default()
                 }
             };
-            let (delivery, details, fields) = read(&before, &stats);
+            let (delivery, details, fields) = read(&test, [&before, &stats]);
             Counters {
                 octets: if stats.sends {
                     stats.sent_octets
@@ -156,20 +216,6 @@ impl UdpPath {
                 fields,
             }
         })
-    }
-}
-
-impl DataPath for UdpPath {
-    fn peer_address(&self) -> SocketAddr {
-        self.test.peer_address()
-    }
-
-    fn info(&mut self) -> &mut TestInfo {
-        &mut self.info
-    }
-
-    fn observer(&self) -> Observer {
-        self.observer_with(|before, stats| (delivery(stats), details(before, stats), fields(stats)))
     }
 
     async fn transfer(&mut self, interrupt: &Interrupt) -> Transfer {
@@ -208,6 +254,7 @@ impl DataPath for UdpPath {
         flow.payload_sent = stats.sent_octets;
         // Without the handshake and the agreement on the end.
         flow.duration = Duration::from_secs_f64(stats.seconds);
+        (self.content.count)(&self.test, flow);
     }
 
     async fn close(self) {}

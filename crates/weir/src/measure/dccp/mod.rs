@@ -1,20 +1,18 @@
 //! Tests over DCCP, in UDP or over IP itself: the datagrams of a connection are data, or control
 //! messages of [`weir_wire::test_protocol`], which begin with a magic number.
 //!
-//! The client repeats its Request until the server answers. The receiver sends a Report twice a
-//! second; the sender ends with an End, which says how many datagrams it has sent and which it
-//! repeats until the last Report comes. Both ends so know what was sent and what came. The
-//! connection asks a silent peer for a packet every second (a Sync); a peer from which nothing
-//! comes for ten seconds is gone.
+//! The messages are those of the [session](weir_wire::test_protocol::Session): the client repeats
+//! its Request until the server answers, and the sender its End, which says how many datagrams it
+//! has sent, until the last Report comes. The connection asks a silent peer for a packet every
+//! second (a Sync), so that a live one is heard.
 
-mod exchange;
 mod path;
 
-use super::data_path::{DataPath as _, Listener, Transport};
+use super::conversation::{self, span};
+use super::data_path::{Listener, Transport};
 use super::options::{Access, ClientOptions, DEFAULT_PROFILE, TestOptions};
 use super::{failure, joined};
 use crate::exit::Failure;
-use crate::terminal;
 use path::DccpPath;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -26,11 +24,9 @@ use weir_lab::run::MeasuredTransport;
 use weir_lab::scenario::{self, Override, RFC4341};
 use weir_proto::cc::window::{self, ControllerEntry};
 use weir_proto::settings::shortened;
-use weir_wire::test_protocol::{Admission, TestConfig};
+use weir_wire::test_protocol::{Admission, REQUEST_TIMEOUT, TestConfig};
 use weir_wire::{Ccid, Connection, Encapsulation, EndpointConfig, Tap};
 
-/// How long a server may take to answer, as over the other transports.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// After so long without a packet the connection asks the peer for one.
 const PROBE_AFTER: Duration = Duration::from_secs(1);
 
@@ -82,7 +78,7 @@ impl Dccp {
                 4 => Ccid::TfrcSmallPackets(tfrc),
                 _ => Ccid::Tfrc(tfrc),
             },
-            connect_timeout: CONNECT_TIMEOUT,
+            connect_timeout: span(REQUEST_TIMEOUT),
             keepalive: Some(PROBE_AFTER),
             tap,
             ..socket
@@ -180,9 +176,10 @@ impl Transport for Dccp {
             .await
             .map_err(failure)?;
         self.check_agreement(&connection)?;
-        let mut path = DccpPath::new(connection, opened, self.transport());
-        path.ask(request, self.access.admission.secret.clone())
-            .await?;
+        let secret = self.access.admission.secret.clone();
+        let opened = (connection, opened);
+        let mut path = DccpPath::ask(opened, self.transport(), request, secret);
+        conversation::begin(&mut path).await.map_err(failure)?;
         Ok(path)
     }
 
@@ -224,9 +221,9 @@ impl Listener for DccpListener {
             let arrived = tokio::select! {
                 connection = self.listener.accept() => {
                     let connection = connection.map_err(failure)?;
-                    let transport = self.transport.clone();
-                    let path = DccpPath::new(connection, Instant::now(), transport);
-                    self.arriving.spawn(admit(path, Arc::clone(&self.admission)));
+                    let admission = Arc::clone(&self.admission);
+                    let path = DccpPath::admit(connection, self.transport.clone(), admission);
+                    self.arriving.spawn(conversation::admit(path.map_err(failure)?));
                     continue;
                 }
                 Some(arrived) = self.arriving.join_next() => joined(arrived).flatten(),
@@ -238,16 +235,4 @@ impl Listener for DccpListener {
     }
 
     async fn close(self) {}
-}
-
-/// Waits for the Request; `None` for a client that is not let in.
-async fn admit(mut path: DccpPath, admission: Arc<Admission>) -> Option<DccpPath> {
-    match path.admit(&admission).await {
-        Ok(()) => Some(path),
-        Err(failure) => {
-            terminal::notice(&failure.message());
-            path.close().await;
-            None
-        }
-    }
 }

@@ -1,30 +1,70 @@
 //! Control messages on a stream: each has its length before it.
 
-use quinn::{ReadExactError, RecvStream, SendStream, WriteError};
+use quinn::{RecvStream, SendStream, WriteError};
 use weir_wire::test_protocol::Message;
 
 /// Octets of the longest message that is read.
 const MAX_OCTETS: usize = 4096;
 
-/// Writes a message.
-pub async fn write(stream: &mut SendStream, message: Message) -> Result<(), WriteError> {
-    let octets = message.to_octets();
-    let length = u16::try_from(octets.len()).unwrap_or(u16::MAX);
-    stream.write_all(&length.to_be_bytes()).await?;
-    stream.write_all(&octets).await
+/// The stream of control messages.
+pub struct Control {
+    send: SendStream,
+    receive: RecvStream,
+    /// What has come of the next message.
+    unread: Vec<u8>,
+    /// This end has nothing more to say.
+    is_finished: bool,
 }
 
-/// Reads the next message; `None` at the end of the stream or for what is no message.
-pub async fn read(stream: &mut RecvStream) -> Option<Message> {
-    let octets = read_octets(stream).await.ok()?;
-    Message::from_octets(&octets)
-}
+impl Control {
+    /// On this stream.
+    pub fn new((send, receive): (SendStream, RecvStream)) -> Self {
+        Self {
+            send,
+            receive,
+            unread: Vec::new(),
+            is_finished: false,
+        }
+    }
 
-/// Reads the octets of the next message.
-pub async fn read_octets(stream: &mut RecvStream) -> Result<Vec<u8>, ReadExactError> {
-    let mut length = [0; 2];
-    stream.read_exact(&mut length).await?;
-    let mut octets = vec![0; usize::from(u16::from_be_bytes(length)).min(MAX_OCTETS)];
-    stream.read_exact(&mut octets).await?;
-    Ok(octets)
+    /// Writes a message; after the last Report and a refusal nothing follows. False if the
+    /// connection has ended.
+    pub async fn write(&mut self, message: Message) -> bool {
+        let is_last = match message {
+            Message::Report(report) => report.last,
+            message => matches!(message, Message::Refused(_)),
+        };
+        let written = self.write_all(&message.to_octets()).await.is_ok();
+        if is_last {
+            self.is_finished = self.send.finish().is_ok();
+        }
+        written
+    }
+
+    async fn write_all(&mut self, octets: &[u8]) -> Result<(), WriteError> {
+        let length = u16::try_from(octets.len()).unwrap_or(u16::MAX);
+        self.send.write_all(&length.to_be_bytes()).await?;
+        self.send.write_all(octets).await
+    }
+
+    /// Reads the octets of the next message; `None` at the end of the stream, or when the peer has
+    /// all that this end had to say. May be dropped and called again.
+    pub async fn read(&mut self) -> Option<Vec<u8>> {
+        if self.is_finished {
+            let _ = self.send.stopped().await;
+            return None;
+        }
+        loop {
+            if let Some((length, rest)) = self.unread.split_first_chunk() {
+                let length = usize::from(u16::from_be_bytes(*length)).min(MAX_OCTETS);
+                if let Some(message) = rest.get(..length) {
+                    let message = message.to_vec();
+                    self.unread.drain(..2 + length);
+                    return Some(message);
+                }
+            }
+            let chunk = self.receive.read_chunk(MAX_OCTETS, true).await.ok()??;
+            self.unread.extend_from_slice(&chunk.bytes);
+        }
+    }
 }

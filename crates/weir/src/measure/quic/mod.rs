@@ -2,9 +2,9 @@
 //!
 //! The client opens a bidirectional stream for control messages and asks on it for the test; the
 //! sender opens a unidirectional stream and fills it. The receiver sends Reports on the first
-//! stream, twenty times a second and at the end, so that both ends count what was delivered and not
-//! what waits to be sent. When its time is over, a sender without a rate of its own resets the
-//! stream, and what waits is not sent.
+//! stream, so that both ends count what was delivered and not what waits to be sent; the end of the
+//! stream of data is the sender's End, and a request to stop it the receiver's Stop. When its time
+//! is over, a sender without a rate of its own resets the stream, and what waits is not sent.
 //!
 //! A server has state for at most 1024 connections, and for 64 whose client has not proven its
 //! address; further ones must come again with a token (Retry), so that a flood of first packets
@@ -17,34 +17,30 @@ mod control;
 mod path;
 mod socket;
 
+use super::conversation::{self, Conversation, span};
 use super::data_path::{Listener, TestInfo, Transport};
 use super::options::{Access, ClientOptions, DEFAULT_CONTROLLER, TestOptions};
 use super::{failure, joined};
 use crate::exit::Failure;
-use crate::terminal;
-use path::{Progress, QuicPath};
-use quinn::{Connection, RecvStream, SendStream};
-use quinn::{ConnectionError, Endpoint, EndpointConfig, Incoming, TokioRuntime};
+use control::Control;
+use path::QuicPath;
+use quinn::{Connection, ConnectionError, Endpoint, EndpointConfig, Incoming, TokioRuntime};
 use serde_json::{Value, json};
 use socket::Socket;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use weir_lab::run::MeasuredTransport;
 use weir_wire::quinn::{CongestionControlAlgorithm, Fingerprint, TracedConfig};
-use weir_wire::test_protocol::{Admission, Asked, Asking, Message, TestConfig, random_token};
-use weir_wire::{Error, Tap};
+use weir_wire::test_protocol::{Admission, CLOSE_TIMEOUT, Channel, REQUEST_TIMEOUT, TestConfig};
+use weir_wire::{Error, EventStream, Tap};
 
 /// The protocol's name (ALPN).
 const PROTOCOL: &str = "weir-test";
 /// A name of the server for TLS, whose certificate is known by its fingerprint or not at all.
 const SERVER_NAME: &str = "server.invalid";
-/// How long a handshake may take, and the request after it.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the peer's last messages are waited for.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Connections of a server, and how many it has before a client must prove its address first.
 const MAX_CONNECTIONS: usize = 1024;
 const RETRY_FROM: usize = 64;
@@ -117,27 +113,18 @@ impl Transport for Quic {
             biased;
             connection = connecting => connection.map_err(|error| refused(to, error))?,
             () = socket.refused() => return Err(failure(Error::Refused(to))),
-            () = sleep(HANDSHAKE_TIMEOUT) => return Err(unanswered(to)),
+            () = sleep(span(REQUEST_TIMEOUT)) => return Err(unanswered(to)),
         };
         let control = connection.open_bi().await;
-        let mut control = control.map_err(|error| refused(to, error))?;
-        let asking = Asking::new(0, request, self.access.admission.secret.clone());
-        ask(&mut control, asking, to).await?;
-        let info = TestInfo {
-            request,
-            sends: !request.reverse,
-            opened,
-            transport: MeasuredTransport::Quinn(self.config.algorithm.name()),
-            events: traced.events,
-        };
-        Ok(QuicPath {
-            connection,
-            controller: traced.controller,
-            control,
-            endpoint: Some(endpoint),
-            info,
-            progress: Progress::default(),
-        })
+        let control = control.map_err(|error| refused(to, error))?;
+        let secret = self.access.admission.secret.clone();
+        let conversation = Conversation::ask(Channel::Stream, request, secret);
+        let (control, controller) = (Control::new(control), traced.controller);
+        let info = info(&connection, opened, &self.config, traced.events);
+        let mut path = QuicPath::new(connection, control, controller, info, conversation);
+        path.endpoint = Some(endpoint);
+        conversation::begin(&mut path).await.map_err(failure)?;
+        Ok(path)
     }
 
     async fn listen(&self, address: SocketAddr) -> Result<QuicListener, Failure> {
@@ -233,7 +220,7 @@ impl Listener for QuicListener {
 
     async fn close(self) {
         self.endpoint.close(0_u8.into(), b"the server ends");
-        let _ = timeout(CLOSE_TIMEOUT, self.endpoint.wait_idle()).await;
+        let _ = timeout(span(CLOSE_TIMEOUT), self.endpoint.wait_idle()).await;
     }
 }
 
@@ -253,64 +240,17 @@ fn admit(present: usize, incoming: Incoming) -> Option<Incoming> {
     }
 }
 
-/// Asks for the test; where the server wants an answer to a Challenge, asks with it.
-async fn ask(
-    control: &mut (SendStream, RecvStream),
-    mut asking: Asking,
-    to: SocketAddr,
-) -> Result<(), Failure> {
-    let asked = async {
-        loop {
-            control::write(&mut control.0, asking.request())
-                .await
-                .map_err(|error| Failure::Failed(format!("cannot ask for the test: {error}")))?;
-            let answer = control::read(&mut control.1).await;
-            let answer = answer.ok_or_else(|| failure(Error::Closed))?;
-            match asking.take(&answer) {
-                Asked::Again { .. } => {}
-                Asked::Refused(refusal) => return Err(failure(Error::Declined(to, refusal))),
-                Asked::Other if matches!(answer, Message::Alive) => return Ok(()),
-                Asked::Other => {
-                    let message = format!("{to} does not answer the Request");
-                    return Err(Failure::Failed(message));
-                }
-            }
-        }
-    };
-    let asked = timeout(HANDSHAKE_TIMEOUT, asked).await;
-    asked.unwrap_or_else(|_| Err(failure(Error::TimedOut(to))))
-}
-
-/// Answers Requests until one is let in; `None` for a client that is not.
-async fn judge(
-    control: &mut (SendStream, RecvStream),
-    admission: &Admission,
+/// The test, before the Request.
+fn info(
     connection: &Connection,
-) -> Option<TestConfig> {
-    let token = random_token().ok()?;
-    loop {
-        let octets = control::read_octets(&mut control.1).await.ok()?;
-        let answer = match Message::from_octets(&octets) {
-            Some(Message::Request(request, answer)) => {
-                let answer = admission.judge(token, &request, answer);
-                if answer == Message::Alive {
-                    control::write(&mut control.0, answer).await.ok()?;
-                    return Some(admission.bounded(request));
-                }
-                answer
-            }
-            _ => Message::answer_other_version(&octets)?.1,
-        };
-        control::write(&mut control.0, answer).await.ok()?;
-        if let Message::Refused(refusal) = answer {
-            let peer = connection.remote_address();
-            terminal::notice(&format!("{peer} is told: this server {refusal}"));
-            control.0.finish().ok()?;
-            // The client closes when it has the answer.
-            connection.closed().await;
-            return None;
-        }
-    }
+    opened: Instant,
+    config: &TracedConfig,
+    events: Option<EventStream>,
+) -> TestInfo {
+    let peer = connection.remote_address();
+    let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+    let transport = MeasuredTransport::Quinn(config.algorithm.name());
+    TestInfo::opening(peer, opened, transport, events)
 }
 
 /// The handshake, and the request; `None` for a client that fails at either.
@@ -324,23 +264,13 @@ async fn open(
     let arriving = async {
         let accepted = incoming.accept_with(Arc::new(traced.config)).ok()?;
         let connection = accepted.await.ok()?;
-        let mut control = connection.accept_bi().await.ok()?;
-        let request = judge(&mut control, &admission, &connection).await?;
-        let info = TestInfo {
-            request,
-            sends: request.reverse,
-            opened,
-            transport: MeasuredTransport::Quinn(config.algorithm.name()),
-            events: traced.events,
-        };
-        Some(QuicPath {
-            connection,
-            controller: traced.controller,
-            control,
-            endpoint: None,
-            info,
-            progress: Progress::default(),
-        })
+        let control = connection.accept_bi().await.ok()?;
+        Some((connection, control))
     };
-    timeout(HANDSHAKE_TIMEOUT, arriving).await.ok()?
+    let (connection, control) = timeout(span(REQUEST_TIMEOUT), arriving).await.ok()??;
+    let conversation = Conversation::admit(Channel::Stream, admission, None).ok()?;
+    let (control, controller) = (Control::new(control), traced.controller);
+    let info = info(&connection, opened, &config, traced.events);
+    let path = QuicPath::new(connection, control, controller, info, conversation);
+    conversation::admit(path).await
 }

@@ -1,297 +1,278 @@
-//! One end of a test over a QUIC connection: the stream of data, and the Reports on the other
+//! One end of a test over a QUIC connection: the stream of data, and the messages on the other
 //! stream.
 
+use super::super::conversation::{self, Conversation, Wire, span};
 use super::super::data_path::{DataPath, Observer, TestInfo, Transfer, nanos};
-use super::super::pacing::Pacing;
 use super::super::report::{Counters, Delivery, scaled};
-use super::{CLOSE_TIMEOUT, control};
+use super::control::Control;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use bytes::Bytes;
 use quinn::{Connection, ConnectionError, ConnectionStats, Endpoint};
-use quinn::{ReadError, ReadExactError, RecvStream, SendStream, WriteError};
+use quinn::{ReadError, RecvStream, SendStream, WriteError};
 use serde_json::json;
-use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::error::Error;
+use std::future::pending;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
-use tokio::time::{interval, sleep, sleep_until, timeout};
+use tokio::time::{sleep_until, timeout, timeout_at};
 use weir_lab::run::MeasuredFlow;
 use weir_proto::endpoint::Statistics;
-use weir_wire::Error;
+use weir_proto::time::Instant;
 use weir_wire::quinn::ControllerView;
-use weir_wire::test_protocol::{Lie, Message, ReceptionStats, Report, Sent, TestConfig};
-
-/// From one Report of the receiver to the next.
-const REPORT_INTERVAL: Duration = Duration::from_millis(50);
-/// How long the rest of a constant rate may take to arrive.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long a receiver waits after that for the end of the data.
-const OVERDUE_AFTER: Duration = Duration::from_secs(10);
+use weir_wire::test_protocol::{
+    CLOSE_TIMEOUT, Message, Pacing, STREAM_DRAIN_TIMEOUT, TestConfig, TestStats,
+};
 
 /// One end of a test over QUIC.
 pub struct QuicPath {
-    pub connection: Connection,
+    connection: Connection,
     /// The controller of this end.
-    pub controller: ControllerView,
+    controller: ControllerView,
     /// The stream of control messages.
-    pub control: (SendStream, RecvStream),
+    control: Control,
     /// Of a client, closed with the connection.
     pub endpoint: Option<Endpoint>,
-    pub info: TestInfo,
-    pub progress: Progress,
-}
-
-/// How far a transfer is, for those that look at it from outside.
-#[derive(Clone, Default)]
-pub struct Progress {
-    /// Octets that the receiver has, as far as this end knows.
-    delivered: Arc<AtomicU64>,
-    /// Octets that this end has written.
-    written: Arc<AtomicU64>,
-    /// The receiver has all that it will get, and the sender knows it.
-    complete: Arc<AtomicBool>,
+    info: TestInfo,
+    conversation: Conversation,
+    data: Data,
     /// What bound the sender before its end, for at the end it is the application.
     limit: Arc<OnceLock<&'static str>>,
+    /// Why the connection cannot be used.
+    broken: Option<String>,
 }
 
-impl Progress {
-    /// Takes a message of the receiver of this test.
-    fn take(&self, message: &Message, request: &TestConfig) -> Result<(), Lie> {
-        let Message::Report(report) = message else {
-            return Ok(());
-        };
-        let sent = Sent {
-            datagrams: 0,
-            octets: self.written.load(Ordering::Relaxed),
-        };
-        report.validate(request, sent)?;
-        let octets = report.stats.octets;
-        self.delivered.fetch_max(octets, Ordering::Relaxed);
-        self.complete.fetch_or(report.last, Ordering::Relaxed);
-        Ok(())
-    }
+/// The stream of data at one end.
+#[derive(Default)]
+enum Data {
+    /// It is not open.
+    #[default]
+    None,
+    /// The sender writes.
+    Sending(Writer),
+    /// The sender waits for what is on its way, until this time.
+    Draining(SendStream, Instant),
+    /// The receiver reads.
+    Receiving(RecvStream),
+    /// The receiver has the end, or the sender has.
+    Ended,
+}
 
-    fn delivery(&self, sends: bool) -> Delivery {
-        let load = |octets: &AtomicU64| octets.load(Ordering::Relaxed);
-        Delivery {
-            sent: sends.then(|| load(&self.written)),
-            received: Some(load(&self.delivered)),
-            complete: self.complete.load(Ordering::Relaxed),
+/// What a sender writes.
+struct Writer {
+    stream: SendStream,
+    pacing: Pacing,
+    /// The octets of a write, and those that are left of the present one.
+    data: Bytes,
+    rest: [Bytes; 1],
+}
+
+impl Writer {
+    /// Writes what is due until all is written, or the receiver has enough.
+    async fn write(&mut self, test: &Conversation) -> Result<(), WriteError> {
+        loop {
+            if self.rest[0].is_empty() {
+                if self.pacing.is_done() {
+                    return Ok(());
+                }
+                if let Some(due) = self.pacing.due() {
+                    sleep_until(test.at(due)).await;
+                }
+                self.rest = [self.data.clone()];
+            }
+            // A part of it may arrive before the rest is written.
+            match self.stream.write_chunks(&mut self.rest).await {
+                Ok(written) => {
+                    let octets = written.bytes as u64;
+                    test.session().data.counts.sent_octets += octets;
+                }
+                Err(WriteError::Stopped(_)) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+            if self.rest[0].is_empty() {
+                self.pacing.count();
+            }
         }
     }
 }
 
 impl QuicPath {
-    /// Sends, and counts what the receiver reports; returns how long the data took.
-    async fn send(&mut self, interrupt: &Interrupt) -> (Instant, Result<(), String>) {
-        let reports = &mut self.control.1;
-        let peer = self.connection.remote_address();
-        let followed = follow_reports(reports, &self.progress, &self.info.request);
-        let mut reported = std::pin::pin!(followed);
-        let mut receiver_is_done = false;
-        let writer = Writer {
-            connection: &self.connection,
-            controller: &self.controller,
-            request: &self.info.request,
-            progress: &self.progress,
-        };
-        let lied = |lie| Error::Lied(peer, lie).to_string();
-        let written = tokio::select! {
-            written = writer.write(interrupt) => written,
-            told = &mut reported => {
-                receiver_is_done = true;
-                let is_last = self.progress.complete.load(Ordering::Relaxed);
-                told.map_err(lied).and_then(|()| {
-                    let unfinished = || format!("{peer} has ended the test without a last report");
-                    is_last.then_some(()).ok_or_else(unfinished)
-                })
-            }
-        };
-        let ended = Instant::now();
-        if receiver_is_done {
-            return (ended, written);
-        }
-        let told = timeout(CLOSE_TIMEOUT, reported).await.unwrap_or(Ok(()));
-        (ended, told.map_err(lied).and(written))
-    }
-
-    /// Receives, and reports how much; returns when the data ended.
-    async fn receive(&mut self, interrupt: &Interrupt) -> (Instant, Result<(), String>) {
-        let reports = &mut self.control.0;
-        let mut octets = 0;
-        let mut tick = interval(REPORT_INTERVAL);
-        let mut interrupted = std::pin::pin!(interrupt.pressed());
-        let mut stream = None;
-        let most = self.info.request.duration + DRAIN_TIMEOUT + OVERDUE_AFTER;
-        let mut overdue = std::pin::pin!(sleep(most));
-        let received = loop {
-            tokio::select! {
-                () = &mut overdue => {
-                    let peer = self.connection.remote_address();
-                    break Err(Error::Overdue(peer).to_string());
-                }
-                more = next_octets(&self.connection, &mut stream) => match more {
-                    Ok(0) => break Ok(()),
-                    Ok(more) => {
-                        octets += more;
-                        self.progress.delivered.store(octets, Ordering::Relaxed);
-                    }
-                    Err(error) => break Err(error),
-                },
-                _ = tick.tick() => {
-                    // The end of the connection is reported by the stream of data.
-                    let _ = control::write(reports, report(octets, false)).await;
-                }
-                () = &mut interrupted => {
-                    if let Some(stream) = &mut stream {
-                        let _ = stream.stop(0_u8.into());
-                    }
-                    break Ok(());
-                }
-            }
-        };
-        let ended = Instant::now();
-        let last = async {
-            control::write(reports, report(octets, true)).await.ok()?;
-            reports.finish().ok()?;
-            reports.stopped().await.ok()
-        };
-        let _ = timeout(CLOSE_TIMEOUT, last).await;
-        let complete = &self.progress.complete;
-        complete.store(received.is_ok(), Ordering::Relaxed);
-        (ended, received)
-    }
-
-    /// Why the connection was lost, if it was: a task that waits on it learns only that it ended.
-    fn loss(&self) -> Option<String> {
-        match self.connection.close_reason()? {
-            ConnectionError::LocallyClosed | ConnectionError::ApplicationClosed(_) => None,
-            ConnectionError::TimedOut => {
-                Some(Error::TimedOut(self.connection.remote_address()).to_string())
-            }
-            reason => Some(reason.to_string()),
+    /// On this connection and its stream of control messages, with this controller.
+    pub fn new(
+        connection: Connection,
+        control: Control,
+        controller: ControllerView,
+        info: TestInfo,
+        conversation: Conversation,
+    ) -> Self {
+        Self {
+            connection,
+            controller,
+            control,
+            endpoint: None,
+            info,
+            conversation,
+            data: Data::None,
+            limit: Arc::default(),
+            broken: None,
         }
     }
-}
 
-/// What a sender writes with.
-struct Writer<'a> {
-    connection: &'a Connection,
-    controller: &'a ControllerView,
-    request: &'a TestConfig,
-    progress: &'a Progress,
-}
-
-impl Writer<'_> {
-    /// Writes as the request says until its time is over, the receiver has enough, or Ctrl-C.
-    async fn write(&self, interrupt: &Interrupt) -> Result<(), String> {
-        let opened = self.connection.open_uni().await;
-        let mut stream = opened.map_err(|error| error.to_string())?;
-        let data = Bytes::from(vec![0x57; usize::from(self.request.length)]);
-        let mut pacing = Pacing::start(self.request);
-        let end = pacing.end();
-        let writing = async {
-            while !pacing.is_done() {
-                if let Some(due) = pacing.due() {
-                    sleep_until(due).await;
-                }
-                // A part of it may arrive before the rest is written.
-                let mut rest = [data.clone()];
-                while !rest[0].is_empty() {
-                    let octets = stream.write_chunks(&mut rest).await?.bytes as u64;
-                    self.progress.written.fetch_add(octets, Ordering::Relaxed);
-                }
-                pacing.count();
-            }
-            Ok(())
+    /// Ends the stream of data. When its time is over, what waits of a sender without bounds is not
+    /// sent.
+    fn end_data(&mut self) {
+        let _ = self.limit.set(self.controller.limit());
+        let Data::Sending(Writer { mut stream, .. }) =
+            std::mem::replace(&mut self.data, Data::Ended)
+        else {
+            return;
         };
-        let ended: Result<(), WriteError> = tokio::select! {
-            ended = writing => ended,
-            () = sleep_until(end) => Ok(()),
-            () = interrupt.pressed() => Ok(()),
-        };
-        let _ = self.progress.limit.set(self.controller.limit());
-        match ended {
-            Err(WriteError::Stopped(_)) => return Ok(()),
-            Err(error) => return Err(error.to_string()),
-            Ok(()) => {}
-        }
-        // A rate that the path carries has hardly anything left to send.
-        let is_bounded = self.request.rate_bps.is_some() || self.request.writes > 0;
-        let complete = is_bounded && stream.finish().is_ok();
-        if !complete || timeout(DRAIN_TIMEOUT, stream.stopped()).await.is_err() {
+        if is_bounded(&self.info.request) && stream.finish().is_ok() {
+            let end = self.conversation.now() + STREAM_DRAIN_TIMEOUT;
+            self.data = Data::Draining(stream, end);
+        } else {
             let _ = stream.reset(0_u8.into());
+            self.conversation.session().data.counts.waiting = 0;
         }
-        Ok(())
     }
 }
 
-/// Reads Reports until the last.
-async fn follow_reports(
-    stream: &mut RecvStream,
-    progress: &Progress,
-    request: &TestConfig,
-) -> Result<(), Lie> {
-    while let Some(message) = control::read(stream).await {
-        progress.take(&message, request)?;
-    }
-    Ok(())
+/// Whether a sender ends with what it was asked for, and not with its time: at a rate that the path
+/// carries hardly anything waits.
+const fn is_bounded(request: &TestConfig) -> bool {
+    request.rate_bps.is_some() || request.writes > 0
 }
 
-/// A Report of so many octets. QUIC delivers them in order and without loss, and measures the
-/// round trip itself, so that there is nothing else to report.
-fn report(octets: u64, last: bool) -> Message {
-    Message::Report(Report {
-        stats: ReceptionStats {
-            octets,
-            ..ReceptionStats::default()
-        },
-        last,
-        ..Report::default()
-    })
-}
-
-/// How many octets have come next in order; none at the end.
-async fn next_octets(
+/// Moves data until the session has to know of it; returns the sender's End at a receiver.
+async fn move_data(
+    data: &mut Data,
     connection: &Connection,
-    stream: &mut Option<RecvStream>,
-) -> Result<u64, String> {
-    let stream = if let Some(stream) = stream {
-        stream
-    } else {
-        let accepted = connection.accept_uni().await;
-        stream.insert(accepted.map_err(|error| error.to_string())?)
+    test: &Conversation,
+    request: &TestConfig,
+) -> Result<Option<Message>, Box<dyn Error + Send + Sync>> {
+    let (sends, runs) = {
+        let session = test.session();
+        (session.is_sender(), session.is_running())
     };
-    match stream.read_chunk(usize::MAX, true).await {
-        Ok(Some(chunk)) => Ok(chunk.bytes.len() as u64),
-        // A sender whose time is over resets the stream.
-        Ok(None) | Err(ReadError::Reset(_)) => Ok(0),
-        Err(error) => Err(ReadExactError::ReadError(error).to_string()),
+    match data {
+        Data::None if !runs => pending().await,
+        Data::None if sends => {
+            // Until all has arrived, of which the transport knows no more than that.
+            test.session().data.counts.waiting = u64::from(is_bounded(request));
+            *data = Data::Sending(Writer {
+                stream: connection.open_uni().await?,
+                pacing: Pacing::start(request, test.now()),
+                data: Bytes::from(vec![0x57; usize::from(request.length)]),
+                rest: [Bytes::new()],
+            });
+        }
+        Data::None => *data = Data::Receiving(connection.accept_uni().await?),
+        Data::Sending(writer) => {
+            writer.write(test).await?;
+            test.session().data.is_done = true;
+        }
+        Data::Draining(stream, end) => {
+            let arrived = timeout_at(test.at(*end), stream.stopped()).await;
+            if arrived.is_err() {
+                let _ = stream.reset(0_u8.into());
+            }
+            test.session().data.counts.waiting = 0;
+            *data = Data::Ended;
+        }
+        Data::Receiving(stream) => loop {
+            match stream.read_chunk(usize::MAX, true).await {
+                Ok(Some(chunk)) => {
+                    let octets = chunk.bytes.len() as u64;
+                    test.session().data.counts.received.octets += octets;
+                }
+                // A sender whose time is over resets the stream.
+                Ok(None) | Err(ReadError::Reset(_)) => {
+                    *data = Data::Ended;
+                    return Ok(Some(Message::End { sent: 0 }));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        },
+        Data::Ended => pending().await,
+    }
+    Ok(None)
+}
+
+impl Wire for QuicPath {
+    fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    fn look(&mut self) -> u64 {
+        self.connection.stats().udp_rx.datagrams
+    }
+
+    /// The End of the sender is that of its stream, and the Stop of the receiver is the stream's.
+    async fn say(&mut self, message: Message) -> bool {
+        match message {
+            Message::End { .. } => self.end_data(),
+            Message::Stop => {
+                if let Data::Receiving(stream) = &mut self.data {
+                    let _ = stream.stop(0_u8.into());
+                }
+                self.data = Data::Ended;
+                let now = self.conversation.now();
+                self.conversation
+                    .session()
+                    .take(now, &Message::End { sent: 0 });
+            }
+            message => return self.control.write(message).await,
+        }
+        true
+    }
+
+    async fn step(&mut self, _until: Instant) -> bool {
+        let test = &self.conversation;
+        let taken = tokio::select! {
+            octets = self.control.read() => match octets {
+                Some(octets) => return test.session().take_octets(test.now(), &octets),
+                None => return false,
+            },
+            moved = move_data(&mut self.data, &self.connection, test, &self.info.request) => moved,
+        };
+        match taken {
+            Ok(Some(end)) => test.session().take(test.now(), &end),
+            Ok(None) => {}
+            Err(error) => self.broken = Some(error.to_string()),
+        }
+        self.broken.is_none()
+    }
+
+    /// A task that waits on a connection that is lost learns only that it ended.
+    fn loss(&mut self) -> Option<Failure> {
+        let why = match self.connection.close_reason() {
+            Some(ConnectionError::TimedOut) => {
+                weir_wire::Error::TimedOut(self.info.peer).to_string()
+            }
+            None | Some(ConnectionError::LocallyClosed | ConnectionError::ApplicationClosed(_)) => {
+                return self.broken.take().map(Failure::Failed);
+            }
+            Some(reason) => reason.to_string(),
+        };
+        Some(Failure::Failed(why))
     }
 }
 
 impl DataPath for QuicPath {
-    fn peer_address(&self) -> SocketAddr {
-        let peer = self.connection.remote_address();
-        SocketAddr::new(peer.ip().to_canonical(), peer.port())
-    }
-
     fn info(&mut self) -> &mut TestInfo {
         &mut self.info
     }
 
     fn observer(&self) -> Observer {
         let (connection, controller) = (self.connection.clone(), self.controller.clone());
-        let (progress, sends) = (self.progress.clone(), self.info.sends);
+        let (conversation, limit) = (self.conversation.clone(), Arc::clone(&self.limit));
         Box::new(move |_| {
-            let stats = connection.stats();
-            let limit = progress.limit.get().copied();
+            let (stats, test) = (connection.stats(), conversation.stats());
+            let limit = limit.get().copied();
             let limit = limit.unwrap_or_else(|| controller.limit());
             Counters {
-                octets: progress.delivered.load(Ordering::Relaxed),
-                delivery: progress.delivery(sends),
-                details: if sends {
+                octets: test.received.octets,
+                delivery: delivery(&test),
+                details: if test.sends {
                     details(&stats, controller.window(), limit)
                 } else {
                     String::new()
@@ -304,7 +285,7 @@ impl DataPath for QuicPath {
                     ("udp_bytes_received", stats.udp_rx.bytes),
                 ],
                 fields: json!({
-                    "sender": sends,
+                    "sender": test.sends,
                     "mtu": stats.path.current_mtu,
                     "smoothed_rtt_s": stats.path.rtt.as_secs_f64(),
                     "min_rtt_s": stats.path.min_rtt.as_secs_f64(),
@@ -316,21 +297,11 @@ impl DataPath for QuicPath {
     }
 
     async fn transfer(&mut self, interrupt: &Interrupt) -> Transfer {
-        let started = Instant::now();
-        let (ended, result) = if self.info.sends {
-            self.send(interrupt).await
-        } else {
-            self.receive(interrupt).await
-        };
-        Transfer {
-            seconds: ended.duration_since(started).as_secs_f64(),
-            failure: self.loss().or(result.err()).map(Failure::Failed),
-        }
+        conversation::transfer(self, interrupt).await
     }
 
     fn count(&self, flow: &mut MeasuredFlow) {
-        let stats = self.connection.stats();
-        let octets = self.progress.delivered.load(Ordering::Relaxed);
+        let (stats, test) = (self.connection.stats(), self.conversation.stats());
         flow.statistics = Statistics {
             packets_sent: stats.path.sent_packets,
             bytes_sent: stats.udp_tx.bytes,
@@ -341,24 +312,33 @@ impl DataPath for QuicPath {
             smoothed_rtt: nanos(stats.path.rtt),
             ..Statistics::default()
         };
-        flow.payload_sent = self.progress.written.load(Ordering::Relaxed);
-        if self.info.sends {
+        flow.payload_sent = test.sent_octets;
+        if test.sends {
             flow.statistics.packets_lost = stats.path.lost_packets;
             flow.statistics.loss_events = stats.path.congestion_events;
-            flow.payload_delivered = Some(octets);
+            flow.payload_delivered = Some(test.received.octets);
         } else {
-            flow.statistics.payload_received = octets;
+            flow.statistics.payload_received = test.received.octets;
         }
     }
 
     async fn close(self) {
         let Some(endpoint) = &self.endpoint else {
             // The client closes when it has the last Report.
-            let _ = timeout(CLOSE_TIMEOUT, self.connection.closed()).await;
+            let _ = timeout(span(CLOSE_TIMEOUT), self.connection.closed()).await;
             return self.connection.close(0_u8.into(), b"done");
         };
         self.connection.close(0_u8.into(), b"done");
-        let _ = timeout(CLOSE_TIMEOUT, endpoint.wait_idle()).await;
+        let _ = timeout(span(CLOSE_TIMEOUT), endpoint.wait_idle()).await;
+    }
+}
+
+/// The octets of both ends. A receiver is not told what was sent.
+fn delivery(test: &TestStats) -> Delivery {
+    Delivery {
+        sent: test.sends.then_some(test.sent_octets),
+        received: Some(test.received.octets),
+        complete: test.complete,
     }
 }
 
@@ -373,59 +353,4 @@ fn details(stats: &ConnectionStats, window: u64, limit: &str) -> String {
         path.lost_packets,
         100.0 * share,
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::super::lying_peer::told;
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(3000))]
-
-        #[test]
-        fn whatever_a_receiver_reports_it_has_no_more_than_was_written(
-            told in prop::collection::vec(
-                told(vec![
-                    report(900, false).to_octets(),
-                    report(900, true).to_octets(),
-                    Message::End { sent: 1 }.to_octets(),
-                    Message::Stop.to_octets(),
-                ]),
-                1..12,
-            ),
-        ) {
-            let request = TestConfig {
-                length: 1000,
-                duration: Duration::from_secs(1),
-                ..TestConfig::default()
-            };
-            let progress = Progress::default();
-            progress.written.store(1000, Ordering::Relaxed);
-            let mut is_last = false;
-            for message in told.iter().filter_map(|octets| Message::from_octets(octets)) {
-                let taken = progress.take(&message, &request);
-                if let (Ok(()), Message::Report(report)) = (&taken, &message) {
-                    is_last |= report.last;
-                    prop_assert!(report.stats.jitter.is_finite() && report.stats.jitter >= 0.0);
-                }
-                let delivery = progress.delivery(true);
-                prop_assert!(delivery.received <= Some(1000), "{:?}", message);
-                prop_assert_eq!(delivery.complete, is_last);
-            }
-        }
-    }
-
-    #[test]
-    fn a_report_of_what_was_not_written_is_a_lie() {
-        let request = TestConfig {
-            length: 1000,
-            duration: Duration::from_secs(1),
-            ..TestConfig::default()
-        };
-        let progress = Progress::default();
-        assert!(progress.take(&report(1, false), &request).is_err());
-        assert!(progress.take(&report(0, true), &request).is_ok());
-    }
 }

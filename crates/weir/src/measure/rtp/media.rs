@@ -11,8 +11,8 @@ use weir_proto::packet::{Body, Ecn, IpHeader, Packet};
 use weir_proto::rng::Rng;
 use weir_proto::rtp::{self, EcnCodepoint};
 use weir_proto::time::Instant;
-use weir_wire::test_protocol::{FrameStats, ReceptionStats, TestConfig};
-use weir_wire::udp_test::{Traffic, TrafficCounts};
+use weir_wire::test_protocol::{DataPath, DataPathCounts, FrameStats, ReceptionStats, TestConfig};
+use weir_wire::udp_test::Traffic;
 use weir_wire::{EventSink, EventStream};
 
 /// Octets of the largest payload of a packet that is asked for; with the headers of RTP and UDP it
@@ -165,13 +165,60 @@ impl Media {
     }
 }
 
-impl Traffic for Media {
-    fn begin(&mut self, now: Instant) {
+impl DataPath for Media {
+    fn begin(&mut self, _: &TestConfig, now: Instant) {
         if self.sends {
             self.session.connect(now);
         }
     }
 
+    fn next_timeout(&self) -> Option<Instant> {
+        let times = [self.session.poll_timeout(), self.app.poll_timeout()];
+        times.into_iter().flatten().min()
+    }
+
+    fn counts(&self, _: Instant) -> DataPathCounts {
+        let statistics = self.session.statistics();
+        let copies = statistics.data_packets_received;
+        let smoothed = statistics.smoothed_rtt;
+        DataPathCounts {
+            sent: statistics.data_packets_sent,
+            sent_octets: self.payload_sent,
+            received: ReceptionStats {
+                octets: statistics.payload_received,
+                duplicates: copies.saturating_sub(self.reception.received),
+                ..self.reception
+            },
+            smoothed_rtt: (!smoothed.is_zero()).then_some(smoothed),
+            limit: self.state.map_or("none", |state| state.limit.name()),
+            ..DataPathCounts::default()
+        }
+    }
+
+    fn frames(&self, now: Instant) -> Option<FrameStats> {
+        if self.sends {
+            return None;
+        }
+        let timing = VideoTiming {
+            deadline: VideoConfig::default().deadline,
+            paused_since: None,
+        };
+        let frames = aligned(self.app.frames());
+        let summary = VideoSummary::of(&frames, [Instant::ZERO, now], timing);
+        let delay = summary.frame_delay_s.unwrap_or_default();
+        Some(FrameStats {
+            frames: summary.frames,
+            complete: summary.complete,
+            late: summary.late,
+            freezes: summary.freezes,
+            // The sum of no freezes is -0.
+            frozen_s: summary.frozen_s + 0.0,
+            delay_s: [delay.p50, delay.p95, delay.p99],
+        })
+    }
+}
+
+impl Traffic for Media {
     fn receive(&mut self, now: Instant, octets: &[u8], ecn: Ecn) {
         let Some(packet) = rtp::Packet::decode(octets) else {
             return;
@@ -208,50 +255,6 @@ impl Traffic for Media {
         }
         self.take_all_events(false);
         packet.is_some()
-    }
-
-    fn next_timeout(&self) -> Option<Instant> {
-        let times = [self.session.poll_timeout(), self.app.poll_timeout()];
-        times.into_iter().flatten().min()
-    }
-
-    fn counts(&self) -> TrafficCounts {
-        let statistics = self.session.statistics();
-        let copies = statistics.data_packets_received;
-        let smoothed = statistics.smoothed_rtt;
-        TrafficCounts {
-            sent: statistics.data_packets_sent,
-            sent_octets: self.payload_sent,
-            received: ReceptionStats {
-                octets: statistics.payload_received,
-                duplicates: copies.saturating_sub(self.reception.received),
-                ..self.reception
-            },
-            smoothed_rtt: (!smoothed.is_zero()).then_some(smoothed),
-            limit: self.state.map_or("none", |state| state.limit.name()),
-        }
-    }
-
-    fn frames(&self, now: Instant) -> Option<FrameStats> {
-        if self.sends {
-            return None;
-        }
-        let timing = VideoTiming {
-            deadline: VideoConfig::default().deadline,
-            paused_since: None,
-        };
-        let frames = aligned(self.app.frames());
-        let summary = VideoSummary::of(&frames, [Instant::ZERO, now], timing);
-        let delay = summary.frame_delay_s.unwrap_or_default();
-        Some(FrameStats {
-            frames: summary.frames,
-            complete: summary.complete,
-            late: summary.late,
-            freezes: summary.freezes,
-            // The sum of no freezes is -0.
-            frozen_s: summary.frozen_s + 0.0,
-            delay_s: [delay.p50, delay.p95, delay.p99],
-        })
     }
 }
 
