@@ -22,6 +22,7 @@ pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod suite;
+pub mod summary;
 #[cfg(feature = "files")]
 pub mod sweep;
 pub mod table;

@@ -35,14 +35,10 @@ const FOLDERS: [Folder; 15] = [
         "crates/weir-proto/src/dccp",
         &["dccp_peer", "dccp_pair"],
     ),
-    ("weir-lab", "crates/weir-lab/src/run/statistics.rs", &[]),
+    ("weir-lab", "crates/weir-lab/src/summary/statistics.rs", &[]),
     ("weir-lab", "crates/weir-lab/src/run/summarise.rs", &[]),
-    (
-        "weir-lab",
-        "crates/weir-lab/src/run/transfer_summary.rs",
-        &[],
-    ),
-    ("weir-lab", "crates/weir-lab/src/run/link_summary.rs", &[]),
+    ("weir-lab", "crates/weir-lab/src/summary/transfers.rs", &[]),
+    ("weir-lab", "crates/weir-lab/src/summary/link.rs", &[]),
     ("weir-lab", "crates/weir-lab/src/replication", &[]),
     ("weir-lab", "crates/weir-lab/src/comparison", &[]),
 ];

@@ -109,7 +109,7 @@ impl Effect {
         let is_better = match self.measure.better {
             Better::Higher => mean > 0.0,
             Better::Lower => mean < 0.0,
-            Better::Neither => return None,
+            Better::One | Better::Neither => return None,
         };
         self.differs()
             .then_some(if is_better { "better" } else { "worse" })

@@ -16,6 +16,7 @@ mod shares;
 
 pub use divergence::{Divergence, first_divergence};
 pub use effect::{Effect, FAMILY_WISE_ERROR, Verdict, effects, judge, measured_effects};
+pub(crate) use headline::SHOWN;
 pub use headline::{Better, HEADLINE, Headline};
 #[cfg(feature = "files")]
 pub(crate) use measures::is_member;

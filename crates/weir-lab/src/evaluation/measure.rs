@@ -2,9 +2,11 @@
 
 use super::sample_of;
 use crate::replication::{Interval, Sample};
+use crate::summary::{Better, Number, numbers};
 use serde::{Deserialize, Serialize};
 
-/// A measure of the suite.
+/// A measure of the suite. What it leaves out is as the summary declares it, if it is a number of
+/// the summary and not computed from several.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MeasurePlan {
@@ -12,36 +14,47 @@ pub(super) struct MeasurePlan {
     pub(super) words: String,
     /// Where it stands in the summary.
     pub(super) value: String,
-    /// The factor that converts the number of the summary.
-    #[serde(default = "one")]
-    pub(super) scale: f64,
-    /// Its unit after that; empty for a plain number.
-    pub(super) unit: String,
-    /// The direction in which it improves; `None` for a measure that is only shown.
-    #[serde(default)]
-    pub(super) better: Better,
+    /// The unit that it is converted to; empty for a plain number.
+    unit: Option<String>,
+    /// The direction in which it improves.
+    better: Option<Better>,
     /// The least difference that counts, in the unit.
     #[serde(default)]
     pub(super) floor: f64,
 }
 
-const fn one() -> f64 {
-    1.0
-}
+impl MeasurePlan {
+    /// The number of the summary that it is.
+    fn number(&self) -> Option<&'static Number> {
+        let (list, rest) = self.value.split_once('.')?;
+        let of_name = rest.split_once('.').map(|(_, path)| path);
+        numbers().find(|number| {
+            number.list == list && (number.path == rest || Some(&*number.path) == of_name)
+        })
+    }
 
-/// The direction in which a measure improves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Better {
-    /// More is better.
-    More,
-    /// Less is better.
-    Less,
-    /// Nearer to one is better: a share of equals.
-    One,
-    /// It is shown and not judged.
-    #[default]
-    Shown,
+    fn declared_unit(&self) -> &'static str {
+        self.number().map_or("", |number| number.unit)
+    }
+
+    pub(super) fn unit(&self) -> &str {
+        self.unit.as_deref().unwrap_or(self.declared_unit())
+    }
+
+    pub(super) fn better(&self) -> Better {
+        let declared = || self.number().map(|number| number.better);
+        self.better.or_else(declared).unwrap_or_default()
+    }
+
+    /// The factor that converts the number of the summary to the unit.
+    pub(super) fn scale(&self) -> f64 {
+        match (self.declared_unit(), self.unit()) {
+            ("bit/s", "Mbit/s") => 1e-6,
+            ("s", "ms") => 1e3,
+            ("", "%") => 100.0,
+            _ => 1.0,
+        }
+    }
 }
 
 /// A number of a summary, or a quotient or difference of such: `A`, `A / B`, `A - B / C`, where

@@ -14,7 +14,8 @@ mod page;
 mod suite;
 mod verdict;
 
-pub use measure::{Better, CandidateSample};
+pub use crate::summary::Better;
+pub use measure::CandidateSample;
 pub use suite::{Case, Chapter, Suite};
 pub use verdict::{MeasureResult, Verdict};
 
@@ -243,7 +244,7 @@ fn case_result(
             let plan = suite.measures.get(name)?;
             let samples = candidates.iter().zip(runs).map(|(candidate, runs)| {
                 let values = runs.iter().map(|(values, _)| values[place]);
-                CandidateSample::new(&candidate.name, values.collect(), plan.scale)
+                CandidateSample::new(&candidate.name, values.collect(), plan.scale())
             });
             Some(MeasureResult::new(name, plan, samples.collect()))
         });

@@ -1,8 +1,9 @@
 //! What a measure came to, and whether a controller is better or worse in it than those of the
 //! standards track.
 
-use super::measure::{Better, CandidateSample, MeasurePlan};
+use super::measure::{CandidateSample, MeasurePlan};
 use crate::replication::Interval;
+use crate::summary::Better;
 use serde::Serialize;
 
 /// The least relative difference that counts.
@@ -41,7 +42,7 @@ impl Verdict {
         let Some((subject, others)) = candidates.split_first() else {
             return Self::Shown;
         };
-        if better == Better::Shown || others.is_empty() {
+        if better == Better::Neither || others.is_empty() {
             return Self::Shown;
         }
         if 2 * subject.missing() >= subject.runs.len() {
@@ -88,9 +89,9 @@ impl MeasureResult {
         Self {
             name: name.to_owned(),
             words: plan.words.clone(),
-            unit: plan.unit.clone(),
-            better: plan.better,
-            verdict: Verdict::of(plan.better, plan.floor, &candidates),
+            unit: plan.unit().to_owned(),
+            better: plan.better(),
+            verdict: Verdict::of(plan.better(), plan.floor, &candidates),
             candidates,
         }
     }
@@ -101,8 +102,8 @@ impl MeasureResult {
 fn side(better: Better, floor: f64, subject: &CandidateSample, other: &CandidateSample) -> i8 {
     // Nearness to one: twice and half as much are equally far from it.
     let badness = |value: f64| match better {
-        Better::More => -value,
-        Better::Less | Better::Shown => value,
+        Better::Higher => -value,
+        Better::Lower | Better::Neither => value,
         Better::One => libm::fabs(libm::log(value.max(1e-9))),
     };
     let differences = subject.differences(other, badness);
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_verdict_needs_a_difference_from_both_beyond_chance_and_a_tenth() {
-        let (more, less) = (Better::More, Better::Less);
+        let (more, less) = (Better::Higher, Better::Lower);
         check(&[
             (more, 0.0, [TWELVE, TEN, NINE], Verdict::Good),
             (less, 0.0, [TWELVE, TEN, NINE], Verdict::Bad),
@@ -172,9 +173,9 @@ mod tests {
         // What varies in both alike does not hide what differs.
         let (subject, other) = ([13.0, 24.1, 35.0], [10.0, 21.0, 32.1]);
         let lower = [8.0, 19.0, 30.1];
-        check(&[(Better::More, 0.0, [subject, other, lower], Verdict::Good)]);
+        check(&[(Better::Higher, 0.0, [subject, other, lower], Verdict::Good)]);
         let mixed = [24.1, 13.0, 35.0];
-        check(&[(Better::More, 0.0, [mixed, other, lower], Verdict::Alike)]);
+        check(&[(Better::Higher, 0.0, [mixed, other, lower], Verdict::Alike)]);
     }
 
     #[test]
@@ -197,16 +198,16 @@ mod tests {
     fn what_is_missing_is_said_and_what_is_shown_is_not_judged() {
         let missing = [NONE, NONE, 1.0];
         check(&[
-            (Better::Less, 0.0, [missing, TEN, NINE], Verdict::Missing),
+            (Better::Lower, 0.0, [missing, TEN, NINE], Verdict::Missing),
             (
-                Better::Less,
+                Better::Lower,
                 0.0,
                 [missing, missing, missing],
                 Verdict::Shown,
             ),
-            (Better::Shown, 0.0, [THREE, TEN, NINE], Verdict::Shown),
+            (Better::Neither, 0.0, [THREE, TEN, NINE], Verdict::Shown),
         ]);
         let alone = samples(&[&[1.0, 2.0]]);
-        assert_eq!(Verdict::of(Better::More, 0.0, &alone), Verdict::Shown);
+        assert_eq!(Verdict::of(Better::Higher, 0.0, &alone), Verdict::Shown);
     }
 }

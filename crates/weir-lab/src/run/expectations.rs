@@ -1,7 +1,7 @@
 //! Whether a run is as its scenario expects.
 
-use super::summary::Summary;
 use crate::scenario::{Expectation, Scenario};
+use crate::summary::Summary;
 use serde_json::Value;
 
 /// An expectation beside what a run came to.
@@ -49,8 +49,8 @@ pub fn judge(scenario: &Scenario, summary: &Summary) -> Vec<Judgement> {
 fn found(summary: &Value, expectation: &Expectation) -> Vec<(String, Option<f64>)> {
     let pointer = format!("/{}", expectation.measure.replace('.', "/"));
     let number = |of: &Value| of.pointer(&pointer).and_then(Value::as_f64);
-    let part = &summary[expectation.of.list()];
-    if expectation.of.name().is_none() {
+    let part = &summary[expectation.of.list];
+    if expectation.of.name.is_none() {
         return vec![("total".to_owned(), number(part))];
     }
     let named = part.as_object().into_iter().flatten();
@@ -210,7 +210,7 @@ mod tests {
             let mut found = Vec::new();
             numbers(&value.unwrap(), "", &mut found);
             found.sort();
-            let mut known: Vec<_> = measures_of(part).to_vec();
+            let mut known = measures_of(part);
             known.sort_unstable();
             assert_eq!(known, found, "{part}");
         }

@@ -1,6 +1,6 @@
 //! The columns of `frames/NAME`, and the table.
 
-use super::video::delay;
+use crate::summary::delay;
 use crate::table::{ColumnSpec, Table, TableRecorder};
 use weir_net::app::VideoFrame;
 use weir_proto::time::Duration;

@@ -1,6 +1,6 @@
 //! The columns of `intervals/NAME`.
 
-use super::summary::FlowStatistics;
+use crate::summary::FlowStatistics;
 use crate::table::ColumnSpec;
 use weir_net::IntervalDelays;
 use weir_proto::time::{Duration, Instant};

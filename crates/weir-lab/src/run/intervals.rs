@@ -3,8 +3,8 @@
 //! arrivals has the sums of its connections.
 
 use super::columns::{self, IntervalRow};
-use super::summary::FlowStatistics;
 use crate::scenario::Run;
+use crate::summary::FlowStatistics;
 use crate::table::{Table, TableRecorder};
 use weir_net::IntervalDelays;
 use weir_proto::time::{Duration, Instant};

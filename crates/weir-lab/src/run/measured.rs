@@ -12,12 +12,12 @@
 
 use super::flow_tables::WriteTrace;
 use super::recorder::{FLOW_EVENTS, Recorder, SENDER_EVENTS};
-use super::summary::FlowStatistics;
 use super::{
     FlowSummary, RUN_FORMAT, Retransmissions, RunOptions, RunOutput, RunSummary, Summary,
     TraceLevel,
 };
 use crate::scenario::{self, Override, ScenarioError};
+use crate::summary::FlowStatistics;
 use std::fmt::Write as _;
 use weir_proto::endpoint::Statistics;
 use weir_proto::event::{Event, EventMask, EventSource, Probe};

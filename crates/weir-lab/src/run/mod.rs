@@ -4,7 +4,6 @@
 //! come from the scenario's seed. Wall-clock time is left to the caller, which provides it to runs
 //! that it bounds ([`ProcessWatch`]).
 
-mod aggregate;
 mod bound_times;
 mod codec;
 pub mod columns;
@@ -17,13 +16,10 @@ mod event_columns;
 mod expectations;
 mod flow_tables;
 mod frame_columns;
-mod groups;
 mod handshake;
 mod interval_columns;
 mod intervals;
-mod link_summary;
 mod measured;
-mod measures;
 mod packet_columns;
 mod packet_sampling;
 mod process_limits;
@@ -37,38 +33,30 @@ mod shim;
 mod sim_network;
 mod simulation;
 mod smoothness;
-mod statistics;
 mod summarise;
-mod summary;
 mod tables;
 mod tap;
 mod transfer_columns;
-mod transfer_summary;
 mod transfers;
-mod video;
 mod wire_encoding;
 
 pub use expectations::{Judgement, judge};
-pub use groups::{GroupSummary, Totals};
-pub use link_summary::{FrameCounts, ImpairmentCounts, LinkSummary, QueueBytes};
 pub use measured::{
     MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, SenderRecorder, is_measured,
     measured_run,
 };
-pub use measures::column_of_runs;
 pub use process_limits::{ProcessWatch, over_memory, over_time};
 pub use registry::{EndpointPair, QuinnFactory, QuinnFlow, TransportRegistry};
-pub use requests::RequestSummary;
 pub use sim_network::{NetworkSegment, Scope, SegmentEnd, SegmentShaper};
 pub use simulation::Simulation;
-pub use statistics::{Distribution, MeanCov};
-pub use summary::{
-    AudioSummary, FlowSummary, LatencyUnderLoad, RUN_FORMAT, Retransmissions, RunSummary, Summary,
-};
 pub use tables::{TableKind, column_dictionary, table_kind, table_kinds};
 pub use tap::{SharedTap, Tap, TappedPacket, address_of};
-pub use transfer_summary::TransferSummary;
-pub use video::VideoSummary;
+
+pub use crate::summary::{
+    AudioSummary, Distribution, FlowSummary, FrameCounts, GroupSummary, ImpairmentCounts,
+    LatencyUnderLoad, LinkSummary, MeanCov, QueueBytes, RUN_FORMAT, RequestSummary,
+    Retransmissions, RunSummary, Summary, Totals, TransferSummary, VideoSummary, column_of_runs,
+};
 
 use crate::fault::{Fault, caught};
 use crate::scenario::Scenario;
@@ -186,84 +174,55 @@ pub struct TransferTrace {
     pub intervals: Option<Table>,
 }
 
+/// All tables of an output with their paths: borrowed with `[&]`, owned with `[]`.
+macro_rules! all_tables {
+    ($output:ident, [$($by:tt)?]) => {{
+        let mut tables = Vec::new();
+        for flow in $($by)? $output.flows {
+            tables.push((format!("flows/{}", flow.name), $($by)? flow.table));
+            let optional = [
+                ("events", $($by)? flow.events),
+                ("writes", $($by)? flow.writes),
+                ("gaps", $($by)? flow.gaps),
+                ("frames", $($by)? flow.frames),
+                ("requests", $($by)? flow.requests),
+                ("intervals", $($by)? flow.intervals),
+            ];
+            for (kind, table) in optional {
+                tables.extend(table.into_iter().map(|of| (format!("{kind}/{}", flow.name), of)));
+            }
+        }
+        for set in $($by)? $output.transfers {
+            tables.push((format!("transfers/{}", set.name), $($by)? set.table));
+            let intervals = $($by)? set.intervals;
+            tables.extend(intervals.into_iter().map(|of| (format!("intervals/{}", set.name), of)));
+        }
+        for link in $($by)? $output.links {
+            tables.push((format!("links/{}", link.name), $($by)? link.table));
+        }
+        let of_run = [("delays", $($by)? $output.delays), ("packets", $($by)? $output.packets)];
+        for (name, table) in of_run {
+            tables.extend(table.into_iter().map(|of| (name.to_owned(), of)));
+        }
+        tables.retain(|(_, table)| !table.columns.is_empty());
+        tables
+    }};
+}
+
 impl RunOutput {
     /// All tables, each with its path in the folder of the run: `flows/NAME`, `writes/NAME`,
     /// `gaps/NAME`, `frames/NAME`, `requests/NAME`, `intervals/NAME`, `transfers/NAME`,
     /// `links/NAME`, `delays` and `packets`.
     /// Tables that a sink has taken are not there.
     pub fn tables(&self) -> Vec<(String, &Table)> {
-        let mut tables = Vec::new();
-        for flow in &self.flows {
-            let optional = [
-                &flow.events,
-                &flow.writes,
-                &flow.gaps,
-                &flow.frames,
-                &flow.requests,
-                &flow.intervals,
-            ];
-            let optional = OPTIONAL.iter().zip(optional);
-            let optional = optional.filter_map(|(kind, table)| Some((*kind, table.as_ref()?)));
-            let all = [("flows", &flow.table)].into_iter().chain(optional);
-            tables.extend(all.map(|(kind, table)| (format!("{kind}/{}", flow.name), table)));
-        }
-        for set in &self.transfers {
-            tables.push((format!("transfers/{}", set.name), &set.table));
-            let intervals = set.intervals.iter();
-            tables.extend(intervals.map(|table| (format!("intervals/{}", set.name), table)));
-        }
-        let links = self.links.iter();
-        tables.extend(links.map(|link| (format!("links/{}", link.name), &link.table)));
-        let delays = self.delays.iter();
-        tables.extend(delays.map(|delays| ("delays".to_owned(), delays)));
-        let packets = self.packets.iter();
-        tables.extend(packets.map(|packets| ("packets".to_owned(), packets)));
-        tables.retain(|(_, table)| !table.columns.is_empty());
-        tables
+        all_tables!(self, [&])
     }
 
     /// The same tables, owned.
     pub fn into_tables(self) -> Vec<(String, Table)> {
-        let mut tables = Vec::new();
-        for flow in self.flows {
-            let optional = [
-                flow.events,
-                flow.writes,
-                flow.gaps,
-                flow.frames,
-                flow.requests,
-                flow.intervals,
-            ];
-            let optional = OPTIONAL.into_iter().zip(optional);
-            let optional = optional.filter_map(|(kind, table)| Some((kind, table?)));
-            let all = [("flows", flow.table)].into_iter().chain(optional);
-            tables.extend(all.map(|(kind, table)| (format!("{kind}/{}", flow.name), table)));
-        }
-        for set in self.transfers {
-            tables.push((format!("transfers/{}", set.name), set.table));
-            let intervals = set.intervals.into_iter();
-            tables.extend(intervals.map(|table| (format!("intervals/{}", set.name), table)));
-        }
-        let links = self.links.into_iter();
-        tables.extend(links.map(|link| (format!("links/{}", link.name), link.table)));
-        let delays = self.delays.into_iter();
-        tables.extend(delays.map(|delays| ("delays".to_owned(), delays)));
-        let packets = self.packets.into_iter();
-        tables.extend(packets.map(|packets| ("packets".to_owned(), packets)));
-        tables.retain(|(_, table)| !table.columns.is_empty());
-        tables
+        all_tables!(self, [])
     }
 }
-
-/// The folders of the tables that a flow may have beside its trace.
-const OPTIONAL: [&str; 6] = [
-    "events",
-    "writes",
-    "gaps",
-    "frames",
-    "requests",
-    "intervals",
-];
 
 /// Why a run gave no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,5 @@
 //! Makes the summary of a simulation that has ended.
 
-use super::aggregate::GroupParts;
 use super::completion::{completed_at, over_at};
 use super::sim_network::{Counters, SimFlow};
 use super::simulation::Simulation;
@@ -10,6 +9,7 @@ use super::{
     RequestSummary, Retransmissions, RunSummary, Summary, Totals, TransferSummary, VideoSummary,
 };
 use crate::scenario::Flow;
+use crate::summary::GroupParts;
 use std::collections::BTreeSet;
 use weir_net::Side;
 use weir_proto::time::{Duration, Instant};

@@ -4,8 +4,8 @@
 //! `docs/columns.md`.
 
 use super::columns;
-use super::measures::{FAMILIES, MEASURES, OF_DISTRIBUTIONS, RUN_COLUMNS};
-use crate::table::{ColumnInfo, ColumnSpec, ValueKind};
+use crate::summary::{DICTIONARY, endings_of_distributions};
+use crate::table::{ColumnInfo, ColumnNote, ColumnSpec, ValueKind};
 use std::fmt::Write;
 
 /// A kind of table in the folder of a run.
@@ -154,15 +154,11 @@ fn columns_of_runs() -> String {
          metadata `weir.format` and `weir.table`. A setting is a column of its path, or of its \
          end in a sweep. A distribution has\na column for each of its numbers: ",
     );
-    let endings = OF_DISTRIBUTIONS.iter();
+    let endings = endings_of_distributions();
     let endings = endings.map(|(ending, which)| format!("`NAME{ending}` ({which})"));
     text += &endings.collect::<Vec<_>>().join(", ");
     text += ".\n\n| column | unit | what it is |\n|---|---|---|\n";
-    let families = FAMILIES.iter();
-    let families = families.map(|(begin, what, doc)| (format!("{begin}{what}"), "", *doc));
-    let named = RUN_COLUMNS.iter().chain(MEASURES);
-    let named = named.map(|(name, unit, doc)| ((*name).to_owned(), *unit, *doc));
-    for (name, unit, doc) in named.chain(families) {
+    for ColumnNote { name, unit, doc } in DICTIONARY.iter() {
         let unit = if unit.is_empty() { "–" } else { unit };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "| `{name}` | {unit} | {doc} |");

@@ -3,10 +3,8 @@
 use super::columns::{self, TransferRow};
 use super::connection_records::SenderRecord;
 use super::sim_network::{SimNetwork, SimTransfers};
-use super::statistics::Distribution;
-use super::summary::FlowStatistics;
-use super::transfer_summary::TransferSummary;
 use crate::scenario::Transfer;
+use crate::summary::{Distribution, FlowStatistics, TransferSummary};
 use crate::table::{Table, TableRecorder};
 use std::collections::BTreeMap;
 use weir_net::DelayStatistics;

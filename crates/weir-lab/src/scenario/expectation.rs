@@ -6,6 +6,7 @@
 //! a number of all flows together. Values have the unit of their measure.
 
 use super::error::suggestion;
+use crate::summary::{Number, expected_of, parts};
 use std::fmt;
 use weir_proto::settings::{Diagnostic, Kind, Raw, Reader, Spanned, Value, shortened};
 use weir_proto::units;
@@ -23,6 +24,7 @@ pub struct Expectation {
     pub value: f64,
     /// The value as it was written.
     written: String,
+    unit: &'static str,
 }
 
 /// All that is expected of a run.
@@ -31,17 +33,14 @@ pub struct Expectations(pub Vec<Expectation>);
 
 /// What has a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ExpectedOf {
-    /// The flow of this name; `*` for all.
-    Flow(String),
-    /// The transfers of the flow with arrivals of this name; `*` for all.
-    Transfers(String),
-    /// The direction of a link or the station of this name; `*` for all.
-    Link(String),
-    /// The group of this name; `*` for all.
-    Group(String),
-    /// All flows together.
-    Total,
+pub struct ExpectedOf {
+    /// The part of the summary: `flow`, `transfers`, `link`, `group`, or `total` for all flows
+    /// together.
+    pub part: &'static str,
+    /// The list of the summary that has it.
+    pub list: &'static str,
+    /// The name, in which `*` stands for any text; the total has none.
+    pub name: Option<String>,
 }
 
 /// How a number must compare.
@@ -58,155 +57,6 @@ pub enum Comparison {
     AtLeast,
 }
 
-/// A list of measures, in which a `distribution` stands for the seven numbers that a summary has
-/// of one, and `bounds` for the shares of all words of the column `bound`.
-macro_rules! measures {
-    (@ [$($done:expr,)*]) => { &[$($done,)*] };
-    (@ [$($done:tt)*] distribution $name:literal, $($rest:tt)*) => {
-        measures!(@ [
-            $($done)*
-            concat!($name, ".min"),
-            concat!($name, ".mean"),
-            concat!($name, ".p50"),
-            concat!($name, ".p95"),
-            concat!($name, ".p99"),
-            concat!($name, ".max"),
-            concat!($name, ".stddev"),
-        ] $($rest)*)
-    };
-    (@ [$($done:tt)*] bounds $name:literal, $($rest:tt)*) => {
-        measures!(@ [
-            $($done)*
-            concat!($name, ".application"),
-            concat!($name, ".send_buffer"),
-            concat!($name, ".window"),
-            concat!($name, ".rate"),
-            concat!($name, ".minimum_interval"),
-            concat!($name, ".pacer"),
-            concat!($name, ".receiver_credit"),
-            concat!($name, ".anti_amplification"),
-            concat!($name, ".nothing"),
-        ] $($rest)*)
-    };
-    (@ [$($done:tt)*] $name:literal, $($rest:tt)*) => { measures!(@ [$($done)* $name,] $($rest)*) };
-    ($name:tt $($rest:tt)*) => { measures!(@ [] $name $($rest)*) };
-}
-
-const FLOW_MEASURES: &[&str] = measures! {
-    "throughput_bps",
-    "goodput_bps",
-    "active_s",
-    "completion_time_s",
-    "startup_s",
-    "recovery_s",
-    "packets_sent",
-    "packets_lost",
-    "packets_received",
-    "marks",
-    "loss_event_rate",
-    "retransmissions.packets",
-    "retransmissions.by_timeout",
-    "retransmissions.timeouts",
-    distribution "rtt_s",
-    distribution "one_way_delay_s",
-    distribution "queueing_delay_s",
-    distribution "jitter_s",
-    "latency_under_load.base_rtt_s",
-    "latency_under_load.added_p50_s",
-    "latency_under_load.added_p95_s",
-    "rate_bps.mean",
-    "rate_bps.cov",
-    bounds "bound_share",
-    "audio.units",
-    "audio.on_time",
-    "audio.repaired",
-    "audio.late",
-    "audio.lost",
-    "audio.corrupted",
-    "audio.gaps",
-    "audio.longest_gap_s",
-    "audio.silence_s",
-    "requests.requests",
-    "requests.completed",
-    distribution "requests.completion_time_s",
-    "requests.request_bytes_mean",
-    "requests.response_bytes_mean",
-    "video.frames",
-    "video.not_encoded",
-    "video.complete",
-    "video.late",
-    "video.lost",
-    "video.encoder_rate_bps",
-    distribution "video.frame_delay_s",
-    "video.freezes",
-    "video.longest_freeze_s",
-    "video.frozen_s",
-};
-const TRANSFER_MEASURES: &[&str] = measures! {
-    "transfers",
-    "completed",
-    distribution "completion_time_s",
-    distribution "size_bytes",
-    "throughput_bps",
-    "goodput_bps",
-    "packets_sent",
-    "packets_lost",
-    "packets_received",
-    "marks",
-    "retransmissions",
-    "timeouts",
-    distribution "rtt_s",
-    distribution "one_way_delay_s",
-    distribution "queueing_delay_s",
-    distribution "jitter_s",
-    bounds "bound_share",
-};
-const LINK_MEASURES: &[&str] = measures! {
-    "utilisation",
-    "drops",
-    "queue_drops",
-    "wire_losses",
-    "marks",
-    "queue_bytes.mean",
-    "queue_bytes.max",
-};
-const GROUP_MEASURES: &[&str] = measures! {
-    "flows",
-    "active",
-    "completed",
-    "jain_index",
-    "packets_sent",
-    "packets_lost",
-    "retransmissions",
-    "timeouts",
-    "marks",
-    distribution "throughput_bps",
-    distribution "goodput_bps",
-    distribution "completion_time_s",
-    distribution "one_way_delay_s",
-    distribution "queueing_delay_s",
-    distribution "jitter_s",
-    distribution "rtt_s",
-    bounds "bound_share",
-    "requests.requests",
-    "requests.completed",
-    distribution "requests.completion_time_s",
-    "requests.request_bytes_mean",
-    "requests.response_bytes_mean",
-};
-const TOTAL_MEASURES: &[&str] = measures! {
-    bounds "bound_share",
-    "flows",
-    "throughput_bps",
-    "goodput_bps",
-    "jain_index",
-    "packets_sent",
-    "packets_lost",
-    "retransmissions",
-    "timeouts",
-    "marks",
-};
-const PARTS: &[&str] = &["flow", "transfers", "link", "group", "total"];
 const EXAMPLE: &str = "write \"flow.NAME.goodput_bps > 2Mbit\"";
 
 impl Comparison {
@@ -239,41 +89,15 @@ impl fmt::Display for Expectation {
 
 impl fmt::Display for ExpectedOf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Flow(name) => write!(f, "flow.{name}"),
-            Self::Transfers(name) => write!(f, "transfers.{name}"),
-            Self::Link(name) => write!(f, "link.{name}"),
-            Self::Group(name) => write!(f, "group.{name}"),
-            Self::Total => f.write_str("total"),
-        }
+        f.write_str(self.part)?;
+        self.name.iter().try_for_each(|name| write!(f, ".{name}"))
     }
 }
 
 impl ExpectedOf {
-    /// The list of the summary that has it.
-    pub const fn list(&self) -> &'static str {
-        match self {
-            Self::Flow(_) => "flows",
-            Self::Transfers(_) => "transfers",
-            Self::Link(_) => "links",
-            Self::Group(_) => "groups",
-            Self::Total => "totals",
-        }
-    }
-
-    /// The name, in which `*` stands for any text; the total has none.
-    pub fn name(&self) -> Option<&str> {
-        match self {
-            Self::Flow(name) | Self::Transfers(name) | Self::Link(name) | Self::Group(name) => {
-                Some(name)
-            }
-            Self::Total => None,
-        }
-    }
-
     /// True if the name stands for this one.
     pub fn covers(&self, name: &str) -> bool {
-        let Some(pattern) = self.name() else {
+        let Some(pattern) = self.name.as_deref() else {
             return false;
         };
         let Some((before, after)) = pattern.split_once('*') else {
@@ -282,32 +106,18 @@ impl ExpectedOf {
         let fits = name.len() >= before.len() + after.len();
         fits && name.starts_with(before) && name.ends_with(after)
     }
-
-    fn named(part: &str, name: &str) -> Self {
-        match part {
-            "flow" => Self::Flow(name.to_owned()),
-            "transfers" => Self::Transfers(name.to_owned()),
-            "link" => Self::Link(name.to_owned()),
-            _ => Self::Group(name.to_owned()),
-        }
-    }
 }
 
 /// The measures of a part.
-pub fn measures_of(part: &str) -> &'static [&'static str] {
-    match part {
-        "flow" => FLOW_MEASURES,
-        "transfers" => TRANSFER_MEASURES,
-        "link" => LINK_MEASURES,
-        "group" => GROUP_MEASURES,
-        _ => TOTAL_MEASURES,
-    }
+pub fn measures_of(part: &str) -> Vec<&'static str> {
+    let numbers = expected_of(part);
+    numbers.map(|number| number.path.as_str()).collect()
 }
 
 impl Expectation {
     /// The unit of the value: `bit/s`, `s`, `bytes`, or none.
-    pub fn unit(&self) -> &'static str {
-        unit_of(self.measure)
+    pub const fn unit(&self) -> &'static str {
+        self.unit
     }
 
     fn parse(text: &str) -> Result<Self, Diagnostic> {
@@ -326,68 +136,69 @@ impl Expectation {
         let comparison = signs.find(|sign| rest.starts_with(sign.sign()));
         let comparison = comparison.unwrap_or_default();
         let written = rest[comparison.sign().len()..].trim();
-        let (of, measure) = parse_path(path)?;
+        let (of, number) = parse_path(path)?;
+        let unit = number.expected_unit();
         Ok(Self {
             of,
-            measure,
+            measure: &number.path,
             comparison,
-            value: parse_value(written, measure)?,
+            value: parse_value(written, unit)?,
+            unit,
             written: written.to_owned(),
         })
     }
 }
 
-fn parse_path(path: &str) -> Result<(ExpectedOf, &'static str), Diagnostic> {
-    let (part, rest) = path.split_once('.').unwrap_or((path, ""));
-    if !PARTS.contains(&part) {
-        let message = format!("there is no \"{}\" in a summary", shortened(part));
-        return Err(Diagnostic::new(message, suggestion(part, "parts", PARTS)));
+fn of(number: &Number, name: Option<&str>) -> ExpectedOf {
+    ExpectedOf {
+        part: number.part,
+        list: number.list,
+        name: name.map(str::to_owned),
     }
-    let known = measures_of(part);
+}
+
+fn parse_path(path: &str) -> Result<(ExpectedOf, &'static Number), Diagnostic> {
+    let (part, rest) = path.split_once('.').unwrap_or((path, ""));
+    if !parts().contains(&part) {
+        let message = format!("there is no \"{}\" in a summary", shortened(part));
+        return Err(Diagnostic::new(
+            message,
+            suggestion(part, "parts", &parts()),
+        ));
+    }
     let unknown = |measure: &str| {
         let message = format!("{part}: there is no measure \"{}\"", shortened(measure));
-        Diagnostic::new(message, suggestion(measure, "measures", known))
+        Diagnostic::new(message, suggestion(measure, "measures", &measures_of(part)))
     };
+    let mut known = expected_of(part);
     if part == "total" {
-        let measure = known.iter().find(|measure| **measure == rest);
-        let measure = measure.ok_or_else(|| unknown(rest))?;
-        return Ok((ExpectedOf::Total, measure));
+        let number = known.find(|number| number.path == rest);
+        let number = number.ok_or_else(|| unknown(rest))?;
+        return Ok((of(number, None), number));
     }
     // Names of links have points too: the measure is the longest that the path ends with.
-    let ends_with = |measure: &&&str| {
-        let name = rest.strip_suffix(**measure);
+    let ends_with = |number: &&Number| {
+        let name = rest.strip_suffix(&number.path);
         name.is_some_and(|name| name.len() > 1 && name.ends_with('.'))
     };
-    let measure = known.iter().filter(ends_with).max_by_key(|m| m.len());
-    let Some(measure) = measure else {
+    let number = known
+        .filter(ends_with)
+        .max_by_key(|number| number.path.len());
+    let Some(number) = number else {
         let measure = rest.split_once('.').map_or(rest, |(_, measure)| measure);
         return Err(unknown(measure));
     };
-    let name = &rest[..rest.len() - measure.len() - 1];
+    let name = &rest[..rest.len() - number.path.len() - 1];
     let legal = |c: char| c.is_ascii_alphanumeric() || "_-.*".contains(c);
     if !name.chars().all(legal) || name.matches('*').count() > 1 {
         let message = format!("\"{}\" is not a name", shortened(name));
         return Err(Diagnostic::new(message, EXAMPLE));
     }
-    Ok((ExpectedOf::named(part, name), measure))
+    Ok((of(number, Some(name)), number))
 }
 
-fn unit_of(measure: &str) -> &'static str {
-    let mut parts = measure.split('.');
-    let unit = |part: &str| match part {
-        part if part.ends_with("_bps") => Some("bit/s"),
-        part if part.ends_with("_s") => Some("s"),
-        part if part.ends_with("_bytes") => Some("bytes"),
-        _ => None,
-    };
-    if measure == "rate_bps.cov" {
-        return "";
-    }
-    parts.find_map(unit).unwrap_or("")
-}
-
-fn parse_value(text: &str, measure: &str) -> Result<f64, Diagnostic> {
-    match unit_of(measure) {
+fn parse_value(text: &str, unit: &str) -> Result<f64, Diagnostic> {
+    match unit {
         "bit/s" => Ok(units::parse_rate(text)?.as_bps()),
         "s" => Ok(units::parse_duration(text)?.as_secs_f64()),
         "bytes" => Ok(units::parse_size(text)? as f64),

@@ -238,7 +238,7 @@ impl Group<'_> {
         for (title, pointer) in parts {
             let heads = ["mean", "std. error", "95 % interval"];
             text += &line(&title, heads.map(str::to_owned), "n");
-            for measure in HEADLINE {
+            for measure in HEADLINE.iter() {
                 if let Some(sample) = measures.get(&format!("{pointer}/{}", measure.pointer)) {
                     let cells = cells(sample, measure.unit);
                     let label = format!("  {}", measure.label);

@@ -8,10 +8,10 @@ use crate::run::endpoints::{self, FlowEnvironment};
 use crate::run::flow_tables::WriteTrace;
 use crate::run::registry::{EndpointPair, TransportRegistry};
 use crate::run::shim::Shimmed;
-use crate::run::summary::{LossFinder, Retransmissions};
 use crate::run::tap::{TapEnd, TapShim};
 use crate::run::wire_encoding::WireEncoding;
 use crate::scenario::{Flow, Graph, Host, Scenario, Transport};
+use crate::summary::LossFinder;
 use std::sync::Arc;
 use weir_net::app::{AppEnvironment, AppPair, Delivery};
 use weir_net::{AppConfig, FlowConfig, Side};
@@ -91,7 +91,7 @@ impl SimNetwork {
             name: plan.name,
             start: plan.start,
             finder: LossFinder::of(&plan.flow.transport),
-            counts_retransmissions: Retransmissions::are_counted(&plan.flow.transport),
+            counts_retransmissions: !matches!(plan.flow.transport, Transport::Udp(_)),
             writes: match plan.flow.transport {
                 Transport::Dccp(_) => WriteTrace::On,
                 _ => WriteTrace::Off,
@@ -195,5 +195,17 @@ impl SimNetwork {
             flow: &plan.name,
             delivery,
         })
+    }
+}
+
+impl LossFinder {
+    /// Of a flow with this transport.
+    pub(super) const fn of(transport: &Transport) -> Self {
+        match transport {
+            Transport::Dccp(_) | Transport::Udp(_) => Self::Receiver,
+            Transport::Quic(_) | Transport::Quinn(_) | Transport::Rtp(_) | Transport::Tcp(_) => {
+                Self::Sender
+            }
+        }
     }
 }

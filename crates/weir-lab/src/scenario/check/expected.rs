@@ -16,17 +16,17 @@ impl Check<'_> {
         };
         for (index, expectation) in scenario.expect.0.iter().enumerate() {
             let of = &expectation.of;
-            let names: Vec<String> = match of {
-                ExpectedOf::Flow(_) => names_of_flows(Flow::is_one_connection),
-                ExpectedOf::Transfers(_) => names_of_flows(|flow| !flow.is_one_connection()),
-                ExpectedOf::Link(_) => scenario.trace_names().collect(),
-                ExpectedOf::Group(_) => scenario.group_names().into_iter().collect(),
-                ExpectedOf::Total => continue,
+            let names: Vec<String> = match of.part {
+                "flow" => names_of_flows(Flow::is_one_connection),
+                "transfers" => names_of_flows(|flow| !flow.is_one_connection()),
+                "link" => scenario.trace_names().collect(),
+                "group" => scenario.group_names().into_iter().collect(),
+                _ => continue,
             };
             if names.iter().any(|name| of.covers(name)) {
                 continue;
             }
-            let (list, name) = (of.list(), of.name().unwrap_or_default());
+            let (list, name) = (of.list, of.name.as_deref().unwrap_or_default());
             if let Some((what, part)) = self.other_part(of) {
                 let message = format!("expect: \"{name}\" of {list} is {what}");
                 let measures = measures_of(part).join(", ");
@@ -46,14 +46,12 @@ impl Check<'_> {
         let flows = self.scenario.flows.iter();
         let names = flows.flat_map(Flow::names);
         let is_known = names.into_iter().any(|name| of.covers(&name));
-        match of {
-            ExpectedOf::Flow(_) if is_known => Some((
+        match of.part {
+            "flow" if is_known => Some((
                 "a flow with arrivals, whose connections are summed up as transfers",
                 "transfers",
             )),
-            ExpectedOf::Transfers(_) if is_known => {
-                Some(("a flow without arrivals, of one connection", "flow"))
-            }
+            "transfers" if is_known => Some(("a flow without arrivals, of one connection", "flow")),
             _ => None,
         }
     }

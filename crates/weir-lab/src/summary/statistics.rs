@@ -1,40 +1,44 @@
 //! Distributions: of samples, and of a value over time.
 
-use serde::{Deserialize, Serialize};
+use super::measure::measures;
 use weir_net::histogram::Histogram;
 use weir_proto::time::Instant;
 
-/// A distribution. Percentiles are by nearest rank, the deviation is that of the population.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Distribution {
-    /// Smallest.
-    pub min: f64,
-    /// Mean.
-    pub mean: f64,
-    /// Median.
-    pub p50: f64,
-    /// 95th percentile.
-    pub p95: f64,
-    /// 99th percentile.
-    #[serde(default)]
-    pub p99: f64,
-    /// Largest.
-    pub max: f64,
-    /// Standard deviation.
-    pub stddev: f64,
+measures! {
+    /// A distribution. Percentiles are by nearest rank, the deviation is that of the population.
+    #[derive(Copy)]
+    pub struct Distribution {
+        /// Smallest.
+        pub min: f64,
+        /// Mean.
+        pub mean: f64,
+        /// Median.
+        pub p50: f64,
+        /// 95th percentile.
+        pub p95: f64,
+        /// 99th percentile.
+        #[serde(default)]
+        pub p99: f64,
+        /// Largest.
+        pub max: f64,
+        /// Standard deviation.
+        pub stddev: f64,
+    }
 }
 
-/// Mean and coefficient of variation over time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MeanCov {
-    /// Mean.
-    pub mean: f64,
-    /// Standard deviation over mean; 0 for a mean of 0.
-    pub cov: f64,
+measures! {
+    /// Mean and coefficient of variation over time.
+    #[derive(Copy)]
+    pub struct MeanCov {
+        /// Mean.
+        pub mean: f64,
+        /// Coefficient of variation, 0 for a mean of 0.
+        pub cov: f64 => unit(""),
+    }
 }
 
 /// The sum of values; of none 0, where [`Iterator::sum`] has -0.
-pub(super) fn total(values: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn total(values: impl Iterator<Item = f64>) -> f64 {
     values.sum::<f64>() + 0.0
 }
 
@@ -60,7 +64,7 @@ impl Distribution {
     }
 
     /// Of nanoseconds, in seconds; `None` without a sample.
-    pub(super) fn of_histogram(histogram: &Histogram) -> Option<Self> {
+    pub(crate) fn of_histogram(histogram: &Histogram) -> Option<Self> {
         let percentile = |percent| Some(histogram.percentile(percent)? as f64 / 1e9);
         Some(Self {
             min: histogram.min()? as f64 / 1e9,
@@ -82,17 +86,17 @@ fn nearest_rank(count: usize, percent: usize) -> usize {
 
 /// Samples in nanoseconds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Samples {
+pub(crate) struct Samples {
     samples: Vec<u64>,
 }
 
 impl Samples {
-    pub(super) fn push(&mut self, nanos: u64) {
+    pub(crate) fn push(&mut self, nanos: u64) {
         self.samples.push(nanos);
     }
 
     /// The distribution in seconds; `None` without a sample.
-    pub(super) fn summary(mut self) -> Option<Distribution> {
+    pub(crate) fn summary(mut self) -> Option<Distribution> {
         self.samples.sort_unstable();
         let (first, last) = (*self.samples.first()?, *self.samples.last()?);
         let count = self.samples.len();
@@ -121,7 +125,7 @@ impl Samples {
 ///
 /// Mean and variance by West's weighted update, which stays exact when the value hardly varies.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct TimeWeighted {
+pub(crate) struct TimeWeighted {
     value: Option<f64>,
     since: Instant,
     weight: f64,
@@ -131,7 +135,7 @@ pub(super) struct TimeWeighted {
 
 impl TimeWeighted {
     /// The value from `at` on; time before `start` has no weight.
-    pub(super) fn set(&mut self, at: Instant, start: Instant, value: f64) {
+    pub(crate) fn set(&mut self, at: Instant, start: Instant, value: f64) {
         self.since = self.since.max(start);
         self.advance(at);
         self.value = Some(value);
@@ -139,7 +143,7 @@ impl TimeWeighted {
     }
 
     /// Counts the present value up to `at`.
-    pub(super) fn advance(&mut self, at: Instant) {
+    pub(crate) fn advance(&mut self, at: Instant) {
         let weight = at.since(self.since).as_secs_f64();
         self.since = self.since.max(at);
         let Some(value) = self.value.filter(|_| weight > 0.0) else {
@@ -152,7 +156,7 @@ impl TimeWeighted {
     }
 
     /// `None` if there was never a value.
-    pub(super) fn summary(&self) -> Option<MeanCov> {
+    pub(crate) fn summary(&self) -> Option<MeanCov> {
         if self.weight <= 0.0 {
             return None;
         }

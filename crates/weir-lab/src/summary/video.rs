@@ -1,7 +1,7 @@
 //! What a viewer saw of a flow's video: its frames from capture to display.
 
+use super::measure::measures;
 use super::statistics::{Distribution, total};
-use serde::{Deserialize, Serialize};
 use weir_net::app::{VideoFrame, VideoTiming};
 use weir_proto::time::{Duration, Instant};
 
@@ -12,35 +12,39 @@ const FREEZE_MARGIN_S: f64 = 0.15;
 /// How many times longer (W3C webrtc-stats).
 const FREEZE_RATIO: f64 = 3.0;
 
-/// The video of a flow: frames that were captured from the warm-up on, and long enough before the
-/// end to be complete in time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct VideoSummary {
-    /// Frames that were captured.
-    pub frames: u64,
-    /// Of these, frames that were not encoded, because too much waited in the sender.
-    pub not_encoded: u64,
-    /// Frames of which every packet arrived.
-    pub complete: u64,
-    /// Of these, frames whose delay was longer than the deadline.
-    pub late: u64,
-    /// Frames that were encoded and never complete.
-    pub lost: u64,
-    /// The mean of the encoder's rate, in bits per second.
-    pub encoder_rate_bps: f64,
-    /// From the capture of a frame until its last packet arrived, over the complete ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub frame_delay_s: Option<Distribution>,
-    /// Intervals between two shown frames that were much longer than those before them.
-    pub freezes: u64,
-    /// The longest of them in seconds.
-    pub longest_freeze_s: f64,
-    /// All of them together in seconds.
-    pub frozen_s: f64,
+measures! {
+    /// The video of a flow: frames that were captured from the warm-up on, and long enough before
+    /// the end to be complete in time.
+    #[derive(Copy)]
+    pub struct VideoSummary {
+        /// Frames of video that were captured.
+        pub frames: u64 => unit("frames"),
+        /// Of these, frames that were not encoded, because too much waited in the sender.
+        pub not_encoded: u64 => unit("frames"),
+        /// Frames of which every packet arrived.
+        pub complete: u64 => unit("frames"),
+        /// Of these, frames whose delay was longer than the deadline.
+        pub late: u64 => unit("frames").lower().shown(&[("", "", 1110)]),
+        /// Frames that were encoded and never complete.
+        pub lost: u64 => unit("frames").lower().shown(&[("", "frames lost", 330)]),
+        /// The mean of the encoder's rate.
+        pub encoder_rate_bps: f64 => unit("bit/s").higher().shown(&[("", "video rate", 310)]),
+        /// From the capture of a frame until its last packet arrived, over the complete ones.
+        pub frame_delay_s: Option<Distribution> => unit("s").lower().shown(&[
+            ("p50", "", 1090), ("p95", "frame delay, 95 %", 320), ("p99", "", 1100),
+        ]),
+        /// Freezes of the video: intervals between two shown frames that were much longer than
+        /// those before them.
+        pub freezes: u64,
+        /// The longest freeze.
+        pub longest_freeze_s: f64 => unit("s"),
+        /// All freezes together.
+        pub frozen_s: f64 => unit("s").lower().shown(&[("", "frozen", 340)]),
+    }
 }
 
 /// The frames of a flow: what the sender captured, with what arrived of it.
-pub(super) fn joined(captured: &[VideoFrame], arrived: &[VideoFrame]) -> Vec<VideoFrame> {
+pub(crate) fn joined(captured: &[VideoFrame], arrived: &[VideoFrame]) -> Vec<VideoFrame> {
     let frames = captured.iter().enumerate();
     let frames = frames.map(|(place, frame)| match arrived.get(place) {
         Some(there) => VideoFrame {
@@ -54,7 +58,7 @@ pub(super) fn joined(captured: &[VideoFrame], arrived: &[VideoFrame]) -> Vec<Vid
 }
 
 /// The delay of a complete frame.
-pub(super) fn delay(frame: &VideoFrame) -> Option<Duration> {
+pub(crate) fn delay(frame: &VideoFrame) -> Option<Duration> {
     Some(frame.completed?.since(frame.captured))
 }
 

@@ -2,19 +2,18 @@
 
 use super::groups::{GroupSummary, Totals};
 use super::statistics::{Distribution, total};
-use super::summary::{FlowSummary, Retransmissions};
-use super::transfer_summary::TransferSummary;
+use super::{FlowSummary, Retransmissions, TransferSummary};
 use std::collections::BTreeMap;
 use weir_proto::event::SndLim;
 use weir_proto::time::Duration;
 
 /// What a group sums up: flows of one connection, and flows with arrivals.
 #[derive(Debug, Default)]
-pub(super) struct GroupParts<'a> {
-    pub(super) flows: Vec<&'a FlowSummary>,
-    pub(super) transfers: Vec<&'a TransferSummary>,
+pub(crate) struct GroupParts<'a> {
+    pub(crate) flows: Vec<&'a FlowSummary>,
+    pub(crate) transfers: Vec<&'a TransferSummary>,
     /// The completion time of each transfer, in seconds.
-    pub(super) transfer_times: Vec<f64>,
+    pub(crate) transfer_times: Vec<f64>,
 }
 
 /// What a member of a group has, whether it is a flow of one connection or one with arrivals.
@@ -91,7 +90,7 @@ impl Member<'_> {
 
 impl GroupSummary {
     /// Of these parts.
-    pub(super) fn of(parts: &GroupParts<'_>) -> Self {
+    pub(crate) fn of(parts: &GroupParts<'_>) -> Self {
         let flows = || parts.flows.iter().copied();
         let active = || flows().filter(|flow| was_active(flow));
         let members = flows().map(Member::from);
@@ -131,47 +130,43 @@ impl GroupSummary {
 impl Totals {
     /// Of these flows, those of one connection and those with arrivals, of a run that has lasted so
     /// long since its warm-up.
-    pub(super) fn of<'a>(
+    pub(crate) fn of<'a>(
         flows: impl Iterator<Item = &'a FlowSummary> + Clone,
         transfers: impl Iterator<Item = &'a TransferSummary> + Clone,
         window: Duration,
     ) -> Self {
-        // Rates times the time that they are over are what came through.
-        let over_window = |rate: fn(&FlowSummary) -> f64| {
-            let bits = total(flows.clone().map(|flow| rate(flow) * flow.active_s));
-            let secs = window.as_secs_f64();
-            if secs > 0.0 { bits / secs } else { 0.0 }
+        let secs = window.as_secs_f64();
+        // Rates times the time that they are over are what came through; those of transfers are
+        // over the whole time.
+        let over_window = |of_flow: fn(&FlowSummary) -> f64, of: fn(&TransferSummary) -> f64| {
+            let bits = total(flows.clone().map(|flow| of_flow(flow) * flow.active_s));
+            let of_flows = if secs > 0.0 { bits / secs } else { 0.0 };
+            transfers
+                .clone()
+                .map(of)
+                .fold(of_flows, |sum, rate| sum + rate)
         };
         let active = flows.clone().filter(|flow| was_active(flow));
         let shares = active.clone().map(|flow| &flow.bound_share);
         let begun = transfers.clone().filter(|of| of.transfers > 0);
         let shares = shares.chain(begun.map(|of| &of.bound_share));
-        let mut totals = Self {
-            flows: flows.clone().count() as u64,
-            throughput_bps: over_window(|flow| flow.throughput_bps),
-            goodput_bps: over_window(|flow| flow.goodput_bps),
+        let members = flows.clone().map(Member::from);
+        let members = members.chain(transfers.clone().map(Member::from));
+        let sum =
+            |value: fn(&Member<'_>) -> u64| members.clone().map(|member| value(&member)).sum();
+        Self {
+            flows: sum(|member| member.flows),
+            throughput_bps: over_window(|flow| flow.throughput_bps, |of| of.throughput_bps),
+            goodput_bps: over_window(|flow| flow.goodput_bps, |of| of.goodput_bps),
+            // Transfers have no part in it.
             jain_index: jain_index(active.map(|flow| flow.goodput_bps)),
             bound_share: mean_shares(shares),
-            packets_sent: flows.clone().map(|flow| flow.packets_sent).sum(),
-            packets_lost: flows.clone().map(|flow| flow.packets_lost).sum(),
-            retransmissions: flows.clone().map(|flow| again(flow).packets).sum(),
-            timeouts: flows.clone().map(|flow| again(flow).timeouts).sum(),
-            marks: flows.map(|flow| flow.marks).sum(),
-        };
-        transfers.for_each(|transfers| totals.add(transfers));
-        totals
-    }
-
-    /// Counts transfers over connections of their own, which have no part in the fairness index.
-    fn add(&mut self, transfers: &TransferSummary) {
-        self.flows += transfers.transfers;
-        self.throughput_bps += transfers.throughput_bps;
-        self.goodput_bps += transfers.goodput_bps;
-        self.packets_sent += transfers.packets_sent;
-        self.packets_lost += transfers.packets_lost;
-        self.retransmissions += transfers.retransmissions;
-        self.timeouts += transfers.timeouts;
-        self.marks += transfers.marks;
+            packets_sent: sum(|member| member.packets_sent),
+            packets_lost: sum(|member| member.packets_lost),
+            retransmissions: sum(|member| member.retransmissions),
+            timeouts: sum(|member| member.timeouts),
+            marks: sum(|member| member.marks),
+        }
     }
 }
 

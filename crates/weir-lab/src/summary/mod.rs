@@ -1,0 +1,136 @@
+//! The summary of a run: statistics from the warm-up to the end. Without a warm-up what happens at
+//! time zero counts too.
+//!
+//! Throughput is the transport's packets as the target received them, acknowledgements included,
+//! without IP and UDP headers; goodput is application data delivered for the first time (RFC 5166
+//! §2.1). Both are over the time in which the flow is alive: from its start, or the end of the
+//! warm-up if that is later, until its last data was delivered or its connection failed, or to
+//! the end of the run. Deviations are those of the population. The means of rates weigh each value
+//! with the time for which it held; percentiles are the smallest sample that is not exceeded by
+//! more than the rest (nearest rank). Those of one-way delay, queueing delay and jitter, and of the
+//! round-trip times of flows with arrivals, are within 0.2 % where there are more than 512 packets
+//! or samples, all others exact.
+
+mod aggregate;
+mod columns;
+mod flow;
+mod groups;
+mod link;
+mod measure;
+mod numbers;
+mod requests;
+mod statistics;
+mod transfers;
+mod video;
+
+pub use columns::column_of_runs;
+pub use flow::{AudioSummary, FlowSummary, LatencyUnderLoad, Retransmissions};
+pub use groups::{GroupSummary, Totals};
+pub use link::{FrameCounts, ImpairmentCounts, LinkSummary, QueueBytes};
+pub use measure::Better;
+pub use requests::RequestSummary;
+pub use statistics::{Distribution, MeanCov};
+pub use transfers::TransferSummary;
+pub use video::VideoSummary;
+
+pub(crate) use aggregate::GroupParts;
+pub(crate) use columns::{DICTIONARY, endings_of_distributions};
+pub(crate) use flow::{FlowStatistics, LossFinder};
+pub(crate) use numbers::{Number, expected_of, numbers, parts};
+pub(crate) use requests::time_of_request;
+pub(crate) use statistics::{Samples, TimeWeighted};
+pub(crate) use video::{delay, joined};
+
+use crate::natural_order;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use weir_proto::event::SndLim;
+
+/// The words of the column `bound`.
+fn bounds() -> Vec<&'static str> {
+    SndLim::ALL.map(SndLim::name).to_vec()
+}
+
+/// The summary of a run; `summary.json` has exactly these fields.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The run itself.
+    pub run: RunSummary,
+    /// Flows by name, in natural order as all names.
+    #[serde(serialize_with = "natural_order::serialize")]
+    pub flows: BTreeMap<String, FlowSummary>,
+    /// Directions of links by name, `NAME` forward and `NAME.backward` backward, and stations of
+    /// 802.11 media, `NAME.HOST`.
+    #[serde(serialize_with = "natural_order::serialize")]
+    pub links: BTreeMap<String, LinkSummary>,
+    /// Entries of the scenario that stand for several flows (`count`), by name.
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        serialize_with = "natural_order::serialize"
+    )]
+    pub groups: BTreeMap<String, GroupSummary>,
+    /// Flows with arrivals, by name.
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        serialize_with = "natural_order::serialize"
+    )]
+    pub transfers: BTreeMap<String, TransferSummary>,
+    /// All flows together.
+    #[serde(default)]
+    pub totals: Totals,
+    /// What the run drew once from its seed, in seconds: `flow.NAME.start_s`,
+    /// `flow.NAME.access_delay_s`, `link.NAME.delay_s`. Only what the scenario gives as a range.
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        serialize_with = "natural_order::serialize"
+    )]
+    pub drawn: BTreeMap<String, f64>,
+}
+
+/// The format of run folders: raised when an earlier version can no longer read what is written,
+/// or the other way round. Folders of format 1 have no checksums and do not say their format.
+pub const RUN_FORMAT: u32 = 2;
+
+/// The run itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// The format of the folder: [`RUN_FORMAT`].
+    pub format: u32,
+    /// BLAKE3 of the resolved scenario.
+    pub scenario: String,
+    /// The seed.
+    pub seed: u64,
+    /// Virtual time of the run in seconds.
+    pub duration_s: f64,
+    /// Time of the run before the statistics begin, in seconds.
+    pub warmup_s: f64,
+    /// Events of the simulator.
+    pub events: u64,
+    /// The program that ran it.
+    pub build: String,
+    /// The commit of its source, with `-dirty` behind it if files were changed; `None` if the
+    /// caller does not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Seconds that the run took. Never in a file, because files must not depend on it; a
+    /// command line may fill it in for its output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall_s: Option<f64>,
+    /// The virtual time in seconds from which on the trace was too long to be kept whole: since
+    /// then it has every change of a word, such as the state and the limit, and of each round-trip
+    /// time or longer the first row, the last one and the extremes. Absent if it is whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_thinned_from_s: Option<f64>,
+    /// The virtual time in seconds from which on the table of packets was too long to have all:
+    /// since then it has those that were lost, dropped or marked, and of the others a half, a
+    /// quarter and so on, each with all its rows. Absent if it has all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets_left_out_from_s: Option<f64>,
+    /// Of a run in real time: how late 99 of 100 events were at most, in seconds. Much more than
+    /// a millisecond means that the machine was too busy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lateness_p99_s: Option<f64>,
+}

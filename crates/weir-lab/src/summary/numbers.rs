@@ -1,0 +1,143 @@
+//! What follows from the declarations: all numbers of the parts of a summary, with the ways to
+//! them.
+
+use super::measure::{Better, Expected, Kind, Measure, Measured, Shown};
+use super::{FlowSummary, GroupSummary, LinkSummary, Totals, TransferSummary};
+use std::sync::LazyLock;
+use weir_proto::settings::plain_doc;
+
+/// The parts of a summary: the name of each, the key of the summary that has it, what it has.
+pub(super) const PARTS: [(&str, &str, Kind); 5] = [
+    ("flow", "flows", FlowSummary::KIND),
+    ("transfers", "transfers", TransferSummary::KIND),
+    ("link", "links", LinkSummary::KIND),
+    ("group", "groups", GroupSummary::KIND),
+    ("total", "totals", Totals::KIND),
+];
+
+/// The names of the parts.
+pub(crate) fn parts() -> [&'static str; 5] {
+    PARTS.map(|(name, ..)| name)
+}
+
+/// A number of a part, or something that has numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Number {
+    /// The name of the part.
+    pub(crate) part: &'static str,
+    /// The key of the summary that has the part.
+    pub(crate) list: &'static str,
+    /// The way to it, with points.
+    pub(crate) path: String,
+    /// Its unit; empty for a share or an index.
+    pub(crate) unit: &'static str,
+    /// Which direction users want.
+    pub(crate) better: Better,
+    /// What comparisons and sweeps show of it.
+    pub(crate) shown: &'static [Shown],
+    pub(super) measure: &'static Measure,
+    /// What it is, without a full stop.
+    pub(super) doc: String,
+    /// True if it is a row of the dictionary, by itself or for all its numbers.
+    pub(super) is_row: bool,
+    expected: Expected,
+}
+
+static NUMBERS: LazyLock<Vec<Number>> = LazyLock::new(|| {
+    let mut numbers = Vec::new();
+    for (part, list, kind) in PARTS {
+        walk([part, list], None, kind, &mut numbers);
+    }
+    numbers
+});
+
+/// All of all parts, in the order of lists.
+pub(crate) fn numbers() -> impl Iterator<Item = &'static Number> {
+    NUMBERS.iter()
+}
+
+/// The numbers of a part that `expect` knows.
+pub(crate) fn expected_of(part: &str) -> impl Iterator<Item = &'static Number> {
+    numbers().filter(move |number| number.part == part && number.expected != Expected::No)
+}
+
+fn walk(part: [&'static str; 2], whole: Option<&Number>, kind: Kind, numbers: &mut Vec<Number>) {
+    let Kind::Part(measures) = kind else { return };
+    for measure in in_order(measures) {
+        let number = Number::new(part, whole, measure);
+        numbers.push(number.clone());
+        for key in measure.keys.map_or_else(Vec::new, |(_, keys)| keys()) {
+            numbers.push(Number {
+                path: format!("{}.{key}", number.path),
+                shown: &[],
+                is_row: false,
+                expected: measure.expected,
+                ..number.clone()
+            });
+        }
+        walk(part, Some(&number), measure.kind, numbers);
+    }
+}
+
+/// The fields in the order of lists.
+fn in_order(measures: &'static [Measure]) -> Vec<&'static Measure> {
+    let (mut ordered, moved): (Vec<&Measure>, Vec<&Measure>) =
+        measures.iter().partition(|measure| measure.after.is_none());
+    for measure in moved {
+        let before = ordered
+            .iter()
+            .position(|one| Some(one.name) == measure.after);
+        ordered.insert(before.map_or(0, |before| before + 1), measure);
+    }
+    ordered
+}
+
+impl Number {
+    fn new(part: [&'static str; 2], whole: Option<&Self>, measure: &'static Measure) -> Self {
+        let is_number = matches!(measure.kind, Kind::Number) && measure.keys.is_none();
+        let is_one_of_whole = whole.is_some_and(|whole| whole.measure.unit.is_some());
+        let doc = plain_doc(measure.doc);
+        let doc = doc.trim_end_matches('.');
+        let is_value = matches!(measure.kind, Kind::Number | Kind::Word);
+        Self {
+            part: part[0],
+            list: part[1],
+            path: match whole {
+                Some(whole) => format!("{}.{}", whole.path, measure.name),
+                None => measure.name.to_owned(),
+            },
+            unit: measure.unit.unwrap_or(whole.map_or("", |whole| whole.unit)),
+            better: measure
+                .better
+                .unwrap_or(whole.map_or(Better::Neither, |whole| whole.better)),
+            shown: measure.shown,
+            measure,
+            doc: match whole {
+                Some(whole) if is_one_of_whole => format!("{doc}: {}", whole.doc),
+                _ => doc.to_owned(),
+            },
+            is_row: measure.unit.is_some() || is_value && !is_one_of_whole,
+            expected: match whole {
+                Some(whole) if whole.measure.expected == Expected::No => Expected::No,
+                _ if is_number => measure.expected,
+                _ => Expected::No,
+            },
+        }
+    }
+
+    /// The unit in which people write it: none for what is counted.
+    pub(crate) fn written_unit(&self) -> &'static str {
+        match self.unit {
+            "bit/s" | "s" | "bytes" => self.unit,
+            _ => "",
+        }
+    }
+
+    /// The unit of a value that `expect` compares it with.
+    pub(crate) fn expected_unit(&self) -> &'static str {
+        match self.expected {
+            Expected::WithoutUnit => "",
+            Expected::InItsUnit | Expected::No => self.written_unit(),
+        }
+    }
+}
