@@ -328,6 +328,63 @@ mod tests {
     }
 
     #[test]
+    fn each_ecn_codepoint_has_a_counter() {
+        // RFC 9000 §13.4.1 and §19.3.2.
+        let mut received = ReceivedPackets::new(POLICY, false);
+        let arrived = [
+            (Ecn::NotEct, 1),
+            (Ecn::Ect0, 2),
+            (Ecn::Ect1, 3),
+            (Ecn::Ce, 4),
+        ];
+        for (ecn, packets) in arrived {
+            for _ in 0..packets {
+                received.on_packet(at(1), received.expected(), true, ecn);
+            }
+        }
+        let counts = EcnCounts {
+            ect0: 2,
+            ect1: 3,
+            ce: 4,
+        };
+        assert_eq!(
+            received.take_ack(at(1)).unwrap().ecn,
+            Some(Box::new(counts))
+        );
+    }
+
+    #[test]
+    fn at_least_one_range_is_reported() {
+        for max_ranges in [0, 1] {
+            let policy = AckPolicy {
+                max_ranges,
+                ..POLICY
+            };
+            let mut received = ReceivedPackets::new(policy, false);
+            for number in [0, 2, 3] {
+                received.on_packet(at(1), number, true, Ecn::NotEct);
+            }
+            let ack = received.take_ack(at(1)).unwrap();
+            assert_eq!((ack.smallest, ack.largest, ack.older), (2, 3, None));
+        }
+    }
+
+    #[test]
+    fn a_packet_that_is_forgotten_is_not_missing() {
+        // RFC 9000 §13.2.1: no packet is missing between 0, the largest ack-eliciting one, and 2.
+        let mut received = ReceivedPackets::new(POLICY, false);
+        received.on_packet(at(1), 0, true, Ecn::NotEct);
+        received.on_packet(at(1), 1, false, Ecn::NotEct);
+        received.take_ack(at(1));
+        received.forget_below(1);
+        received.on_packet(at(2), 2, true, Ecn::NotEct);
+        assert!(!received.ack_is_due(at(2)));
+        received.take_ack(at(2));
+        received.on_packet(at(3), 4, true, Ecn::NotEct);
+        assert!(received.ack_is_due(at(3)));
+    }
+
+    #[test]
     fn reports_the_newest_ranges_and_drops_older_packets_as_duplicates() {
         let policy = AckPolicy {
             max_ranges: 3,

@@ -169,3 +169,57 @@ impl Config {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normalised(set: impl FnOnce(&mut Config)) -> Config {
+        let mut config = Config::default();
+        set(&mut config);
+        config.normalised()
+    }
+
+    #[test]
+    fn values_are_brought_into_the_range_in_which_the_protocol_works() {
+        // RFC 9000 §14: datagrams of 1200 octets pass; §18.2: none is above 65527.
+        for (given, size) in [
+            (1199, 1200),
+            (1201, 1201),
+            (65_526, 65_526),
+            (65_527, 65_527),
+            (65_528, 65_527),
+        ] {
+            let config = normalised(|config| config.max_datagram_size = Some(given));
+            assert_eq!(config.max_datagram_size, Some(size));
+        }
+        // RFC 9000 §17.2: connection ids have up to 20 octets.
+        for (given, id_len) in [(0, 0), (20, 20), (21, 20)] {
+            let config = normalised(|config| config.header.connection_id_len = given);
+            assert_eq!(config.header.connection_id_len, id_len);
+        }
+        for (given, tag_len) in [(0, 0), (32, 32), (33, 32)] {
+            let config = normalised(|config| config.header.tag_len = given);
+            assert_eq!(config.header.tag_len, tag_len);
+        }
+        for (given, every, max_ranges) in [(0, 1, 1), (1, 1, 1), (64, 64, 64), (65, 65, 64)] {
+            let config = normalised(|config| {
+                config.ack.every = given;
+                config.ack.max_ranges = given;
+            });
+            assert_eq!(
+                (config.ack.every, config.ack.max_ranges),
+                (every, max_ranges)
+            );
+        }
+        // RFC 9000 §16: no integer is above 2^62 - 1.
+        for (given, credit) in [(varint::MAX, varint::MAX), (1 << 62, varint::MAX)] {
+            let config = normalised(|config| {
+                config.flow_control.initial_max_data = given;
+                config.flow_control.initial_max_stream_data = given;
+            });
+            assert_eq!(config.flow_control.initial_max_data, credit);
+            assert_eq!(config.flow_control.initial_max_stream_data, credit);
+        }
+    }
+}

@@ -209,16 +209,27 @@ mod tests {
 
     #[test]
     fn a_sender_reports_once_that_it_is_blocked() {
+        fn reported(credit: &mut SenderFlowControl) -> Option<u64> {
+            let needed = credit.blocked_frame_needed();
+            let limit = credit.take_blocked_limit();
+            assert_eq!(needed, limit.is_some());
+            limit
+        }
+        // RFC 9000 §4.1: blocked with no octet left, not with one.
         let mut credit = SenderFlowControl::new(10);
-        assert_eq!(credit.take_blocked_limit(), None);
-        credit.consume(10);
-        assert_eq!(credit.take_blocked_limit(), Some(10));
-        assert_eq!(credit.take_blocked_limit(), None);
+        credit.consume(9);
+        assert_eq!(reported(&mut credit), None);
+        credit.consume(1);
+        assert_eq!(reported(&mut credit), Some(10));
+        assert_eq!(reported(&mut credit), None);
         credit.update(5);
         assert_eq!(credit.available(), 0);
         credit.update(12);
         assert_eq!(credit.available(), 2);
+        assert_eq!(reported(&mut credit), None);
         credit.consume(2);
-        assert_eq!(credit.take_blocked_limit(), Some(12));
+        assert_eq!(reported(&mut credit), Some(12));
+        credit.frame_lost();
+        assert_eq!(reported(&mut credit), Some(12));
     }
 }

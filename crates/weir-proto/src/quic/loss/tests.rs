@@ -203,16 +203,63 @@ fn an_acknowledged_packet_in_between_means_no_persistent_congestion() {
 }
 
 #[test]
-fn losses_before_the_first_sample_do_not_count() {
-    let mut packets = sent(&[0, 4000, 9000, 9001, 9002, 9003]);
+fn only_losses_after_the_first_sample_count() {
+    // RFC 9002 appendix B.8: only packets that were sent after the first sample. Those of 1 and 5 s
+    // are lost by the packet threshold.
+    for (first_sample, persistent) in [(999, true), (1000, false), (9100, false)] {
+        let mut packets = sent(&[1000, 5000, 9001, 9002, 9003]);
+        packets
+            .acknowledge(&ack(&[(4, 4)]), &mut Vec::new())
+            .unwrap();
+        let mut rtt = RttEstimator::default();
+        rtt.on_sample(at(first_sample), Duration::from_millis(97));
+        let mut lost = Vec::new();
+        assert_eq!(
+            packets.detect_lost(at(9100), &rtt, Duration::from_secs(3), &mut lost),
+            persistent,
+            "{first_sample}"
+        );
+        assert_eq!(lost.len(), 2);
+    }
+}
+
+#[test]
+fn older_ranges_count_down_to_the_oldest_packet_in_memory() {
+    // Packets 2 to 6 are in memory.
+    for (ranges, expected) in [
+        (vec![(6, 6), (4, 4), (2, 2)], vec![6, 4, 2]),
+        (vec![(6, 6), (2, 2)], vec![6, 2]),
+        (vec![(6, 6), (0, 3)], vec![6, 3, 2]),
+        (vec![(6, 6), (4, 4), (0, 1)], vec![6, 4]),
+    ] {
+        let mut packets = sent(&[0; 7]);
+        packets
+            .acknowledge(&ack(&[(0, 1)]), &mut Vec::new())
+            .unwrap();
+        assert!(!packets.has_gap());
+        packets.trim();
+        assert_eq!(packets.base, 2);
+        let mut acked = Vec::new();
+        packets.acknowledge(&ack(&ranges), &mut acked).unwrap();
+        assert_eq!(acked, expected);
+    }
+}
+
+#[test]
+fn the_time_threshold_runs_while_an_older_packet_is_in_flight() {
+    // RFC 9002 §6.1.2: 9/8 of 80 ms after packet 0 was sent, until it is acknowledged.
+    let mut packets = sent(&[0, 1, 2]);
     packets
-        .acknowledge(&ack(&[(5, 5)]), &mut Vec::new())
+        .acknowledge(&ack(&[(1, 1)]), &mut Vec::new())
         .unwrap();
-    let mut rtt = RttEstimator::default();
-    rtt.on_sample(at(9100), Duration::from_millis(97));
-    let mut lost = Vec::new();
-    assert!(!packets.detect_lost(at(9100), &rtt, Duration::from_secs(3), &mut lost));
-    assert_eq!(lost.len(), 3);
+    packets.detect_lost(at(81), &rtt(80), Duration::MAX, &mut Vec::new());
+    assert!(packets.has_gap());
+    assert_eq!(packets.loss_time(), Some(at(90)));
+    packets
+        .acknowledge(&ack(&[(0, 0)]), &mut Vec::new())
+        .unwrap();
+    assert!(!packets.has_gap());
+    assert_eq!(packets.loss_time(), None);
 }
 
 #[test]

@@ -81,12 +81,13 @@ proptest! {
 #[test]
 fn streams_take_turns() {
     let mut streams = Streams::new(Role::Client, CONFIG);
-    streams.write(0, 3000);
-    streams.write(4, 3000);
+    for (id, octets) in [(0, 3000), (4, 0), (8, 3000)] {
+        streams.write(id, octets);
+    }
     let order: Vec<u64> = (0..4)
         .map(|_| streams.next_frame(500).unwrap().id)
         .collect();
-    assert_eq!(order, [0, 4, 0, 4]);
+    assert_eq!(order, [0, 8, 0, 8]);
 }
 
 #[test]
@@ -155,4 +156,230 @@ fn directions_of_streams_are_respected() {
     assert!(server.on_stream_frame(&frame(2, 0, 1)).is_ok());
     let credit = Frame::MaxStreamData { id: 2, maximum: 1 };
     assert_eq!(server.on_flow_control_frame(&credit).unwrap_err().code, 0x5);
+}
+
+#[test]
+fn the_low_bits_of_an_id_tell_the_directions() {
+    // RFC 9000 §2.1: 0 and 1 are bidirectional, 2 is the client's to send on, 3 the server's.
+    for (role, sends, receives) in [
+        (
+            Role::Client,
+            [true, true, true, false],
+            [true, true, false, true],
+        ),
+        (
+            Role::Server,
+            [true, true, false, true],
+            [true, true, true, false],
+        ),
+    ] {
+        let mut streams = Streams::new(role, CONFIG);
+        assert_eq!([0, 1, 2, 3].map(|id| streams.write(id, 1)), sends);
+        let accepted = [0, 1, 2, 3].map(|id| streams.on_stream_frame(&frame(id, 0, 1)).is_ok());
+        assert_eq!(accepted, receives);
+    }
+}
+
+#[test]
+fn streams_with_a_gap_at_the_front_are_not_read() {
+    let mut streams = Streams::new(Role::Server, CONFIG);
+    streams.on_stream_frame(&frame(0, 1, 5)).unwrap();
+    assert!(!streams.is_readable());
+    assert_eq!(streams.read(10), 0);
+    streams.on_stream_frame(&frame(4, 0, 1)).unwrap();
+    assert!(streams.is_readable());
+    assert_eq!(streams.read(10), 1);
+    assert!(!streams.is_readable());
+}
+
+#[test]
+fn a_sender_is_blocked_by_the_stream_or_by_the_connection() {
+    // RFC 9000 §4.1: either limit blocks, and is reported until the peer has heard of it.
+    let config = FlowControlConfig {
+        initial_max_data: 100,
+        initial_max_stream_data: 60,
+        ..CONFIG
+    };
+    let mut streams = Streams::new(Role::Client, config);
+    let of_stream = Frame::StreamDataBlocked { id: 0, limit: 60 };
+    let of_connection = Frame::DataBlocked(100);
+    for (id, octets, sent, report) in [(0, 61, 60, of_stream), (4, 41, 40, of_connection)] {
+        streams.write(id, octets);
+        assert!(!streams.is_blocked() && !streams.blocked_frame_needed());
+        assert_eq!(streams.next_frame(1200), Some(frame(id, 0, sent)));
+        for _ in 0..2 {
+            assert!(streams.is_blocked() && streams.blocked_frame_needed());
+            assert_eq!(streams.next_blocked_frame(), Some(report.clone()));
+            assert!(!streams.blocked_frame_needed());
+            assert_eq!(streams.next_blocked_frame(), None);
+            streams.on_flow_control_frame_lost(&report);
+        }
+        assert_eq!(streams.next_blocked_frame(), Some(report));
+    }
+    // The last octet of each.
+    for (update, id, offset) in [
+        (Frame::MaxData(102), 4, 40),
+        (Frame::MaxStreamData { id: 0, maximum: 61 }, 0, 60),
+    ] {
+        assert!(streams.is_blocked());
+        streams.on_flow_control_frame(&update).unwrap();
+        assert!(!streams.is_blocked());
+        assert_eq!(streams.next_frame(1200), Some(frame(id, offset, 1)));
+    }
+    assert!(!streams.is_blocked());
+}
+
+#[test]
+fn the_receive_window_is_the_smallest_credit_beyond_what_is_acknowledged() {
+    let config = FlowControlConfig {
+        initial_max_data: 100,
+        initial_max_stream_data: 60,
+        ..CONFIG
+    };
+    let mut streams = Streams::new(Role::Client, config);
+    assert_eq!(streams.receive_window(), 100);
+    streams.write(0, 60);
+    streams.write(4, 40);
+    assert_eq!(streams.receive_window(), 60);
+    // min(100 - 0, 60 - 0, 60 - 0): octets after a gap do not count.
+    streams.on_acked(&frame(0, 1, 29));
+    assert_eq!(streams.receive_window(), 60);
+    // min(100 - 30, 60 - 30, 60 - 0)
+    streams.on_acked(&frame(0, 0, 1));
+    assert_eq!(streams.receive_window(), 30);
+    // min(100 - 40, 60 - 30, 60 - 10)
+    streams.on_acked(&frame(4, 0, 10));
+    assert_eq!(streams.receive_window(), 30);
+    // min(100 - 40, 85 - 30, 60 - 10), then min(100 - 40, 85 - 30, 200 - 10), then of 200 - 30.
+    for (id, maximum, window) in [(0, 85, 50), (4, 200, 55), (0, 200, 60)] {
+        let update = Frame::MaxStreamData { id, maximum };
+        streams.on_flow_control_frame(&update).unwrap();
+        assert_eq!(streams.receive_window(), window);
+    }
+}
+
+#[test]
+fn a_stream_sends_and_is_blocked_at_the_first_octet() {
+    for (written, stream_credit, connection_credit, sends, blocked) in [
+        (0, 0, 1, false, false),
+        (0, 1, 1, false, false),
+        (1, 0, 1, false, true),
+        (1, 1, 0, false, false),
+        (1, 1, 1, true, false),
+    ] {
+        let mut stream = SendStream::new(0, stream_credit);
+        stream.write(written);
+        assert_eq!(stream.has_stream_data(connection_credit), sends);
+        assert_eq!(stream.is_blocked(), blocked);
+    }
+}
+
+#[test]
+fn a_stream_is_done_once_its_data_and_its_end_are_acknowledged() {
+    let mut stream = SendStream::new(0, 100);
+    stream.write(10);
+    let (data, _) = stream.next_frame(100, 100).unwrap();
+    assert_eq!(data, frame(0, 0, 10));
+    stream.on_acked(&frame(0, 0, 5));
+    assert!(!stream.is_done());
+    stream.on_acked(&data);
+    assert!(!stream.is_done(), "not finished");
+    stream.finish();
+    assert!(!stream.is_done(), "its end is not sent");
+    let (end, _) = stream.next_frame(100, 100).unwrap();
+    assert_eq!((end.offset, end.len, end.fin), (10, 0, true));
+    assert!(!stream.is_done(), "its end is not acknowledged");
+    stream.on_acked(&end);
+    assert!(stream.is_done());
+    // Its end is acknowledged first.
+    let mut stream = SendStream::new(0, 100);
+    stream.write(10);
+    stream.next_frame(100, 100).unwrap();
+    stream.finish();
+    let (end, _) = stream.next_frame(100, 100).unwrap();
+    stream.on_acked(&end);
+    assert!(!stream.is_done());
+}
+
+#[test]
+fn what_is_acknowledged_late_is_not_sent_again() {
+    // RFC 9000 §13.3: data is sent again until it is acknowledged.
+    let mut stream = SendStream::new(0, 100);
+    stream.write(10);
+    let (data, _) = stream.next_frame(100, 100).unwrap();
+    stream.on_lost(&data);
+    assert!(stream.has_stream_data(0));
+    stream.on_acked(&data);
+    assert!(!stream.has_stream_data(0));
+    assert_eq!(stream.next_frame(100, 100), None);
+}
+
+#[test]
+fn the_end_of_a_stream_is_sent_again_if_its_frame_is_lost() {
+    let mut stream = SendStream::new(0, 100);
+    stream.write(10);
+    stream.finish();
+    // Type and id take two octets, an offset one more.
+    let (first, _) = stream.next_frame(2 + 5, 100).unwrap();
+    let (second, _) = stream.next_frame(3 + 5, 100).unwrap();
+    assert_eq!(first, frame(0, 0, 5));
+    let last = StreamFrame {
+        fin: true,
+        ..frame(0, 5, 5)
+    };
+    assert_eq!(second, last);
+    // The loss of the first frame does not repeat the end.
+    stream.on_lost(&first);
+    assert_eq!(stream.next_frame(100, 0), Some((first, 0)));
+    assert_eq!(stream.next_frame(100, 0), None);
+    // The data of the second is acknowledged in another frame, its end is not.
+    stream.on_acked(&frame(0, 5, 5));
+    stream.on_lost(&second);
+    let end = StreamFrame {
+        fin: true,
+        ..frame(0, 10, 0)
+    };
+    assert_eq!(stream.next_frame(100, 0), Some((end, 0)));
+    stream.on_acked(&end);
+    stream.on_lost(&second);
+    assert_eq!(stream.next_frame(100, 0), None);
+}
+
+#[test]
+fn the_final_size_of_a_stream_does_not_change() {
+    // RFC 9000 §4.5: a FINAL_SIZE_ERROR (0x6) if it changes or data comes beyond it.
+    let last = |offset, len| StreamFrame {
+        fin: true,
+        ..frame(0, offset, len)
+    };
+    for (before, then, error) in [
+        (last(0, 10), last(0, 10), None),
+        (last(0, 10), frame(0, 5, 5), None),
+        (last(0, 10), frame(0, 10, 1), Some(0x6)),
+        (last(0, 10), last(0, 9), Some(0x6)),
+        (last(0, 10), last(0, 11), Some(0x6)),
+        (frame(0, 0, 10), last(10, 0), None),
+        (frame(0, 0, 10), last(0, 9), Some(0x6)),
+    ] {
+        let mut streams = Streams::new(Role::Server, CONFIG);
+        streams.on_stream_frame(&before).unwrap();
+        let code = streams.on_stream_frame(&then).err().map(|error| error.code);
+        assert_eq!(code, error, "{before:?} {then:?}");
+    }
+}
+
+#[test]
+fn the_gaps_of_a_stream_are_bounded() {
+    // RFC 9000 §21.7: 65536 single octets with a gap before each, then an INTERNAL_ERROR (0x1).
+    let config = FlowControlConfig {
+        initial_max_data: 1 << 20,
+        initial_max_stream_data: 1 << 20,
+        ..CONFIG
+    };
+    let mut streams = Streams::new(Role::Server, config);
+    for octet in 1..=65_536 {
+        assert_eq!(streams.on_stream_frame(&frame(0, 2 * octet, 1)), Ok(1));
+    }
+    let error = streams.on_stream_frame(&frame(0, 2 * 65_537, 1));
+    assert_eq!(error.unwrap_err().code, 0x1);
 }

@@ -285,11 +285,11 @@ fn read_long(reader: &mut Reader<'_>, id_len: u64) -> Result<u64, WireError> {
     }
 }
 
-/// The packet number nearest to the expected one that has these low bits.
+/// The packet number nearest to the expected one that has these low bits (RFC 9000 appendix A.3).
 fn complete(expected: u64, truncated: u64, len: u8) -> u64 {
     let window = 1_u64 << (8 * u32::from(len));
     let candidate = (expected & !(window - 1)) | truncated;
-    if candidate + window / 2 <= expected && candidate + window <= varint::MAX {
+    if candidate + window / 2 <= expected && candidate < (1 << 62) - window {
         candidate + window
     } else if candidate > expected + window / 2 && candidate >= window {
         candidate - window

@@ -47,6 +47,87 @@ fn packet_numbers_are_those_of_rfc_9000_appendix_a() {
     assert_eq!(complete(0xa82f_30eb, 0x9b32, 2), 0xa82f_9b32);
 }
 
+#[test]
+fn packet_numbers_take_as_many_octets_as_their_distance_needs() {
+    // RFC 9000 §17.1: more than twice the distance to the largest acknowledged number must be
+    // representable, which one octet does up to 127.
+    for (distance, octets) in [
+        (0x7f, 1),
+        (0x80, 2),
+        (0x7fff, 2),
+        (0x8000, 3),
+        (0x7f_ffff, 3),
+        (0x80_0000, 4),
+    ] {
+        let format = HeaderFormat::RFC9000;
+        assert_eq!(format.number_len(5000 + distance, Some(5000)), octets);
+        // Appendix A.2: without an acknowledgement the distance is the number plus one.
+        assert_eq!(format.number_len(distance - 1, None), octets);
+    }
+    for (number_len, octets) in [
+        (PacketNumberLen::One, 1),
+        (PacketNumberLen::Two, 2),
+        (PacketNumberLen::Three, 3),
+        (PacketNumberLen::Four, 4),
+    ] {
+        let format = HeaderFormat {
+            number_len,
+            ..HeaderFormat::RFC9000
+        };
+        assert_eq!(format.number_len(0x8000, Some(0)), octets);
+    }
+}
+
+#[test]
+fn a_number_of_one_octet_is_within_half_a_window_of_the_expected_one() {
+    // RFC 9000 appendix A.3: the window is 0x100; what is half of it below the expected number is
+    // completed upwards, what is more than half of it above is completed downwards.
+    for (expected, truncated, number) in [
+        (0x180, 0x00, 0x200),
+        (0x180, 0x01, 0x101),
+        (0x17f, 0xff, 0x1ff),
+        (0x17e, 0xff, 0x0ff),
+        // The candidates 0x00 and 0xff cannot be completed downwards.
+        (0x80, 0x00, 0x100),
+        (0x00, 0x00, 0x00),
+        (0x00, 0xff, 0xff),
+        // No number is above 2^62 - 1.
+        ((1 << 62) - 0x101, 0x00, (1 << 62) - 0x100),
+        ((1 << 62) - 1, 0x00, (1 << 62) - 0x100),
+    ] {
+        let completed = complete(expected, truncated, 1);
+        assert_eq!(completed, number, "{expected:#x} {truncated:#x}");
+    }
+}
+
+#[test]
+fn a_packet_number_takes_one_to_four_octets() {
+    // RFC 9000 §17.3.1: the low two bits of the first octet are the octets less one.
+    let format = HeaderFormat {
+        connection_id_len: 0,
+        number_len: PacketNumberLen::Minimal,
+        tag_len: 0,
+    };
+    for (number_len, octets) in [
+        (0, "40 05 01"),
+        (1, "40 05 01"),
+        (2, "41 0405 01"),
+        (3, "42 030405 01"),
+        (4, "43 02030405 01"),
+        (5, "43 02030405 01"),
+    ] {
+        let packet = Packet {
+            number: 0x01_0203_0405,
+            number_len,
+            space: SpaceId::Data,
+            frames: Frames::one(Frame::Ping),
+        };
+        let mut out = Vec::new();
+        packet.encode(&format, &mut out);
+        assert_eq!(out, hex(octets), "{number_len}");
+    }
+}
+
 /// The frames of a packet and their octets.
 fn encoded_frames() -> Vec<(Vec<Frame>, &'static str)> {
     let stream = |offset, len, fin| {
@@ -78,6 +159,11 @@ fn encoded_frames() -> Vec<(Vec<Frame>, &'static str)> {
         // Type, id, offset; the last frame of a packet has no length.
         (vec![stream(3000, 3, true)], "0d 04 4bb8 000000"),
         (vec![stream(0, 2, false), Frame::Ping], "0a 04 02 0000 01"),
+        // RFC 9000 §19.8: a stream ends at 2^62 - 1 at the latest.
+        (
+            vec![stream(varint::MAX - 1, 1, false)],
+            "0c 04 fffffffffffffffe 00",
+        ),
         // Gap 90 - 85 - 2 = 3, length 5.
         (vec![ack], "03 4064 05 01 0a 03 05 4040 00 01"),
         (vec![Frame::MaxData(15_000_000)], "10 80e4e1c0"),
@@ -162,6 +248,8 @@ fn hostile_acknowledgements_are_errors() {
         ("02 05 00 01 05 00 00", WireError::Encoding),
         // More ranges than octets.
         ("02 05 00 ffffffffffffffff 00", WireError::Truncated),
+        // No octets for one range, whatever the first range is.
+        ("02 05 00 01 06", WireError::Truncated),
         ("08", WireError::Truncated),
         // A stream that ends beyond 2^62 - 1.
         ("0c 00 ffffffffffffffff 00", WireError::Encoding),

@@ -68,9 +68,9 @@ impl<'a> Reader<'a> {
         Ok(first)
     }
 
-    /// The next `count` octets as a number in network order.
+    /// The next `count` octets, at most 8, as a number in network order.
     pub fn number(&mut self, count: u8) -> Result<u64, WireError> {
-        let octets = self.take(u64::from(count.min(8)))?;
+        let octets = self.take(u64::from(count))?;
         Ok(octets
             .iter()
             .fold(0, |value, octet| value << 8 | u64::from(*octet)))
@@ -81,6 +81,6 @@ impl<'a> Reader<'a> {
         let first = self.peek().ok_or(WireError::Truncated)?;
         let len = 1_u8 << (first >> 6);
         let value = self.number(len)?;
-        Ok(value & (u64::MAX >> (66 - 8 * u32::from(len)).min(63)))
+        Ok(value & (u64::MAX >> (66 - 8 * u32::from(len))))
     }
 }

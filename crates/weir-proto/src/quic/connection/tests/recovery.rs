@@ -112,3 +112,30 @@ fn a_reduction_is_undone_when_the_lost_packets_are_acknowledged() {
         assert_eq!(client.controller.window(), window * 1252);
     }
 }
+
+#[test]
+fn persistent_congestion_takes_three_probe_timeouts() {
+    // RFC 9002 §7.6.1: two samples of 5 ms leave a variation of 1.875 ms, and three times
+    // 5 + 4 * 1.875 + 25 ms are 112.5 ms between two lost packets.
+    // Packets 0 and 3, with 13 octets of header and 2 or 4 of frame, grow the window in slow start.
+    // Half of 10 packets and packet 0 is left, or two packets (§7.6.2) and packet 3.
+    for (between, window) in [(112, 6260 + 1015 / 2), (113, 2504 + 1017)] {
+        let mut client = Connection::client(lossy_link("inet-2025", 1));
+        client.connect(Instant::ZERO);
+        let last = 10 + between;
+        for (number, sent_at) in [0, 10, last, last + 20].into_iter().enumerate() {
+            let sent_at = Instant::ZERO + millis(sent_at);
+            client.write(sent_at, Payload::of_len(1000)).unwrap();
+            assert!(client.poll_transmit(sent_at).is_some());
+            // Packets 0 and 3 arrive.
+            let number = number as u64;
+            if number.is_multiple_of(3) {
+                let acknowledgement = data(number, ack(number, number));
+                let size = acknowledgement.len(&client.config.header);
+                client.receive(sent_at + millis(5), &acknowledgement, size, Ecn::NotEct);
+            }
+        }
+        assert_eq!(client.statistics().packets_lost, 2);
+        assert_eq!(client.controller.window(), window, "{between}");
+    }
+}
