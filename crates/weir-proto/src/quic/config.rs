@@ -47,7 +47,7 @@ settings! {
         /// Packet number 0 is acknowledged at once.
         pub first_at_once: bool as "ack_first_at_once",
         /// Ranges of packet numbers that an acknowledgement reports: the newest.
-        pub max_ranges: u32 as "ack_ranges" = 32 => count(1..=256, "ranges"),
+        pub max_ranges: u32 as "ack_ranges" = 32 => count(1..=64, "ranges"),
     }
 }
 

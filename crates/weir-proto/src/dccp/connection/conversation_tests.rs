@@ -36,7 +36,7 @@ fn line(from: usize, packet: &Packet) -> String {
     )
 }
 
-/// A client (0) and a server (1), whose packets of these numbers are lost, counted from 0 over both.
+/// A client (0) and a server (1), of whose packets those of these numbers are lost. Both count from 0.
 struct Conversation {
     now: Instant,
     ends: [Connection; 2],

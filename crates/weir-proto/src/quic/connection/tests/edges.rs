@@ -151,7 +151,7 @@ fn the_acknowledgement_of_an_initial_packet_validates_the_address() {
     };
     let mut arrive = |number, frame: Frame, size| {
         server.receive(Instant::ZERO, &initial(number, frame), size, Ecn::NotEct);
-        server.amplification.map(|budget| budget.left())
+        server.amplification.map(AmplificationBudget::left)
     };
     let crypto = Frame::Crypto {
         offset: 0,
@@ -164,7 +164,7 @@ fn the_acknowledgement_of_an_initial_packet_validates_the_address() {
         .expect("its Initial packet");
     let mut arrive = |number, frame: Frame, size| {
         server.receive(Instant::ZERO, &initial(number, frame), size, Ecn::NotEct);
-        server.amplification.map(|budget| budget.left())
+        server.amplification.map(AmplificationBudget::left)
     };
     assert_eq!(arrive(2, Frame::Ping, 100), Some(3000));
     assert_eq!(arrive(3, ack(0, 0), 100), None);
