@@ -36,7 +36,7 @@ fn line(from: usize, packet: &Packet) -> String {
     )
 }
 
-/// A client (0) and a server (1), of whose packets those of these numbers are lost. Both count from 0.
+/// A client (0) and a server (1); the packets with these numbers, counted over both, are lost.
 struct Conversation {
     now: Instant,
     ends: [Connection; 2],
