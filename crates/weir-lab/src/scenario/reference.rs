@@ -31,7 +31,7 @@ const RULES: [&str; 8] = [
     "tfrc",
 ];
 
-const ALL_RULES: &str = "\n# All rules of transports and controllers\n\n\
+const ALL_RULES: &str = "\n## All rules of transports and controllers\n\n\
     A preset (`profile`, `rules`) or a standard gives each of these its value. They are for the \
     study of a single rule.\n";
 
