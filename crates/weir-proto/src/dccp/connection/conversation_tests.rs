@@ -64,8 +64,24 @@ impl Conversation {
             sent: 0,
             mark_next: false,
         };
+        let mask = EventMask::BOUND.union(EventMask::FEEDBACK);
+        for end in &mut talk.ends {
+            let events = end.events().expect("a connection has events");
+            events.set_mask(mask.union(EventMask::TIMEOUT));
+        }
         talk.ends[0].connect(talk.now);
         talk
+    }
+
+    /// What the ends have reported since the last time.
+    fn reports(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (end, name) in self.ends.iter_mut().zip(["client", "server"]) {
+            for (at, event) in end.events.drain() {
+                lines.push(format!("{} {name} {event:?}", at.as_nanos() as f64 / 1e6));
+            }
+        }
+        lines
     }
 
     /// Runs to this time in milliseconds; what left, with its time in milliseconds.
@@ -157,6 +173,7 @@ fn ccid_3_reports_a_loss_after_three_more_packets() {
     talk.ends[0].close(talk.now);
     lines.extend(talk.run(1500));
     lines.extend(talk.ends.each_ref().map(statistics));
+    lines.extend(talk.reports());
     check(&lines, include_str!("conversations/ccid3.txt"));
     assert_eq!(
         talk.ends.each_ref().map(Connection::state),
@@ -173,6 +190,7 @@ fn requests_and_closes_are_repeated() {
     talk.lost = vec![next, next + 2];
     lines.extend(talk.run(20_000));
     lines.extend(talk.ends.each_ref().map(statistics));
+    lines.extend(talk.reports());
     check(&lines, include_str!("conversations/repeats.txt"));
 }
 
@@ -189,6 +207,7 @@ fn ccid_2_loses_an_acknowledgement_and_data_and_waits_for_its_timeout() {
     talk.write(0, 500);
     lines.extend(talk.run(5000));
     lines.extend(talk.ends.each_ref().map(statistics));
+    lines.extend(talk.reports());
     check(&lines, include_str!("conversations/ccid2.txt"));
 }
 
@@ -275,4 +294,86 @@ fn numbers_out_of_the_window_are_answered_with_a_sync() {
     lines.extend(talk.ends.each_ref().map(statistics));
     lines.push(format!("{:?}", talk.ends.each_ref().map(Connection::state)));
     check(&lines, include_str!("conversations/sync.txt"));
+}
+
+#[test]
+fn ccid_4_says_how_many_packets_each_loss_interval_lost() {
+    let ccid = Ccid::TfrcSmallPackets(Box::new(Profile::rfc5348()));
+    let mut talk = Conversation::new(&both(&ccid, |_| {}), &[7, 10]);
+    let mut lines = stream(&mut talk, 10, 40);
+    lines.extend(talk.run(1000));
+    check(&lines, include_str!("conversations/ccid4.txt"));
+    // RFC 5622 §8.7: the counts are those of the intervals of the same packet.
+    let found = talk.ends[1].statistics();
+    assert_eq!(
+        found.packets_lost, 1,
+        "the other loss was an acknowledgement"
+    );
+}
+
+#[test]
+fn the_round_trip_time_of_the_sender_is_an_option_of_its_packets() {
+    let tells_rtt = Profile {
+        rtt_option: RttOption::Send,
+        ..Profile::rfc5348()
+    };
+    let ccid = Ccid::Tfrc(Box::new(tells_rtt));
+    let mut talk = Conversation::new(&both(&ccid, |_| {}), &[]);
+    let mut lines = stream(&mut talk, 3, 40);
+    lines.extend(talk.reports());
+    check(&lines, include_str!("conversations/rtt.txt"));
+}
+
+#[test]
+fn an_acknowledgement_has_room_in_the_largest_packet() {
+    // 1500 less 20 of IP, and 56 of a header with an acknowledgement and its options; Data Checksum
+    // and Data Dropped have 6 and 14 octets.
+    for (checksum, most) in [(false, 1500 - 20 - 56), (true, 1500 - 20 - 56 - 20)] {
+        let client = Connection::client(config(|config| config.data_checksum = checksum));
+        assert_eq!(client.max_payload_with_ack(), most);
+    }
+}
+
+#[test]
+fn a_request_asks_for_what_a_peer_can_keep() {
+    // RFC 4340 §7.5.2: 32 to 2^46 - 1; §11.3: an Ack Ratio of zero is none.
+    let request = |changes: &dyn Fn(&mut Config)| {
+        let mut client = Connection::client(config(|config| changes(config)));
+        client.connect(Instant::ZERO);
+        let packet = client.poll_transmit(Instant::ZERO).expect("a Request");
+        line(0, &packet)
+    };
+    for (window, asked) in [
+        (31, "Change L (Sequence Window 32)"),
+        (33, "Change L (Sequence Window 33)"),
+        (1 << 46, "Change L (Sequence Window 70368744177663)"),
+    ] {
+        let found = request(&|config| config.sequence_window = window);
+        assert!(found.contains(asked), "{found}");
+    }
+    for (ratio, asked) in [(0, "Change L (Ack Ratio 1)"), (3, "Change L (Ack Ratio 3)")] {
+        let found = request(&|config| config.ack_ratio = ratio);
+        assert!(found.contains(asked), "{found}");
+    }
+}
+
+#[test]
+fn loss_events_before_a_time_do_not_count() {
+    for (from, counted) in [(0, 1), (1, 0)] {
+        let mut talk = Conversation::new(&both(&tfrc(), |_| {}), &[7]);
+        stream(&mut talk, 4, 40);
+        if from > 0 {
+            // Nothing that comes before the next packet counts.
+            let first = CountedFrom {
+                at: talk.now,
+                packets_sent: 10_000,
+            };
+            talk.ends[1].count_loss_events_from(first);
+        }
+        for _ in 0..6 {
+            talk.write(0, 500);
+            talk.run(talk.now.as_nanos() / 1_000_000 + 40);
+        }
+        assert_eq!(talk.ends[1].statistics().loss_events, counted);
+    }
 }
