@@ -377,3 +377,20 @@ fn loss_events_before_a_time_do_not_count() {
         assert_eq!(talk.ends[1].statistics().loss_events, counted);
     }
 }
+
+#[test]
+fn each_half_has_the_rules_of_its_own_direction() {
+    // Linux reports a loss event rate, and RFC 5348 its intervals too (RFC 4342 §8.5).
+    let linux = Ccid::Tfrc(Box::new(Profile::linux_mainline()));
+    for (receive, intervals) in [(tfrc(), true), (linux, false)] {
+        let config = config(|config| {
+            config.send_ccid = tfrc();
+            config.receive_ccid = receive;
+        });
+        let mut talk = Conversation::new(&config, &[]);
+        let lines = stream(&mut talk, 1, 40);
+        let feedback = lines.last().expect("feedback");
+        assert!(feedback.contains("Loss Event Rate none"), "{feedback}");
+        assert_eq!(feedback.contains("Loss Intervals"), intervals, "{feedback}");
+    }
+}
