@@ -601,4 +601,17 @@ mod tests {
         assert_eq!(server.on_message(change, true), Ok(()));
         assert_eq!(server.value(Location::Remote, feature::CCID), 3);
     }
+
+    #[test]
+    fn a_sequence_window_has_32_packets_at_the_least() {
+        // RFC 4340 §7.5.2; §11.3: an Ack Ratio of zero is none.
+        let window = |value| is_valid(feature::SEQUENCE_WINDOW, value);
+        assert_eq!(
+            [31, 32, (1 << 46) - 1, 1 << 46].map(window),
+            [false, true, true, false]
+        );
+        let ratio = |value| is_valid(feature::ACK_RATIO, value);
+        assert_eq!([0, 1].map(ratio), [false, true]);
+        assert_eq!(Negotiation::new(true).value(Location::Local, 77), 0);
+    }
 }

@@ -277,3 +277,37 @@ fn feedback_reports_the_newest_nine_loss_intervals() {
     assert!(counts.is_sorted(), "{counts:?}");
     assert_eq!((counts.first(), counts.last()), (Some(&1), Some(&9)));
 }
+
+#[test]
+fn an_estimate_of_zero_is_none() {
+    // RFC 6323 §3.2.1: zero says that the sender has no sample yet.
+    for (micros, expected) in [(0, None), (1, Some(Duration::from_micros(1)))] {
+        let profile = Profile {
+            rtt_option: RttOption::Send,
+            ..Profile::rfc5348()
+        };
+        let mut receiver = Ccid3Receiver::new(profile);
+        let mut packet = Packet::data(SeqNum::new(1), Payload::of_len(S));
+        packet.options.push(&DccpOption::RttEstimate(micros));
+        let events = &mut Events::default();
+        receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct, events);
+        assert_eq!(receiver.tfrc().rtt(), expected);
+    }
+}
+
+#[test]
+fn the_time_since_the_last_packet_is_told_in_tens_of_microseconds() {
+    // RFC 4340 §13.2.
+    let mut receiver = Ccid3Receiver::new(Profile::rfc5348());
+    let packet = Packet::data(SeqNum::new(1), Payload::of_len(S));
+    let events = &mut Events::default();
+    receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct, events);
+    let mut options = Options::new();
+    let now = Instant::ZERO + Duration::from_micros(1239);
+    receiver.on_ack_sent(now, SeqNum::new(1), PacketType::Ack, &mut options);
+    let elapsed = options.iter().find_map(|option| match option {
+        DccpOption::ElapsedTime(units) => Some(units),
+        _ => None,
+    });
+    assert_eq!(elapsed, Some(123));
+}

@@ -389,3 +389,22 @@ fn each_half_has_the_rules_of_its_own_direction() {
         assert_eq!(feedback.contains("Loss Intervals"), intervals, "{feedback}");
     }
 }
+
+#[test]
+fn a_second_timeout_repeats_the_first() {
+    let choice = ControllerChoice {
+        entry: &SCRIPTED,
+        config: WindowConfig::default(),
+    };
+    let config = both(&Ccid::TcpLikeWith(Box::new(choice)), |_| {});
+    let mut talk = Conversation::new(&config, &[]);
+    talk.run(200);
+    talk.lost = (talk.sent..talk.sent + 20).collect();
+    for _ in 0..5 {
+        talk.write(0, 500);
+    }
+    talk.run(4000);
+    let timeouts = RECORDER.with(|recorder| recorder.take_calls_of("timeout"));
+    let repeated = timeouts.iter().map(|line| line.contains("repeated"));
+    assert_eq!(repeated.take(2).collect::<Vec<_>>(), [false, true]);
+}

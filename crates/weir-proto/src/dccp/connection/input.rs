@@ -25,7 +25,7 @@ mod code {
 fn covered_end(packet: &wire::Packet) -> u32 {
     let payload = packet.payload.len() as usize;
     let covered = covered_len(packet.header_len(), payload, packet.cscov);
-    IpHeader::V4_OCTETS + covered.unwrap_or(usize::MAX >> 1) as u32
+    covered.map_or(u32::MAX, |octets| IpHeader::V4_OCTETS + octets as u32)
 }
 
 /// True if a packet has a Data Checksum that does not match its data (RFC 4340 §9.3). A payload

@@ -89,6 +89,7 @@ mod tests {
             octets,
             [0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff]
         );
+        assert!(!LossInterval::from_bytes(octets).nonce, "the bit above");
         assert_eq!(LossInterval::read_all(&octets).count(), 1);
         assert_eq!(LossInterval::read_all(&octets[..8]).count(), 0);
     }

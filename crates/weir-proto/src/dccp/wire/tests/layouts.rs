@@ -204,3 +204,9 @@ fn a_checksum_of_zero_is_verified() {
         ChecksumStatus::Bad
     );
 }
+
+#[test]
+fn a_payload_without_content_is_zeros() {
+    let octets = encoded(&Packet::data(seq(SEQ), Payload::of_len(3)));
+    assert_eq!(octets[octets.len() - 3..], [0, 0, 0]);
+}

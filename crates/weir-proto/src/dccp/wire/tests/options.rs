@@ -276,3 +276,39 @@ fn the_buffer_of_long_options_is_used_again_once_the_packet_is_gone() {
     short.push(&DccpOption::SlowReceiver);
     assert_eq!(again, short, "where they lie makes no difference");
 }
+
+#[test]
+fn options_are_equal_if_their_octets_are() {
+    let of = |option: Option<DccpOption<'_>>| {
+        let mut options = Options::new();
+        if let Some(option) = option {
+            options.push(&option);
+        }
+        options
+    };
+    let (none, slow) = (of(None), of(Some(DccpOption::SlowReceiver)));
+    assert!(none.is_empty() && !slow.is_empty());
+    assert_eq!(slow, of(Some(DccpOption::SlowReceiver)));
+    assert_ne!(slow, none);
+    assert_ne!(slow, of(Some(DccpOption::Mandatory)));
+}
+
+#[test]
+fn counts_of_dropped_packets_have_three_octets_each() {
+    // RFC 5622 §8.7.
+    for (data, valid) in [
+        (&[0, 0, 1][..], true),
+        (&[0, 0, 1, 0][..], false),
+        (&[0, 0, 1, 0, 0, 2][..], true),
+    ] {
+        let mut octets = vec![195, data.len() as u8 + 2];
+        octets.extend(data);
+        let option = OptionIter::new(&octets).next();
+        let expected = if valid {
+            DccpOption::DroppedPackets(data)
+        } else {
+            other(195, data)
+        };
+        assert_eq!(option, Some(expected));
+    }
+}
