@@ -325,7 +325,6 @@ impl WindowController for PythonController {
 
     fn on_ack(&mut self, _: &Acked) {}
 
-    /// A congestion event says what was lost.
     fn on_lost(&mut self, _: &Lost) {}
 
     fn on_end_acks(&mut self, acks: &EndAcks) -> bool {

@@ -47,12 +47,21 @@ impl MeasurePlan {
     }
 
     /// The factor that converts the number of the summary to the unit.
-    pub(super) fn scale(&self) -> f64 {
+    ///
+    /// # Errors
+    /// A unit to which it cannot be converted.
+    pub(super) fn scale(&self) -> Result<f64, String> {
         match (self.declared_unit(), self.unit()) {
-            ("bit/s", "Mbit/s") => 1e-6,
-            ("s", "ms") => 1e3,
-            ("", "%") => 100.0,
-            _ => 1.0,
+            (declared, unit) if declared == unit => Ok(1.0),
+            ("bit/s", "Mbit/s") => Ok(1e-6),
+            ("s", "ms") => Ok(1e3),
+            ("", "%") => Ok(100.0),
+            // A quotient of equal units.
+            ("", "times") => Ok(1.0),
+            (declared, unit) => Err(format!(
+                "\"{}\" is in \"{declared}\", which cannot be shown in \"{unit}\"",
+                self.value
+            )),
         }
     }
 }

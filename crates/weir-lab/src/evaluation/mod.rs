@@ -242,9 +242,10 @@ fn case_result(
         .enumerate()
         .filter_map(|(place, name)| {
             let plan = suite.measures.get(name)?;
+            let scale = plan.scale().ok()?;
             let samples = candidates.iter().zip(runs).map(|(candidate, runs)| {
                 let values = runs.iter().map(|(values, _)| values[place]);
-                CandidateSample::new(&candidate.name, values.collect(), plan.scale())
+                CandidateSample::new(&candidate.name, values.collect(), scale)
             });
             Some(MeasureResult::new(name, plan, samples.collect()))
         });

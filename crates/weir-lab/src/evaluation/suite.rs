@@ -123,6 +123,7 @@ impl Suite {
                             case.words
                         ))
                     })?;
+                    plan.scale().map_err(wrong)?;
                     case.values.push(Value::parse(&plan.value).map_err(wrong)?);
                 }
             }

@@ -35,6 +35,66 @@ fn the_suite_is_whole() {
 }
 
 #[test]
+fn each_measure_has_its_unit_its_factor_and_its_direction() {
+    use crate::summary::Better::{Higher, Lower, Neither, One};
+    let expected = [
+        ("call-delay", "ms", 1e3, Lower),
+        ("call-jitter", "ms", 1e3, Lower),
+        ("call-loss", "%", 100.0, Lower),
+        ("delay", "ms", 1e3, Lower),
+        ("finished", "s", 1.0, Lower),
+        ("goodput", "Mbit/s", 1e-6, Higher),
+        ("group-delay", "ms", 1e3, Lower),
+        ("group-goodput", "Mbit/s", 1e-6, Higher),
+        ("group-loss", "%", 100.0, Lower),
+        ("jain", "", 1.0, Higher),
+        ("least", "Mbit/s", 1e-6, Higher),
+        ("long", "Mbit/s", 1e-6, Higher),
+        ("loss", "%", 100.0, Lower),
+        ("marks", "%", 100.0, Neither),
+        ("rival", "Mbit/s", 1e-6, Higher),
+        ("rival-delay", "ms", 1e3, Lower),
+        ("rival-loss", "%", 100.0, Lower),
+        ("sent", "packets", 1.0, Lower),
+        ("share", "times", 1.0, One),
+        ("short", "ms", 1e3, Lower),
+        ("short-late", "ms", 1e3, Lower),
+        ("slowest", "ms", 1e3, Lower),
+        ("timeouts", "", 1.0, Lower),
+    ];
+    let suite = Suite::rfc9743().unwrap();
+    let found: Vec<_> = suite
+        .measures
+        .iter()
+        .map(|(name, plan)| {
+            (
+                name.as_str(),
+                plan.unit(),
+                plan.scale().unwrap(),
+                plan.better(),
+            )
+        })
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_unit_that_a_number_does_not_have_is_refused() {
+    let with = |unit: &str| {
+        let text = format!("words = \"w\"\nvalue = \"flows.subject.goodput_bps\"\n{unit}");
+        toml::from_str::<measure::MeasurePlan>(&text)
+            .unwrap()
+            .scale()
+    };
+    assert_eq!(with(""), Ok(1.0));
+    assert_eq!(with("unit = \"Mbit/s\""), Ok(1e-6));
+    for wrong in ["kbit/s", "ms", "%", "times"] {
+        let told = with(&format!("unit = \"{wrong}\"")).unwrap_err();
+        assert!(told.contains("bit/s") && told.contains(wrong), "{told}");
+    }
+}
+
+#[test]
 fn what_only_marks_change_is_untested_without_ecn() {
     let whole = Suite::rfc9743().unwrap();
     let cases = |suite: &Suite| {

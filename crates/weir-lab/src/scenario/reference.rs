@@ -3,6 +3,7 @@
 use super::Scenario;
 use super::writer::inline;
 use std::fmt::Write as _;
+use weir_proto::cc::window;
 use weir_proto::settings::{
     FieldKind, Keyword, Kind, Presence, Raw, Table, TableKind, describe, plain_doc,
 };
@@ -18,18 +19,9 @@ pub fn reference() -> String {
     introduction() + &text_of(everyday) + ALL_RULES + &text_of(rules)
 }
 
-/// Keys of tables with the single rules and constants of transports, controllers and media: few
-/// scenarios need one of them.
-const RULES: [&str; 8] = [
-    "bbr",
-    "copa",
-    "cubic",
-    "header",
-    "nada",
-    "overrides",
-    "rate_control",
-    "tfrc",
-];
+/// Keys of tables with the single rules of transports and of media; those of controllers' constants
+/// are their names.
+const RULES: [&str; 3] = ["header", "nada", "overrides"];
 
 const ALL_RULES: &str = "\n## All rules of transports and controllers\n\n\
     A preset (`profile`, `rules`) or a standard gives each of these its value. They are for the \
@@ -193,10 +185,10 @@ impl Pages {
 }
 
 impl Page {
-    /// True for the tables of [`RULES`] and what is below them.
+    /// True for the tables of [`RULES`] and of controllers, and what is below them.
     fn has_rules(&self) -> bool {
         let mut keys = self.title.split(['.', ' ', '[', ']']);
-        keys.any(|key| RULES.contains(&key))
+        keys.any(|key| RULES.contains(&key) || window::names().any(|name| name == key))
     }
 
     fn table(&self) -> TableKind {

@@ -110,7 +110,7 @@ measures! {
         pub packets_lost: u64 => unit("packets").lower().shown(&[("", "packets lost", 150)]),
         /// Packets whose data was sent before, and timeouts. `None` with UDP, which has neither; of
         /// quinn the timeouts alone.
-        pub retransmissions: Option<Retransmissions> => of_whole().after("loss_event_rate"),
+        pub retransmissions: Option<Retransmissions>,
         /// Packets that the target received.
         pub packets_received: u64 => unit("packets"),
         /// Packets that the target received with Congestion Experienced (RFC 3168).
@@ -152,13 +152,13 @@ measures! {
         pub bound_share: BTreeMap<String, f64> => unit("").by("BOUND", bounds),
         /// Time from the opening of the connection until 65,536 octets were delivered: how fast the
         /// flow starts. None for TFRC, and if fewer were delivered.
-        pub startup_s: Option<f64> => unit("s").lower().shown(&[("", "first 65,536 bytes in", 120)])
-            .after("completion_time_s"),
+        pub startup_s: Option<f64> => unit("s").lower().shown(&[
+            ("", "first 65,536 bytes in", 120),
+        ]),
         /// After the longest time without delivery: from its beginning until a second has 80 % of
         /// the goodput before. None without such a time of half a second, and if the flow does not
         /// recover.
-        pub recovery_s: Option<f64> => unit("s").lower().shown(&[("", "recovered after", 130)])
-            .after("startup_s"),
+        pub recovery_s: Option<f64> => unit("s").lower().shown(&[("", "recovered after", 130)]),
         /// The coefficient of variation of the goodput by the length of the intervals in seconds:
         /// how smoothly the flow delivers.
         pub goodput_cov: BTreeMap<String, f64> => unit("").by("SECONDS", Vec::new).lower().shown(&[
@@ -167,7 +167,7 @@ measures! {
         /// The playback, if the application is audio; from the start of the run.
         pub audio: Option<AudioSummary>,
         /// The video, if the application is that.
-        pub video: Option<VideoSummary> => of_whole().after("requests"),
+        pub video: Option<VideoSummary>,
         /// The requests, if the application is that.
         pub requests: Option<RequestSummary>,
         /// How the connection ended, if not in good order.

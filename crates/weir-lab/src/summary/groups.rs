@@ -35,8 +35,7 @@ measures! {
         ]),
         /// Jain's fairness index of the goodputs of flows without arrivals: 1 if all are equal, 1/n
         /// if one has all.
-        pub jain_index: Option<f64> => unit("").higher().shown(&[("", "Jain's index", 50)])
-            .after("completed"),
+        pub jain_index: Option<f64> => unit("").higher().shown(&[("", "Jain's index", 50)]),
         /// The completion times of those that completed.
         pub completion_time_s: Option<Distribution> => unit("s").lower(),
         /// The mean one-way delay of each member.
@@ -50,15 +49,15 @@ measures! {
         /// What held the senders back: the mean of each share of the members that were alive.
         pub bound_share: BTreeMap<String, f64> => unit("").by("BOUND", bounds),
         /// Packets that all together sent.
-        pub packets_sent: u64 => unit("packets").after("jain_index"),
+        pub packets_sent: u64 => unit("packets"),
         /// Of these, packets that were found to be lost.
-        pub packets_lost: u64 => unit("packets").lower().after("packets_sent"),
+        pub packets_lost: u64 => unit("packets").lower(),
         /// Packets that all together sent again.
-        pub retransmissions: u64 => unit("packets").lower().after("packets_lost"),
+        pub retransmissions: u64 => unit("packets").lower(),
         /// Timeouts of all together.
-        pub timeouts: u64 => unit("").lower().after("retransmissions"),
+        pub timeouts: u64 => unit("").lower(),
         /// Packets that all together received with Congestion Experienced.
-        pub marks: u64 => unit("packets").after("timeouts"),
+        pub marks: u64 => unit("packets"),
         /// The requests of all together, if their applications have such.
         pub requests: Option<RequestSummary>,
     }
@@ -79,7 +78,7 @@ measures! {
         pub jain_index: Option<f64> => unit("").higher(),
         /// What held the senders back: the mean of each share of the flows that were alive in that
         /// time, of which one with arrivals is one, with the share of all its transfers together.
-        pub bound_share: BTreeMap<String, f64> => unit("").by("BOUND", bounds).after(""),
+        pub bound_share: BTreeMap<String, f64> => unit("").by("BOUND", bounds),
         /// Packets that all senders handed over.
         pub packets_sent: u64 => unit("packets"),
         /// Of these, packets that were found to be lost.

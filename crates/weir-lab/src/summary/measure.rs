@@ -63,8 +63,6 @@ pub(super) struct Measure {
     /// Of a map what its keys are, and all of them if they are known.
     pub(super) keys: Option<(&'static str, Keys)>,
     pub(super) expected: Expected,
-    /// The field behind which lists have it, if that is not the one before it; empty for none.
-    pub(super) after: Option<&'static str>,
 }
 
 /// A measure with the unit of its whole, or a part with measures of its own.
@@ -78,7 +76,6 @@ pub(super) const fn of_whole() -> Measure {
         shown: &[],
         keys: None,
         expected: Expected::InItsUnit,
-        after: None,
     }
 }
 
@@ -115,12 +112,6 @@ impl Measure {
 
     pub(super) const fn expected(mut self, expected: Expected) -> Self {
         self.expected = expected;
-        self
-    }
-
-    /// Lists have it behind this field, which they may have in another place than the file.
-    pub(super) const fn after(mut self, field: &'static str) -> Self {
-        self.after = Some(field);
         self
     }
 }

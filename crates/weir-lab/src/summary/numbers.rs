@@ -51,7 +51,7 @@ static NUMBERS: LazyLock<Vec<Number>> = LazyLock::new(|| {
     numbers
 });
 
-/// All of all parts, in the order of lists.
+/// All of all parts, in the order of their declarations.
 pub(crate) fn numbers() -> impl Iterator<Item = &'static Number> {
     NUMBERS.iter()
 }
@@ -63,7 +63,7 @@ pub(crate) fn expected_of(part: &str) -> impl Iterator<Item = &'static Number> {
 
 fn walk(part: [&'static str; 2], whole: Option<&Number>, kind: Kind, numbers: &mut Vec<Number>) {
     let Kind::Part(measures) = kind else { return };
-    for measure in in_order(measures) {
+    for measure in measures {
         let number = Number::new(part, whole, measure);
         numbers.push(number.clone());
         for key in measure.keys.map_or_else(Vec::new, |(_, keys)| keys()) {
@@ -77,19 +77,6 @@ fn walk(part: [&'static str; 2], whole: Option<&Number>, kind: Kind, numbers: &m
         }
         walk(part, Some(&number), measure.kind, numbers);
     }
-}
-
-/// The fields in the order of lists.
-fn in_order(measures: &'static [Measure]) -> Vec<&'static Measure> {
-    let (mut ordered, moved): (Vec<&Measure>, Vec<&Measure>) =
-        measures.iter().partition(|measure| measure.after.is_none());
-    for measure in moved {
-        let before = ordered
-            .iter()
-            .position(|one| Some(one.name) == measure.after);
-        ordered.insert(before.map_or(0, |before| before + 1), measure);
-    }
-    ordered
 }
 
 impl Number {

@@ -288,7 +288,8 @@ pub trait WindowController {
     /// A packet was acknowledged. Called for each packet, in an order that the transport chooses.
     fn on_ack(&mut self, acked: &Acked);
     /// A packet was declared lost. Called for each, before
-    /// [`on_congestion_event`](Self::on_congestion_event) for all of them.
+    /// [`on_congestion_event`](Self::on_congestion_event) for all of them, which is enough for a
+    /// controller that has no model of the path.
     fn on_lost(&mut self, lost: &Lost);
     /// An acknowledgement was processed to its end: all its packets and the losses that it showed
     /// have been reported. True while the controller itself keeps the flow below what the path can

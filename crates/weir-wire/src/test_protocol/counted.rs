@@ -1,7 +1,7 @@
 //! The counts of data that a connection moves by itself.
 
 use super::data_path::{DataPath, DataPathCounts};
-use super::{Session, TestConfig};
+use super::{FrameStats, Session, TestConfig};
 use weir_proto::time::Instant;
 
 /// What is counted of data that a connection moves.
@@ -22,6 +22,19 @@ impl DataPath for Counted {
 
     fn is_done(&self) -> bool {
         self.is_done
+    }
+
+    /// The connection writes.
+    fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    fn newest(&self) -> Option<(Instant, u64)> {
+        None
+    }
+
+    fn frames(&self, _: Instant) -> Option<FrameStats> {
+        None
     }
 }
 

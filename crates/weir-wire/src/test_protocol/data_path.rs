@@ -12,24 +12,16 @@ pub trait DataPath {
     fn counts(&self, at: Instant) -> DataPathCounts;
 
     /// All that was asked for by its number has been written.
-    fn is_done(&self) -> bool {
-        false
-    }
+    fn is_done(&self) -> bool;
 
     /// When the next data is due, if the session's driver has to write it.
-    fn next_timeout(&self) -> Option<Instant> {
-        None
-    }
+    fn next_timeout(&self) -> Option<Instant>;
 
     /// Arrival and timestamp of the datagram with the newest timestamp, if they have one.
-    fn newest(&self) -> Option<(Instant, u64)> {
-        None
-    }
+    fn newest(&self) -> Option<(Instant, u64)>;
 
     /// What the receiver has seen of a video when the data has ended; `None` without one.
-    fn frames(&self, _now: Instant) -> Option<FrameStats> {
-        None
-    }
+    fn frames(&self, now: Instant) -> Option<FrameStats>;
 }
 
 /// What one end has counted.

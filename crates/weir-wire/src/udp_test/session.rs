@@ -70,7 +70,10 @@ impl DataPath for Datagrams {
     }
 
     fn is_done(&self) -> bool {
-        self.pacing.is_some_and(|(pacing, _)| pacing.is_done())
+        match &self.traffic {
+            Some(traffic) => lock(traffic).is_done(),
+            None => self.pacing.is_some_and(|(pacing, _)| pacing.is_done()),
+        }
     }
 
     fn next_timeout(&self) -> Option<Instant> {
@@ -82,7 +85,10 @@ impl DataPath for Datagrams {
     }
 
     fn newest(&self) -> Option<(Instant, u64)> {
-        self.newest
+        match &self.traffic {
+            Some(traffic) => lock(traffic).newest(),
+            None => self.newest,
+        }
     }
 
     fn frames(&self, now: Instant) -> Option<FrameStats> {

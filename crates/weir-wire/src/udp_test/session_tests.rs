@@ -419,6 +419,15 @@ impl DataPath for Ticks {
         self.counts
     }
 
+    /// It goes on for the time of the test.
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    fn newest(&self) -> Option<(Instant, u64)> {
+        None
+    }
+
     fn frames(&self, _: Instant) -> Option<FrameStats> {
         (!self.sends).then(|| FrameStats {
             frames: self.counts.received.received,

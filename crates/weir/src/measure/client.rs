@@ -1,9 +1,9 @@
 //! The client of tests: opens the connections, waits for their ends, sums up.
 
-use super::data_path::Transport;
 use super::options::{ClientOptions, TestOptions};
 use super::report::{extend, scaled};
 use super::session::{self, Outcome, Recording};
+use super::test_path::Transport;
 use super::{Measured, trace};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;

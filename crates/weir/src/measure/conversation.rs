@@ -1,8 +1,8 @@
 //! Drives the session of a test over a connection of its own: what the transports with connections
 //! have in common.
 
-use super::data_path::{DataPath, Transfer};
 use super::failure;
+use super::test_path::{TestPath, Transfer};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::terminal;
@@ -78,7 +78,7 @@ pub const fn span(span: weir_proto::time::Duration) -> Duration {
 }
 
 /// A connection that carries a test.
-pub trait Wire: DataPath {
+pub trait Wire: TestPath {
     /// The test.
     fn conversation(&self) -> &Conversation;
 

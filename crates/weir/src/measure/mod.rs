@@ -4,14 +4,13 @@
 //! [`weir_wire::test_protocol`], which is the same for all transports. One end sends as the Request
 //! says, and the other counts and sends Reports. What the ends say and when is one session
 //! ([`weir_wire::test_protocol::Session`]) over all transports. Each is a file with a
-//! [`data_path::DataPath`]: [`dccp`] and [`quic`], whose session the [`conversation`] drives over a
+//! [`test_path::TestPath`]: [`dccp`] and [`quic`], whose session the [`conversation`] drives over a
 //! connection, and [`udp`], with [`rtp`] in it, whose session a socket drives. [`client`] and
 //! [`server`] run tests over any of them, [`session`] runs one test, [`report`] says what it
 //! measured.
 
 mod client;
 mod conversation;
-mod data_path;
 mod dccp;
 mod iperf_translation;
 mod iperf_words;
@@ -23,6 +22,7 @@ mod report;
 mod rtp;
 mod server;
 mod session;
+mod test_path;
 mod trace;
 mod udp;
 

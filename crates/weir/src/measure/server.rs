@@ -1,8 +1,8 @@
 //! The server of tests: takes clients, runs their tests beside each other, prints the results.
 
-use super::data_path::{DataPath, Listener, Transport};
 use super::options::{ServerOptions, TestOptions};
 use super::session::{self, Recording};
+use super::test_path::{Listener, TestPath, Transport};
 use super::{Measured, joined, trace};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -101,7 +101,7 @@ fn announce(number: usize, peer: SocketAddr) {
 }
 
 /// One test; returns its result, and why it failed or could not be kept.
-async fn serve<P: DataPath>(
+async fn serve<P: TestPath>(
     number: usize,
     path: P,
     (trace, recording): (Option<PathBuf>, Recording),

@@ -1,9 +1,9 @@
 //! One test over an open path, the same for all transports and for both ends.
 
-use super::data_path::{DataPath, Since, nanos};
 use super::options::TestOptions;
 use super::probe::Probe;
 use super::report::{Delivery, Report};
+use super::test_path::{Since, TestPath, nanos};
 use super::trace::TraceRecorder;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -56,7 +56,7 @@ impl Recording {
 }
 
 /// Runs a test to its end, with a line on stderr for every interval.
-pub async fn run<P: DataPath>(
+pub async fn run<P: TestPath>(
     number: usize,
     mut path: P,
     recording: &Recording,
@@ -151,7 +151,7 @@ impl Omission {
 }
 
 /// The failure of a test that was over before its first datagram.
-fn nothing_sent<P: DataPath>(path: &mut P) -> Failure {
+fn nothing_sent<P: TestPath>(path: &mut P) -> Failure {
     let peer = path.info().peer;
     Failure::Failed(format!(
         "nothing was sent: the test with {peer} was stopped at its start"
@@ -159,7 +159,7 @@ fn nothing_sent<P: DataPath>(path: &mut P) -> Failure {
 }
 
 /// The failure of a test of which the receiver has nothing, though it was there.
-fn nothing_arrived<P: DataPath>(path: &mut P) -> Failure {
+fn nothing_arrived<P: TestPath>(path: &mut P) -> Failure {
     let info = path.info();
     let (peer, length) = (info.peer, info.request.length);
     let way = if info.sends { "at" } else { "from" };
@@ -170,7 +170,7 @@ fn nothing_arrived<P: DataPath>(path: &mut P) -> Failure {
 }
 
 /// The test as a flow of a run, without its trace.
-fn flow<P: DataPath>(name: String, path: &mut P) -> MeasuredFlow {
+fn flow<P: TestPath>(name: String, path: &mut P) -> MeasuredFlow {
     let info = path.info();
     let mut flow = MeasuredFlow {
         name,

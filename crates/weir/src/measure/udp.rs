@@ -2,10 +2,10 @@
 //! themselves are in [`weir_wire::udp_test`]; the counters are those of the receiver, which it
 //! reports to the sender.
 
-use super::data_path::{DataPath, Listener, Observer, Since, TestInfo, Transfer, Transport};
 use super::failure;
 use super::options::{Access, ClientOptions, TestOptions};
 use super::report::{Counters, Delivery, scaled};
+use super::test_path::{Listener, Observer, Since, TestInfo, TestPath, Transfer, Transport};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use serde_json::{Value, json};
@@ -185,7 +185,7 @@ impl UdpPath {
     }
 }
 
-impl DataPath for UdpPath {
+impl TestPath for UdpPath {
     fn info(&mut self) -> &mut TestInfo {
         &mut self.info
     }

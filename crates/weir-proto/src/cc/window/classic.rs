@@ -227,7 +227,6 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         self.cap_by_flight(in_slow_start);
     }
 
-    /// A congestion event says what was lost.
     fn on_lost(&mut self, _: &Lost) {}
 
     fn on_end_acks(&mut self, _: &EndAcks) -> bool {

@@ -330,7 +330,6 @@ impl WindowController for Copa {
         }
     }
 
-    /// A congestion event says what was lost.
     fn on_lost(&mut self, _: &Lost) {}
 
     fn on_end_acks(&mut self, acks: &EndAcks) -> bool {

@@ -222,7 +222,6 @@ impl<M: Marking> WindowController for Scalable<M> {
         }
     }
 
-    /// A congestion event says what was lost.
     fn on_lost(&mut self, _: &Lost) {}
 
     fn on_end_acks(&mut self, acks: &EndAcks) -> bool {

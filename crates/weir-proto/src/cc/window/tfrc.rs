@@ -298,7 +298,6 @@ impl WindowController for TfrcWindow {
         }
     }
 
-    /// A congestion event says what was lost.
     fn on_lost(&mut self, _: &Lost) {}
 
     fn on_end_acks(&mut self, _: &EndAcks) -> bool {

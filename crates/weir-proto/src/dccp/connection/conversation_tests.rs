@@ -1,12 +1,14 @@
 //! Whole conversations, packet by packet, against RFC 4340 and the CCIDs' RFCs.
 
-use super::tests::{at, config, dccp};
+use super::tests::{Carry, Path, at, config, dccp};
 use super::*;
 use crate::cc::recorder::Recorder;
 use crate::cc::window::{ControllerEntry, WindowConfig};
 use crate::dccp::ccid2::ControllerChoice;
 use crate::dccp::wire::Subheader;
 use crate::packet::Ecn;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// 10 ms from one end to the other.
 const DELAY: Duration = Duration::from_millis(10);
@@ -36,15 +38,37 @@ fn line(from: usize, packet: &Packet) -> String {
     )
 }
 
-/// A client (0) and a server (1); the packets with these numbers, counted over both, are lost.
-struct Conversation {
-    now: Instant,
-    ends: [Connection; 2],
-    flying: VecDeque<(Instant, usize, Packet)>,
+/// What the path does, and what it has carried.
+#[derive(Default)]
+struct Wire {
+    /// The packets with these numbers, counted over both ends, are lost.
     lost: Vec<usize>,
     sent: usize,
-    /// The next packet with data gets Congestion Experienced.
+    /// The next packet that is ECN-capable gets Congestion Experienced.
     mark_next: bool,
+    /// What left, with its time in milliseconds.
+    lines: Vec<String>,
+}
+
+impl Wire {
+    fn carry(&mut self, from: usize, now: Instant, packet: &mut Packet) -> bool {
+        if packet.ip.ecn != Ecn::NotEct && std::mem::take(&mut self.mark_next) {
+            packet.ip.ecn = Ecn::Ce;
+        }
+        let is_lost = self.lost.contains(&self.sent);
+        self.sent += 1;
+        let end = if is_lost { ", lost" } else { "" };
+        let time = now.as_nanos() as f64 / 1e6;
+        self.lines
+            .push(format!("{time} {}{end}", line(from, packet)));
+        !is_lost
+    }
+}
+
+/// A client (0) and a server (1), and the path between them.
+struct Conversation {
+    path: Path,
+    wire: Rc<RefCell<Wire>>,
 }
 
 impl Conversation {
@@ -53,30 +77,45 @@ impl Conversation {
             initial_sequence: 5000,
             ..config.clone()
         };
-        let mut talk = Self {
-            now: Instant::ZERO,
-            ends: [
-                Connection::client(config.clone()),
-                Connection::server(server),
-            ],
-            flying: VecDeque::new(),
-            lost: lost.to_vec(),
-            sent: 0,
-            mark_next: false,
-        };
+        let mut ends = [
+            Connection::client(config.clone()),
+            Connection::server(server),
+        ];
         let mask = EventMask::BOUND.union(EventMask::FEEDBACK);
-        for end in &mut talk.ends {
+        for end in &mut ends {
             let events = end.events().expect("a connection has events");
             events.set_mask(mask.union(EventMask::TIMEOUT));
         }
-        talk.ends[0].connect(talk.now);
-        talk
+        let wire = Rc::new(RefCell::new(Wire {
+            lost: lost.to_vec(),
+            ..Wire::default()
+        }));
+        let carries = Rc::clone(&wire);
+        let carry: Carry =
+            Box::new(move |from, now, packet| carries.borrow_mut().carry(from, now, packet));
+        Self {
+            path: Path::between(ends, DELAY, carry),
+            wire,
+        }
+    }
+
+    /// Those of the next packets are lost whose numbers, from 0 on, are among these.
+    fn lose(&self, next: impl IntoIterator<Item = usize>) {
+        let mut wire = self.wire.borrow_mut();
+        wire.lost = next.into_iter().map(|number| wire.sent + number).collect();
+    }
+
+    fn statistics(&self) -> [String; 2] {
+        self.path
+            .ends
+            .each_ref()
+            .map(|end| format!("{:?}", end.statistics()))
     }
 
     /// What the ends have reported since the last time.
     fn reports(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
-        for (end, name) in self.ends.iter_mut().zip(["client", "server"]) {
+        for (end, name) in self.path.ends.iter_mut().zip(["client", "server"]) {
             for (at, event) in end.events.drain() {
                 lines.push(format!("{} {name} {event:?}", at.as_nanos() as f64 / 1e6));
             }
@@ -86,45 +125,12 @@ impl Conversation {
 
     /// Runs to this time in milliseconds; what left, with its time in milliseconds.
     fn run(&mut self, until: u64) -> Vec<String> {
-        let mut lines = Vec::new();
-        loop {
-            for from in [0, 1] {
-                while let Some(mut packet) = self.ends[from].poll_transmit(self.now) {
-                    self.ends[from].transmitted(self.now, packet.id);
-                    if packet.ip.ecn != Ecn::NotEct && std::mem::take(&mut self.mark_next) {
-                        packet.ip.ecn = Ecn::Ce;
-                    }
-                    let is_lost = self.lost.contains(&self.sent);
-                    self.sent += 1;
-                    let end = if is_lost { ", lost" } else { "" };
-                    let time = self.now.as_nanos() as f64 / 1e6;
-                    lines.push(format!("{time} {}{end}", line(from, &packet)));
-                    if !is_lost {
-                        self.flying.push_back((self.now + DELAY, 1 - from, packet));
-                    }
-                }
-            }
-            let arrival = self.flying.front().map(|(at, ..)| *at);
-            let timers = [0, 1].map(|end: usize| self.ends[end].poll_timeout());
-            let next = earliest(&[arrival, timers[0], timers[1]]);
-            let Some(next) = next.filter(|next| *next <= at(until)) else {
-                self.now = at(until);
-                return lines;
-            };
-            self.now = self.now.max(next);
-            while let Some((_, to, mut packet)) =
-                self.flying.pop_front_if(|(at, ..)| *at <= self.now)
-            {
-                self.ends[to].handle(self.now, &mut packet);
-            }
-            for end in &mut self.ends {
-                end.handle_timeout(self.now);
-            }
-        }
+        self.path.run_until(at(until));
+        std::mem::take(&mut self.wire.borrow_mut().lines)
     }
 
     fn write(&mut self, from: usize, octets: u32) {
-        let written = self.ends[from].write(self.now, Payload::of_len(octets));
+        let written = self.path.ends[from].write(self.path.now, Payload::of_len(octets));
         assert_eq!(written, Ok(()));
     }
 }
@@ -137,10 +143,6 @@ fn check(found: &[String], listing: &str) {
         .collect();
     let found: Vec<&str> = found.iter().map(String::as_str).collect();
     assert_eq!(found, expected, "found:\n{}", found.join("\n"));
-}
-
-fn statistics(end: &Connection) -> String {
-    format!("{:?}", end.statistics())
 }
 
 fn tfrc() -> Ccid {
@@ -170,26 +172,22 @@ fn ccid_3_reports_a_loss_after_three_more_packets() {
     let mut talk = Conversation::new(&both(&tfrc(), |_| {}), &[7]);
     let mut lines = stream(&mut talk, 8, 40);
     lines.extend(talk.run(1000));
-    talk.ends[0].close(talk.now);
+    talk.path.ends[0].close(talk.path.now);
     lines.extend(talk.run(1500));
-    lines.extend(talk.ends.each_ref().map(statistics));
+    lines.extend(talk.statistics());
     lines.extend(talk.reports());
     check(&lines, include_str!("conversations/ccid3.txt"));
-    assert_eq!(
-        talk.ends.each_ref().map(Connection::state),
-        [State::TimeWait, State::Closed]
-    );
+    assert_eq!(talk.path.states(), [State::TimeWait, State::Closed]);
 }
 
 #[test]
 fn requests_and_closes_are_repeated() {
     let mut talk = Conversation::new(&both(&tfrc(), |_| {}), &[0, 2]);
     let mut lines = talk.run(4000);
-    talk.ends[1].close(talk.now);
-    let next = talk.sent;
-    talk.lost = vec![next, next + 2];
+    talk.path.ends[1].close(talk.path.now);
+    talk.lose([0, 2]);
     lines.extend(talk.run(20_000));
-    lines.extend(talk.ends.each_ref().map(statistics));
+    lines.extend(talk.statistics());
     lines.extend(talk.reports());
     check(&lines, include_str!("conversations/repeats.txt"));
 }
@@ -199,14 +197,13 @@ fn ccid_2_loses_an_acknowledgement_and_data_and_waits_for_its_timeout() {
     let mut talk = Conversation::new(&both(&Ccid::TcpLike, |_| {}), &[4, 9]);
     let mut lines = stream(&mut talk, 12, 15);
     lines.extend(talk.run(1000));
-    let next = talk.sent;
-    talk.lost = (next..next + 4).collect();
+    talk.lose(0..4);
     talk.write(0, 500);
     talk.write(0, 500);
     lines.extend(talk.run(4000));
     talk.write(0, 500);
     lines.extend(talk.run(5000));
-    lines.extend(talk.ends.each_ref().map(statistics));
+    lines.extend(talk.statistics());
     lines.extend(talk.reports());
     check(&lines, include_str!("conversations/ccid2.txt"));
 }
@@ -237,17 +234,16 @@ fn a_window_controller_is_told_what_ccid_2_finds() {
     let mut talk = Conversation::new(&config, &[8]);
     let mut lines = stream(&mut talk, 12, 15);
     lines.extend(talk.run(1000));
-    talk.mark_next = true;
+    talk.wire.borrow_mut().mark_next = true;
     talk.write(0, 500);
     talk.write(0, 500);
     lines.extend(talk.run(1200));
-    let next = talk.sent;
-    talk.lost = (next..next + 4).collect();
+    talk.lose(0..4);
     for _ in 0..5 {
         talk.write(0, 500);
     }
     lines.extend(talk.run(4000));
-    lines.extend(talk.ends.each_ref().map(statistics));
+    lines.extend(talk.statistics());
     lines.extend(RECORDER.with(Recorder::take_calls));
     check(&lines, include_str!("conversations/controller.txt"));
 }
@@ -272,8 +268,8 @@ fn numbers_out_of_the_window_are_answered_with_a_sync() {
     let mut inject = |talk: &mut Conversation, to: usize, packet: wire::Packet| {
         let size = 20 + packet.wire_len();
         let mut packet = Packet::new(size, crate::packet::Body::Dccp(packet));
-        talk.ends[to].handle(talk.now, &mut packet);
-        let until = talk.now.as_nanos() / 1_000_000 + 300;
+        talk.path.ends[to].handle(talk.path.now, &mut packet);
+        let until = talk.path.now.as_nanos() / 1_000_000 + 300;
         lines.extend(talk.run(until));
     };
     let seq = |number| SeqNum::new(number);
@@ -291,8 +287,8 @@ fn numbers_out_of_the_window_are_answered_with_a_sync() {
         0,
         wire::Packet::reset(seq(5501), seq(1006), 2, [0; 3]),
     );
-    lines.extend(talk.ends.each_ref().map(statistics));
-    lines.push(format!("{:?}", talk.ends.each_ref().map(Connection::state)));
+    lines.extend(talk.statistics());
+    lines.push(format!("{:?}", talk.path.states()));
     check(&lines, include_str!("conversations/sync.txt"));
 }
 
@@ -303,7 +299,7 @@ fn ccid_4_says_how_many_packets_each_loss_interval_lost() {
     let mut lines = stream(&mut talk, 10, 40);
     lines.extend(talk.run(1000));
     check(&lines, include_str!("conversations/ccid4.txt"));
-    assert_eq!(talk.ends[1].statistics().packets_lost, 2);
+    assert_eq!(talk.path.ends[1].statistics().packets_lost, 2);
 }
 
 #[test]
@@ -360,16 +356,16 @@ fn loss_events_before_a_time_do_not_count() {
         if from > 0 {
             // Nothing that comes before the next packet counts.
             let first = CountedFrom {
-                at: talk.now,
+                at: talk.path.now,
                 packets_sent: 10_000,
             };
-            talk.ends[1].count_loss_events_from(first);
+            talk.path.ends[1].count_loss_events_from(first);
         }
         for _ in 0..6 {
             talk.write(0, 500);
-            talk.run(talk.now.as_nanos() / 1_000_000 + 40);
+            talk.run(talk.path.now.as_nanos() / 1_000_000 + 40);
         }
-        assert_eq!(talk.ends[1].statistics().loss_events, counted);
+        assert_eq!(talk.path.ends[1].statistics().loss_events, counted);
     }
 }
 
@@ -399,7 +395,7 @@ fn a_second_timeout_repeats_the_first() {
     let config = both(&Ccid::TcpLikeWith(Box::new(choice)), |_| {});
     let mut talk = Conversation::new(&config, &[]);
     talk.run(200);
-    talk.lost = (talk.sent..talk.sent + 20).collect();
+    talk.lose(0..20);
     for _ in 0..5 {
         talk.write(0, 500);
     }

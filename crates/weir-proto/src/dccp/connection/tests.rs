@@ -38,45 +38,67 @@ fn leaving(end: &mut Connection, now: Instant) -> Vec<Packet> {
     sent
 }
 
+/// False for a packet of this end that is lost on the way.
+pub(super) type Carry = Box<dyn FnMut(usize, Instant, &mut Packet) -> bool>;
+
 /// The client (0) and the server (1).
-struct Path {
-    now: Instant,
-    ends: [Connection; 2],
+pub(super) struct Path {
+    pub(super) now: Instant,
+    pub(super) ends: [Connection; 2],
     flying: VecDeque<(Instant, usize, Packet)>,
     /// What left, by its sender.
     sent: [Vec<Packet>; 2],
+    /// From one end to the other.
+    delay: Duration,
+    carry: Carry,
 }
 
 impl Path {
     /// Two ends with this configuration, connected.
     fn new(config: &Config) -> Self {
-        let mut path = Self {
-            now: Instant::ZERO,
-            ends: [
-                Connection::client(config.clone()),
-                Connection::server(config.clone()),
-            ],
-            flying: VecDeque::new(),
-            sent: [Vec::new(), Vec::new()],
-        };
-        path.ends[0].connect(path.now);
+        let ends = [
+            Connection::client(config.clone()),
+            Connection::server(config.clone()),
+        ];
+        let mut path = Self::between(ends, DELAY, Box::new(|_, _, _| true));
         path.run(1000);
         assert_eq!(path.states(), [State::Open; 2]);
         path
     }
 
-    fn states(&self) -> [State; 2] {
+    /// These ends, of which the client connects.
+    pub(super) fn between(ends: [Connection; 2], delay: Duration, carry: Carry) -> Self {
+        let mut path = Self {
+            now: Instant::ZERO,
+            ends,
+            flying: VecDeque::new(),
+            sent: [Vec::new(), Vec::new()],
+            delay,
+            carry,
+        };
+        path.ends[0].connect(path.now);
+        path
+    }
+
+    pub(super) fn states(&self) -> [State; 2] {
         [0, 1].map(|end: usize| self.ends[end].state())
     }
 
     /// Lets this many milliseconds pass.
     fn run(&mut self, millis: u64) {
-        let end = self.now + Duration::from_millis(millis);
+        self.run_until(self.now + Duration::from_millis(millis));
+    }
+
+    pub(super) fn run_until(&mut self, end: Instant) {
         loop {
             for from in [0, 1] {
-                for packet in leaving(&mut self.ends[from], self.now) {
+                for mut packet in leaving(&mut self.ends[from], self.now) {
+                    let arrives = (self.carry)(from, self.now, &mut packet);
                     self.sent[from].push(packet.clone());
-                    self.flying.push_back((self.now + DELAY, 1 - from, packet));
+                    if arrives {
+                        let at = self.now + self.delay;
+                        self.flying.push_back((at, 1 - from, packet));
+                    }
                 }
             }
             let arrival = self.flying.front().map(|(at, ..)| *at);

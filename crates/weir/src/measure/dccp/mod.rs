@@ -9,8 +9,8 @@
 mod path;
 
 use super::conversation::{self, span};
-use super::data_path::{Listener, Transport};
 use super::options::{Access, ClientOptions, DEFAULT_PROFILE, TestOptions};
+use super::test_path::{Listener, Transport};
 use super::{failure, joined};
 use crate::exit::Failure;
 use path::DccpPath;

@@ -1,9 +1,9 @@
 //! One end of a test over a connection of DCCP.
 
 use super::super::conversation::{self, Conversation, Wire, span};
-use super::super::data_path::{DataPath, Observer, Since, TestInfo, Transfer};
 use super::super::failure;
 use super::super::report::{Counters, Delivery, scaled};
+use super::super::test_path::{Observer, Since, TestInfo, TestPath, Transfer};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use serde_json::{Value, json};
@@ -244,7 +244,7 @@ fn lost(test: &TestStats) -> Option<(u64, u64)> {
     test.complete.then(|| (received.expected, received.lost()))
 }
 
-impl DataPath for DccpPath {
+impl TestPath for DccpPath {
     fn info(&mut self) -> &mut TestInfo {
         &mut self.info
     }

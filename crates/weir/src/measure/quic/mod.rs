@@ -18,8 +18,8 @@ mod path;
 mod socket;
 
 use super::conversation::{self, Conversation, span};
-use super::data_path::{Listener, TestInfo, Transport};
 use super::options::{Access, ClientOptions, DEFAULT_CONTROLLER, TestOptions};
+use super::test_path::{Listener, TestInfo, Transport};
 use super::{failure, joined};
 use crate::exit::Failure;
 use control::Control;

@@ -2,8 +2,8 @@
 //! stream.
 
 use super::super::conversation::{self, Conversation, Wire, span};
-use super::super::data_path::{DataPath, Observer, TestInfo, Transfer, nanos};
 use super::super::report::{Counters, Delivery, scaled};
+use super::super::test_path::{Observer, TestInfo, TestPath, Transfer, nanos};
 use super::control::Control;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -257,7 +257,7 @@ impl Wire for QuicPath {
     }
 }
 
-impl DataPath for QuicPath {
+impl TestPath for QuicPath {
     fn info(&mut self) -> &mut TestInfo {
         &mut self.info
     }

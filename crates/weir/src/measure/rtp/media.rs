@@ -195,6 +195,16 @@ impl DataPath for Media {
         }
     }
 
+    /// It goes on for the time of the test.
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    /// Its reports have round-trip times of their own.
+    fn newest(&self) -> Option<(Instant, u64)> {
+        None
+    }
+
     fn frames(&self, now: Instant) -> Option<FrameStats> {
         if self.sends {
             return None;

@@ -16,7 +16,7 @@ use weir_wire::test_protocol::TestConfig;
 /// A transport with its settings.
 pub trait Transport: Clone + Send + Sync + 'static {
     /// One end of a test over it.
-    type Path: DataPath;
+    type Path: TestPath;
     /// Its server.
     type Listener: Listener<Path = Self::Path>;
 
@@ -53,7 +53,7 @@ pub trait Transport: Clone + Send + Sync + 'static {
 /// A server of a transport.
 pub trait Listener: Send {
     /// One end of a test over it.
-    type Path: DataPath;
+    type Path: TestPath;
 
     /// Where it listens.
     fn local_address(&self) -> Result<SocketAddr, Failure>;
@@ -129,7 +129,7 @@ pub enum Since {
 pub type Observer = Box<dyn FnMut(Since) -> Counters + Send>;
 
 /// One end of a test.
-pub trait DataPath: Send + 'static {
+pub trait TestPath: Send + 'static {
     /// The test.
     fn info(&mut self) -> &mut TestInfo;
 
