@@ -41,3 +41,30 @@ fn every_link_leads_to_a_heading() {
         );
     }
 }
+
+#[test]
+fn the_rules_of_controllers_and_transports_come_last() {
+    let reference = reference();
+    let place = |heading: &str| {
+        let found = reference.find(&format!("\n## {heading}\n"));
+        found.unwrap_or_else(|| panic!("there is no {heading}"))
+    };
+    let rules = place("All rules of transports and controllers");
+    for everyday in [
+        "[run]",
+        "flow.transport = dccp",
+        "flow.app = video",
+        "flow.arrivals",
+    ] {
+        assert!(place(everyday) < rules, "{everyday}");
+    }
+    for rule in ["cubic", "bbr", "copa", "tfrc", "tfrc.wireless"] {
+        assert!(
+            place(&format!("flow.transport = dccp.{rule}")) > rules,
+            "{rule}"
+        );
+    }
+    for rule in ["quic.overrides", "quic.header", "rtp.nada", "tcp.overrides"] {
+        assert!(place(&format!("flow.transport = {rule}")) > rules, "{rule}");
+    }
+}

@@ -22,7 +22,7 @@ mod code {
 }
 
 /// The end of the part of a packet that the checksum covers, from the start of the IP header.
-fn covered_end(packet: &wire::Packet) -> u32 {
+pub(super) fn covered_end(packet: &wire::Packet) -> u32 {
     let payload = packet.payload.len() as usize;
     let covered = covered_len(packet.header_len(), payload, packet.cscov);
     covered.map_or(u32::MAX, |octets| IpHeader::V4_OCTETS + octets as u32)

@@ -441,3 +441,14 @@ fn damage_beyond_the_coverage_is_delivered_unless_a_data_checksum_finds_it() {
         assert_eq!(damaged(beyond, coverage, checksum), found, "{case:?}");
     }
 }
+
+#[test]
+fn a_coverage_beyond_the_payload_covers_all() {
+    // RFC 4340 §9.2: CsCov 3 covers the header and 8 octets of payload; a Data packet has 16
+    // octets of header here, and IP 20.
+    for (octets, end) in [(8, 20 + 16 + 8), (100, 20 + 16 + 8), (7, u32::MAX)] {
+        let mut packet = wire::Packet::data(SeqNum::new(1), Payload::of_len(octets));
+        packet.cscov = 3;
+        assert_eq!(input::covered_end(&packet), end, "{octets}");
+    }
+}
