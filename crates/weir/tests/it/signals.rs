@@ -58,9 +58,10 @@ fn inputs() -> tempfile::TempDir {
     folder
 }
 
-/// Waits until a process catches SIGTERM, or has ended.
+/// Waits until a process catches SIGHUP, SIGINT and SIGTERM, or has ended. It begins to catch them
+/// one after the other.
 fn wait_until_it_listens(id: u32) {
-    const TERM: u64 = 1 << 14;
+    const CAUGHT: u64 = 1 | 1 << 1 | 1 << 14;
     let status = format!("/proc/{id}/status");
     // Many times what it takes: one that never does is not waited for.
     for _ in 0..300_000 {
@@ -69,7 +70,9 @@ fn wait_until_it_listens(id: u32) {
             let line = text.lines().find_map(|line| line.strip_prefix(name));
             line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
         };
-        if mask("SigCgt:").is_none_or(|caught| caught & TERM != 0) || text.contains("(zombie)") {
+        if mask("SigCgt:").is_none_or(|caught| caught & CAUGHT == CAUGHT)
+            || text.contains("(zombie)")
+        {
             return;
         }
         std::thread::yield_now();

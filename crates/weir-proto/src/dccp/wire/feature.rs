@@ -143,24 +143,4 @@ mod tests {
         }
         assert_eq!((rule(0), rule(10), rule(255)), (None, None, None));
     }
-
-    #[test]
-    fn features_have_the_numbers_of_the_rfcs() {
-        // RFC 4340 §6.4, table 4; RFC 6323 §3.2.2; RFC 4342 §8.4.
-        for (number, expected) in [
-            (CCID, 1),
-            (ALLOW_SHORT_SEQNOS, 2),
-            (SEQUENCE_WINDOW, 3),
-            (ECN_INCAPABLE, 4),
-            (ACK_RATIO, 5),
-            (SEND_ACK_VECTOR, 6),
-            (SEND_NDP_COUNT, 7),
-            (MINIMUM_CHECKSUM_COVERAGE, 8),
-            (CHECK_DATA_CHECKSUM, 9),
-            (SEND_RTT_ESTIMATE, 128),
-            (SEND_LOSS_EVENT_RATE, 192),
-        ] {
-            assert_eq!(number, expected, "{:?}", name(expected));
-        }
-    }
 }
