@@ -29,5 +29,6 @@ pub mod table;
 pub mod theory;
 mod toml_file;
 pub mod trace;
+pub mod verdict;
 
 pub use natural_order::{in_natural_order, natural_order};

@@ -1,11 +1,11 @@
-//! TOML files other than scenarios: `published.toml`, plans of sweeps. Serde reads them into
-//! structs, and a tree of the same text gives what is wrong its line and its words.
+//! TOML files other than scenarios: `published.toml`, plans of sweeps, suites. Serde reads them
+//! into structs, and a tree of the same text gives what is wrong its line and its words.
 
-use crate::scenario::document::{Document, Step};
+use crate::scenario::document::{Document, Step, help_text};
 use crate::scenario::error::{ScenarioError, suggestion};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
-use weir_proto::settings::{Place, Raw, Spanned, Table, shortened};
+use weir_proto::settings::{Diagnostic, Place, Raw, Spanned, Table, shortened};
 
 /// A step to a value: a key or a number in a list.
 pub(crate) type FixedStep = Step<'static>;
@@ -26,6 +26,12 @@ impl Invalid {
             at: vec![Step::Key(key)],
             message: message.into(),
         }
+    }
+
+    /// At the value of this key, with what is expected behind what was found.
+    pub(crate) fn diagnosed(key: &'static str, wrong: Diagnostic) -> Self {
+        let help = help_text(wrong.help);
+        Self::key(key, format!("{}; {help}", wrong.message))
     }
 
     /// At the whole of a table or file.
@@ -71,7 +77,7 @@ pub(crate) struct Pair<T>(#[serde(deserialize_with = "pair")] pub(crate) [T; 2])
 /// The text of a file with the places of its values.
 #[derive(Clone, Debug)]
 pub(crate) struct TomlFile {
-    document: Document,
+    pub(crate) document: Document,
 }
 
 impl TomlFile {

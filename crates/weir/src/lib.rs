@@ -22,6 +22,7 @@ mod quinn;
 mod terminal;
 #[cfg(target_os = "linux")]
 mod testbed;
+mod text_table;
 mod whole_writes;
 
 pub use quinn::registry;

@@ -36,7 +36,7 @@ const FOLDERS: [Folder; 15] = [
         &["dccp_peer", "dccp_pair"],
     ),
     ("weir-lab", "crates/weir-lab/src/summary/statistics.rs", &[]),
-    ("weir-lab", "crates/weir-lab/src/run/summarise.rs", &[]),
+    ("weir-lab", "crates/weir-lab/src/run/summarise", &[]),
     ("weir-lab", "crates/weir-lab/src/summary/transfers.rs", &[]),
     ("weir-lab", "crates/weir-lab/src/summary/link.rs", &[]),
     ("weir-lab", "crates/weir-lab/src/replication", &[]),

@@ -32,7 +32,7 @@ pub fn check(source: &Source) -> Vec<Violation> {
             ));
         }
     }
-    violations.extend(code_lines(source));
+    violations.extend(too_many_lines(source));
     violations
 }
 
@@ -47,12 +47,16 @@ fn is_broken_by_literal(source: &Source, line: usize) -> bool {
     literals.any(|token| token.start <= after && token.end > last)
 }
 
-/// Lines with code outside tests; comments and blank lines do not count.
-fn code_lines(source: &Source) -> Option<Violation> {
-    let lines: BTreeSet<usize> = source
-        .shipped()
+/// The lines with code outside tests; comments and blank lines do not count.
+pub fn code_lines(source: &Source) -> BTreeSet<usize> {
+    let tokens = source.shipped();
+    tokens
         .flat_map(|token| token.start.line..=token.end.line)
-        .collect();
+        .collect()
+}
+
+fn too_many_lines(source: &Source) -> Option<Violation> {
+    let lines = code_lines(source);
     let first_over = lines.iter().nth(MAX_CODE_LINES)?;
     let message = format!(
         "{} lines of code, expected at most {MAX_CODE_LINES}",

@@ -1,6 +1,7 @@
 //! The repository rules that rustfmt, clippy and cargo-deny cannot check, one rule or family of
 //! rules a file.
 
+mod budget;
 mod circles;
 mod documents;
 mod functions;
@@ -56,6 +57,7 @@ pub fn run(root: &Path) -> Result<bool, String> {
     violations.extend(sources.iter().flat_map(functions::check));
     violations.extend(crates.iter().flat_map(circles::check));
     violations.extend(vectors::check(&sources));
+    violations.extend(budget::check(&sources));
     violations.extend(documents::check(&files));
     violations.sort();
     for violation in &violations {

@@ -6,35 +6,11 @@ use super::pairing::Pair;
 use crate::natural_order::natural_order;
 use crate::replication::{Interval, Sample, student_t_quantile};
 use crate::run::Summary;
+use crate::verdict::Verdict;
 
 /// The probability that any of the measures of one comparison is called different although both
 /// sides are alike (Holm, A simple sequentially rejective multiple test procedure, 1979).
 pub const FAMILY_WISE_ERROR: f64 = 0.01;
-
-/// Whether the pairs tell the two sides apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Each pair has the same value.
-    Equal,
-    /// The values differ, no more than chance explains.
-    Indistinct,
-    /// The values differ by more than chance explains.
-    Differs,
-    /// The values of the only pair differ; one pair says nothing about chance.
-    OnePair,
-}
-
-impl Verdict {
-    /// The verdict in a word or two.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Equal => "equal",
-            Self::Indistinct => "within chance",
-            Self::Differs => "differs",
-            Self::OnePair => "differs in one pair",
-        }
-    }
-}
 
 /// A measure of a flow or link on both sides.
 #[derive(Clone, Debug, PartialEq)]

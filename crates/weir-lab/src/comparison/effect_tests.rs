@@ -1,6 +1,7 @@
 //! Effects and their verdicts against values worked by hand.
 
 use super::*;
+use crate::verdict::Verdict;
 
 /// A measure of which more is better, less is, or neither.
 fn headline(better: Better) -> Headline {

@@ -15,7 +15,7 @@ mod settings;
 mod shares;
 
 pub use divergence::{Divergence, first_divergence};
-pub use effect::{Effect, FAMILY_WISE_ERROR, Verdict, effects, judge, measured_effects};
+pub use effect::{Effect, FAMILY_WISE_ERROR, effects, judge, measured_effects};
 pub(crate) use headline::SHOWN;
 pub use headline::{Better, HEADLINE, Headline};
 #[cfg(feature = "files")]

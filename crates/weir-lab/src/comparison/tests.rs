@@ -4,6 +4,7 @@ use crate::run::{
     Distribution, FlowSummary, RunOptions, RunOutput, Summary, TraceLevel, TransferSummary, run,
 };
 use crate::scenario::{Scenario, parse};
+use crate::verdict::Verdict;
 
 /// A summary of one flow with this goodput.
 fn goodput(bps: f64) -> Summary {

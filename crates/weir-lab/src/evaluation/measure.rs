@@ -2,8 +2,10 @@
 
 use super::sample_of;
 use crate::replication::{Interval, Sample};
-use crate::summary::{Better, Number, numbers};
+use crate::scenario::Term;
+use crate::summary::{Better, Number};
 use serde::{Deserialize, Serialize};
+use weir_proto::settings::Diagnostic;
 
 /// A measure of the suite. What it leaves out is as the summary declares it, if it is a number of
 /// the summary and not computed from several.
@@ -12,8 +14,10 @@ use serde::{Deserialize, Serialize};
 pub(super) struct MeasurePlan {
     /// What it is, in words.
     pub(super) words: String,
-    /// Where it stands in the summary.
+    /// The number of the summary, or what is computed from several.
     pub(super) value: String,
+    #[serde(skip)]
+    term: Option<Term>,
     /// The unit that it is converted to; empty for a plain number.
     unit: Option<String>,
     /// The direction in which it improves.
@@ -24,13 +28,26 @@ pub(super) struct MeasurePlan {
 }
 
 impl MeasurePlan {
+    /// Reads the value and the unit.
+    ///
+    /// # Errors
+    /// What is wrong, at its key.
+    pub(super) fn check(&mut self) -> Result<(), (&'static str, Diagnostic)> {
+        self.term = Some(Term::parse(&self.value).map_err(|wrong| ("value", wrong))?);
+        let known = "write a unit to which it can be converted, or leave it out";
+        let wrong = |message| ("unit", Diagnostic::new(message, known));
+        self.scale().map(drop).map_err(wrong)
+    }
+
+    /// The value in the summary of a run as JSON.
+    pub(super) fn of(&self, summary: &serde_json::Value) -> Option<f64> {
+        let values = self.term.as_ref()?.of(summary);
+        values.into_iter().find_map(|(_, value)| value)
+    }
+
     /// The number of the summary that it is.
     fn number(&self) -> Option<&'static Number> {
-        let (list, rest) = self.value.split_once('.')?;
-        let of_name = rest.split_once('.').map(|(_, path)| path);
-        numbers().find(|number| {
-            number.list == list && (number.path == rest || Some(&*number.path) == of_name)
-        })
+        self.term.as_ref()?.single()?.declared()
     }
 
     fn declared_unit(&self) -> &'static str {
@@ -62,51 +79,6 @@ impl MeasurePlan {
                 "\"{}\" is in \"{declared}\", which cannot be shown in \"{unit}\"",
                 self.value
             )),
-        }
-    }
-}
-
-/// A number of a summary, or a quotient or difference of such: `A`, `A / B`, `A - B / C`, where
-/// the difference comes first.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Value {
-    /// JSON pointers of what is added and of what is taken away.
-    over: Vec<String>,
-    /// The JSON pointer of what the difference is divided by.
-    under: Option<String>,
-}
-
-impl Value {
-    /// Reads the words of the suite.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let pointer = |path: &str| {
-            let path = path.trim();
-            let is_path = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-            if path.is_empty() || !path.chars().all(is_path) {
-                return Err(format!("\"{text}\" is no value"));
-            }
-            Ok(format!("/{}", path.replace('.', "/")))
-        };
-        let (over, under) = match text.split_once(" / ") {
-            Some((over, under)) => (over, Some(pointer(under)?)),
-            None => (text, None),
-        };
-        let over = over.split(" - ").map(pointer).collect::<Result<_, _>>()?;
-        Ok(Self { over, under })
-    }
-
-    /// The value in a summary; `None` if a number is missing or what it is divided by is zero.
-    pub(super) fn of(&self, summary: &serde_json::Value) -> Option<f64> {
-        let number = |pointer: &String| summary.pointer(pointer)?.as_f64();
-        let mut difference = number(self.over.first()?)?;
-        for less in &self.over[1..] {
-            difference -= number(less)?;
-        }
-        match &self.under {
-            None => Some(difference),
-            Some(under) => number(under)
-                .filter(|divisor| *divisor != 0.0)
-                .map(|divisor| difference / divisor),
         }
     }
 }

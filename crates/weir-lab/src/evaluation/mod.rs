@@ -9,21 +9,21 @@
 //! which a user's own program makes too.
 
 mod figure;
+mod judge;
 mod measure;
 mod page;
 mod suite;
-mod verdict;
 
 pub use crate::summary::Better;
+pub use judge::MeasureResult;
 pub use measure::CandidateSample;
 pub use suite::{Case, Chapter, Suite};
-pub use verdict::{MeasureResult, Verdict};
 
 use crate::candidate::{Candidate, CandidateError};
 use crate::replication::{Sample, in_order};
 use crate::run::{RunOptions, TraceLevel, TransportRegistry, run};
-use crate::scenario::{Flow, Scenario, Transport};
-use measure::Value;
+use crate::scenario::{Flow, Scenario, ScenarioError, Transport};
+
 use serde::Serialize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use thiserror::Error;
@@ -37,7 +37,10 @@ pub enum EvaluationError {
     /// A chapter that the suite does not have.
     #[error("{0}")]
     Chapter(String),
-    /// The suite cannot be used; the message has the place.
+    /// The suite cannot be used; the error has the place.
+    #[error(transparent)]
+    Invalid(#[from] Box<ScenarioError>),
+    /// A case of the suite cannot be used.
     #[error("{0}")]
     Suite(String),
     /// A run failed.
@@ -106,9 +109,9 @@ pub struct CaseResult {
 
 /// A run to make: which case, of which candidate, with which seed.
 struct Job<'a> {
+    suite: &'a Suite,
     case: &'a Case,
     candidate: &'a str,
-    values: &'a [Value],
     scenario: Scenario,
 }
 
@@ -180,9 +183,9 @@ fn jobs<'a>(
                 let mut scenario = scenario.clone();
                 scenario.run.seed = seed;
                 jobs.push(Job {
+                    suite,
                     case,
                     candidate: &candidate.name,
-                    values: &case.values,
                     scenario,
                 });
             }
@@ -225,8 +228,9 @@ fn outcome(job: &Job<'_>, registry: TransportRegistry<'_>) -> Result<Outcome, Ev
         .any(|flow| flow.ended.is_some());
     // A summary has only names and numbers, which JSON can hold.
     let summary = serde_json::to_value(&output.summary).unwrap_or_default();
-    let values = job.values.iter().map(|value| value.of(&summary)).collect();
-    Ok((values, failed))
+    let measures = job.case.measures.iter();
+    let values = measures.map(|name| job.suite.measures.get(name)?.of(&summary));
+    Ok((values.collect(), failed))
 }
 
 fn case_result(

@@ -1,8 +1,9 @@
 //! The evaluation in words, as a table, as a page and as files.
 
-use super::{CaseResult, ChapterResult, Evaluation, MeasureResult, Verdict};
+use super::{CaseResult, ChapterResult, Evaluation, MeasureResult};
 use crate::report::page::{Page, escaped};
 use crate::theory::significant;
+use crate::verdict::Verdict;
 use std::fmt::Write as _;
 
 /// Significant digits of values.
@@ -221,7 +222,7 @@ fn table_row(words: &str, result: &MeasureResult) -> String {
         let mean = mean_text(sample.mean);
         let _ = write!(html, "<td class=\"n\">{mean}{reach}{missing}</td>");
     }
-    let _ = writeln!(html, "<td>{}</td></tr>", result.verdict.word());
+    let _ = writeln!(html, "<td>{}</td></tr>", result.verdict.words());
     html
 }
 

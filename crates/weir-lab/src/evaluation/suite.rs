@@ -1,12 +1,16 @@
 //! The suite: `suite.toml`, which says what is measured in which chapter, and its scenarios.
 
 use super::EvaluationError;
-use super::measure::{MeasurePlan, Value};
-use crate::scenario::Scenario;
+use super::measure::MeasurePlan;
+use crate::scenario::document::Step;
+use crate::scenario::error::suggestion;
 use crate::scenario::overrides::{parse_set, parse_with};
+use crate::scenario::{Scenario, ScenarioError};
+use crate::toml_file::TomlFile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::mem::take;
+use weir_proto::settings::{Diagnostic, shortened};
 
 /// Chapters, their cases, and the measures that these name.
 #[derive(Clone, Debug, Deserialize)]
@@ -64,9 +68,6 @@ pub struct Case {
     pub needs_ecn: bool,
     /// The names of its measures.
     pub measures: Vec<String>,
-    /// The measures themselves, in that order.
-    #[serde(skip)]
-    pub(super) values: Vec<Value>,
 }
 
 fn subject() -> Vec<String> {
@@ -107,24 +108,43 @@ impl Suite {
     /// # Errors
     /// What is wrong with its file; a test makes sure that nothing is.
     pub fn rfc9743() -> Result<Self, EvaluationError> {
-        Self::parse(SUITE)
+        Ok(Self::parse("suite.toml", SUITE)?)
     }
 
-    fn parse(text: &str) -> Result<Self, EvaluationError> {
-        let wrong = |message: String| EvaluationError::Suite(format!("suite.toml: {message}"));
-        let mut suite: Self = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
-        for chapter in &mut suite.chapters {
-            for case in &mut chapter.cases {
-                for name in &case.measures {
-                    let plan = suite.measures.get(name);
-                    let plan = plan.ok_or_else(|| {
-                        wrong(format!(
-                            "case \"{}\": there is no measure \"{name}\"",
-                            case.words
-                        ))
-                    })?;
-                    plan.scale().map_err(wrong)?;
-                    case.values.push(Value::parse(&plan.value).map_err(wrong)?);
+    /// Reads a suite; `file` is only used in errors.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place.
+    pub fn parse(file: &str, text: &str) -> Result<Self, Box<ScenarioError>> {
+        let (mut suite, file): (Self, _) = TomlFile::read(file, text).map_err(Box::new)?;
+        let wrong = |steps: &[Step<'_>], wrong| {
+            let place = file.document.place(steps);
+            Box::new(file.document.diagnosed(place, wrong))
+        };
+        for (name, measure) in &mut suite.measures {
+            measure.check().map_err(|(key, mut diagnostic)| {
+                diagnostic.message = format!("{key}: {}", diagnostic.message);
+                wrong(
+                    &[Step::Key("measure"), Step::Key(name), Step::Key(key)],
+                    diagnostic,
+                )
+            })?;
+        }
+        let known: Vec<&str> = suite.measures.keys().map(String::as_str).collect();
+        for (at, chapter) in suite.chapters.iter().enumerate() {
+            let case_of = |case| {
+                let chapter = [Step::Key("chapter"), Step::Index(at)];
+                [chapter, [Step::Key("case"), Step::Index(case)]].concat()
+            };
+            for (number, case) in chapter.cases.iter().enumerate() {
+                let mut names = case.measures.iter().enumerate();
+                if let Some((index, name)) = names.find(|(_, name)| !known.contains(&name.as_str()))
+                {
+                    let message = format!("there is no measure \"{}\"", shortened(name));
+                    let help = suggestion(name, "measures", &known);
+                    let at = [Step::Key("measures"), Step::Index(index)];
+                    let steps = [case_of(number).as_slice(), &at].concat();
+                    return Err(wrong(&steps, Diagnostic::new(message, help)));
                 }
             }
         }

@@ -2,8 +2,8 @@
 
 use super::plot_plan::{PlotKind, PlotPlan};
 use super::published::{Published, unit_scale};
+use super::row_result::RowResult;
 use super::run_data::{Runs, Runset};
-use super::verdict::RowResult;
 use crate::report::{
     Axis, Colour, NamedPlot, Plot, PlotLayer, SawtoothOverlay, Shape, packet_interval,
     packets_per_second, rate_by_limit, round_trip_time, window_sawtooth,

@@ -7,6 +7,7 @@ use super::series::{
     Series, crossing, deviation, gaps, held, late_rises, mean, median, periodicity, rises,
     time_of_max,
 };
+use crate::scenario::Term;
 use crate::theory::TheoryError;
 use std::collections::BTreeMap;
 
@@ -65,7 +66,10 @@ impl Measure {
         let lost = run.packets_lost as f64 / run.packets_sent as f64;
         match self.take {
             Statistic::Throughput => Some(run.throughput_bps),
-            Statistic::Summary => run.summary.pointer(self.of.as_deref()?)?.as_f64(),
+            Statistic::Summary => {
+                let found = Term::parse(self.of.as_deref()?).ok()?.of(&run.summary);
+                found.into_iter().find_map(|(_, value)| value)
+            }
             Statistic::GroupMean => mean(&self.group(run)?),
             Statistic::GroupStddev => deviation(&self.group(run)?),
             Statistic::LossRate => Some(lost),

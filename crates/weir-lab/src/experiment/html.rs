@@ -2,10 +2,11 @@
 
 use super::published::RowKind;
 use super::reproduction::{ExperimentResult, Reproduction, RunResult};
+use super::row_result::RowResult;
 use super::strip::strip;
-use super::verdict::{RowResult, Verdict};
 use crate::report::page::{Page, escaped};
 use crate::theory::significant;
+use crate::verdict::Verdict;
 use std::fmt::Write as _;
 
 impl Reproduction {
@@ -195,8 +196,8 @@ fn result_table(page: &mut Page, kind: RowKind, rows: &[&RowResult]) {
             escaped(&row.measured_text()),
             seeds(row),
             escaped(&row.deviation_text()),
-            row.verdict.word(),
-            row.verdict.word(),
+            row.verdict.words(),
+            row.verdict.words(),
             escaped(&row.tolerance).replace(", ", "<br>")
         )
     };

@@ -5,6 +5,7 @@
 //! `log`, a line at each write of the application with the state before that write, as Linux's
 //! dccp_probe printed it; and `state`, a row at each change of the controller.
 
+use crate::scenario::Term;
 use crate::scenario::error::suggestion;
 use crate::toml_file::Invalid;
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,7 @@ pub enum View {
 }
 
 /// The number that is computed from a series.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
     /// The first value.
@@ -74,7 +75,8 @@ pub enum Statistic {
     Period,
     /// The autocorrelation at that period: 1 for a series that repeats itself, 0 for noise.
     Periodicity,
-    /// A number of the summary, by its JSON pointer in `of`: `/links/air.ap/drops`.
+    /// A number of the summary, by its words in `of`: `link.air.ap.drops`.
+    #[default]
     Summary,
     /// The run's throughput in its window.
     Throughput,
@@ -119,14 +121,14 @@ pub enum RowFilter {
 }
 
 /// How a value is measured.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
     /// The number that is computed.
     pub take: Statistic,
     /// The run.
     pub run: Option<String>,
-    /// The column, or the JSON pointer of a summary.
+    /// The column, or the number of the summary.
     pub of: Option<String>,
     /// The view that has the column.
     #[serde(default)]
@@ -258,10 +260,11 @@ impl Measure {
             return need(pointer, "of, a JSON pointer below a flow");
         }
         if take == Statistic::Summary {
-            return need(
-                pointer,
-                "of, a JSON pointer such as \"/flows/stream/goodput_bps\"",
-            );
+            need(self.of.is_some(), "of, such as \"flow.stream.goodput_bps\"")?;
+            let of = Term::parse(self.of.as_deref().unwrap_or_default());
+            return of
+                .map(drop)
+                .map_err(|wrong| Invalid::diagnosed("of", wrong));
         }
         let without_column = self.is_summary() || take == Statistic::TimeOf;
         need(without_column || self.of.is_some(), "of, the column")

@@ -179,16 +179,17 @@ fn values_weigh_as_long_as_they_hold() {
 }
 
 #[test]
-fn a_pointer_finds_a_number_of_the_summary() {
-    let measure = |pointer| Measure {
-        of: Some(pointer),
-        ..toml::from_str("run = \"r\"\ntake = \"summary\"").unwrap()
+fn words_find_a_number_of_the_summary() {
+    let measure = |of: &str| Measure {
+        run: Some("r".to_owned()),
+        of: Some(of.to_owned()),
+        ..Measure::default()
     };
-    let value = |pointer: &str| measure(pointer.to_owned()).of_run(&observation(), &[]);
-    assert_eq!(value("/links/air.ap/drops"), Some(3.0));
-    assert_eq!(value("/links/air/drops"), None);
+    let value = |of: &str| measure(of).of_run(&observation(), &[]);
+    assert_eq!(value("link.air.ap.drops"), Some(3.0));
+    assert_eq!(value("link.air.drops"), None);
     let known = BTreeSet::from(["r"]);
-    assert!(measure("links".to_owned()).check(&known).is_err());
+    assert!(measure("link.air.drips").check(&known).is_err());
 }
 
 #[test]
@@ -236,4 +237,23 @@ fn a_measure_without_what_it_needs_is_refused() {
         assert!(message.contains(part), "{text}: {message}");
     }
     assert!(toml::from_str::<Measure>("take = 'mean'\ntypo = 1").is_err());
+}
+
+#[test]
+fn a_check_is_measured_and_bounded_by_what_is_expected_of_a_run() {
+    let row = |text: &str| -> super::super::published::Row {
+        let head = "id = 'a'\nplace = 'p'\ntext = 't'\nkind = 'check'\n";
+        let mut row: super::super::published::Row =
+            toml::from_str(&format!("{head}{text}")).unwrap();
+        row.resolve().map_err(|wrong| wrong.message).unwrap();
+        row
+    };
+    let percent = row("unit = '%'\nrun = 'r'\nexpect = 'link.air.ap.utilisation >= 85%'");
+    assert_eq!((percent.at_least, percent.at_most), (Some(85.0), None));
+    let range = row("unit = 'ms'\nrun = 'r'\nexpect = '2ms <= flow.a.rtt_s.mean <= 5ms'");
+    assert_eq!((range.at_least, range.at_most), (Some(2.0), Some(5.0)));
+    let measure = range.measure.unwrap();
+    assert_eq!(measure.of.as_deref(), Some("flow.a.rtt_s.mean"));
+    assert_eq!(measure.run.as_deref(), Some("r"));
+    assert_eq!(measure.take, Statistic::Summary);
 }

@@ -20,12 +20,12 @@ mod plot_plan;
 mod published;
 mod published_check;
 mod reproduction;
+mod row_result;
 mod run_data;
 mod runner;
 mod series;
 mod strip;
 mod tally;
-mod verdict;
 
 pub use files::ExperimentFiles;
 pub use measurement::Seeds;
@@ -33,9 +33,9 @@ pub use published::{Published, RowKind};
 pub use reproduction::{
     ExperimentResult, Options, Progress, Reproduction, RunResult, Watcher, reproduce,
 };
+pub use row_result::RowResult;
 pub use runner::{Backends, TestbedRunner};
 pub use tally::{Count, Tally};
-pub use verdict::{RowResult, Verdict};
 
 use crate::scenario::ScenarioError;
 use crate::theory::TheoryError;

@@ -151,6 +151,11 @@ pub struct Row {
     pub fitted_on_seeds: Option<[u32; 2]>,
     /// How it is measured; only inputs have none.
     pub measure: Option<Measure>,
+    /// Of a check, in place of the measure and its bounds: what must hold of the summary of the
+    /// run, as scenarios write it.
+    pub expect: Option<String>,
+    /// The run of `expect`.
+    pub run: Option<String>,
     /// A sentence for the table.
     #[serde(default)]
     pub note: String,
@@ -180,7 +185,8 @@ impl Published {
     /// A syntax error, an unknown key, a row without a way to judge it, or a reference to an
     /// unknown name, each with its place.
     pub fn parse(file: &str, text: &str) -> Result<Self, ExperimentError> {
-        let (published, places): (Self, _) = TomlFile::read(file, text)?;
+        let (mut published, places): (Self, _) = TomlFile::read(file, text)?;
+        published.resolve().map_err(|wrong| places.error(wrong))?;
         published.check().map_err(|wrong| places.error(wrong))?;
         Ok(published)
     }

@@ -3,6 +3,7 @@
 
 use super::measure::Measure;
 use super::published::{Published, Row, RowKind, RunPlan, UNITS, unit_scale};
+use crate::scenario::Expectation;
 use crate::scenario::error::suggestion;
 use crate::toml_file::Invalid;
 use std::collections::BTreeSet;
@@ -12,6 +13,15 @@ use weir_proto::settings::shortened;
 const MAX_SEEDS: u32 = 100_000;
 
 impl Published {
+    /// Makes the measures of what rows expect.
+    pub(super) fn resolve(&mut self) -> Result<(), Invalid> {
+        for (number, row) in self.rows.iter_mut().enumerate() {
+            let resolved = row.resolve().map_err(|wrong| of_row(row, wrong));
+            resolved.map_err(|wrong| wrong.element("row", number))?;
+        }
+        Ok(())
+    }
+
     pub(super) fn check(&self) -> Result<(), Invalid> {
         let mut runs = BTreeSet::new();
         for (number, run) in self.runs.iter().enumerate() {
@@ -176,6 +186,49 @@ impl RunPlan {
 }
 
 impl Row {
+    /// Makes the measure and its bounds of what is expected.
+    pub(super) fn resolve(&mut self) -> Result<(), Invalid> {
+        let Some(text) = &self.expect else {
+            let unused = self.run.is_some();
+            let message =
+                "a run belongs to what is expected of it; write expect, or measure = { run = … }";
+            return if unused {
+                Err(Invalid::key("run", message))
+            } else {
+                Ok(())
+            };
+        };
+        let others = [
+            ("measure", self.measure.is_some()),
+            ("at_least", self.at_least.is_some()),
+            ("at_most", self.at_most.is_some()),
+        ];
+        if let Some((key, _)) = others.into_iter().find(|(_, present)| *present) {
+            let message = format!("expect says what is measured and its bounds; leave out {key}");
+            return Err(Invalid::key(key, message));
+        }
+        if self.kind != RowKind::Check {
+            let message = "only a check is expected; a number of the document has its tolerance";
+            return Err(Invalid::key("expect", message));
+        }
+        let expectation = Expectation::parse(text);
+        let expectation = expectation.map_err(|wrong| Invalid::diagnosed("expect", wrong))?;
+        if !expectation.has_limits_inside() {
+            let message = "the bounds of a row belong to it, expected <= or >=";
+            return Err(Invalid::key("expect", message));
+        }
+        let scale = unit_scale(&self.unit).unwrap_or(1.0);
+        let [least, most] = expectation.limits();
+        self.at_least = least.map(|least| least / scale);
+        self.at_most = most.map(|most| most / scale);
+        self.measure = Some(Measure {
+            run: self.run.clone(),
+            of: Some(expectation.number().to_owned()),
+            ..Measure::default()
+        });
+        Ok(())
+    }
+
     fn check(&self, runs: &BTreeSet<&str>) -> Result<(), Invalid> {
         if unit_scale(&self.unit).is_none() {
             let known = UNITS.map(|(unit, _)| unit);

@@ -1,6 +1,6 @@
 //! A strip beside a row: every run a tick, the tolerance shaded, the published value dashed.
 
-use super::verdict::RowResult;
+use super::row_result::RowResult;
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 170.0;

@@ -1,7 +1,8 @@
 //! How many rows of an experiment agree, hold and are checked: three counts that are never added.
 
 use super::published::RowKind;
-use super::verdict::{RowResult, Verdict};
+use super::row_result::RowResult;
+use crate::verdict::Verdict;
 use serde::Serialize;
 
 /// The verdicts of rows of one sort.

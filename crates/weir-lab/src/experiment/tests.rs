@@ -2,13 +2,14 @@
 
 use super::published::Published;
 use super::reproduction::enough_seeds;
+use super::row_result::judge;
 use super::run_data::{Observation, RunData, Runs, Runset};
 use super::runner::{parse_scenario, run_once};
-use super::verdict::judge;
 use super::*;
 use crate::replication::Fingerprint;
 use crate::report::Drawing;
 use crate::run::{FlowSummary, RunOutput, Summary, TraceLevel};
+use crate::verdict::Verdict;
 
 const HEAD: &str = "[document]\ntitle = 't'\nsource = 's'\nabout = 'a'\n\
                     [[run]]\nname = 'r'\nscenario = 'r.toml'\nabout = 'a'\n";

@@ -26,7 +26,7 @@ th.n{text-align:right;white-space:normal}
 td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 td.v{white-space:nowrap;font-weight:600}
 td small{color:var(--soft);font-size:13px;font-weight:400;display:block}
-.agrees,.holds{color:var(--c2)}.differs{color:var(--c5)}.explained{color:var(--c4)}.input,.busy,.quantity,.checked{color:var(--soft)}
+.agrees,.holds,.passed{color:var(--c2)}.differs,.failed{color:var(--c5)}.explained{color:var(--c4)}.input,.busy,.quantity,.checked,.not-observable{color:var(--soft)}
 .strip{display:block;margin:3px 0 0 auto}
 figure{margin:20px 0 28px;position:relative}
 figure,h2{scroll-margin-top:56px}
@@ -67,7 +67,7 @@ const SCRIPT: &str = include_str!("page.js");
 /// SHA-256 of what stands between the tags of the style and of the script: Content Security Policy
 /// Level 3 §2.3.1 has hashes in place of a permission for whatever stands in the page. A test works
 /// them out and says the new one when the style or the script has changed.
-pub(super) const STYLE_HASH: &str = "sha256-kQEntPvoxdnRt3uIRAiEdeCQ/v4bwbzEZ5VB+r/owsk=";
+pub(super) const STYLE_HASH: &str = "sha256-Tvefh7uhX92KtJiTmD1Mt4/Va6369TmakHA/ZEfwVTs=";
 pub(super) const SCRIPT_HASH: &str = "sha256-NHk0/1ACKl8s6mHZspLRXVD1YZf5DMEPDisjWdUqQoE=";
 
 /// What a browser may load for the page and run in it: its own style and script, nothing else. No

@@ -2,7 +2,6 @@
 
 use crate::scenario::{Expectation, Scenario};
 use crate::summary::Summary;
-use serde_json::Value;
 
 /// An expectation beside what a run came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,12 +21,9 @@ impl Judgement {
 
     /// Those for which it does not hold.
     pub fn failing(&self) -> impl Iterator<Item = &(String, Option<f64>)> {
-        self.found.iter().filter(|(_, found)| {
-            let Expectation {
-                comparison, value, ..
-            } = self.expectation;
-            !found.is_some_and(|found| comparison.holds(found, value))
-        })
+        self.found
+            .iter()
+            .filter(|(_, found)| !found.is_some_and(|found| self.expectation.holds(found)))
     }
 }
 
@@ -40,24 +36,12 @@ pub fn judge(scenario: &Scenario, summary: &Summary) -> Vec<Judgement> {
     // A summary has only names and numbers, which JSON can hold.
     let summary = serde_json::to_value(summary).unwrap_or_default();
     let judge = |expectation: &Expectation| Judgement {
-        found: found(&summary, expectation),
+        found: expectation
+            .term()
+            .map_or_else(Vec::new, |term| term.of(&summary)),
         expectation: expectation.clone(),
     };
     expectations.iter().map(judge).collect()
-}
-
-fn found(summary: &Value, expectation: &Expectation) -> Vec<(String, Option<f64>)> {
-    let pointer = format!("/{}", expectation.measure.replace('.', "/"));
-    let number = |of: &Value| of.pointer(&pointer).and_then(Value::as_f64);
-    let part = &summary[expectation.of.list];
-    if expectation.of.name.is_none() {
-        return vec![("total".to_owned(), number(part))];
-    }
-    let named = part.as_object().into_iter().flatten();
-    named
-        .filter(|(name, _)| expectation.of.covers(name))
-        .map(|(name, of)| (name.clone(), number(of)))
-        .collect()
 }
 
 #[cfg(test)]
@@ -68,6 +52,7 @@ mod tests {
         MeanCov, RequestSummary, Retransmissions, Totals, TransferSummary, VideoSummary,
     };
     use crate::scenario::{self, measures_of};
+    use serde_json::Value;
     use weir_proto::event::SndLim;
 
     const SCENARIO: &str = "expect = [\"flow.*.goodput_bps > 2Mbit\", \

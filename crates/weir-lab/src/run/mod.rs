@@ -4,53 +4,25 @@
 //! come from the scenario's seed. Wall-clock time is left to the caller, which provides it to runs
 //! that it bounds ([`ProcessWatch`]).
 
-mod bound_times;
-mod codec;
 pub mod columns;
-mod completion;
-mod connection_records;
-mod delay_columns;
-mod delivery_rate;
-mod endpoints;
-mod event_columns;
 mod expectations;
-mod flow_tables;
-mod frame_columns;
-mod handshake;
-mod interval_columns;
-mod intervals;
-mod measured;
-mod packet_columns;
-mod packet_sampling;
+mod network;
 mod process_limits;
-mod quic_decoder;
-mod recorder;
-mod recovery;
-mod registry;
-mod requests;
-mod row_limit;
-mod shim;
-mod sim_network;
+mod record;
 mod simulation;
-mod smoothness;
 mod summarise;
-mod tables;
-mod tap;
-mod transfer_columns;
-mod transfers;
-mod wire_encoding;
 
+pub use columns::tables::{TableKind, column_dictionary, table_kind, table_kinds};
 pub use expectations::{Judgement, judge};
-pub use measured::{
+pub use network::registry::{EndpointPair, QuinnFactory, QuinnFlow, TransportRegistry};
+pub use network::tap::{SharedTap, Tap, TappedPacket, address_of};
+pub use network::{NetworkSegment, Scope, SegmentEnd, SegmentShaper};
+pub use process_limits::{ProcessWatch, over_memory, over_time};
+pub use record::measured::{
     MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, SenderRecorder, is_measured,
     measured_run,
 };
-pub use process_limits::{ProcessWatch, over_memory, over_time};
-pub use registry::{EndpointPair, QuinnFactory, QuinnFlow, TransportRegistry};
-pub use sim_network::{NetworkSegment, Scope, SegmentEnd, SegmentShaper};
 pub use simulation::Simulation;
-pub use tables::{TableKind, column_dictionary, table_kind, table_kinds};
-pub use tap::{SharedTap, Tap, TappedPacket, address_of};
 
 pub use crate::summary::{
     AudioSummary, Distribution, FlowSummary, FrameCounts, GroupSummary, ImpairmentCounts,
@@ -280,31 +252,5 @@ pub fn run(scenario: &Scenario, options: &RunOptions<'_>) -> Result<RunOutput, R
     })?
 }
 
-#[cfg(test)]
-mod audio_tests;
-#[cfg(test)]
-mod ccid2_tests;
-#[cfg(test)]
-mod chance_tests;
-#[cfg(test)]
-mod copa_tests;
-#[cfg(test)]
-mod equation_tests;
-#[cfg(test)]
-mod group_tests;
-#[cfg(test)]
-mod l4s_tests;
-#[cfg(test)]
-mod link_tests;
-#[cfg(test)]
-mod loss_event_tests;
-#[cfg(test)]
-mod media_tests;
-#[cfg(test)]
-mod numbers_tests;
-#[cfg(test)]
-mod path_tests;
-#[cfg(test)]
-mod simulation_tests;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! `max_time` and `max_memory` of a scenario: what a run may take of the clock and of the process's
 //! memory. This crate reads neither; its caller does.
 
-use super::RunError;
+use crate::run::RunError;
 use crate::scenario;
 use std::time::Duration;
 use weir_proto::time::Instant;
@@ -41,7 +41,7 @@ pub fn over_memory(limit: u64) -> String {
 
 /// What a run may take, and has taken.
 #[derive(Clone, Debug)]
-pub(super) struct ProcessLimits {
+pub(in crate::run) struct ProcessLimits {
     /// The time, and how the clock is read.
     time: Option<(Duration, fn() -> Duration)>,
     /// The memory, and how it is read.
@@ -57,7 +57,7 @@ impl ProcessLimits {
     ///
     /// # Errors
     /// If no one watches them.
-    pub(super) fn new(run: &scenario::Run, watch: ProcessWatch) -> Result<Self, RunError> {
+    pub(in crate::run) fn new(run: &scenario::Run, watch: ProcessWatch) -> Result<Self, RunError> {
         let most = run
             .max_time
             .map(|most| Duration::from_nanos(most.as_nanos()));
@@ -85,7 +85,7 @@ impl ProcessLimits {
     }
 
     /// Counts time from now on.
-    pub(super) fn begin(&mut self) {
+    pub(in crate::run) fn begin(&mut self) {
         if let Some((_, clock)) = self.time {
             self.shown = clock();
         }
@@ -95,7 +95,7 @@ impl ProcessLimits {
     ///
     /// # Errors
     /// [`RunError::Ended`].
-    pub(super) fn check(&mut self, at: Instant) -> Result<(), RunError> {
+    pub(in crate::run) fn check(&mut self, at: Instant) -> Result<(), RunError> {
         if let Some((most, clock)) = self.time {
             let now = clock();
             self.spent += now.saturating_sub(self.shown);

@@ -1,20 +1,20 @@
 //! A run in pieces: the caller says how far it goes, and when.
 //!
-//! [`run()`](super::run()) drives it in virtual time from the start to the end. A driver in real
-//! time may drive a part of a scenario, only its flows or only its links, whose hosts have ports to
-//! an outside network: so the same endpoints and the same links work on real sockets.
+//! [`run()`](crate::run::run()) drives it in virtual time from the start to the end. A driver in
+//! real time may drive a part of a scenario, only its flows or only its links, whose hosts have
+//! ports to an outside network: so the same endpoints and the same links work on real sockets.
 
-use super::columns::{self, GapRow};
-use super::delay_columns::delay_table;
-use super::frame_columns::frame_table;
-use super::intervals::Intervals;
-use super::process_limits::ProcessLimits;
-use super::recorder::Recorder;
-use super::requests::request_table;
-use super::sim_network::{Counters, NetworkSegment, Scope, SimNetwork};
-use super::smoothness::Smoothness;
-use super::transfers::transfer_table;
-use super::{RunError, RunOptions, RunOutput, TraceLevel, TransferTrace};
+use crate::run::columns::delay::delay_table;
+use crate::run::columns::frame::frame_table;
+use crate::run::columns::request::request_table;
+use crate::run::columns::{self, GapRow};
+use crate::run::network::{Counters, NetworkSegment, Scope, SimNetwork};
+use crate::run::process_limits::ProcessLimits;
+use crate::run::record::intervals::Intervals;
+use crate::run::record::recorder::Recorder;
+use crate::run::summarise::smoothness::Smoothness;
+use crate::run::summarise::transfers::transfer_table;
+use crate::run::{RunError, RunOptions, RunOutput, TraceLevel, TransferTrace};
 use crate::scenario::Scenario;
 use crate::table::{Table, TableRecorder};
 use std::convert::Infallible;
@@ -32,12 +32,12 @@ const EVENTS_OF_A_SLICE: u64 = 50_000;
 
 /// A simulation in progress.
 pub struct Simulation {
-    pub(super) scenario: Scenario,
+    pub(in crate::run) scenario: Scenario,
     /// As in [`RunOptions`].
-    pub(super) scenario_hash: Option<String>,
-    pub(super) sim: SimNetwork,
-    pub(super) recorder: Recorder,
-    pub(super) smoothness: Smoothness,
+    pub(in crate::run) scenario_hash: Option<String>,
+    pub(in crate::run) sim: SimNetwork,
+    pub(in crate::run) recorder: Recorder,
+    pub(in crate::run) smoothness: Smoothness,
     /// Of [`TraceLevel::Full`] with all flows.
     intervals: Option<Intervals>,
     /// As in [`RunOptions`].
@@ -48,10 +48,10 @@ pub struct Simulation {
     /// At the end of the run, once that is reached.
     after: Option<Counters>,
     /// Of each flow, once the statistics have ended.
-    pub(super) delays: Vec<Option<DelayStatistics>>,
+    pub(in crate::run) delays: Vec<Option<DelayStatistics>>,
     /// Of each flow with arrivals, as `delays`.
-    pub(super) transfer_delays: Vec<Option<DelayStatistics>>,
-    pub(super) events: u64,
+    pub(in crate::run) transfer_delays: Vec<Option<DelayStatistics>>,
+    pub(in crate::run) events: u64,
     limits: ProcessLimits,
 }
 

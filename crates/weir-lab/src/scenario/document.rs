@@ -93,11 +93,7 @@ impl Document {
 
     /// What a declaration says about the value at a place.
     pub(crate) fn diagnosed(&self, place: Place, diagnostic: Diagnostic) -> ScenarioError {
-        let help = match diagnostic.help {
-            Help::Text(text) => text,
-            Help::Words { found, what, known } => suggestion(&found, what, &known),
-        };
-        self.error(place, diagnostic.message, Some(help))
+        self.error(place, diagnostic.message, Some(help_text(diagnostic.help)))
     }
 
     /// The place of what the path leads to, or of the last step that exists.
@@ -119,6 +115,14 @@ impl Document {
             };
         }
         place
+    }
+}
+
+/// What to write instead, with the nearest of the known words.
+pub(crate) fn help_text(help: Help) -> String {
+    match help {
+        Help::Text(text) => text,
+        Help::Words { found, what, known } => suggestion(&found, what, &known),
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) mod document;
 mod draws;
 pub(crate) mod error;
 mod estimate;
-mod expectation;
+pub(crate) mod expectation;
 pub mod files;
 mod link_rates;
 mod link_units;
@@ -40,7 +40,9 @@ pub use arrivals::{Arrivals, Transfer};
 pub use document::MAX_OCTETS;
 pub use error::ScenarioError;
 pub use estimate::Estimate;
-pub use expectation::{Comparison, Expectation, Expectations, ExpectedOf, measures_of};
+pub use expectation::{
+    Comparison, Expectation, Expectations, ExpectedOf, Quantity, Term, measures_of,
+};
 pub use link_words::{LinkWordsError, link_scenario};
 pub use model::{Direction, Flow, Host, Link, MAX_FLOWS, Run, Scenario};
 pub use overrides::{Override, parse_with};

@@ -41,7 +41,14 @@ pub fn parse_with(
     file_name: &str,
     overrides: &[Override],
 ) -> Result<Scenario, ScenarioError> {
-    let document = Document::parse(text, file_name)?;
+    scenario_with(Document::parse(text, file_name)?, overrides)
+}
+
+/// The same for a file that has been parsed.
+pub(crate) fn scenario_with(
+    document: Document,
+    overrides: &[Override],
+) -> Result<Scenario, ScenarioError> {
     scenario_of(&applied(document, overrides)?)
 }
 

@@ -1,14 +1,21 @@
 //! A case: a scenario, and what a controller must do in it.
 
 use super::check::Check;
+use super::evidence::STATES;
 use crate::candidate::Candidate;
-use crate::scenario::overrides::parse_with;
-use crate::scenario::{Scenario, Transport};
+use crate::run::columns::FLOW;
+use crate::scenario::document::{Document, Step};
+use crate::scenario::expectation::{CaseWords, Moment};
+use crate::scenario::overrides::scenario_with;
+use crate::scenario::{Expectation, Scenario, ScenarioError, Transport};
+use crate::table::ValueKind;
+use crate::toml_file::TomlFile;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
-use toml::{Table, Value};
+use weir_proto::settings::{Diagnostic, Place, Raw, Spanned, Table};
 use weir_proto::time::Duration;
-use weir_proto::units::{parse_duration, parse_rate};
+use weir_proto::units::{UnitError, parse_duration, parse_rate};
 
 /// Why a suite cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +31,10 @@ pub enum SuiteError {
         /// The reason.
         message: String,
     },
-    /// A file that is no case.
+    /// A file that is no case, with the place.
+    #[error(transparent)]
+    Invalid(#[from] Box<ScenarioError>),
+    /// A case that cannot be run.
     #[error("case {name}: {message}")]
     Case {
         /// The name of the case.
@@ -72,10 +82,39 @@ pub(super) struct Spec {
     /// The round-trip time without a queue.
     pub(super) rtt: String,
     /// Settings that only this transport has, by transport.
-    #[serde(default)]
-    pub(super) transport: BTreeMap<String, Table>,
+    #[serde(default, rename = "transport")]
+    _transport: BTreeMap<TransportKind, IgnoredAny>,
     pub(super) trigger: Option<Trigger>,
-    pub(super) check: Vec<Check>,
+    check: Vec<CheckSpec>,
+}
+
+/// The transports that can be tested.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+enum TransportKind {
+    Quic,
+    Tcp,
+    Quinn,
+    Rtp,
+}
+
+/// One entry of `[[case.check]]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CheckSpec {
+    /// What must be so, in words.
+    says: String,
+    /// The section that says so.
+    #[serde(default)]
+    section: String,
+    /// The same as an expression.
+    expect: String,
+}
+
+/// The file of a case; the rest of it is the scenario.
+#[derive(Deserialize)]
+struct CaseFile {
+    case: Spec,
 }
 
 /// A case of a suite.
@@ -84,31 +123,46 @@ pub struct Case {
     /// Its name, that of its file.
     pub name: String,
     pub(super) spec: Spec,
-    text: String,
+    pub(super) checks: Vec<Check>,
+    /// The bottleneck's rate in bits per second and the round-trip time in seconds.
+    pub(super) path: (f64, f64),
+    /// When the change comes for a controller without the states of the trigger.
+    pub(super) otherwise: Option<Duration>,
+    document: Document,
 }
 
-/// What stands in the file for the moment of the trigger, with a duration added or taken off:
+/// What stands in the scenario for the moment of the trigger, with a duration added or taken off:
 /// `${trigger}`, `${trigger + 200ms}`, `${trigger - 5ms}`.
-const PLACEHOLDER: &str = "${trigger";
+const PLACEHOLDER: &str = "${";
 /// The moment in a rehearsal: after every run.
-const NEVER: Duration = Duration::from_secs(100_000);
+pub(super) const NEVER: Duration = Duration::from_secs(100_000);
 
 impl Case {
-    /// Reads a case.
+    /// Reads a case; `file` is only used in errors.
     ///
     /// # Errors
     /// What is wrong with the file.
-    pub fn parse(name: &str, text: &str) -> Result<Self, SuiteError> {
-        let mut case = Self {
+    pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, SuiteError> {
+        let (CaseFile { case: spec }, file) = TomlFile::read(file, text).map_err(Box::new)?;
+        let unit = |keys: &[&str], error: UnitError| {
+            let steps: Vec<_> = keys.iter().map(|key| Step::Key(key)).collect();
+            wrong(&file, &steps, &keys.join("."), error.into())
+        };
+        let rate = parse_rate(&spec.rate).map_err(|error| unit(&["rate"], error))?;
+        let rtt = parse_duration(&spec.rtt).map_err(|error| unit(&["rtt"], error))?;
+        let trigger = spec.trigger.as_ref();
+        let otherwise = trigger.map(|trigger| parse_duration(&trigger.otherwise));
+        let otherwise = otherwise.transpose();
+        let otherwise = otherwise.map_err(|error| unit(&["trigger", "otherwise"], error))?;
+        let case = Self {
             name: name.to_owned(),
-            spec: spec_of(name, text, NEVER)?,
-            text: text.to_owned(),
+            checks: checks(&spec, &file)?,
+            spec,
+            path: (rate.as_bps(), rtt.as_secs_f64()),
+            otherwise,
+            document: file.document,
         };
         case.scenario(None, NEVER)?;
-        for check in &case.spec.check {
-            check.validate().map_err(|message| case.error(message))?;
-        }
-        case.spec.check.retain(|check| !check.says.is_empty());
         Ok(case)
     }
 
@@ -129,11 +183,6 @@ impl Case {
         }
     }
 
-    /// The checks, with the moment of the trigger.
-    pub(super) fn spec_at(&self, trigger: Option<Duration>) -> Result<Spec, SuiteError> {
-        spec_of(&self.name, &self.text, trigger.unwrap_or(NEVER))
-    }
-
     /// The scenario with this controller, or the default one, in which the change comes at
     /// `trigger`.
     pub(super) fn scenario(
@@ -141,36 +190,101 @@ impl Case {
         candidate: Option<&Candidate>,
         trigger: Duration,
     ) -> Result<Scenario, SuiteError> {
-        let mut table = table_of(&self.name, &self.text, trigger)?;
-        table.remove("case");
-        let flow = table
-            .get_mut("flow")
-            .and_then(Value::as_array_mut)
-            .and_then(|flows| flows.first_mut())
-            .and_then(Value::as_table_mut);
-        let flow = flow.ok_or_else(|| self.error("it has no flow".to_owned()))?;
-        let name = flow.get("name").and_then(Value::as_str).unwrap_or_default();
-        let overrides = candidate.map(|candidate| candidate.overrides(name));
+        let mut document = self.document.clone();
+        let of_case = self.document.root.get("case");
+        document.root.entries.retain(|entry| entry.key != "case");
         let kind = candidate.map_or(Ok("quic"), kind_of)?;
-        let own = self.spec.transport.get(kind);
-        let mut transport = own.cloned().unwrap_or_default();
-        transport.insert("kind".into(), kind.into());
-        for (key, value) in ample(kind) {
-            transport.entry(*key).or_insert_with(|| (*value).into());
-        }
-        flow.insert("transport".into(), transport.into());
-        let text = toml::to_string(&table).map_err(|error| self.error(error.to_string()))?;
-        let file = format!("{}.toml", self.name);
-        parse_with(&text, &file, &overrides.unwrap_or_default())
-            .map_err(|error| self.error(error.to_string()))
-    }
+        let own = of_case.and_then(|case| {
+            let transports = case.value.raw.as_table()?.get("transport")?;
+            transports
+                .value
+                .raw
+                .as_table()?
+                .get(kind)?
+                .value
+                .raw
+                .as_table()
+        });
+        let flow = first_flow(&mut document.root)
+            .ok_or_else(|| self.error("it has no flow".to_owned()))?;
+        let overrides = candidate.map(|candidate| {
+            let name = flow.get("name").and_then(|name| name.value.raw.as_text());
+            candidate.overrides(name.unwrap_or_default())
+        });
 
-    /// The bottleneck's rate in bits per second and the round-trip time in seconds.
-    pub(super) fn path(&self) -> Result<(f64, f64), SuiteError> {
-        let rate = parse_rate(&self.spec.rate).map_err(|error| self.error(error.to_string()))?;
-        let rtt = parse_duration(&self.spec.rtt).map_err(|error| self.error(error.to_string()))?;
-        Ok((rate.as_bps(), rtt.as_secs_f64()))
+        let transport = transport(kind, own.cloned().unwrap_or_default());
+        flow.entries.retain(|entry| entry.key != "transport");
+        flow.put("transport", Raw::Table(transport));
+        let wrong = at_trigger(&mut document.root, trigger)
+            .map_err(|(place, diagnostic)| Box::new(self.document.diagnosed(place, diagnostic)));
+        wrong?;
+        let scenario = scenario_with(document, &overrides.unwrap_or_default());
+        Ok(scenario.map_err(Box::new)?)
     }
+}
+
+/// The words that the checks of a case know; `None` without a flow that has a name.
+fn words(document: &Document) -> Option<CaseWords> {
+    let Raw::Array(flows) = &document.root.get("flow")?.value.raw else {
+        return None;
+    };
+    let name = flows.first()?.raw.as_table()?.get("name")?;
+    let columns = FLOW.iter().map(|column| column.info());
+    let numbers = columns.filter(|column| column.kind != ValueKind::Word);
+    Some(CaseWords {
+        flow: name.value.raw.as_text()?.to_owned(),
+        columns: numbers.map(|column| (column.name, column.unit)).collect(),
+        states: STATES.to_vec(),
+    })
+}
+
+fn first_flow(root: &mut Table) -> Option<&mut Table> {
+    let mut entries = root.entries.iter_mut();
+    match &mut entries.find(|entry| entry.key == "flow")?.value.raw {
+        Raw::Array(flows) => match &mut flows.first_mut()?.raw {
+            Raw::Table(flow) => Some(flow),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The settings of a transport, with buffers that never limit the flow.
+fn transport(kind: &str, mut own: Table) -> Table {
+    for (key, value) in ample(kind).iter().chain(&[("kind", kind)]) {
+        if own.get(key).is_none() {
+            own.put(key, Raw::Text((*value).to_owned()));
+        }
+    }
+    own
+}
+
+/// What is wrong at a key of `[case]`.
+fn wrong(file: &TomlFile, steps: &[Step<'_>], key: &str, wrong: Diagnostic) -> Box<ScenarioError> {
+    let place = file.document.place(&[&[Step::Key("case")], steps].concat());
+    let message = format!("{key}: {}", wrong.message);
+    let wrong = Diagnostic { message, ..wrong };
+    Box::new(file.document.diagnosed(place, wrong))
+}
+
+fn checks(spec: &Spec, file: &TomlFile) -> Result<Vec<Check>, Box<ScenarioError>> {
+    let words = words(&file.document).ok_or_else(|| {
+        let help = "write [[flow]] with name, from and to";
+        let without_flow = Diagnostic::new("the case has no flow with a name", help);
+        Box::new(file.document.diagnosed(Place::default(), without_flow))
+    })?;
+    let checks = spec.check.iter().enumerate().map(|(index, check)| {
+        let expect = Expectation::parse_case(&check.expect, &words).map_err(|diagnostic| {
+            let steps = [Step::Key("check"), Step::Index(index), Step::Key("expect")];
+            wrong(file, &steps, "expect", diagnostic)
+        })?;
+        Ok(Check {
+            says: check.says.clone(),
+            section: check.section.clone(),
+            expect,
+        })
+    });
+    checks.collect()
 }
 
 /// The kind of a candidate's transport, which has a window to test.
@@ -199,57 +313,30 @@ fn ample(transport: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-fn table_of(name: &str, text: &str, trigger: Duration) -> Result<Table, SuiteError> {
-    let wrong = |message: String| SuiteError::Case {
-        name: name.to_owned(),
-        message,
-    };
-    let text = with_trigger(text, trigger).map_err(wrong)?;
-    text.parse()
-        .map_err(|error: toml::de::Error| wrong(error.to_string()))
-}
-
-fn spec_of(name: &str, text: &str, trigger: Duration) -> Result<Spec, SuiteError> {
-    let wrong = |message: String| SuiteError::Case {
-        name: name.to_owned(),
-        message,
-    };
-    let mut table = table_of(name, text, trigger)?;
-    let case = table
-        .remove("case")
-        .ok_or_else(|| wrong("it has no [case]".to_owned()))?;
-    case.try_into()
-        .map_err(|error: toml::de::Error| wrong(error.to_string()))
-}
-
-/// The text with the moment in the places that stand for it.
-fn with_trigger(text: &str, trigger: Duration) -> Result<String, String> {
-    let mut result = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find(PLACEHOLDER) {
-        result.push_str(&rest[..start]);
-        let after = &rest[start + PLACEHOLDER.len()..];
-        let end = after
-            .find('}')
-            .ok_or_else(|| format!("\"{PLACEHOLDER}\" has no end; write \"}}\" behind it"))?;
-        let moment = after[..end].trim();
-        let (earlier, by) = match moment.strip_prefix('-') {
-            Some(by) => (true, by),
-            None => (false, moment.trim_start_matches('+')),
-        };
-        let by = match by.trim() {
-            "" => Duration::ZERO,
-            by => parse_duration(by).map_err(|error| error.to_string())?,
-        };
-        let moment = if earlier {
-            trigger.saturating_sub(by)
-        } else {
-            trigger + by
-        };
-        result.push_str(&moment.as_nanos().to_string());
-        result.push_str("ns");
-        rest = &after[end + 1..];
+/// Puts the moment in the places that stand for it.
+fn at_trigger(table: &mut Table, trigger: Duration) -> Result<(), (Place, Diagnostic)> {
+    fn inside(value: &mut Spanned, trigger: Duration) -> Result<(), (Place, Diagnostic)> {
+        match &mut value.raw {
+            Raw::Table(table) => at_trigger(table, trigger),
+            Raw::Array(list) => list.iter_mut().try_for_each(|value| inside(value, trigger)),
+            Raw::Text(text) => {
+                let Some(moment) = text.strip_prefix(PLACEHOLDER) else {
+                    return Ok(());
+                };
+                let time = moment.strip_suffix('}').ok_or_else(|| {
+                    let message = format!("\"{text}\" has no end");
+                    (
+                        value.place,
+                        Diagnostic::new(message, "write \"}\" behind it"),
+                    )
+                })?;
+                let moment = Moment::parse(time).map_err(|wrong| (value.place, wrong))?;
+                *text = format!("{}ns", moment.time(trigger).as_nanos());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
-    result.push_str(rest);
-    Ok(result)
+    let mut entries = table.entries.iter_mut();
+    entries.try_for_each(|entry| inside(&mut entry.value, trigger))
 }

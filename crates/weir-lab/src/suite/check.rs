@@ -1,74 +1,21 @@
-//! A check: what is measured of a run, and within which bounds it must lie.
+//! A check: what must hold of the run of a case, and whether it does.
 
 use super::evidence::{Evidence, Span};
-use serde::{Deserialize, Serialize};
+use crate::scenario::Expectation;
+use crate::scenario::expectation::{Moment, Reference, Subject, Take, TraceMeasure};
+use crate::verdict::Verdict;
+use serde::Serialize;
 use weir_proto::time::Duration;
-use weir_proto::units::{parse_duration, parse_rate};
-
-/// What is taken of the values of a column.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Take {
-    #[default]
-    Max,
-    Min,
-    /// Over time.
-    Mean,
-    First,
-    Last,
-}
 
 /// One entry of `[[case.check]]`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub(super) struct Check {
     /// What must be so, in words.
     pub(super) says: String,
     /// The section that says so.
-    #[serde(default)]
     pub(super) section: String,
-    /// What is measured: a column of `flows/NAME`; `goodput_bps`, `lost_share` or `visits`;
-    /// `entry_s`, `duration_s` or `time_share` of a state; `followed_by`.
-    pub(super) measure: String,
-    /// The state in which the value counts; at all times if absent.
-    pub(super) during: Option<String>,
-    /// Which visit of the state, from 1 on; each if absent.
-    pub(super) visit: Option<usize>,
-    /// With `followed_by`: the state that must follow.
-    pub(super) next: Option<String>,
-    #[serde(default)]
-    pub(super) take: Take,
-    /// From this time of the run on.
-    pub(super) from: Option<String>,
-    /// Up to this time of the run.
-    pub(super) until: Option<String>,
-    /// What the value is a multiple of: `link`, `bdp`, `rtt`, or a rate.
-    pub(super) of: Option<String>,
-    pub(super) min: Option<f64>,
-    pub(super) max: Option<f64>,
-}
-
-/// Whether a check or a case holds.
-#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// It holds.
-    Passed,
-    /// The controller does not show what is measured.
-    NotObservable,
-    /// It does not hold.
-    Failed,
-}
-
-impl Verdict {
-    /// In words.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::NotObservable => "not observable",
-            Self::Failed => "failed",
-        }
-    }
+    /// The same as an expression.
+    pub(super) expect: Expectation,
 }
 
 /// What a check came to.
@@ -118,152 +65,103 @@ enum Found {
     NotObservable,
 }
 
+impl From<Option<f64>> for Found {
+    fn from(value: Option<f64>) -> Self {
+        value.map_or(Self::Nothing, Self::Value)
+    }
+}
+
 impl Check {
-    /// What is wrong with it.
-    pub(super) fn validate(&self) -> Result<(), String> {
-        let needs_state = [
-            "entry_s",
-            "duration_s",
-            "visits",
-            "time_share",
-            "followed_by",
-        ];
-        if needs_state.contains(&self.measure.as_str()) && self.during.is_none() {
-            return Err(format!("\"{}\" needs a state: write during", self.measure));
-        }
-        if self.measure == "followed_by" && self.next.is_none() {
-            return Err("\"followed_by\" needs a state: write next".to_owned());
-        }
-        if self.min.is_none() && self.max.is_none() {
-            return Err(format!("\"{}\" has no bound: write min or max", self.says));
-        }
-        self.window().map(|_| ())
-    }
-
-    fn window(&self) -> Result<Span, String> {
-        let time = |text: &Option<String>, otherwise: f64| match text {
-            None => Ok(otherwise),
-            Some(text) => parse_duration(text)
-                .map(Duration::as_secs_f64)
-                .map_err(|error| error.to_string()),
-        };
-        Ok(Span {
-            from: time(&self.from, 0.0)?,
-            until: time(&self.until, f64::INFINITY)?,
-        })
-    }
-
-    /// Judges a run.
-    pub(super) fn judge(&self, evidence: &Evidence) -> CheckResult {
-        let (found, unit) = match self.reference(evidence) {
-            Ok((reference, unit)) => match self.measure(evidence) {
-                Found::Value(value) => (Found::Value(value / reference), unit),
-                other => (other, unit),
-            },
-            Err(_) => (Found::NotObservable, String::new()),
-        };
-        let within = |value: f64| {
-            self.min.is_none_or(|min| value >= min) && self.max.is_none_or(|max| value <= max)
+    /// Judges a run in which the case's change came at `trigger`.
+    pub(super) fn judge(&self, evidence: &Evidence, trigger: Duration) -> CheckResult {
+        let reference = self.expect.reference.as_ref();
+        let found = match self.measure(evidence, trigger) {
+            Found::Value(value) => {
+                Found::Value(value / reference.map_or(1.0, |one| evidence.reference(one)))
+            }
+            other => other,
         };
         let (verdict, measured) = match found {
-            Found::Value(value) if within(value) => (Verdict::Passed, Some(value)),
+            Found::Value(value) if self.expect.holds(value) => (Verdict::Passed, Some(value)),
             Found::Value(value) => (Verdict::Failed, Some(value)),
             Found::Nothing => (Verdict::Failed, None),
             Found::NotObservable => (Verdict::NotObservable, None),
         };
+        let [min, max] = self.expect.limits();
         CheckResult {
             says: self.says.clone(),
             section: self.section.clone(),
             verdict,
             measured,
-            min: self.min,
-            max: self.max,
-            unit,
+            min,
+            max,
+            unit: reference.map_or_else(String::new, Reference::unit),
         }
     }
 
-    /// What the value is divided by, and how the quotient is written.
-    fn reference(&self, evidence: &Evidence) -> Result<(f64, String), String> {
-        let share = evidence.octet_share;
-        Ok(match self.of.as_deref() {
-            None => (1.0, String::new()),
-            Some("link") => (evidence.rate_bps * share, " of the link".to_owned()),
-            Some("bdp") => {
-                let bdp = evidence.rate_bps * share * evidence.rtt_s / 8.0;
-                (bdp, " BDP".to_owned())
+    fn measure(&self, evidence: &Evidence, trigger: Duration) -> Found {
+        let measure = match &self.expect.subject {
+            Subject::Summary(term) => {
+                let found = term.of(&evidence.summary);
+                return found.into_iter().find_map(|(_, value)| value).into();
             }
-            Some("rtt") => (evidence.rtt_s, " RTT".to_owned()),
-            Some(rate) => {
-                let bps = parse_rate(rate)
-                    .map_err(|error| error.to_string())?
-                    .as_bps();
-                (bps * share, format!(" of {rate}"))
-            }
-        })
-    }
-
-    fn measure(&self, evidence: &Evidence) -> Found {
-        let window = self.window().unwrap_or_default();
-        if self.measure == "lost_share" {
-            return Found::Value(evidence.lost_share);
-        }
-        let Some(state) = &self.during else {
-            return self.over(evidence, &[window]);
+            Subject::Trace(measure) => measure,
+        };
+        let when = &self.expect.when;
+        let time = |moment: Moment| moment.time(trigger).as_secs_f64();
+        let window = Span {
+            from: when.from.map_or(0.0, time),
+            until: when.until.map_or(f64::INFINITY, time),
+        };
+        let Some(state) = &when.during else {
+            return over(measure, evidence, &[window], None);
         };
         if !evidence.has_states() {
             return Found::NotObservable;
         }
         let mut visits = evidence.visits(state, window);
-        match self.measure.as_str() {
-            "visits" => return Found::Value(visits.len() as f64),
-            "time_share" => {
-                let share = evidence.time_share(state, window);
-                return share.map_or(Found::Nothing, Found::Value);
-            }
-            "followed_by" => {
-                let next = self.next.as_deref().unwrap_or_default();
+        match measure {
+            TraceMeasure::Visits => return Found::Value(visits.len() as f64),
+            TraceMeasure::TimeShare => return evidence.time_share(state, window).into(),
+            TraceMeasure::FollowedBy(next) => {
                 return Found::Value(evidence.followed_by(state, next, window) as f64);
             }
-            "entry_s" | "duration_s" => {}
-            _ if self.visit.is_none() => visits = evidence.stays(state, window),
-            _ => {}
-        }
-        if let Some(visit) = self.visit {
-            let Some(one) = visit.checked_sub(1).and_then(|at| visits.get(at).copied()) else {
-                return Found::Nothing;
-            };
-            visits = vec![one];
-        }
-        if visits.is_empty() {
-            return Found::Nothing;
-        }
-        match self.measure.as_str() {
-            "entry_s" => taken(self.take, visits.iter().map(|visit| (visit.from, 1.0))),
-            // What has not ended at the end of the run says nothing of its length.
-            "duration_s" => {
-                let ended = visits.iter().filter(|visit| visit.until < evidence.end_s());
-                taken(
-                    self.take,
-                    ended.map(|visit| (visit.until - visit.from, 1.0)),
-                )
+            TraceMeasure::Entry(_) | TraceMeasure::Duration(_) => {}
+            TraceMeasure::Column(..) | TraceMeasure::Goodput if when.visit.is_none() => {
+                visits = evidence.stays(state, window);
             }
-            _ => self.over(evidence, &visits),
+            TraceMeasure::Column(..) | TraceMeasure::Goodput => {}
         }
+        if let Some(visit) = when.visit {
+            let one = visit.checked_sub(1).and_then(|at| visits.get(at).copied());
+            visits = one.into_iter().collect();
+        }
+        over(measure, evidence, &visits, Some(state))
     }
+}
 
-    /// Of a column in these spans of time.
-    fn over(&self, evidence: &Evidence, spans: &[Span]) -> Found {
-        if self.measure == "goodput_bps" {
-            let rates = spans.iter().filter_map(|span| evidence.goodput_bps(*span));
-            return taken(self.take, rates.map(|rate| (rate, 1.0)));
+/// Of a measure in these spans of time.
+fn over(measure: &TraceMeasure, evidence: &Evidence, spans: &[Span], state: Option<&str>) -> Found {
+    if spans.is_empty() {
+        return Found::Nothing;
+    }
+    let lengths = spans.iter().map(|span| (span.until - span.from, 1.0));
+    match measure {
+        TraceMeasure::Entry(take) => taken(*take, spans.iter().map(|span| (span.from, 1.0))),
+        // What has not ended at the end of the run says nothing of its length.
+        TraceMeasure::Duration(take) => {
+            let ended = spans.iter().zip(lengths);
+            let ended = ended.filter(|(span, _)| span.until < evidence.end_s());
+            taken(*take, ended.map(|(_, length)| length))
         }
-        if !evidence.shows(&self.measure) {
-            return Found::NotObservable;
+        TraceMeasure::Goodput => evidence.goodput_bps(spans).into(),
+        TraceMeasure::Column(column, _, take) if evidence.shows(column) => {
+            let values = spans
+                .iter()
+                .flat_map(|span| evidence.values(column, *span, state));
+            taken(*take, values)
         }
-        let values = spans
-            .iter()
-            .flat_map(|span| evidence.values(&self.measure, *span, self.during.as_deref()));
-        taken(self.take, values)
+        _ => Found::NotObservable,
     }
 }
 
@@ -282,5 +180,5 @@ fn taken(take: Take, values: impl Iterator<Item = (f64, f64)>) -> Found {
             (weight > 0.0).then_some(sum / weight)
         }
     };
-    value.map_or(Found::Nothing, Found::Value)
+    value.into()
 }

@@ -1,11 +1,12 @@
 //! What a run shows of the controller under test.
 
 use crate::run::{RunOutput, columns};
+use crate::scenario::expectation::Reference;
 use crate::table::Table;
 use std::sync::Arc;
 
 /// The states by which a controller shows that it is a BBR.
-const STATES: [&str; 7] = [
+pub(super) const STATES: [&str; 7] = [
     "startup",
     "drain",
     "probe_bw_down",
@@ -36,8 +37,8 @@ pub(super) struct Evidence {
     pub(super) rtt_s: f64,
     /// The share of a full packet's octets that the transport counts.
     pub(super) octet_share: f64,
-    /// Packets declared lost, of those that were sent.
-    pub(super) lost_share: f64,
+    /// The summary of the run as JSON.
+    pub(super) summary: serde_json::Value,
 }
 
 impl Evidence {
@@ -48,8 +49,8 @@ impl Evidence {
         header: f64,
     ) -> Option<Self> {
         let flow = output.flows.into_iter().next()?;
-        let summary = output.summary.flows.get(&flow.name)?;
-        let lost_share = summary.packets_lost as f64 / (summary.packets_sent.max(1)) as f64;
+        // A summary has only names and numbers, which JSON can hold.
+        let summary = serde_json::to_value(&output.summary).unwrap_or_default();
         let table = flow.table.rows_with("event", columns::CONTROLLER_ROW);
         let times = table.as_numbers("time_s")?.into_owned();
         let delivered = table.as_numbers("delivered_bytes")?.into_owned();
@@ -62,7 +63,7 @@ impl Evidence {
             rate_bps,
             rtt_s,
             octet_share: (1500.0 - header) / 1500.0,
-            lost_share,
+            summary,
         })
     }
 
@@ -156,16 +157,31 @@ impl Evidence {
             .collect()
     }
 
-    /// Octets delivered in a span, as a rate in bits per second.
-    pub(super) fn goodput_bps(&self, span: Span) -> Option<f64> {
-        let (from, until) = (span.from.max(0.0), span.until.min(self.end_s()));
+    /// Octets delivered in some spans, as a rate in bits per second.
+    pub(super) fn goodput_bps(&self, spans: &[Span]) -> Option<f64> {
         let at = |time: f64| {
             let row = self.times.partition_point(|row| *row <= time);
             let value = row.checked_sub(1).and_then(|row| self.delivered.get(row));
             value.copied().filter(|value| !value.is_nan())
         };
-        let octets = at(until)? - at(from).unwrap_or_default();
-        (until > from).then(|| octets * 8.0 / (until - from))
+        let (mut octets, mut length) = (0.0, 0.0);
+        for span in spans {
+            let (from, until) = (span.from.max(0.0), span.until.min(self.end_s()));
+            octets += at(until)? - at(from).unwrap_or_default();
+            length += until - from;
+        }
+        (length > 0.0).then(|| octets * 8.0 / length)
+    }
+
+    /// What a multiple of this is a multiple of, in its basic unit.
+    pub(super) fn reference(&self, reference: &Reference) -> f64 {
+        let share = self.octet_share;
+        match reference {
+            Reference::Link => self.rate_bps * share,
+            Reference::Bdp => self.rate_bps * share * self.rtt_s / 8.0,
+            Reference::Rtt => self.rtt_s,
+            Reference::Rate(rate, _) => rate.as_bps() * share,
+        }
     }
 }
 

@@ -99,7 +99,9 @@ impl Suite {
         if name != "bbr" {
             return Err(SuiteError::Unknown(name.to_owned()));
         }
-        let cases = BBR.iter().map(|(name, text)| Case::parse(name, text));
+        let cases = BBR
+            .iter()
+            .map(|(name, text)| Case::parse(name, &format!("{name}.toml"), text));
         Ok(Self {
             name: name.to_owned(),
             cases: cases.collect::<Result<_, _>>()?,
@@ -136,7 +138,7 @@ impl Suite {
                 message,
             })?;
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
-            Case::parse(&name, &text)
+            Case::parse(&name, &path.display().to_string(), &text)
         });
         Ok(Self {
             name: folder

@@ -17,6 +17,6 @@ mod runner;
 mod tests;
 
 pub use case::{Case, SuiteError};
-pub use check::{CheckResult, Verdict};
+pub use check::CheckResult;
 pub use files::Suite;
 pub use runner::{CaseResult, SuiteResult, run_suite};

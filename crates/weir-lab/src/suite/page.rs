@@ -1,8 +1,9 @@
 //! The page of a suite: a table of verdicts, and each case with its checks and its picture.
 
-use super::check::{CheckResult, Verdict};
+use super::check::CheckResult;
 use super::runner::{CaseResult, SuiteResult};
 use crate::report::page::{Page, escaped};
+use crate::verdict::Verdict;
 
 impl SuiteResult {
     /// One JSON document with a line feed at its end.
@@ -52,7 +53,7 @@ impl SuiteResult {
             let first = results.first()?;
             let verdicts = results.iter().map(|result| result.verdict);
             let cells = verdicts.map(|verdict| {
-                let (class, word) = (class(verdict), verdict.word());
+                let (class, word) = (class(verdict), verdict.words());
                 format!("<td{class}>{word}</td>")
             });
             let (case, title) = (escaped(&first.case), escaped(&first.title));
@@ -77,13 +78,9 @@ impl SuiteResult {
     }
 }
 
-/// The class of a verdict's cell: the colours of the verdicts of experiments.
-const fn class(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Passed => " class=\"agrees\"",
-        Verdict::NotObservable => " class=\"checked\"",
-        Verdict::Failed => " class=\"differs\"",
-    }
+/// The class of a verdict's cell.
+fn class(verdict: Verdict) -> String {
+    format!(" class=\"{}\"", verdict.words().replace(' ', "-"))
 }
 
 fn section(page: &mut Page, results: &[CaseResult]) {
@@ -94,10 +91,10 @@ fn section(page: &mut Page, results: &[CaseResult]) {
     page.text("p", "soft", &first.source);
     page.text("p", "", &first.how);
     for result in results {
-        let heading = format!("{}: {}", result.controller, result.verdict.word());
+        let heading = format!("{}: {}", result.controller, result.verdict.words());
         page.text("h3", "", &heading);
         let row = |check: &CheckResult| {
-            let (class, mark) = (class(check.verdict), check.verdict.word());
+            let (class, mark) = (class(check.verdict), check.verdict.words());
             let (says, section) = (escaped(&check.says), escaped(&check.section));
             let text = escaped(&check.text());
             format!(

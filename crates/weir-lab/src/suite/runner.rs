@@ -1,7 +1,7 @@
 //! Runs the cases of a suite for each controller under test, in parallel.
 
-use super::case::{Case, SuiteError};
-use super::check::{CheckResult, Verdict};
+use super::case::{Case, NEVER, SuiteError};
+use super::check::CheckResult;
 use super::evidence::{Evidence, Span};
 use super::files::Suite;
 use super::picture;
@@ -10,6 +10,7 @@ use crate::replication::in_order;
 use crate::report::NamedPlot;
 use crate::run::{RunOptions, TraceLevel, TransportRegistry, run};
 use crate::scenario::Transport;
+use crate::verdict::{Outcome, Verdict};
 use serde::Serialize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use weir_proto::time::Duration;
@@ -55,7 +56,7 @@ impl SuiteResult {
     /// True if no case failed.
     pub fn holds(&self) -> bool {
         let mut results = self.results.iter();
-        results.all(|result| result.verdict != Verdict::Failed)
+        results.all(|result| result.verdict.outcome() != Outcome::Fails)
     }
 }
 
@@ -91,7 +92,6 @@ fn run_case(
     candidate: &Candidate,
     registry: TransportRegistry<'_>,
 ) -> Result<CaseResult, SuiteError> {
-    let path = case.path()?;
     let observe = |trigger: Duration| {
         let scenario = case.scenario(Some(candidate), trigger)?;
         let options = RunOptions {
@@ -100,13 +100,13 @@ fn run_case(
             ..RunOptions::default()
         };
         let output = run(&scenario, &options).map_err(|error| case.error(error.to_string()))?;
-        Evidence::of(output, path, header_octets(candidate))
+        Evidence::of(output, case.path, header_octets(candidate))
             .ok_or_else(|| case.error("the run has no trace of the flow".to_owned()))
     };
     let trigger = match &case.spec.trigger {
         None => None,
         Some(trigger) => {
-            let rehearsal = observe(Duration::from_secs(100_000))?;
+            let rehearsal = observe(NEVER)?;
             let whole = Span {
                 from: 0.0,
                 until: f64::INFINITY,
@@ -115,18 +115,14 @@ fn run_case(
             let visit = trigger.visit.checked_sub(1).and_then(|at| visits.get(at));
             Some(match visit {
                 Some(visit) => Duration::from_secs_f64(visit.from),
-                None => weir_proto::units::parse_duration(&trigger.otherwise)
-                    .map_err(|error| case.error(error.to_string()))?,
+                None => case.otherwise.unwrap_or(NEVER),
             })
         }
     };
-    let evidence = observe(trigger.unwrap_or(Duration::from_secs(100_000)))?;
-    let spec = case.spec_at(trigger)?;
-    let checks: Vec<CheckResult> = spec
-        .check
-        .iter()
-        .map(|check| check.judge(&evidence))
-        .collect();
+    let moment = trigger.unwrap_or(NEVER);
+    let evidence = observe(moment)?;
+    let checks = case.checks.iter();
+    let checks: Vec<CheckResult> = checks.map(|check| check.judge(&evidence, moment)).collect();
     let (verdict, why) = decide(&checks);
     let name = format!(
         "{}-{}",
@@ -136,9 +132,9 @@ fn run_case(
     let trigger_s = trigger.map(Duration::as_secs_f64);
     Ok(CaseResult {
         case: case.name.clone(),
-        title: spec.title,
-        source: spec.source,
-        how: spec.how,
+        title: case.spec.title.clone(),
+        source: case.spec.source.clone(),
+        how: case.spec.how.clone(),
         controller: candidate.name.clone(),
         verdict,
         why,

@@ -3,6 +3,7 @@
 use super::*;
 use crate::candidate::Candidate;
 use crate::run::TransportRegistry;
+use crate::verdict::Verdict;
 
 fn run_case(case: &str, settings: &[&str]) -> SuiteResult {
     let mut suite = Suite::embedded("bbr").unwrap();

@@ -1,12 +1,15 @@
-//! Every file in `bad-scenarios/`, `bad-plans/` and `bad-published/` has one error; the text beside
+//! Every file in `bad-scenarios/`, `bad-plans/`, `bad-published/`, `bad-cases/` and
+//! `bad-evaluations/` has one error; the text beside
 //! it is the expected message. `WEIR_BLESS=1` writes the texts anew: read them before you commit
 //! them.
 
 use std::fmt::{Display, Write as _};
 use std::fs;
 use std::path::{Path, PathBuf};
+use weir_lab::evaluation;
 use weir_lab::experiment::Published;
-use weir_lab::scenario;
+use weir_lab::scenario::{self, ScenarioError};
+use weir_lab::suite::{self, SuiteError};
 use weir_lab::sweep::Plan;
 
 fn folder(name: &str) -> PathBuf {
@@ -15,10 +18,28 @@ fn folder(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// What is wrong with a scenario: the place and the message, help, and the line with a mark.
 fn of_scenario(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).unwrap();
     let error = scenario::parse(&text, &path.display().to_string()).err()?;
+    Some(with_line(&text, &error))
+}
+
+fn of_case(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).unwrap();
+    match suite::Case::parse("case", &path.display().to_string(), &text).err()? {
+        SuiteError::Invalid(error) => Some(with_line(&text, &error)),
+        other => panic!("{}: {other}", path.display()),
+    }
+}
+
+fn of_evaluation(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).unwrap();
+    let error = evaluation::Suite::parse(&path.display().to_string(), &text).err()?;
+    Some(with_line(&text, &error))
+}
+
+/// What is wrong: the place and the message, help, and the line with a mark.
+fn with_line(text: &str, error: &ScenarioError) -> String {
     let mut told = format!(
         "{}:{}:{}: {}\n",
         error.file, error.line, error.column, error.message
@@ -35,7 +56,7 @@ fn of_scenario(path: &Path) -> Option<String> {
     let _ = writeln!(told, "  {shown}");
     let (before, mark) = (" ".repeat(error.column - 1), "^".repeat(width));
     let _ = write!(told, "  {before}{mark}");
-    Some(told)
+    told
 }
 
 /// What is wrong with the plan or the scenario of its first run.
@@ -100,4 +121,14 @@ fn bad_plans_get_good_messages() {
 #[test]
 fn bad_published_files_get_good_messages() {
     check("bad-published", 50, of_published);
+}
+
+#[test]
+fn bad_cases_get_good_messages() {
+    check("bad-cases", 20, of_case);
+}
+
+#[test]
+fn bad_evaluations_get_good_messages() {
+    check("bad-evaluations", 10, of_evaluation);
 }

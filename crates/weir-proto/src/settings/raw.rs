@@ -81,6 +81,14 @@ impl Raw {
             _ => None,
         }
     }
+
+    /// The table, if it is one.
+    pub const fn as_table(&self) -> Option<&Table> {
+        match self {
+            Self::Table(table) => Some(table),
+            _ => None,
+        }
+    }
 }
 
 impl From<Raw> for Spanned {

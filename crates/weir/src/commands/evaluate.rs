@@ -65,6 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn failure(error: EvaluationError) -> Failure {
     let message = error.to_string();
     match error {
+        EvaluationError::Invalid(error) => Failure::Scenario(error),
         EvaluationError::Candidate(_) | EvaluationError::Chapter(_) => Failure::Usage(message),
         _ => Failure::Failed(message),
     }

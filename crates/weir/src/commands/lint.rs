@@ -4,9 +4,10 @@ use super::runs::{finding_document, read_scenario};
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::terminal;
+use crate::text_table::text_table;
 use clap::Args;
 use serde_json::json;
-use std::fmt::Write;
+
 use std::path::PathBuf;
 use weir_lab::lint::{RULES, lint};
 use weir_lab::scenario::overrides;
@@ -73,10 +74,9 @@ fn list_rules(output: JsonOutput) -> Result<(), Failure> {
         let rules: Vec<_> = rules.collect();
         return output.print(&json!({ "rules": rules }));
     }
-    let mut text = String::new();
-    for rule in RULES {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{:<14}{}", rule.name, rule.doc);
-    }
-    Ok(terminal::print(&text)?)
+    let rows = RULES.iter().map(|rule| vec![rule.name, rule.doc]);
+    Ok(terminal::print(&text_table(
+        &rows.collect::<Vec<_>>(),
+        "<",
+    ))?)
 }

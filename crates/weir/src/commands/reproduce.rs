@@ -6,6 +6,7 @@ use crate::files::check_folder;
 use crate::interrupt::interrupt_flag;
 use crate::quinn;
 use crate::terminal;
+use crate::text_table::text_table;
 use clap::Args;
 use indicatif::ProgressBar;
 use std::fmt::Write;
@@ -255,10 +256,11 @@ fn table_of(heading: &str, rows: Vec<&RowResult>, text: &mut String) {
     if rows.is_empty() {
         return;
     }
-    let cells = |row: &&RowResult| {
-        [
-            row.verdict.word().to_owned(),
-            row.text.clone(),
+    let cells = |row: &RowResult| {
+        vec![
+            String::new(),
+            row.verdict.words().to_owned(),
+            shortened(&row.text, MAX_WIDTH),
             row.target_text(),
             row.measured_text(),
             row.deviation_text(),
@@ -266,40 +268,31 @@ fn table_of(heading: &str, rows: Vec<&RowResult>, text: &mut String) {
             row.percentile_text(),
         ]
     };
-    let mut cells: Vec<[String; 7]> = rows.iter().map(cells).collect();
     let target = if rows.iter().any(|row| row.published.is_some()) {
         "published"
     } else {
         "expected"
     };
+    let heading = shortened(heading, MAX_WIDTH);
     let head = [
         "",
-        heading,
+        "",
+        &heading,
         target,
         "measured",
         "deviation",
         "inside",
         "percentile",
     ];
-    cells.insert(0, head.map(str::to_owned));
-    let width = |column: usize| {
-        let all = cells.iter().map(|row| row[column].chars().count());
-        all.max().unwrap_or(0)
-    };
-    let name_width = width(1).min(70);
+    let head = head.map(str::to_owned).to_vec();
+    let rows = rows.into_iter().map(cells);
+    let table: Vec<_> = std::iter::once(head).chain(rows).collect();
     text.push('\n');
-    for [verdict, name, right @ ..] in &cells {
-        let name = shortened(name, name_width);
-        let mut line = format!(
-            "  {verdict:<verdicts$}  {name:<name_width$}",
-            verdicts = width(0)
-        );
-        for (column, cell) in right.iter().enumerate() {
-            let _ = write!(line, "  {cell:>width$}", width = width(column + 2));
-        }
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
+    text.push_str(&text_table(&table, "<<<>"));
 }
+
+/// The most characters of a row's text in the terminal.
+const MAX_WIDTH: usize = 70;
 
 /// The text, or its beginning and an ellipsis; the page has it whole.
 fn shortened(text: &str, width: usize) -> String {

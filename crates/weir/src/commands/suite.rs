@@ -6,11 +6,12 @@ use crate::files::check_folder;
 use crate::interrupt::writing;
 use crate::quinn;
 use crate::terminal;
+use crate::text_table::text_table;
 use clap::Args;
-use std::fmt::Write;
+
 use std::path::PathBuf;
 use weir_lab::candidate::{Candidate, CandidateError};
-use weir_lab::suite::{Suite, SuiteError, SuiteResult, run_suite};
+use weir_lab::suite::{CaseResult, Suite, SuiteError, SuiteResult, run_suite};
 
 /// The arguments of the command.
 #[derive(Debug, Args)]
@@ -41,7 +42,10 @@ pub struct Arguments {
 
 /// Runs the suite and writes its page.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let usage = |error: SuiteError| Failure::Usage(error.to_string());
+    let usage = |error: SuiteError| match error {
+        SuiteError::Invalid(error) => Failure::Scenario(error),
+        other => Failure::Usage(other.to_string()),
+    };
     let folder = PathBuf::from(&arguments.name);
     let mut suite = if folder.is_dir() {
         Suite::from_folder(&folder).map_err(usage)?
@@ -94,21 +98,14 @@ fn candidates(arguments: &Arguments) -> Result<Vec<Candidate>, CandidateError> {
 
 /// A line a case and controller.
 fn table(result: &SuiteResult) -> String {
-    let results = result.results.iter();
-    let cases = results.clone().map(|one| one.case.chars().count());
-    let names = results.clone().map(|one| one.controller.chars().count());
-    let (case_width, name_width) = (cases.max().unwrap_or(0), names.max().unwrap_or(0));
-    let mut text = String::new();
-    for one in results {
-        let line = format!(
-            "{:<case_width$}  {:<name_width$}  {:<14}  {}",
-            one.case,
-            one.controller,
-            one.verdict.word(),
-            one.why
-        );
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
+    let row = |one: &CaseResult| {
+        let words = one.verdict.words().to_owned();
+        vec![
+            one.case.clone(),
+            one.controller.clone(),
+            words,
+            one.why.clone(),
+        ]
+    };
+    text_table(&result.results.iter().map(row).collect::<Vec<_>>(), "<")
 }

@@ -2,6 +2,7 @@
 //!
 //! A column in which nothing stands is left out, and of groups with many flows only the group.
 
+use crate::text_table::text_table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use weir_lab::in_natural_order;
@@ -212,28 +213,10 @@ pub fn summary_tables(summary: &Summary) -> SummaryTables {
 impl fmt::Display for SummaryTables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for cells in &self.tables {
-            write_table(f, cells)?;
+            f.write_str(&text_table(cells, "<>"))?;
         }
         self.notes.iter().try_for_each(|note| writeln!(f, "{note}"))
     }
-}
-
-/// In columns as wide as their widest cell.
-fn write_table(f: &mut fmt::Formatter<'_>, cells: &Cells) -> fmt::Result {
-    let heads = cells.first().map_or(0, Vec::len);
-    let width = |column: usize| {
-        let widths = cells.iter().map(|line| line[column].chars().count());
-        widths.max().unwrap_or_default()
-    };
-    let widths: Vec<_> = (0..heads).map(width).collect();
-    for line in cells {
-        write!(f, "{:<1$}", line[0], widths[0])?;
-        for (cell, width) in line.iter().zip(&widths).skip(1) {
-            write!(f, "  {cell:>width$}")?;
-        }
-        writeln!(f)?;
-    }
-    Ok(())
 }
 
 fn totals(summary: &Summary) -> Option<String> {

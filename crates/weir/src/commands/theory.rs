@@ -3,9 +3,10 @@
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::terminal;
+use crate::text_table::text_table;
 use clap::Args;
-use std::fmt::Write;
-use weir_lab::theory::{self, LAWS, Law, Line};
+
+use weir_lab::theory::{self, LAWS, Law, Line, Parameter};
 
 /// The arguments of the command.
 #[derive(Debug, Args)]
@@ -86,17 +87,8 @@ fn pairs<'a>(words: &[&'a String]) -> Result<Vec<(&'a str, &'a str)>, Failure> {
 }
 
 fn table(lines: &[Line]) -> String {
-    let width = lines
-        .iter()
-        .map(|line| line.text.chars().count())
-        .max()
-        .unwrap_or(0);
-    let mut text = String::new();
-    for line in lines {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{:>width$}  {}", line.text, line.describe);
-    }
-    text
+    let rows = lines.iter().map(|line| vec![&*line.text, line.describe]);
+    text_table(&rows.collect::<Vec<_>>(), "><")
 }
 
 fn document(law: &Law, parameters: &[(&str, &str)], lines: &[Line]) -> String {
@@ -124,20 +116,17 @@ fn described(law: &Law) -> String {
         parameters,
         ..
     } = law;
-    let mut text = format!("{describe}\n\n    {equation}\n\n{source}\n\nweir theory {name}\n");
-    for parameter in *parameters {
+    let text = format!("{describe}\n\n    {equation}\n\n{source}\n\nweir theory {name}\n");
+    let row = |parameter: &Parameter| {
         let default = match parameter.default {
             None => " (required)".to_owned(),
             Some("") => String::new(),
             Some(default) => format!(" [{default}]"),
         };
-        let _ = writeln!(
-            text,
-            "  --{:<12} {}{default}",
-            parameter.name, parameter.describe
-        );
-    }
-    text
+        let describe = format!("{}{default}", parameter.describe);
+        vec![String::new(), format!("--{}", parameter.name), describe]
+    };
+    text + &text_table(&parameters.iter().map(row).collect::<Vec<_>>(), "<")
 }
 
 /// The same as data; a parameter whose default is null is required.
@@ -163,11 +152,7 @@ fn overview(json: bool) -> String {
         let laws: Vec<_> = LAWS.iter().map(description).collect();
         return format!("{:#}\n", serde_json::json!({ "laws": laws }));
     }
-    let mut text =
-        "weir theory LAW --PARAMETER VALUE …; weir theory LAW --help says more\n\n".to_owned();
-    let width = LAWS.iter().map(|law| law.name.len()).max().unwrap_or(0);
-    for law in LAWS {
-        let _ = writeln!(text, "  {:<width$}  {}", law.name, law.describe);
-    }
-    text
+    let text = "weir theory LAW --PARAMETER VALUE …; weir theory LAW --help says more\n\n";
+    let rows = LAWS.iter().map(|law| vec!["", law.name, law.describe]);
+    text.to_owned() + &text_table(&rows.collect::<Vec<_>>(), "<")
 }

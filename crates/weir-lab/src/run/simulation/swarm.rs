@@ -5,7 +5,7 @@
 //! A failure prints the seed; `WEIR_SEED=n` runs that scenario alone, `WEIR_SEED=n..m` others.
 
 use super::{RunOptions, Scope, Simulation};
-use crate::run::sim_network::TracedLink;
+use crate::run::network::TracedLink;
 use crate::run::{RunError, TraceLevel};
 use crate::scenario::{Scenario, parse};
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! What is expected is of something that the scenario has.
 
-use super::super::expectation::{ExpectedOf, measures_of};
+use super::super::expectation::{ExpectedOf, Term, measures_of};
 use super::super::model::Flow;
 use super::{Check, Checked};
 use crate::scenario::document::Step::{Index, Key};
@@ -14,8 +14,12 @@ impl Check<'_> {
             let flows = scenario.flows.iter().filter(|flow| wanted(flow));
             flows.flat_map(Flow::names).collect()
         };
-        for (index, expectation) in scenario.expect.0.iter().enumerate() {
-            let of = &expectation.of;
+        let expectations = scenario.expect.0.iter().enumerate();
+        let numbers = expectations.flat_map(|(index, expectation)| {
+            let numbers = expectation.term().into_iter().flat_map(Term::all);
+            numbers.map(move |number| (index, &number.of))
+        });
+        for (index, of) in numbers {
             let names: Vec<String> = match of.part {
                 "flow" => names_of_flows(Flow::is_one_connection),
                 "transfers" => names_of_flows(|flow| !flow.is_one_connection()),

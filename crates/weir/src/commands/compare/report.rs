@@ -1,11 +1,13 @@
 //! The comparison as text, as Markdown and as JSON.
 
 use super::PairResult;
+use crate::text_table::text_table;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use weir_lab::comparison::{Divergence, Effect, SettingChange, Share, Verdict};
+use weir_lab::comparison::{Divergence, Effect, SettingChange, Share};
 use weir_lab::theory::{format_value, significant};
+use weir_lab::verdict::Verdict;
 
 /// The most changed settings that are listed.
 const MAX_CHANGES: usize = 12;
@@ -408,33 +410,11 @@ fn with_share_head(rows: Rows) -> Rows {
     table
 }
 
-/// Columns of equal width; all but the first are set right.
+/// Words stand at the left, in the first and last column, numbers at the right.
 fn aligned(rows: &Rows) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells
-            .map(|cell| cell.chars().count())
-            .max()
-            .unwrap_or_default()
-    };
-    let widths: Vec<_> = (0..columns).map(width).collect();
-    let mut text = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for (number, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            // Words stand at the left, numbers at the right.
-            let is_left = number == 0 || number + 1 == columns;
-            let _ = if is_left {
-                write!(line, "{cell:<width$}  ")
-            } else {
-                write!(line, "{cell:>width$}  ")
-            };
-        }
-        text += line.trim_end();
-        text.push('\n');
-    }
-    text
+    let align = format!("<{}<", ">".repeat(columns.saturating_sub(2)));
+    text_table(rows, &align)
 }
 
 fn piped(rows: &Rows) -> String {

@@ -1,0 +1,93 @@
+//! The two endpoints of a flow, made from its scenario.
+
+use super::handshake::SlowHandshake;
+use super::registry::{EndpointPair, QuinnFlow, TransportRegistry};
+use super::shim::Shimmed;
+use crate::scenario::{Flow, Host, Transport};
+use weir_proto::endpoint::Endpoint;
+use weir_proto::{dccp, quic, rtp, tcp, udp};
+
+/// What the endpoints of a flow depend on besides its settings.
+pub(in crate::run) struct FlowEnvironment<'a> {
+    /// The hosts of the sender and the receiver.
+    pub hosts: [&'a Host; 2],
+    /// Octets that a packet may have, from the IP header on.
+    pub path_mtu: u32,
+    /// The seed of the flow.
+    pub seed: u64,
+    /// Transports that the caller provides.
+    pub registry: TransportRegistry<'a>,
+}
+
+/// Makes the endpoints of one flow; the sender connects.
+///
+/// # Errors
+/// Why a transport of the caller cannot be made.
+pub(in crate::run) fn pair(
+    flow: &Flow,
+    around: &FlowEnvironment<'_>,
+) -> Result<EndpointPair, String> {
+    let (hosts, path_mtu, seed) = (around.hosts, around.path_mtu, around.seed);
+    let [sender, receiver]: EndpointPair = match &flow.transport {
+        Transport::Dccp(dccp) => {
+            let config = dccp.config(path_mtu, seed);
+            [
+                Box::new(dccp::Connection::client(config.clone())),
+                Box::new(dccp::Connection::server(config)),
+            ]
+        }
+        Transport::Tcp(tcp) => {
+            let (config, controller) = tcp.config(path_mtu, seed);
+            let [near, far] = [(); 2].map(|()| controller());
+            [
+                Box::new(tcp::Connection::client(config, near)),
+                Box::new(tcp::Connection::server(config, far)),
+            ]
+        }
+        Transport::Rtp(rtp) => {
+            let config = rtp::Config {
+                mtu: path_mtu,
+                seed,
+                ..(**rtp).clone()
+            };
+            [(); 2].map(|()| -> Box<dyn Endpoint + Send> {
+                Box::new(rtp::Session::new(config.clone()))
+            })
+        }
+        Transport::Udp(udp) => {
+            let config = udp::Config {
+                mtu: path_mtu,
+                ..*udp
+            };
+            [(); 2].map(|()| -> Box<dyn Endpoint + Send> { Box::new(udp::Socket::new(config)) })
+        }
+        Transport::Quic(quic) => {
+            let config = quic::Config {
+                mtu: path_mtu,
+                seed,
+                ..quic.config.clone()
+            };
+            [
+                Box::new(quic::Connection::client(config.clone())),
+                Box::new(quic::Connection::server(config)),
+            ]
+        }
+        Transport::Quinn(quinn) => around.registry.quinn(&QuinnFlow {
+            settings: quinn,
+            datagram_size: quinn.datagram_size(path_mtu),
+            seed,
+        })?,
+    };
+    Ok([slowed(sender, hosts[0]), slowed(receiver, hosts[1])])
+}
+
+/// The endpoint with the handshake delay of its host.
+fn slowed(endpoint: Box<dyn Endpoint + Send>, host: &Host) -> Box<dyn Endpoint + Send> {
+    if host.handshake_delay.is_zero() {
+        return endpoint;
+    }
+    Box::new(Shimmed::new(
+        endpoint,
+        SlowHandshake::new(host.handshake_delay),
+    ))
+}

@@ -1,0 +1,211 @@
+//! The flows of a simulated network: their endpoints with what is around them, and their
+//! applications.
+
+use super::codec::Codec;
+use super::endpoints::{self, FlowEnvironment};
+use super::registry::{EndpointPair, TransportRegistry};
+use super::shim::Shimmed;
+use super::tap::{TapEnd, TapShim};
+use super::wire_encoding::WireEncoding;
+use super::{Hosts, SimFlow, SimNetwork, build_error, find};
+use crate::run::RunError;
+use crate::run::record::flow_tables::WriteTrace;
+use crate::scenario::{Flow, Graph, Host, Scenario, Transport};
+use crate::summary::LossFinder;
+use std::sync::Arc;
+use weir_net::app::{AppEnvironment, AppPair, Delivery};
+use weir_net::{AppConfig, FlowConfig, Side};
+use weir_proto::endpoint::Endpoint;
+use weir_proto::packet::HostId;
+use weir_proto::quic::wire::HeaderFormat;
+use weir_proto::rng::Rng;
+use weir_proto::time::{Duration, Instant};
+
+/// The form in which packets travel between the endpoints of a flow.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum PacketEncoding {
+    /// As values of their types.
+    #[default]
+    Typed,
+    /// As values, encoded and decoded on the way as a check.
+    RoundTrip,
+    /// As octets, as a socket takes them.
+    Octets,
+}
+
+/// One flow of an entry of the scenario, which may stand for several.
+pub(super) struct FlowPlan<'a> {
+    pub(super) flow: &'a Flow,
+    pub(super) app: AppConfig,
+    pub(super) stop: Option<Instant>,
+    pub(super) name: String,
+    pub(super) start: Instant,
+    pub(super) access_delay: Duration,
+    pub(super) ends: [(HostId, &'a Host); 2],
+    pub(super) path_mtu: u32,
+    pub(super) encoding: PacketEncoding,
+    pub(super) registry: TransportRegistry<'a>,
+}
+
+impl SimNetwork {
+    pub(super) fn add_flows(
+        &mut self,
+        scenario: &Scenario,
+        hosts: &Hosts<'_>,
+        encoding: PacketEncoding,
+        registry: TransportRegistry<'_>,
+    ) -> Result<(), RunError> {
+        let graph = Graph::of(scenario);
+        for (entry, flow) in scenario.flows.iter().enumerate() {
+            let ends = [find(hosts, &flow.from)?, find(hosts, &flow.to)?];
+            let path_mtu = graph.mtu_both_ways(flow);
+            for (name, start) in scenario.starts_of(flow) {
+                let transfers = scenario.transfers_of(flow, &name, start);
+                let plan = FlowPlan {
+                    flow,
+                    app: flow.app.clone(),
+                    stop: flow.stop.map(|stop| Instant::ZERO + stop),
+                    start: Instant::ZERO + start,
+                    access_delay: scenario.access_delay_of(flow, &name),
+                    name,
+                    ends,
+                    path_mtu,
+                    encoding,
+                    registry,
+                };
+                match transfers {
+                    None => self.add_flow(plan)?,
+                    Some(transfers) => self.add_transfers(plan, entry, transfers)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_flow(&mut self, plan: FlowPlan<'_>) -> Result<(), RunError> {
+        let number = self.network.flow_ids().count();
+        let config = self.connection(&plan, number)?;
+        let id = self.network.add_flow(config).map_err(build_error)?;
+        self.flows.push(SimFlow {
+            id,
+            name: plan.name,
+            start: plan.start,
+            finder: LossFinder::of(&plan.flow.transport),
+            counts_retransmissions: !matches!(plan.flow.transport, Transport::Udp(_)),
+            writes: match plan.flow.transport {
+                Transport::Dccp(_) => WriteTrace::On,
+                _ => WriteTrace::Off,
+            },
+        });
+        Ok(())
+    }
+
+    /// The connection that is the flow of this number.
+    pub(super) fn connection(
+        &self,
+        plan: &FlowPlan<'_>,
+        number: usize,
+    ) -> Result<FlowConfig, RunError> {
+        let (flow, name) = (plan.flow, plan.name.as_str());
+        let [sender, receiver] = self.endpoints(plan, number)?;
+        let AppPair { source, sink } = self.applications(plan);
+        Ok(FlowConfig {
+            name: name.to_owned(),
+            source: plan.ends[0].0,
+            target: plan.ends[1].0,
+            sender,
+            receiver,
+            app: source,
+            sink,
+            loss: flow.loss.clone(),
+            connects: if flow.app.receiver_connects() {
+                Side::Receiver
+            } else {
+                Side::Sender
+            },
+            start: plan.start,
+            access_delay: plan.access_delay,
+            stop: plan.stop,
+        })
+    }
+
+    /// Both endpoints, in the shims of the tap and of the encoding.
+    fn endpoints(&self, plan: &FlowPlan<'_>, number: usize) -> Result<EndpointPair, RunError> {
+        let flow = plan.flow;
+        let mut rng = Rng::stream(self.seed, &format!("flow/{}/endpoints", plan.name));
+        let mut ends = plan.ends;
+        if flow.app.receiver_connects() {
+            // The first of the pair is the one that connects.
+            ends.reverse();
+        }
+        let environment = FlowEnvironment {
+            hosts: ends.map(|(_, host)| host),
+            path_mtu: plan.path_mtu,
+            seed: rng.next_u64(),
+            registry: plan.registry,
+        };
+        let mut pair = endpoints::pair(flow, &environment).map_err(RunError::Build)?;
+        if let Some(tap) = &self.tap {
+            let [sender, receiver] = pair;
+            let [near, far] = TapEnd::pair(flow, number, ends);
+            pair = [(sender, near), (receiver, far)].map(
+                |(endpoint, end)| -> Box<dyn Endpoint + Send> {
+                    let shim = TapShim::new(end, Arc::clone(tap), self.fault.clone());
+                    Box::new(Shimmed::new(endpoint, shim))
+                },
+            );
+        }
+        let header = match &flow.transport {
+            Transport::Quic(quic) => quic.config.header,
+            _ => HeaderFormat::RFC9000,
+        };
+        let encoding = match (plan.encoding, &flow.transport) {
+            // A UDP datagram is its payload and quinn's packets are octets from the start: there
+            // is nothing to check.
+            (PacketEncoding::RoundTrip, Transport::Udp(_) | Transport::Quinn(_)) => {
+                PacketEncoding::Typed
+            }
+            (encoding, _) => encoding,
+        };
+        if flow.app.receiver_connects() {
+            pair.reverse();
+        }
+        Ok(pair.map(|endpoint| -> Box<dyn Endpoint + Send> {
+            match encoding {
+                PacketEncoding::Typed => endpoint,
+                PacketEncoding::RoundTrip => {
+                    let codec = Codec::new(header, self.fault.clone());
+                    Box::new(Shimmed::new(endpoint, codec))
+                }
+                PacketEncoding::Octets => {
+                    Box::new(Shimmed::new(endpoint, WireEncoding::new(&flow.transport)))
+                }
+            }
+        }))
+    }
+
+    /// The applications that write and read.
+    fn applications(&self, plan: &FlowPlan<'_>) -> AppPair {
+        let delivery = match plan.flow.transport {
+            Transport::Dccp(_) | Transport::Rtp(_) | Transport::Udp(_) => Delivery::Datagrams,
+            Transport::Quic(_) | Transport::Quinn(_) | Transport::Tcp(_) => Delivery::Stream,
+        };
+        plan.app.build(AppEnvironment {
+            seed: self.seed,
+            flow: &plan.name,
+            delivery,
+        })
+    }
+}
+
+impl LossFinder {
+    /// Of a flow with this transport.
+    pub(super) const fn of(transport: &Transport) -> Self {
+        match transport {
+            Transport::Dccp(_) | Transport::Udp(_) => Self::Receiver,
+            Transport::Quic(_) | Transport::Quinn(_) | Transport::Rtp(_) | Transport::Tcp(_) => {
+                Self::Sender
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What is recorded while a run goes on: its tables, thinned once they are long, and the statistics of
+//! its flows. Of flows on a real path, that are [`measured`], too.
+
+pub(super) mod bound_times;
+pub(super) mod connection_records;
+mod delivery_rate;
+pub(super) mod flow_tables;
+pub(super) mod intervals;
+pub(super) mod measured;
+mod packet_sampling;
+pub(super) mod recorder;
+mod row_limit;

@@ -1,0 +1,189 @@
+//! Makes the summary of a simulation that has ended.
+
+pub(super) mod completion;
+pub(super) mod recovery;
+pub(super) mod smoothness;
+pub(super) mod transfers;
+
+use crate::run::network::{Counters, SimFlow};
+use crate::run::simulation::Simulation;
+use crate::run::{
+    Distribution, FlowSummary, GroupSummary, LatencyUnderLoad, LinkSummary, RUN_FORMAT,
+    RequestSummary, Retransmissions, RunSummary, Summary, Totals, TransferSummary, VideoSummary,
+};
+use crate::scenario::Flow;
+use crate::summary::GroupParts;
+use completion::{completed_at, over_at};
+use std::collections::BTreeSet;
+use transfers::completion_times;
+use weir_net::Side;
+use weir_proto::time::{Duration, Instant};
+
+/// When a flow was alive, and how long its transfer took.
+struct Lifetime {
+    /// Within the statistics' window.
+    active: Duration,
+    completion: Option<Duration>,
+}
+
+impl Simulation {
+    /// The summary of a run that came to this time, from the counters at the end of the warm-up and
+    /// now. `check` is asked for each part whether to go on: there may be a hundred thousand.
+    ///
+    /// # Errors
+    /// That of `check`.
+    pub(in crate::run) fn summarise<E>(
+        &mut self,
+        reached: Duration,
+        [before, after]: [&Counters; 2],
+        mut check: impl FnMut() -> Result<(), E>,
+    ) -> Result<Summary, E> {
+        let (end, warmup) = (Instant::ZERO + reached, self.scenario.run.warmup);
+        let hash = self.scenario_hash.take();
+        let mut summary = Summary {
+            run: RunSummary {
+                format: RUN_FORMAT,
+                scenario: hash.unwrap_or_else(|| self.scenario.content_hash()),
+                seed: self.scenario.run.seed,
+                duration_s: reached.as_secs_f64(),
+                warmup_s: warmup.as_secs_f64(),
+                events: self.events,
+                build: concat!("weir ", env!("CARGO_PKG_VERSION")).to_owned(),
+                trace_thinned_from_s: self.recorder.thinned_from_s(),
+                packets_left_out_from_s: self.recorder.packets_left_out_from_s(),
+                ..RunSummary::default()
+            },
+            drawn: self.scenario.drawn(),
+            ..Summary::default()
+        };
+        for (index, (before, after)) in before.flows.iter().zip(&after.flows).enumerate() {
+            check()?;
+            let lifetime = self.lifetime(index, end);
+            let counted = self.sim.flows[index].counts_retransmissions;
+            let flow = FlowSummary {
+                completion_time_s: lifetime.completion.map(Duration::as_secs_f64),
+                retransmissions: counted
+                    .then(|| Retransmissions::between(&before.sender, &after.sender)),
+                ..FlowSummary::between(before, after, lifetime.active)
+            };
+            let flow = self.with_distributions(index, end, flow);
+            let name = self.sim.flows[index].name.clone();
+            summary.flows.insert(name, flow);
+        }
+        for (index, (name, _)) in self.sim.links.iter().enumerate() {
+            check()?;
+            let link = LinkSummary::between(&before.links[index], &after.links[index]);
+            summary.links.insert(name.clone(), link);
+        }
+        let window = reached.saturating_sub(warmup);
+        self.sim
+            .close_connections(&mut self.recorder.connections, end);
+        let mut sets = Vec::new();
+        for (index, set) in self.sim.transfers.iter().enumerate() {
+            check()?;
+            let counters = [&before.transfers[index], &after.transfers[index]];
+            let transfers = TransferSummary::of(&self.sim, set, counters, [warmup, window]);
+            let delays = self.transfer_delays.get(index).and_then(Option::as_ref);
+            let transfers = transfers.with_delays(delays);
+            let transfers = transfers.with_senders(self.recorder.connections.of(index));
+            sets.push((set.name.clone(), transfers));
+        }
+        let transfers = sets.iter().map(|(_, transfers)| transfers);
+        summary.totals = Totals::of(summary.flows.values(), transfers, window);
+        summary.transfers = sets.into_iter().collect();
+        for name in self.scenario.group_names() {
+            check()?;
+            if let Some(group) = self.group(&name, &summary) {
+                summary.groups.insert(name, group);
+            }
+        }
+        Ok(summary)
+    }
+
+    /// The group of this name, of flows and transfers that are summed up; `None` if this part of
+    /// the scenario has none of them.
+    fn group(&self, name: &str, summary: &Summary) -> Option<GroupSummary> {
+        let flows = self.scenario.flows.iter();
+        let entries = flows.filter(|flow| flow.group() == Some(name));
+        let members: Vec<String> = entries.flat_map(Flow::names).collect();
+        let names: BTreeSet<&str> = members.iter().map(String::as_str).collect();
+        let sets = self.sim.transfers.iter();
+        let sets = sets.filter(|set| names.contains(set.name.as_str()));
+        let times = sets.flat_map(|set| completion_times(&self.sim, set, self.scenario.run.warmup));
+        let parts = GroupParts {
+            flows: members
+                .iter()
+                .filter_map(|n| summary.flows.get(n))
+                .collect(),
+            transfers: members
+                .iter()
+                .filter_map(|n| summary.transfers.get(n))
+                .collect(),
+            transfer_times: times.collect(),
+        };
+        let has_members = !(parts.flows.is_empty() && parts.transfers.is_empty());
+        has_members.then(|| GroupSummary {
+            requests: self.requests_of(&names),
+            members: members.clone(),
+            ..GroupSummary::of(&parts)
+        })
+    }
+
+    /// The requests of these flows together.
+    fn requests_of(&self, names: &BTreeSet<&str>) -> Option<RequestSummary> {
+        let members = self.sim.flows.iter();
+        let members = members.filter(|flow| names.contains(flow.name.as_str()));
+        let requests = members.flat_map(|flow| self.sim.network.requests(flow.id));
+        let requests: Vec<_> = requests.copied().collect();
+        let from = Instant::ZERO + self.scenario.run.warmup;
+        (!requests.is_empty()).then(|| RequestSummary::of(&requests, from))
+    }
+
+    /// Adds what was measured packet by packet.
+    fn with_distributions(&mut self, index: usize, end: Instant, flow: FlowSummary) -> FlowSummary {
+        let id = self.sim.flows[index].id;
+        let (rtts, rate) = self.recorder.distributions(index, end);
+        let rtt_s = rtts.summary();
+        let base = self.sim.network.base_rtt(id);
+        let latency = rtt_s.zip(base);
+        let delays = self.delays.get(index).and_then(Option::as_ref);
+        let requests = self.sim.network.requests(id);
+        let from = Instant::ZERO + self.scenario.run.warmup;
+        FlowSummary {
+            latency_under_load: latency.map(|(rtt, base)| LatencyUnderLoad::new(&rtt, base)),
+            rtt_s,
+            rate_bps: rate.summary(),
+            bound_share: self.recorder.bound_share(index, end),
+            startup_s: self.recorder.startup(index).map(Duration::as_secs_f64),
+            one_way_delay_s: delays.and_then(|d| Distribution::of_histogram(&d.one_way)),
+            queueing_delay_s: delays.and_then(|d| Distribution::of_histogram(&d.queueing)),
+            jitter_s: delays.and_then(|d| Distribution::of_histogram(&d.jitter)),
+            marks: delays.map_or(0, |delays| delays.marks),
+            recovery_s: self.smoothness.recovery_s(index),
+            goodput_cov: self.smoothness.of_flow(index),
+            ended: self.sim.ended(id),
+            audio: self
+                .sim
+                .playback(id)
+                .map(|playback| playback.statistics.into()),
+            requests: (!requests.is_empty()).then(|| RequestSummary::of(requests, from)),
+            video: self
+                .sim
+                .video(id)
+                .map(|(frames, timing)| VideoSummary::of(&frames, [from, end], timing)),
+            ..flow
+        }
+    }
+
+    fn lifetime(&self, index: usize, end: Instant) -> Lifetime {
+        let SimFlow { id, start, .. } = self.sim.flows[index];
+        let report = |side| self.sim.network.app_report(id, side).statistics;
+        let ends = [Side::Sender, Side::Receiver].map(report);
+        let from = start.max(Instant::ZERO + self.scenario.run.warmup);
+        let until = over_at(&ends).unwrap_or(end);
+        Lifetime {
+            active: until.min(end).since(from),
+            completion: completed_at(&ends).map(|at| at.since(start)),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Lines of code of each crate, outside tests: a budget. What goes beyond it takes something out first,
+//! or changes the budget in a commit that says why.
+
+use std::collections::BTreeMap;
+
+use super::Violation;
+use super::layout::code_lines;
+use crate::source::Source;
+
+const BUDGETS: [(&str, usize); 5] = [
+    ("weir-proto", 24_100),
+    ("weir-net", 11_200),
+    ("weir-wire", 7_800),
+    ("weir-lab", 31_800),
+    ("weir", 8_600),
+];
+
+pub fn check(sources: &[Source]) -> Vec<Violation> {
+    let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
+    for source in sources {
+        let of_crate = source.path.strip_prefix("crates/");
+        if let Some((name, _)) = of_crate.and_then(|path| path.split_once("/src/")) {
+            *lines.entry(name).or_default() += code_lines(source).len();
+        }
+    }
+    let over = lines.into_iter().filter_map(|(name, lines)| {
+        let (_, budget) = BUDGETS.into_iter().find(|(known, _)| *known == name)?;
+        let message = format!("{lines} lines of code in {name}, of a budget of {budget}");
+        let root = format!("crates/{name}/src/lib.rs");
+        (lines > budget).then(|| Violation::new(&root, 1, message))
+    });
+    over.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::sources;
+
+    #[test]
+    fn a_crate_beyond_its_budget_is_found() {
+        let (name, budget) = BUDGETS[4];
+        let file = |lines: usize| "f!();\n// why\n".repeat(lines);
+        let (first, second) = (
+            format!("crates/{name}/src/a.rs"),
+            format!("crates/{name}/src/b.rs"),
+        );
+        let of = |lines| check(&sources(&[(&first, &file(lines)), (&second, &file(1))]));
+        assert!(of(budget - 1).is_empty());
+        let found = of(budget);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].message.contains("of a budget"), "{}", found[0]);
+        assert!(check(&sources(&[("xtask/src/a.rs", &file(budget + 1))])).is_empty());
+    }
+}
