@@ -1,5 +1,5 @@
-//! Lines of code of each crate, outside tests: a budget. What goes beyond it takes something out first,
-//! or changes the budget in a commit that says why.
+//! Lines of code of each crate, outside tests: a budget. What goes beyond it takes something out
+//! first, or changes the budget in a commit that says why.
 
 use std::collections::BTreeMap;
 
