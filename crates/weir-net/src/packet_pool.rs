@@ -47,12 +47,6 @@ impl PacketRef {
         self.queued = self.queued.wrapping_add(now.as_nanos());
     }
 
-    /// The packet, which left its queue at this time in what was booked, waits there still.
-    #[inline]
-    pub(crate) const fn return_to_queue(&mut self, booked: Instant) {
-        self.queued = self.queued.wrapping_sub(booked.as_nanos());
-    }
-
     /// Its place in the pool, by which a stage names the packet in trace events: the network
     /// replaces it by the packet's number ([`PacketPool::number_of`]).
     pub(crate) fn place(&self) -> u64 {

@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
                 break;
             }
             if self.events >= horizon.max_events {
-                self.network.settle_merges();
+                self.network.catch_up_merges();
                 return Ok(false);
             }
             self.events += 1;
@@ -226,22 +226,17 @@ impl<'a> Run<'a> {
             network.including_now |= horizon.including;
         }
         network.event_order = if network.including_now { u64::MAX } else { 0 };
-        network.settle_merges();
+        network.catch_up_merges();
         self.report_queues();
         Ok(true)
     }
 
     /// Reports what has happened in the queues of traced links that are not called for it.
     fn report_queues(&mut self) {
-        let before = u64::from(!self.network.including_now);
-        let Some(up_to) = self.network.now.as_nanos().checked_sub(before) else {
-            return;
-        };
-        for place in 0..self.network.watched.len() {
-            let id = self.network.watched[place];
-            self.network.links[id as usize]
-                .link
-                .note_starts(Instant::from_nanos(up_to));
+        let last = self.network.progress().last();
+        for index in 0..self.network.traced_plain.len() {
+            let id = self.network.traced_plain[index];
+            self.network.links[id as usize].link.catch_up(last);
             self.record_link(id);
         }
     }
@@ -271,7 +266,7 @@ impl<'a> Run<'a> {
         let now = self.network.now;
         let mut place = &mut self.network.links[id as usize];
         let to = place.to;
-        if !place.link.books() {
+        if !place.link.is_plain() {
             return self.call_queued_link(id);
         }
         while let Some(packet) = place.link.poll_booked(now) {
@@ -289,7 +284,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Moves the packets that arrive at the end of a link that does not book.
+    /// Moves the packets that arrive at the end of a link that is not plain.
     #[inline(never)]
     fn call_queued_link(&mut self, id: u32) -> Outcome<()> {
         let now = self.network.now;
@@ -304,7 +299,7 @@ impl<'a> Run<'a> {
         let place = &self.network.links[id as usize];
         let Arrival { at, since } = place.link.due(now);
         self.network.queue.reset(place.target, at, since);
-        self.settle_link(id);
+        self.observe_link(id);
         Ok(())
     }
 
@@ -314,7 +309,7 @@ impl<'a> Run<'a> {
         let now = self.network.now;
         self.network.links[id as usize].link.handle_timeout(now);
         self.network.make_copies(id);
-        self.settle_link(id);
+        self.observe_link(id);
     }
 
     /// Advances a shared medium, and moves the packets that arrive.
@@ -442,19 +437,19 @@ impl<'a> Run<'a> {
     #[inline(always)]
     fn enter_link(&mut self, id: u32, packet: PacketRef) {
         let place = self.network.links.get(id as usize);
-        if place.is_some_and(|place| place.link.is_plain()) {
+        if place.is_some_and(|place| place.link.is_untraced_plain()) {
             self.network.book(id, packet);
-        } else if place.is_some_and(|place| place.link.books()) {
+        } else if place.is_some_and(|place| place.link.is_plain()) {
             self.network.book(id, packet);
             if self.network.links[id as usize].link.has_news() {
-                self.settle_link(id);
+                self.observe_link(id);
             }
         } else {
             self.enter_queued_link(id, packet);
         }
     }
 
-    /// A packet enters a link that does not book, or a medium.
+    /// A packet enters a link that is not plain, or a medium.
     #[inline(never)]
     fn enter_queued_link(&mut self, id: u32, packet: PacketRef) {
         let Some(place) = self.network.links.get_mut(id as usize) else {
@@ -466,7 +461,7 @@ impl<'a> Run<'a> {
         let place = &mut self.network.links[id as usize];
         let Arrival { at, since } = place.link.due(now);
         self.network.queue.set(place.target, at, since);
-        self.settle_link(id);
+        self.observe_link(id);
     }
 
     /// Hands a packet to the medium of this hop; hops are numbered behind the links.
@@ -519,7 +514,7 @@ impl<'a> Run<'a> {
 
     /// Records the events of a link, and removes what it has dropped.
     #[inline(never)]
-    fn settle_link(&mut self, id: u32) {
+    fn observe_link(&mut self, id: u32) {
         self.record_link(id);
         let mut place = &mut self.network.links[id as usize];
         if place.link.has_discarded() {

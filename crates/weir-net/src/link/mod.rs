@@ -31,7 +31,7 @@ mod transmitter;
 pub use config::{LinkChange, LinkConfig};
 pub use counters::LinkCounters;
 pub(crate) use counters::QueueMeter;
-pub(crate) use plain::{Arrival, Asked, HELD};
+pub(crate) use plain::{Arrival, HELD, Progress};
 
 use crate::packet_pool::PacketRef;
 use crate::queue::drop_event;
@@ -101,15 +101,15 @@ impl Link {
     }
 
     /// The counters when they are read, not earlier than the last call of the link.
-    pub(crate) fn counters(&mut self, asked: Asked) -> LinkCounters {
+    pub(crate) fn counters(&mut self, progress: Progress) -> LinkCounters {
         let Self { service, wire } = self;
         match service {
             Service::Queued(queued) => {
-                queued.start_transmissions(wire, asked.last());
-                queued.counters(wire, asked.now)
+                queued.start_transmissions(wire, progress.last());
+                queued.counters(wire, progress.now)
             }
-            Service::Unwatched(bookings) | Service::Watched(bookings) => {
-                bookings.counters(wire, asked)
+            Service::Plain(bookings) | Service::TracedPlain(bookings) => {
+                bookings.counters(wire, progress)
             }
         }
     }
@@ -143,14 +143,14 @@ impl Link {
     pub(crate) fn handle(&mut self, now: Instant, packet: PacketRef) {
         match &mut self.service {
             Service::Queued(queued) => queued.handle(&mut self.wire, now, packet),
-            _ => self.book(now, packet),
+            _ => self.book_and_hold(now, packet),
         }
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         match &mut self.service {
             Service::Queued(queued) => queued.start_transmissions(&mut self.wire, now),
-            _ => self.note_starts(now),
+            _ => self.catch_up(now),
         }
     }
 
@@ -174,7 +174,7 @@ impl Link {
     /// When the link is to be called next, and since when that is known; the far future if it need
     /// not be.
     pub(crate) fn due(&self, now: Instant) -> Arrival {
-        if self.books() {
+        if self.is_plain() {
             return self.next_call();
         }
         let at = self.poll_timeout();
@@ -187,7 +187,7 @@ impl Link {
     /// Selects the trace events from now on. No other link may hold packets of this one. Changes of
     /// the queue that were not taken are lost.
     pub(crate) fn set_mask(&mut self, now: Instant, mask: EventMask) {
-        self.service.watch(now, mask);
+        self.service.set_mask(now, mask);
         self.wire.events.set_mask(mask);
     }
 

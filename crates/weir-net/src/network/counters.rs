@@ -78,13 +78,13 @@ impl Network {
 
     /// The counters of a link, now.
     pub fn link_counters(&mut self, link: LinkId) -> LinkCounters {
-        let asked = self.asked();
+        let progress = self.progress();
         // Transmissions that are due start first, so that copies which they create are counted.
         self.links[link.0 as usize]
             .link
-            .handle_timeout(asked.last());
+            .handle_timeout(progress.last());
         self.make_copies(link.0);
-        let counters = self.links[link.0 as usize].link.counters(asked);
+        let counters = self.links[link.0 as usize].link.counters(progress);
         self.discard_dropped(link.0);
         counters
     }

@@ -29,15 +29,15 @@ impl Network {
     pub fn set_mask_of(&mut self, source: EventSource, mask: EventMask) {
         match self.targets.get(source.0 as usize).copied() {
             Some(EventTarget::Link(id)) => {
-                // A link that is traced is in no chain.
-                self.end_chains();
+                // A link that is traced is not on the fast path.
+                self.leave_fast_path();
                 self.stale_routes = true;
                 let place = &mut self.links[id as usize];
                 place.link.set_mask(self.now, mask);
-                self.watched.retain(|&other| other != id);
-                if place.link.books() {
+                self.traced_plain.retain(|&other| other != id);
+                if place.link.is_plain() {
                     if mask != EventMask::NONE {
-                        self.watched.push(id);
+                        self.traced_plain.push(id);
                     }
                 } else if place.trace_tick.is_none() {
                     let trace_tick = self.add_target(EventTarget::TraceTick(id));
@@ -90,10 +90,7 @@ impl Network {
             EventTarget::Link(id) | EventTarget::TraceTick(id) => {
                 Some(SourceKind::Link(LinkId(id)))
             }
-            EventTarget::Merge(id) => {
-                let merge = self.merges.get(id as usize)?;
-                Some(SourceKind::Link(LinkId(merge.link)))
-            }
+            EventTarget::Merge(id) => Some(SourceKind::Link(LinkId(self.fast_path.link_of(id)?))),
             EventTarget::Medium(id) => Some(SourceKind::Medium(MediumId(id))),
             EventTarget::Station(id, station) => {
                 let host = self.media[id as usize].hosts[station as usize];

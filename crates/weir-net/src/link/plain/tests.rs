@@ -52,7 +52,7 @@ fn run(config: &LinkConfig, packets: &[(u64, u32)], traced: Range<usize>) -> See
         seen.drops
             .extend(dropped.map(|packet| fixture::number_of(&packet)));
         seen.states.push((
-            link.counters(Asked {
+            link.counters(Progress {
                 now,
                 including: true,
             }),
