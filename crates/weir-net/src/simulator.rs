@@ -499,16 +499,7 @@ impl<'a> Run<'a> {
         }
         for (station, target) in place.stations.iter().enumerate() {
             let events = place.medium.events(station);
-            if events.is_empty() {
-                continue;
-            }
-            let (source, probe) = (EventSource(target.0), &mut *self.probe);
-            events.take_all(|events| {
-                for (_, event) in &mut *events {
-                    pool.number_event(event);
-                }
-                probe.record_all(source, events);
-            });
+            events.record(pool, EventSource(target.0), self.probe);
         }
     }
 
@@ -532,20 +523,11 @@ impl<'a> Run<'a> {
     fn record_link(&mut self, id: u32) {
         let Network { links, pool, .. } = &mut *self.network;
         let place = &mut links[id as usize];
-        let (source, probe) = (EventSource(place.target.0), &mut *self.probe);
-        let queue = &mut *probe;
+        let source = EventSource(place.target.0);
         place
             .link
-            .take_changes(|changes| queue.record_queue(source, changes));
-        if place.link.events().is_empty() {
-            return;
-        }
-        place.link.events().take_all(|events| {
-            for (_, event) in &mut *events {
-                pool.number_event(event);
-            }
-            probe.record_all(source, events);
-        });
+            .take_changes(|changes| self.probe.record_queue(source, changes));
+        place.link.events().record(pool, source, self.probe);
     }
 
     fn observe_agent(&mut self, id: u32) {

@@ -34,11 +34,11 @@ pub(crate) use counters::QueueMeter;
 pub(crate) use plain::{Arrival, HELD, Progress};
 
 use crate::packet_pool::PacketRef;
-use crate::queue::drop_event;
+use crate::stage_events::{StageEvent, StageEvents};
 use plain::Service;
 use std::collections::BTreeMap;
 use transmitter::Transmitter;
-use weir_proto::event::{DropReason, EventMask, Events};
+use weir_proto::event::{DropReason, EventMask};
 use weir_proto::packet::FlowId;
 use weir_proto::time::{Duration, Instant};
 
@@ -52,7 +52,7 @@ struct Wire {
     counters: LinkCounters,
     /// `None` before the first drop: most links of a large network never drop.
     drops: Option<Box<Drops>>,
-    events: Events,
+    events: StageEvents,
 }
 
 /// What a link has dropped.
@@ -69,7 +69,7 @@ impl Wire {
     fn drop(&mut self, at: Instant, packet: PacketRef, reason: DropReason) {
         self.counters.count_drop(packet.size, reason);
         self.events
-            .push(at, EventMask::DROP, || drop_event(&packet, reason));
+            .push(at, StageEvent::Drop(packet.pooled(), reason));
         let drops = self.drops.get_or_insert_default();
         *drops.of_flow.entry(packet.flow).or_default() += 1;
         drops.discarded.push(packet);
@@ -95,7 +95,7 @@ impl Link {
                 transmitter: Transmitter::new(config),
                 counters: LinkCounters::default(),
                 drops: None,
-                events: Events::default(),
+                events: StageEvents::default(),
             },
         }
     }
@@ -191,7 +191,7 @@ impl Link {
         self.wire.events.set_mask(mask);
     }
 
-    pub(crate) fn events(&mut self) -> &mut Events {
+    pub(crate) fn events(&mut self) -> &mut StageEvents {
         &mut self.wire.events
     }
 

@@ -18,6 +18,7 @@ use super::{Link, LinkCounters, QueueMeter};
 use crate::loss::LossConfig;
 use crate::packet_pool::PacketRef;
 use crate::queue::{Backlog, QueueConfig, QueueLimit};
+use crate::stage_events::StageEvent;
 use weir_proto::event::{DropReason, EventMask, QueueChange};
 use weir_proto::ring::Ring;
 use weir_proto::time::{Duration, Instant};
@@ -495,8 +496,7 @@ impl Link {
         if reason == DropReason::QueueFull
             && let Some(plain) = service.bookings()
         {
-            let waiting = plain.waiting;
-            wire.events.push(now, EventMask::QUEUE, || waiting.event());
+            wire.events.push(now, StageEvent::Queue(plain.waiting));
         }
     }
 
