@@ -2,7 +2,7 @@
 
 use super::{ABSENT, LinkId, LinkSlot, MediumId, Network, Side};
 use crate::agent::{Agent, AgentCounters};
-use crate::app::{AppReport, RequestRecord, VideoFrame, VideoTiming};
+use crate::app::AppReport;
 use crate::delay_meter::{DelayStatistics, IntervalDelays};
 use crate::link::LinkCounters;
 use crate::wifi::StationCounters;
@@ -121,31 +121,16 @@ impl Network {
         agent.map(Agent::statistics).unwrap_or_default()
     }
 
-    /// The report of the application at this end, now; zeros unless the flow is open.
-    pub fn app_report(&self, flow: FlowId, side: Side) -> AppReport {
+    /// What the application at this end has measured up to now; nothing unless the flow is open.
+    pub fn app_report(&self, flow: FlowId, side: Side) -> AppReport<'_> {
         let agent = self.agent(flow, side);
-        agent.map_or_else(AppReport::default, |agent| agent.app_report(self.now))
-    }
-
-    /// The frames of video that an end of the flow captured, or of which something arrived there.
-    pub fn frames(&self, flow: FlowId, side: Side) -> &[VideoFrame] {
-        self.agent(flow, side).map_or(&[], Agent::frames)
-    }
-
-    /// The requests that the client of a flow has sent.
-    pub fn requests(&self, flow: FlowId) -> &[RequestRecord] {
-        let client = self.agent(flow, Side::Receiver);
-        client.map_or(&[], Agent::requests)
-    }
-
-    /// How to judge the frames of the flow's video; `None` without video.
-    pub fn video_timing(&self, flow: FlowId) -> Option<VideoTiming> {
-        self.agent(flow, Side::Sender)?.video_timing()
+        agent.map_or_else(AppReport::default, |agent| agent.app().report(self.now))
     }
 
     /// True once the application at this end will neither write nor read any more.
     pub fn app_done(&self, flow: FlowId, side: Side) -> bool {
-        self.agent(flow, side).is_none_or(Agent::app_done)
+        let agent = self.agent(flow, side);
+        agent.is_none_or(|agent| agent.app().done())
     }
 
     /// The round-trip time of a flow whose packets neither wait nor take time to transmit:
