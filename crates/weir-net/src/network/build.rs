@@ -261,10 +261,10 @@ impl Network {
 
     /// Adds this end of its flow under this number in the event queue.
     pub(super) fn add_agent(&mut self, agent: Agent, side: Side, target: TargetId) {
-        let place = self.agents.len() as u32;
-        self.targets[target.0 as usize] = EventTarget::Agent(place);
+        let index = self.agents.len() as u32;
+        self.targets[target.0 as usize] = EventTarget::Agent(index);
         let flow = &mut self.flows[agent.flow().0 as usize];
-        flow.agents[usize::from(side == Side::Receiver)] = place;
+        flow.agents[usize::from(side == Side::Receiver)] = index;
         self.agents.push(AgentSlot {
             agent,
             side,

@@ -55,9 +55,9 @@ impl Network {
 
     /// The counters of the station of this host on a medium, now; `None` if it has none there.
     pub fn station_counters(&mut self, medium: MediumId, host: HostId) -> Option<StationCounters> {
-        let place = &mut self.media[medium.0 as usize];
-        let station = place.hosts.iter().position(|&other| other == host)?;
-        Some(place.medium.counters(self.now, station))
+        let slot = &mut self.media[medium.0 as usize];
+        let station = slot.hosts.iter().position(|&other| other == host)?;
+        Some(slot.medium.counters(self.now, station))
     }
 
     /// Packets waiting or on the air in a medium.
@@ -91,7 +91,7 @@ impl Network {
 
     /// The counters of a flow, now.
     pub fn flow_counters(&self, flow: FlowId) -> FlowCounters {
-        let dropped = |place: &LinkSlot| place.link.packets_dropped_of(flow);
+        let dropped = |slot: &LinkSlot| slot.link.packets_dropped_of(flow);
         FlowCounters {
             sender: self.agent_counters(flow, Side::Sender),
             receiver: self.agent_counters(flow, Side::Receiver),
@@ -99,7 +99,7 @@ impl Network {
                 + self
                     .media
                     .iter()
-                    .map(|place| place.medium.packets_dropped_of(flow))
+                    .map(|slot| slot.medium.packets_dropped_of(flow))
                     .sum::<u64>(),
             packets_unreachable: self.flows[flow.0 as usize].packets_unreachable,
         }
@@ -148,7 +148,7 @@ impl Network {
 
     /// The propagation delay of the way from this end to the other.
     fn base_delay(&self, flow: FlowId, side: Side) -> Option<Duration> {
-        let slot = self.agents.get(self.place_of(flow, side)? as usize)?;
+        let slot = self.agents.get(self.index_of(flow, side)? as usize)?;
         let target = slot.agent.peer();
         let mut next = slot.first_link;
         let mut delay = Duration::ZERO;
@@ -156,9 +156,9 @@ impl Network {
         for _ in 0..self.hosts.len() {
             let id = next? as usize;
             let at = match self.links.get(id) {
-                Some(place) => {
-                    delay += place.link.propagation_delay();
-                    place.to
+                Some(slot) => {
+                    delay += slot.link.propagation_delay();
+                    slot.to
                 }
                 None => self.medium_hops.get(id - self.links.len())?.1.to,
             };
@@ -204,20 +204,20 @@ impl Network {
         agent.map_or_else(IntervalDelays::default, Agent::take_interval_delays)
     }
 
-    /// The place of the agent at this end; `None` unless the flow is open.
-    pub(super) fn place_of(&self, flow: FlowId, side: Side) -> Option<u32> {
+    /// The index of the agent at this end; `None` unless the flow is open.
+    pub(super) fn index_of(&self, flow: FlowId, side: Side) -> Option<u32> {
         let flow = self.flows.get(flow.0 as usize)?;
-        let place = flow.agents[usize::from(side == Side::Receiver)];
-        (place != ABSENT).then_some(place)
+        let index = flow.agents[usize::from(side == Side::Receiver)];
+        (index != ABSENT).then_some(index)
     }
 
     fn agent_mut(&mut self, flow: FlowId, side: Side) -> Option<&mut Agent> {
-        let place = self.place_of(flow, side)?;
-        Some(&mut self.agents.get_mut(place as usize)?.agent)
+        let index = self.index_of(flow, side)?;
+        Some(&mut self.agents.get_mut(index as usize)?.agent)
     }
 
     pub(super) fn agent(&self, flow: FlowId, side: Side) -> Option<&Agent> {
-        let place = self.place_of(flow, side)?;
-        Some(&self.agents.get(place as usize)?.agent)
+        let index = self.index_of(flow, side)?;
+        Some(&self.agents.get(index as usize)?.agent)
     }
 }

@@ -58,7 +58,7 @@ pub(crate) enum EventTarget {
     Medium(u32),
     /// A station of a medium, by its index there: never called, only a source of trace events.
     Station(u32, u32),
-    /// A timer of an endpoint, an application or a host: the agent at this place.
+    /// A timer of an endpoint, an application or a host: the agent of this index.
     Agent(u32),
 }
 
@@ -139,7 +139,7 @@ struct Flow {
     name: String,
     source: HostId,
     target: HostId,
-    /// The places of the sender and the receiver, [`ABSENT`] unless the flow is open.
+    /// The indices of the sender and the receiver, [`ABSENT`] unless the flow is open.
     agents: [u32; 2],
     packets_unreachable: u64,
 }
@@ -200,9 +200,9 @@ impl Network {
         self.agents.shrink_to_fit();
         self.leave_fast_path();
         self.medium_hops.clear();
-        for (medium, place) in self.media.iter().enumerate() {
-            for &from in &place.hosts {
-                let others = place.hosts.iter().filter(|&&to| to != from);
+        for (medium, slot) in self.media.iter().enumerate() {
+            for &from in &slot.hosts {
+                let others = slot.hosts.iter().filter(|&&to| to != from);
                 self.medium_hops
                     .extend(others.map(|&to| (medium as u32, Hop { from, to })));
             }
@@ -220,8 +220,8 @@ impl Network {
         let (routes, first_links) = Routes::find(self.hosts.len(), &links, &pairs);
         self.routes = routes;
         let (inside, rest) = first_links.split_at(self.agents.len());
-        for (place, first_link) in self.agents.iter_mut().zip(inside) {
-            place.first_link = *first_link;
+        for (slot, first_link) in self.agents.iter_mut().zip(inside) {
+            slot.first_link = *first_link;
         }
         let (of_ports, of_series) = rest.split_at(outside.len());
         for (series, first_links) in self.series.iter_mut().zip(of_series.chunks_exact(2)) {
@@ -236,7 +236,7 @@ impl Network {
     pub(crate) fn receiving_agent(&self, flow: FlowId, source: HostId) -> Option<u32> {
         let flow = self.flows.get(flow.0 as usize)?;
         let from_sender = flow.source == source;
-        Some(flow.agents[usize::from(from_sender)]).filter(|&place| place != ABSENT)
+        Some(flow.agents[usize::from(from_sender)]).filter(|&index| index != ABSENT)
     }
 
     #[cold]
