@@ -5,7 +5,7 @@
 //! endpoint that its packet has left, fires its timers at ticks, and drops the packets that the
 //! flow's loss model selects. For its endpoint a packet lost at the socket counts as sent.
 
-use crate::app::{App, AppReport, RequestRecord, VideoFrame, VideoTiming};
+use crate::app::App;
 use crate::delay_meter::{DelayMeter, DelayStatistics, IntervalDelays};
 use crate::host_timing::{HostTiming, SendTimestamp};
 use crate::interface::Interface;
@@ -191,24 +191,8 @@ impl Agent {
         self.endpoint.count_loss_events_from(from);
     }
 
-    pub(crate) fn app_report(&self, now: Instant) -> AppReport {
-        self.app.report(now)
-    }
-
-    pub(crate) fn frames(&self) -> &[VideoFrame] {
-        self.app.frames()
-    }
-
-    pub(crate) fn requests(&self) -> &[RequestRecord] {
-        self.app.requests()
-    }
-
-    pub(crate) fn video_timing(&self) -> Option<VideoTiming> {
-        self.app.video_timing()
-    }
-
-    pub(crate) fn app_done(&self) -> bool {
-        self.app.done()
+    pub(crate) fn app(&self) -> &dyn App {
+        &*self.app
     }
 
     /// Packets that the endpoint has handed over.

@@ -37,6 +37,7 @@ mod rate_trace;
 mod routing;
 pub mod shaper;
 pub mod simulator;
+mod stage_events;
 pub mod wifi;
 
 pub use agent::AgentCounters;

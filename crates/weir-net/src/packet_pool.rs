@@ -12,7 +12,7 @@ mod slab;
 
 use slab::Slab;
 use std::num::NonZeroU32;
-use weir_proto::event::{DropReason, Event};
+use weir_proto::event::DropReason;
 use weir_proto::packet::{FlowId, IpHeader, Packet, TraceNumber};
 use weir_proto::time::{Duration, Instant};
 
@@ -47,16 +47,14 @@ impl PacketRef {
         self.queued = self.queued.wrapping_add(now.as_nanos());
     }
 
-    /// The packet, which left its queue at this time in what was booked, waits there still.
+    /// What trace events need to name it.
     #[inline]
-    pub(crate) const fn return_to_queue(&mut self, booked: Instant) {
-        self.queued = self.queued.wrapping_sub(booked.as_nanos());
-    }
-
-    /// Its place in the pool, by which a stage names the packet in trace events: the network
-    /// replaces it by the packet's number ([`PacketPool::number_of`]).
-    pub(crate) fn place(&self) -> u64 {
-        u64::from(self.slot)
+    pub(crate) const fn pooled(&self) -> PooledPacket {
+        PooledPacket {
+            flow: self.flow,
+            size: self.size,
+            slot: self.slot,
+        }
     }
 
     /// A second reference to the same packet, only for [`PacketPool::duplicate`] and only while the
@@ -72,6 +70,16 @@ impl PacketRef {
             queued: self.queued,
         }
     }
+}
+
+/// A packet that is in the pool, as trace events of links and stations name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PooledPacket {
+    /// The flow that it belongs to.
+    pub(crate) flow: FlowId,
+    /// Octets on the wire from the IP header on.
+    pub(crate) size: u32,
+    slot: u32,
 }
 
 /// All packets in the network.
@@ -147,16 +155,9 @@ impl PacketPool {
         drop(self.remove(reference));
     }
 
-    /// In an event about a packet in the pool, replaces its place by its number.
-    pub(crate) fn number_event(&self, event: &mut Event) {
-        if let Event::Drop { number, .. } | Event::EcnMark { number, .. } = event {
-            *number = number.and_then(|place| self.number_of(place));
-        }
-    }
-
-    /// The number of the packet at this place.
-    fn number_of(&self, place: u64) -> Option<u64> {
-        self.slab.get(place as u32)?.number.map(TraceNumber::get)
+    /// The number that the packet's sender gave it; `None` if it came from outside.
+    pub(crate) fn number_of(&self, packet: PooledPacket) -> Option<u64> {
+        self.slab.get(packet.slot)?.number.map(TraceNumber::get)
     }
 
     /// Packets in the pool.

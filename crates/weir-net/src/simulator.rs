@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
                 break;
             }
             if self.events >= horizon.max_events {
-                self.network.settle_merges();
+                self.network.catch_up_merges();
                 return Ok(false);
             }
             self.events += 1;
@@ -226,22 +226,17 @@ impl<'a> Run<'a> {
             network.including_now |= horizon.including;
         }
         network.event_order = if network.including_now { u64::MAX } else { 0 };
-        network.settle_merges();
+        network.catch_up_merges();
         self.report_queues();
         Ok(true)
     }
 
     /// Reports what has happened in the queues of traced links that are not called for it.
     fn report_queues(&mut self) {
-        let before = u64::from(!self.network.including_now);
-        let Some(up_to) = self.network.now.as_nanos().checked_sub(before) else {
-            return;
-        };
-        for place in 0..self.network.watched.len() {
-            let id = self.network.watched[place];
-            self.network.links[id as usize]
-                .link
-                .note_starts(Instant::from_nanos(up_to));
+        let last = self.network.progress().last();
+        for index in 0..self.network.traced_plain.len() {
+            let id = self.network.traced_plain[index];
+            self.network.links[id as usize].link.catch_up(last);
             self.record_link(id);
         }
     }
@@ -269,42 +264,42 @@ impl<'a> Run<'a> {
     #[inline]
     fn call_link(&mut self, id: u32) -> Outcome<()> {
         let now = self.network.now;
-        let mut place = &mut self.network.links[id as usize];
-        let to = place.to;
-        if !place.link.books() {
+        let mut slot = &mut self.network.links[id as usize];
+        let to = slot.to;
+        if !slot.link.is_plain() {
             return self.call_queued_link(id);
         }
-        while let Some(packet) = place.link.poll_booked(now) {
+        while let Some(packet) = slot.link.poll_booked(now) {
             // First, so that what the packet sets takes the place of an entry that goes.
-            let Arrival { at, since } = place.link.next_call();
-            self.network.queue.reset(place.target, at, since);
+            let Arrival { at, since } = slot.link.next_call();
+            self.network.queue.reset(slot.target, at, since);
             self.deliver(to, packet)?;
             if at > now {
                 return Ok(());
             }
-            place = &mut self.network.links[id as usize];
+            slot = &mut self.network.links[id as usize];
         }
-        let Arrival { at, since } = place.link.next_call();
-        self.network.queue.reset(place.target, at, since);
+        let Arrival { at, since } = slot.link.next_call();
+        self.network.queue.reset(slot.target, at, since);
         Ok(())
     }
 
-    /// Moves the packets that arrive at the end of a link that does not book.
+    /// Moves the packets that arrive at the end of a link that is not plain.
     #[inline(never)]
     fn call_queued_link(&mut self, id: u32) -> Outcome<()> {
         let now = self.network.now;
-        let place = &mut self.network.links[id as usize];
-        let to = place.to;
-        place.link.handle_timeout(now);
+        let slot = &mut self.network.links[id as usize];
+        let to = slot.to;
+        slot.link.handle_timeout(now);
         self.network.make_copies(id);
         self.record_link(id);
         while let Some(packet) = self.network.links[id as usize].link.poll_transmit(now) {
             self.deliver(to, packet)?;
         }
-        let place = &self.network.links[id as usize];
-        let Arrival { at, since } = place.link.due(now);
-        self.network.queue.reset(place.target, at, since);
-        self.settle_link(id);
+        let slot = &self.network.links[id as usize];
+        let Arrival { at, since } = slot.link.due(now);
+        self.network.queue.reset(slot.target, at, since);
+        self.observe_link(id);
         Ok(())
     }
 
@@ -314,7 +309,7 @@ impl<'a> Run<'a> {
         let now = self.network.now;
         self.network.links[id as usize].link.handle_timeout(now);
         self.network.make_copies(id);
-        self.settle_link(id);
+        self.observe_link(id);
     }
 
     /// Advances a shared medium, and moves the packets that arrive.
@@ -327,24 +322,24 @@ impl<'a> Run<'a> {
             self.deliver(to, packet)?;
         }
         self.observe_medium(id);
-        let place = &mut self.network.media[id as usize];
-        let due = place.medium.poll_timeout();
+        let slot = &mut self.network.media[id as usize];
+        let due = slot.medium.poll_timeout();
         let due = due.unwrap_or(Instant::FAR_FUTURE);
-        self.network.queue.reset(place.target, due, now);
+        self.network.queue.reset(slot.target, due, now);
         Ok(())
     }
 
     fn call_agent(&mut self, id: u32) -> Outcome<()> {
         let now = self.network.now;
-        let place = &mut self.network.agents[id as usize];
-        place.agent.handle_timeout(now);
+        let slot = &mut self.network.agents[id as usize];
+        slot.agent.handle_timeout(now);
         let sent = self.flush_agent(id)?;
-        let place = &mut self.network.agents[id as usize];
-        let (target, due) = (place.target, place.agent.poll_timeout());
+        let slot = &mut self.network.agents[id as usize];
+        let (target, due) = (slot.target, slot.agent.poll_timeout());
         self.network.queue.reset(target, due, now);
         let idle = !sent && due <= now;
-        place.idle_calls = if idle { place.idle_calls + 1 } else { 0 };
-        if place.idle_calls >= MAX_IDLE_CALLS {
+        slot.idle_calls = if idle { slot.idle_calls + 1 } else { 0 };
+        if slot.idle_calls >= MAX_IDLE_CALLS {
             return Err(Box::new(self.stuck(
                 target,
                 "is due again at once, time after time, and sends nothing",
@@ -367,9 +362,9 @@ impl<'a> Run<'a> {
             } = &mut *self.network;
             agents[id as usize].agent.handle(*now, pool.slot_of(packet));
             self.flush_agent(id)?;
-            let place = &self.network.agents[id as usize];
-            let (due, now) = (place.agent.poll_timeout(), self.network.now);
-            self.network.queue.set(place.target, due, now);
+            let slot = &self.network.agents[id as usize];
+            let (due, now) = (slot.agent.poll_timeout(), self.network.now);
+            self.network.queue.set(slot.target, due, now);
             return Ok(());
         }
         packet.ip.ttl = packet.ip.ttl.saturating_sub(1);
@@ -385,9 +380,9 @@ impl<'a> Run<'a> {
     #[inline(never)]
     fn flush_agent(&mut self, id: u32) -> Outcome<bool> {
         let now = self.network.now;
-        let place = &mut self.network.agents[id as usize];
-        let first_link = place.first_link;
-        let before = place.agent.packets_sent();
+        let slot = &mut self.network.agents[id as usize];
+        let first_link = slot.first_link;
+        let before = slot.agent.packets_sent();
         let turn = Turn {
             now,
             most_sent: before + MAX_PACKETS_OF_A_TURN,
@@ -395,28 +390,28 @@ impl<'a> Run<'a> {
         let mut sent = 0;
         loop {
             let network = &mut *self.network;
-            let place = &mut network.agents[id as usize];
-            let fill = |slot: &mut _| place.agent.poll_transmit(turn, slot);
+            let slot = &mut network.agents[id as usize];
+            let fill = |free: &mut _| slot.agent.poll_transmit(turn, free);
             let Some(packet) = network.pool.insert(fill) else {
                 break;
             };
             sent += 1;
-            let target = place.target;
+            let target = slot.target;
             self.count_event(target)?;
             match first_link {
                 Some(link) => self.enter_link(link, packet),
                 None => self.leave_by_port(packet.ip.source, packet),
             }
         }
-        let place = &mut self.network.agents[id as usize];
+        let slot = &mut self.network.agents[id as usize];
         // What the host delays counts when it is handed over. A call that sends nothing counts too:
         // an application may write without end in vain.
-        let handed = u32::try_from(place.agent.packets_sent() - before).unwrap_or(u32::MAX);
-        if place.recent.count(now, handed.max(1)) > MAX_PACKETS_IN_A_MILLISECOND {
-            let target = place.target;
+        let handed = u32::try_from(slot.agent.packets_sent() - before).unwrap_or(u32::MAX);
+        if slot.recent.count(now, handed.max(1)) > MAX_PACKETS_IN_A_MILLISECOND {
+            let target = slot.target;
             return Err(Box::new(self.stuck(target, TOO_FAST)));
         }
-        if place.traced {
+        if slot.traced {
             self.observe_agent(id);
         }
         Ok(sent > 0)
@@ -441,40 +436,40 @@ impl<'a> Run<'a> {
 
     #[inline(always)]
     fn enter_link(&mut self, id: u32, packet: PacketRef) {
-        let place = self.network.links.get(id as usize);
-        if place.is_some_and(|place| place.link.is_plain()) {
+        let slot = self.network.links.get(id as usize);
+        if slot.is_some_and(|slot| slot.link.is_untraced_plain()) {
             self.network.book(id, packet);
-        } else if place.is_some_and(|place| place.link.books()) {
+        } else if slot.is_some_and(|slot| slot.link.is_plain()) {
             self.network.book(id, packet);
             if self.network.links[id as usize].link.has_news() {
-                self.settle_link(id);
+                self.observe_link(id);
             }
         } else {
             self.enter_queued_link(id, packet);
         }
     }
 
-    /// A packet enters a link that does not book, or a medium.
+    /// A packet enters a link that is not plain, or a medium.
     #[inline(never)]
     fn enter_queued_link(&mut self, id: u32, packet: PacketRef) {
-        let Some(place) = self.network.links.get_mut(id as usize) else {
+        let Some(slot) = self.network.links.get_mut(id as usize) else {
             return self.enter_medium(id, packet);
         };
         let now = self.network.now;
-        place.link.handle(now, packet);
+        slot.link.handle(now, packet);
         self.network.make_copies(id);
-        let place = &mut self.network.links[id as usize];
-        let Arrival { at, since } = place.link.due(now);
-        self.network.queue.set(place.target, at, since);
-        self.settle_link(id);
+        let slot = &mut self.network.links[id as usize];
+        let Arrival { at, since } = slot.link.due(now);
+        self.network.queue.set(slot.target, at, since);
+        self.observe_link(id);
     }
 
     /// Hands a packet to the medium of this hop; hops are numbered behind the links.
     fn enter_medium(&mut self, id: u32, packet: PacketRef) {
         let (medium, hop) = self.network.medium_hops[id as usize - self.network.links.len()];
         let now = self.network.now;
-        let place = &mut self.network.media[medium as usize];
-        place.medium.handle(now, hop, packet);
+        let slot = &mut self.network.media[medium as usize];
+        slot.medium.handle(now, hop, packet);
         self.observe_medium(medium);
     }
 
@@ -487,47 +482,38 @@ impl<'a> Run<'a> {
             now,
             ..
         } = &mut *self.network;
-        let place = &mut media[id as usize];
-        while let Some(packet) = place.medium.poll_discarded() {
+        let slot = &mut media[id as usize];
+        while let Some(packet) = slot.medium.poll_discarded() {
             pool.discard(packet);
         }
-        let due = place.medium.poll_timeout();
-        queue.set(place.target, due.unwrap_or(Instant::FAR_FUTURE), *now);
+        let due = slot.medium.poll_timeout();
+        queue.set(slot.target, due.unwrap_or(Instant::FAR_FUTURE), *now);
     }
 
     /// Records the events of a medium's stations, while the packets that they name are in the pool.
     fn record_medium(&mut self, id: u32) {
         let Network { media, pool, .. } = &mut *self.network;
-        let place = &mut media[id as usize];
-        if !place.traced {
+        let slot = &mut media[id as usize];
+        if !slot.traced {
             return;
         }
-        for (station, target) in place.stations.iter().enumerate() {
-            let events = place.medium.events(station);
-            if events.is_empty() {
-                continue;
-            }
-            let (source, probe) = (EventSource(target.0), &mut *self.probe);
-            events.take_all(|events| {
-                for (_, event) in &mut *events {
-                    pool.number_event(event);
-                }
-                probe.record_all(source, events);
-            });
+        for (station, target) in slot.stations.iter().enumerate() {
+            let events = slot.medium.events(station);
+            events.record(pool, EventSource(target.0), self.probe);
         }
     }
 
     /// Records the events of a link, and removes what it has dropped.
     #[inline(never)]
-    fn settle_link(&mut self, id: u32) {
+    fn observe_link(&mut self, id: u32) {
         self.record_link(id);
-        let mut place = &mut self.network.links[id as usize];
-        if place.link.has_discarded() {
+        let mut slot = &mut self.network.links[id as usize];
+        if slot.link.has_discarded() {
             self.network.discard_dropped(id);
-            place = &mut self.network.links[id as usize];
+            slot = &mut self.network.links[id as usize];
         }
-        if let Some(trace_tick) = place.trace_tick {
-            let due = place.link.poll_trace_tick();
+        if let Some(trace_tick) = slot.trace_tick {
+            let due = slot.link.poll_trace_tick();
             self.network.queue.set(trace_tick, due, self.network.now);
         }
     }
@@ -536,36 +522,26 @@ impl<'a> Run<'a> {
     #[inline]
     fn record_link(&mut self, id: u32) {
         let Network { links, pool, .. } = &mut *self.network;
-        let place = &mut links[id as usize];
-        let (source, probe) = (EventSource(place.target.0), &mut *self.probe);
-        let queue = &mut *probe;
-        place
-            .link
-            .take_changes(|changes| queue.record_queue(source, changes));
-        if place.link.events().is_empty() {
-            return;
-        }
-        place.link.events().take_all(|events| {
-            for (_, event) in &mut *events {
-                pool.number_event(event);
-            }
-            probe.record_all(source, events);
-        });
+        let slot = &mut links[id as usize];
+        let source = EventSource(slot.target.0);
+        slot.link
+            .take_changes(|changes| self.probe.record_queue(source, changes));
+        slot.link.events().record(pool, source, self.probe);
     }
 
     fn observe_agent(&mut self, id: u32) {
-        let place = &mut self.network.agents[id as usize];
-        let source = EventSource(place.target.0);
+        let slot = &mut self.network.agents[id as usize];
+        let source = EventSource(slot.target.0);
         let probe = &mut *self.probe;
         let mut record = |events: &mut Events| {
             if !events.is_empty() {
                 events.take_all(|events| probe.record_all(source, events));
             }
         };
-        if let Some(events) = place.agent.endpoint_events() {
+        if let Some(events) = slot.agent.endpoint_events() {
             record(events);
         }
-        record(place.agent.host_events());
+        record(slot.agent.host_events());
     }
 
     #[cold]

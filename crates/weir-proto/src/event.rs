@@ -488,10 +488,10 @@ impl Events {
 
     /// Removes all events, oldest first, after `take` has seen them where they lie; keeps the
     /// capacity.
-    pub fn take_all(&mut self, take: impl FnOnce(&mut [(Instant, Event)])) {
+    pub fn take_all(&mut self, take: impl FnOnce(&[(Instant, Event)])) {
         let change = self.bounds.take();
         self.queue_change(change);
-        take(&mut self.queue);
+        take(&self.queue);
         self.queue.clear();
     }
 

@@ -19,7 +19,7 @@ use crate::scenario::Scenario;
 use crate::table::{Table, TableRecorder};
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
-use weir_net::{DelayStatistics, Horizon, inject, simulate_to};
+use weir_net::{DelayStatistics, Horizon, Side, inject, simulate_to};
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
 
@@ -318,11 +318,10 @@ impl Simulation {
             flow.intervals = Some(table);
         }
         for (flow, sim_flow) in flows.iter_mut().zip(&self.sim.flows) {
-            let playback = self.sim.playback(sim_flow.id);
-            flow.gaps = playback.map(|playback| gap_table(&playback.gaps));
+            let report = (self.sim.network).app_report(sim_flow.id, Side::Receiver);
+            flow.gaps = report.playback.map(|playback| gap_table(&playback.gaps));
+            flow.requests = (!report.requests.is_empty()).then(|| request_table(report.requests));
             let video = self.sim.video(sim_flow.id);
-            let requests = self.sim.network.requests(sim_flow.id);
-            flow.requests = (!requests.is_empty()).then(|| request_table(requests));
             flow.frames = video.map(|(frames, timing)| frame_table(&frames, timing.deadline));
         }
         if let Some(traced) = self.traced_flow {

@@ -87,7 +87,7 @@ impl App for Bulk {
         self.outgoing.octets == 0 || self.session.ended()
     }
 
-    fn report(&self, _now: Instant) -> AppReport {
+    fn report(&self, _now: Instant) -> AppReport<'_> {
         self.session.statistics.into()
     }
 }

@@ -175,7 +175,7 @@ impl App for Cbr {
         self.session.statistics.finished || self.session.ended()
     }
 
-    fn report(&self, _now: Instant) -> AppReport {
+    fn report(&self, _now: Instant) -> AppReport<'_> {
         self.session.statistics.into()
     }
 }

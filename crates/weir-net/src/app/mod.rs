@@ -283,32 +283,23 @@ pub trait App {
     /// True once it will neither write nor read any more.
     fn done(&self) -> bool;
 
-    /// Its report up to `now`.
-    fn report(&self, now: Instant) -> AppReport;
-
-    /// The frames of video that were captured, or of which something arrived, by their numbers.
-    fn frames(&self) -> &[VideoFrame] {
-        &[]
-    }
-
-    /// The requests that were sent, in their order.
-    fn requests(&self) -> &[RequestRecord] {
-        &[]
-    }
-
-    /// How to judge the frames; `None` if this is no source of video.
-    fn video_timing(&self) -> Option<VideoTiming> {
-        None
-    }
+    /// What it has measured up to `now`.
+    fn report(&self, now: Instant) -> AppReport<'_>;
 }
 
-/// The report of an application.
+/// The report of an application: its counters, and what applications of its kind measure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AppReport {
+pub struct AppReport<'a> {
     /// Writes and reads.
     pub statistics: AppStatistics,
     /// What a listener heard, if the application plays something.
     pub playback: Option<PlaybackReport>,
+    /// The frames of video that were captured, or of which something arrived, by their numbers.
+    pub frames: &'a [VideoFrame],
+    /// How to judge the frames; `None` if this is no source of video.
+    pub video_timing: Option<VideoTiming>,
+    /// The requests that were sent, in their order.
+    pub requests: &'a [RequestRecord],
 }
 
 /// What a listener heard.
@@ -320,11 +311,11 @@ pub struct PlaybackReport {
     pub gaps: Vec<(Instant, Duration)>,
 }
 
-impl From<AppStatistics> for AppReport {
+impl From<AppStatistics> for AppReport<'_> {
     fn from(statistics: AppStatistics) -> Self {
         Self {
             statistics,
-            playback: None,
+            ..Self::default()
         }
     }
 }

@@ -178,7 +178,7 @@ impl App for RequestServer {
         self.session.statistics.finished || self.session.ended()
     }
 
-    fn report(&self, _now: Instant) -> AppReport {
+    fn report(&self, _now: Instant) -> AppReport<'_> {
         self.session.statistics.into()
     }
 }
@@ -264,12 +264,11 @@ impl App for RequestClient {
         self.session.ended()
     }
 
-    fn report(&self, _now: Instant) -> AppReport {
-        self.session.statistics.into()
-    }
-
-    fn requests(&self) -> &[RequestRecord] {
-        &self.requests
+    fn report(&self, _now: Instant) -> AppReport<'_> {
+        AppReport {
+            requests: &self.requests,
+            ..self.session.statistics.into()
+        }
     }
 }
 

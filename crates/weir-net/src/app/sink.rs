@@ -30,7 +30,7 @@ impl App for Sink {
         self.session.ended()
     }
 
-    fn report(&self, _now: Instant) -> AppReport {
+    fn report(&self, _now: Instant) -> AppReport<'_> {
         self.session.statistics.into()
     }
 }

@@ -31,14 +31,14 @@ mod transmitter;
 pub use config::{LinkChange, LinkConfig};
 pub use counters::LinkCounters;
 pub(crate) use counters::QueueMeter;
-pub(crate) use plain::{Arrival, Asked, HELD};
+pub(crate) use plain::{Arrival, HELD, Progress};
 
 use crate::packet_pool::PacketRef;
-use crate::queue::drop_event;
+use crate::stage_events::{StageEvent, StageEvents};
 use plain::Service;
 use std::collections::BTreeMap;
 use transmitter::Transmitter;
-use weir_proto::event::{DropReason, EventMask, Events};
+use weir_proto::event::{DropReason, EventMask};
 use weir_proto::packet::FlowId;
 use weir_proto::time::{Duration, Instant};
 
@@ -52,7 +52,7 @@ struct Wire {
     counters: LinkCounters,
     /// `None` before the first drop: most links of a large network never drop.
     drops: Option<Box<Drops>>,
-    events: Events,
+    events: StageEvents,
 }
 
 /// What a link has dropped.
@@ -69,7 +69,7 @@ impl Wire {
     fn drop(&mut self, at: Instant, packet: PacketRef, reason: DropReason) {
         self.counters.count_drop(packet.size, reason);
         self.events
-            .push(at, EventMask::DROP, || drop_event(&packet, reason));
+            .push(at, StageEvent::Drop(packet.pooled(), reason));
         let drops = self.drops.get_or_insert_default();
         *drops.of_flow.entry(packet.flow).or_default() += 1;
         drops.discarded.push(packet);
@@ -95,21 +95,21 @@ impl Link {
                 transmitter: Transmitter::new(config),
                 counters: LinkCounters::default(),
                 drops: None,
-                events: Events::default(),
+                events: StageEvents::default(),
             },
         }
     }
 
     /// The counters when they are read, not earlier than the last call of the link.
-    pub(crate) fn counters(&mut self, asked: Asked) -> LinkCounters {
+    pub(crate) fn counters(&mut self, progress: Progress) -> LinkCounters {
         let Self { service, wire } = self;
         match service {
             Service::Queued(queued) => {
-                queued.start_transmissions(wire, asked.last());
-                queued.counters(wire, asked.now)
+                queued.start_transmissions(wire, progress.last());
+                queued.counters(wire, progress.now)
             }
-            Service::Unwatched(bookings) | Service::Watched(bookings) => {
-                bookings.counters(wire, asked)
+            Service::Plain(bookings) | Service::TracedPlain(bookings) => {
+                bookings.counters(wire, progress)
             }
         }
     }
@@ -143,14 +143,14 @@ impl Link {
     pub(crate) fn handle(&mut self, now: Instant, packet: PacketRef) {
         match &mut self.service {
             Service::Queued(queued) => queued.handle(&mut self.wire, now, packet),
-            _ => self.book(now, packet),
+            _ => self.book_and_hold(now, packet),
         }
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         match &mut self.service {
             Service::Queued(queued) => queued.start_transmissions(&mut self.wire, now),
-            _ => self.note_starts(now),
+            _ => self.catch_up(now),
         }
     }
 
@@ -174,7 +174,7 @@ impl Link {
     /// When the link is to be called next, and since when that is known; the far future if it need
     /// not be.
     pub(crate) fn due(&self, now: Instant) -> Arrival {
-        if self.books() {
+        if self.is_plain() {
             return self.next_call();
         }
         let at = self.poll_timeout();
@@ -187,11 +187,11 @@ impl Link {
     /// Selects the trace events from now on. No other link may hold packets of this one. Changes of
     /// the queue that were not taken are lost.
     pub(crate) fn set_mask(&mut self, now: Instant, mask: EventMask) {
-        self.service.watch(now, mask);
+        self.service.set_mask(now, mask);
         self.wire.events.set_mask(mask);
     }
 
-    pub(crate) fn events(&mut self) -> &mut Events {
+    pub(crate) fn events(&mut self) -> &mut StageEvents {
         &mut self.wire.events
     }
 

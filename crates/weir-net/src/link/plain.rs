@@ -2,15 +2,14 @@
 //!
 //! Nothing that happens later changes what becomes of a packet that it has taken, so that it books
 //! the start of the transmission and the arrival when the packet enters, in one ring for the queue
-//! and the wire. If nothing else feeds the link behind it, that one books the packet at once too,
-//! as of its arrival there (`network/chains.rs`), and this link is not called when it arrives.
-//! The transmissions, drops, arrivals and counters are those of any other link. One that is traced
-//! books too, but not ahead, and is not called when transmissions start: it notes each change of
-//! its queue with its own time when it counts it, and many are reported at once.
+//! and the wire. The transmissions, drops, arrivals and counters are those of any other link. One
+//! that is traced books too, but not ahead, and is not called when transmissions start: it notes
+//! each change of its queue with its own time when it counts it, and many are reported at once.
+//! Links that book for others, and what the words mean: `network/fast_path`.
 
-mod asked;
+mod ahead;
 
-pub(crate) use asked::Asked;
+pub(crate) use ahead::Progress;
 
 use super::config::LinkConfig;
 use super::queued::Queued;
@@ -19,6 +18,7 @@ use super::{Link, LinkCounters, QueueMeter};
 use crate::loss::LossConfig;
 use crate::packet_pool::PacketRef;
 use crate::queue::{Backlog, QueueConfig, QueueLimit};
+use crate::stage_events::StageEvent;
 use weir_proto::event::{DropReason, EventMask, QueueChange};
 use weir_proto::ring::Ring;
 use weir_proto::time::{Duration, Instant};
@@ -66,7 +66,7 @@ impl Arrival {
     };
 }
 
-/// In place of the next link: this one holds the packet.
+/// In place of the next link: this one holds the packet, and is called when it arrives.
 pub(crate) const HELD: u32 = u32::MAX;
 
 /// Packets after which a link forgets those that have arrived and that other links hold: many at a
@@ -81,8 +81,7 @@ const MAX_CHANGES: usize = 256;
 struct Booked {
     times: Times,
     size: u32,
-    /// The link that holds the packet, or knows which does; [`HELD`] if this one does, and is
-    /// called when it arrives.
+    /// The link that it was handed over to; [`HELD`] if this one holds it.
     next: u32,
 }
 
@@ -98,17 +97,17 @@ impl Booked {
 pub(super) enum Service {
     /// It has a queue and packets in flight.
     Queued(Box<Queued>),
-    /// It books, and nothing is traced.
-    Unwatched(Bookings),
+    /// It books.
+    Plain(Bookings),
     /// It books, and its queue or its drops are traced.
-    Watched(Bookings),
+    TracedPlain(Bookings),
 }
 
 impl Service {
     /// Of a link with this configuration, before it is traced.
     pub(super) fn new(config: &LinkConfig, seed: u64) -> Self {
         match limit_of_plain(config) {
-            Some(limit) => Self::Unwatched(Bookings::new(limit)),
+            Some(limit) => Self::Plain(Bookings::new(limit)),
             None => Self::Queued(Box::new(Queued::new(config, seed))),
         }
     }
@@ -117,7 +116,7 @@ impl Service {
     pub(super) const fn bookings(&self) -> Option<&Bookings> {
         match self {
             Self::Queued(_) => None,
-            Self::Unwatched(bookings) | Self::Watched(bookings) => Some(bookings),
+            Self::Plain(bookings) | Self::TracedPlain(bookings) => Some(bookings),
         }
     }
 
@@ -125,23 +124,23 @@ impl Service {
     pub(super) const fn bookings_mut(&mut self) -> Option<&mut Bookings> {
         match self {
             Self::Queued(_) => None,
-            Self::Unwatched(bookings) | Self::Watched(bookings) => Some(bookings),
+            Self::Plain(bookings) | Self::TracedPlain(bookings) => Some(bookings),
         }
     }
 
     /// Traced or not from now on; starts of transmissions up to now are counted.
-    pub(super) fn watch(&mut self, now: Instant, mask: EventMask) {
+    pub(super) fn set_mask(&mut self, now: Instant, mask: EventMask) {
         let Some(bookings) = self.bookings_mut() else {
             return;
         };
-        bookings.settle(now);
+        bookings.catch_up(now);
         let empty = Bookings::new(bookings.limit);
         let mut bookings = std::mem::replace(bookings, empty);
         bookings.changes = mask.intersects(EventMask::QUEUE).then(Box::default);
         *self = if mask == EventMask::NONE {
-            Self::Unwatched(bookings)
+            Self::Plain(bookings)
         } else {
-            Self::Watched(bookings)
+            Self::TracedPlain(bookings)
         };
     }
 }
@@ -187,7 +186,7 @@ pub(super) struct Bookings {
     peak: Backlog,
     /// Peaks to come, and when.
     peaks: Vec<(Instant, Backlog)>,
-    /// Only the link before it feeds this one, and books ahead.
+    /// Only the link before it feeds this one, and hands packets over ahead.
     chained: bool,
     /// `None` if the queue is not traced: most links of a large network are not.
     changes: Option<Box<Changes>>,
@@ -227,27 +226,27 @@ impl Bookings {
 
     /// Counts the transmissions that have started by now.
     #[inline(always)]
-    fn settle(&mut self, now: Instant) {
+    fn catch_up(&mut self, now: Instant) {
         if self.next_start <= now {
-            self.settle_all(now);
+            self.catch_up_all(now);
         }
     }
 
     #[inline(never)]
-    fn settle_all(&mut self, now: Instant) {
+    fn catch_up_all(&mut self, now: Instant) {
         if self.changes.is_some() {
-            return self.settle_traced(now);
+            return self.catch_up_traced(now);
         }
-        while self.settle_next(now).is_some() {}
+        while self.catch_up_next(now).is_some() {}
     }
 
     /// Counts the transmissions that have started by now, and notes them.
     #[inline(never)]
-    fn settle_traced(&mut self, now: Instant) {
+    fn catch_up_traced(&mut self, now: Instant) {
         let Some(mut changes) = self.changes.take() else {
             return;
         };
-        while let Some(start) = self.settle_next(now) {
+        while let Some(start) = self.catch_up_next(now) {
             changes.noted.push(self.waiting.change_at(start));
         }
         self.changes = Some(changes);
@@ -255,7 +254,7 @@ impl Bookings {
 
     /// Counts the next transmission that has started by now; returns its start.
     #[inline(always)]
-    fn settle_next(&mut self, now: Instant) -> Option<Instant> {
+    fn catch_up_next(&mut self, now: Instant) -> Option<Instant> {
         let start = self.next_start;
         if start > now || self.waiting.packets == 0 {
             return None;
@@ -303,7 +302,7 @@ impl Bookings {
         if self.waiting.packets as usize == self.booked.len() {
             // It counts as waiting still. Not those behind it: packets that entered before their
             // transmission started may not be booked yet.
-            self.settle(self.next_start);
+            self.catch_up(self.next_start);
         }
         let first = self.booked.pop_front()?;
         self.gone = first.times.arrival(self.gone);
@@ -378,37 +377,37 @@ impl Bookings {
 }
 
 impl Link {
-    /// True if the link books packets when they enter, and is not traced.
+    /// True if the link is plain, and is not traced: the fast path is open to it.
     #[inline]
-    pub(crate) const fn is_plain(&self) -> bool {
-        matches!(self.service, Service::Unwatched(_))
+    pub(crate) const fn is_untraced_plain(&self) -> bool {
+        matches!(self.service, Service::Plain(_))
     }
 
-    /// True if the link books packets when they enter.
+    /// True if the link is plain: it books packets when they enter.
     #[inline]
-    pub(crate) const fn books(&self) -> bool {
+    pub(crate) const fn is_plain(&self) -> bool {
         !matches!(self.service, Service::Queued(_))
     }
 
     /// True if the link may book packets before they enter: none leaves at the instant at which it
     /// enters, so that the order of events at one instant does not depend on it.
     pub(crate) const fn books_ahead(&self) -> bool {
-        self.is_plain() && (!self.wire.delay.is_zero() || self.wire.transmitter.takes_time())
+        self.is_untraced_plain()
+            && (!self.wire.delay.is_zero() || self.wire.transmitter.takes_time())
     }
 
-    /// Whether only one link feeds this plain link, and books ahead for it.
+    /// Whether only one link feeds this plain link, and hands packets over ahead.
     pub(crate) fn set_chained(&mut self, chained: bool) {
         if let Some(plain) = self.service.bookings_mut() {
             plain.chained = chained;
         }
     }
 
-    /// Takes the packet as it enters, at a time that may have passed or may be to come, into the
-    /// queue and the counters of a plain link, unless the link drops it. `next` is the link that
-    /// books the packet too, as of its arrival there; or [`HELD`], and [`hold`](Self::hold) is to
-    /// follow.
+    /// Books the packet as it enters, at a time that may have passed or may be to come, unless the
+    /// link refuses it. `next` is the link that books the packet too, as of its arrival there; or
+    /// [`HELD`], and [`hold`](Self::hold) is to follow.
     #[inline(always)]
-    pub(crate) fn take(
+    pub(crate) fn book_as_of(
         &mut self,
         now: Instant,
         enters: Instant,
@@ -426,7 +425,7 @@ impl Link {
         if size > wire.mtu {
             return Err(DropReason::TooLarge);
         }
-        plain.settle(enters);
+        plain.catch_up(enters);
         let free = wire.transmitter.free;
         let earliest = free.rounded_up();
         let starts = if earliest <= enters {
@@ -464,7 +463,7 @@ impl Link {
         Ok(arrival)
     }
 
-    /// Holds the packet that the link has taken. Returns its arrival if the link holds no other.
+    /// Holds the packet that the link has booked. Returns its arrival if the link holds no other.
     #[inline(always)]
     pub(crate) fn hold(&mut self, arrival: Arrival, packet: PacketRef) -> Option<Arrival> {
         let plain = self.service.bookings_mut()?;
@@ -476,21 +475,20 @@ impl Link {
         first.then_some(arrival)
     }
 
-    /// Holds the last packet that the link has taken, because the next one refuses it.
+    /// The last packet that the link has booked is one that it holds: the next link refuses it.
     #[cold]
-    pub(crate) fn hold_refused(&mut self, arrival: Arrival, packet: PacketRef) -> Option<Arrival> {
-        let plain = self.service.bookings_mut()?;
-        if let Some(last) = plain.booked.back_mut() {
+    pub(crate) fn hold_last(&mut self) {
+        let plain = self.service.bookings_mut();
+        if let Some(last) = plain.and_then(|plain| plain.booked.back_mut()) {
             last.next = HELD;
         }
-        self.hold(arrival, packet)
     }
 
     /// Drops a packet that would enter a plain link now. If the link is traced, the changes of its
     /// queue up to now come before the drop.
     #[cold]
     pub(crate) fn refuse(&mut self, now: Instant, packet: PacketRef, reason: DropReason) {
-        self.note_starts(now);
+        self.catch_up(now);
         let Self { service, wire } = self;
         wire.counters.packets_in += 1;
         wire.counters.bytes_in += u64::from(packet.size);
@@ -498,14 +496,13 @@ impl Link {
         if reason == DropReason::QueueFull
             && let Some(plain) = service.bookings()
         {
-            let waiting = plain.waiting;
-            wire.events.push(now, EventMask::QUEUE, || waiting.event());
+            wire.events.push(now, StageEvent::Queue(plain.waiting));
         }
     }
 
-    /// A packet enters a link that books and holds it.
-    pub(super) fn book(&mut self, now: Instant, mut packet: PacketRef) {
-        match self.take(now, now, &mut packet, HELD) {
+    /// A packet enters a plain link, which holds it.
+    pub(super) fn book_and_hold(&mut self, now: Instant, mut packet: PacketRef) {
+        match self.book_as_of(now, now, &mut packet, HELD) {
             Ok(arrival) => {
                 self.hold(arrival, packet);
             }
@@ -513,14 +510,14 @@ impl Link {
         }
     }
 
-    /// Notes the transmissions of a traced link that have started by now.
-    pub(crate) fn note_starts(&mut self, now: Instant) {
-        if let Service::Watched(plain) = &mut self.service {
-            plain.settle(now);
+    /// A traced link counts and notes the transmissions that have started by now.
+    pub(crate) fn catch_up(&mut self, now: Instant) {
+        if let Service::TracedPlain(plain) = &mut self.service {
+            plain.catch_up(now);
         }
     }
 
-    /// True if a link that books has dropped a packet or noted many changes of its queue.
+    /// True if a plain link has dropped a packet or noted many changes of its queue.
     #[inline]
     pub(crate) fn has_news(&self) -> bool {
         let changes = self.service.bookings();
@@ -557,8 +554,8 @@ impl Link {
         }
     }
 
-    /// When a link that books is to be called next, and since when that is known; the far future if
-    /// it holds nothing.
+    /// When a plain link is to be called next, and since when that is known; the far future if it
+    /// holds nothing.
     #[inline]
     pub(crate) fn next_call(&self) -> Arrival {
         let plain = self.service.bookings();

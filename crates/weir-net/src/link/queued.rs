@@ -13,7 +13,8 @@ use crate::packet_pool::PacketRef;
 use crate::policer::PolicerConfig;
 use crate::queue::{DropsAndMarks, Queue, QueueDisc, mark};
 use crate::shaper::TokenBucket;
-use weir_proto::event::{DropReason, EventMask};
+use crate::stage_events::StageEvent;
+use weir_proto::event::DropReason;
 use weir_proto::ring::Ring;
 use weir_proto::time::{Duration, Instant};
 
@@ -184,7 +185,7 @@ impl Queued {
         }
         for marked in effects.marked.drain(..) {
             wire.counters.packets_marked += 1;
-            wire.events.push(at, EventMask::DROP, || marked.event());
+            wire.events.push(at, StageEvent::Mark(marked));
         }
         self.effects = effects;
     }
@@ -311,9 +312,8 @@ impl Queued {
 
     #[inline]
     fn record_queue(&mut self, wire: &mut Wire, at: Instant) {
-        let backlog = self.queue.backlog();
         wire.events
-            .push(at, EventMask::QUEUE, move || backlog.event());
+            .push(at, StageEvent::Queue(self.queue.backlog()));
     }
 
     /// Why the policer or the thinning of acknowledgements drops the packet before the queue.

@@ -28,8 +28,8 @@ fn config(rate: Option<u64>, limit: QueueLimit) -> LinkConfig {
 }
 
 /// When everything up to this time has happened.
-const fn asked(now: Instant) -> Asked {
-    Asked {
+const fn progress(now: Instant) -> Progress {
+    Progress {
         now,
         including: true,
     }
@@ -75,7 +75,7 @@ fn serialisation_does_not_drift_at_100_gigabit() {
         [(103, 0), (205, 1), (308, 2), (410, 3), (512, 4)]
     );
     assert_eq!(arrivals[999_999], (102_400_000, 999_999));
-    let counters = link.counters(asked(at(102_400_000)));
+    let counters = link.counters(progress(at(102_400_000)));
     assert_eq!(counters.busy, Duration::from_nanos(102_400_000));
     assert_eq!(counters.utilisation_since(&LinkCounters::default()), 1.0);
 }
@@ -114,7 +114,7 @@ fn an_idle_link_starts_at_once_and_adds_its_delay() {
     link.handle(at(9_000_000), packet(1, 125));
     assert_eq!(drain(&mut link), [(15_000_000, 1)]);
     assert_eq!(
-        link.counters(asked(at(15_000_000))).busy,
+        link.counters(progress(at(15_000_000))).busy,
         Duration::from_millis(2)
     );
 }
@@ -132,7 +132,7 @@ fn a_link_without_rate_only_delays() {
         link.handle(at(10), packet(id, 60_000));
     }
     assert_eq!(drain(&mut link), [(1_510, 0), (1_510, 1), (1_510, 2)]);
-    assert_eq!(link.counters(asked(at(2_000))).max_packets_queued, 0);
+    assert_eq!(link.counters(progress(at(2_000))).max_packets_queued, 0);
 }
 
 /// Offers packets of these (nanoseconds, size) and returns the ids that were dropped.
@@ -190,7 +190,7 @@ fn the_queue_is_measured_over_time() {
     for id in 0..3 {
         link.handle(Instant::ZERO, packet(id, 100));
     }
-    let early = link.counters(asked(at(50_000)));
+    let early = link.counters(progress(at(50_000)));
     assert_eq!((early.packets_queued, early.packets_in_flight), (2, 1));
     assert_eq!(early.busy, Duration::from_micros(50));
     assert_eq!(
@@ -198,7 +198,7 @@ fn the_queue_is_measured_over_time() {
         2.0
     );
     drain(&mut link);
-    let counters = link.counters(asked(at(400_000)));
+    let counters = link.counters(progress(at(400_000)));
     assert_eq!(counters.packet_nanos_queued, 300_000);
     assert_eq!(counters.byte_nanos_queued, 30_000_000);
     assert_eq!(counters.max_packets_queued, 2);
@@ -219,7 +219,7 @@ fn what_an_idle_link_takes_at_once_did_not_wait_in_any_queue() {
         );
         let mut most = |time: u64, id| {
             link.handle(at(time), packet(id, 1000));
-            let counters = link.counters(asked(at(time)));
+            let counters = link.counters(progress(at(time)));
             (counters.max_packets_queued, counters.max_bytes_queued)
         };
         // A packet takes 1 ms.
@@ -241,7 +241,7 @@ fn a_packet_above_the_mtu_is_dropped_and_one_at_the_mtu_passes() {
     link.handle(Instant::ZERO, packet(0, 1500));
     link.handle(Instant::ZERO, packet(1, 1501));
     assert_eq!(drain(&mut link), [(0, 0)]);
-    let counters = link.counters(asked(Instant::ZERO));
+    let counters = link.counters(progress(Instant::ZERO));
     assert_eq!(
         (counters.dropped_too_large, counters.bytes_dropped),
         (1, 1501)
@@ -265,7 +265,7 @@ fn a_packet_lost_on_the_wire_has_used_its_time() {
         link.handle(Instant::ZERO, packet(id, 100));
     }
     assert_eq!(drain(&mut link), [(300_000, 2), (500_000, 4)]);
-    assert_eq!(link.counters(asked(at(500_000))).dropped_loss_model, 3);
+    assert_eq!(link.counters(progress(at(500_000))).dropped_loss_model, 3);
 }
 
 /// What a link does to one packet.
@@ -340,7 +340,7 @@ fn real_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Outcome> {
         if link.wire.counters.dropped_queue_full > full {
             outcomes[id] = Outcome::QueueFull;
         }
-        let counters = link.counters(asked(at(nanos)));
+        let counters = link.counters(progress(at(nanos)));
         assert_eq!(
             counters.packets_in,
             counters.packets_delivered
@@ -535,7 +535,7 @@ fn with_ecn_the_loss_model_marks_what_is_capable() {
         }
         link.handle(Instant::ZERO, sent);
         assert_eq!(drain(&mut link).len(), arrives, "{ecn} {capable}");
-        let counters = link.counters(asked(at(9 * MS)));
+        let counters = link.counters(progress(at(9 * MS)));
         let counted = (counters.packets_marked, counters.dropped_loss_model);
         assert_eq!(counted, (marks, 1 - marks), "{ecn} {capable}");
     }

@@ -1,8 +1,8 @@
 //! Building a network: hosts, links, media, flows and ports, each checked when it is added.
 
 use super::{
-    ABSENT, AgentSlot, EventTarget, Flow, Host, LinkId, LinkSlot, MediumId, MediumSlot, Network,
-    RecentPackets, Side,
+    ABSENT, AgentSlot, EventTarget, Flow, Host, Joint, LinkId, LinkSlot, MediumId, MediumSlot,
+    Network, RecentPackets, Side,
 };
 use crate::agent::{Address, Agent, HostSide, Parts, Schedule};
 use crate::app::App;
@@ -111,10 +111,7 @@ impl Network {
             link: Link::new(&config, self.seed),
             target,
             trace_tick: None,
-            feeder: ABSENT,
-            merge: ABSENT,
-            feeds: false,
-            feeds_merges: false,
+            joint: Joint::default(),
             from: config.from,
             to: config.to,
             name: config.name,
@@ -264,10 +261,10 @@ impl Network {
 
     /// Adds this end of its flow under this number in the event queue.
     pub(super) fn add_agent(&mut self, agent: Agent, side: Side, target: TargetId) {
-        let place = self.agents.len() as u32;
-        self.targets[target.0 as usize] = EventTarget::Agent(place);
+        let index = self.agents.len() as u32;
+        self.targets[target.0 as usize] = EventTarget::Agent(index);
         let flow = &mut self.flows[agent.flow().0 as usize];
-        flow.agents[usize::from(side == Side::Receiver)] = place;
+        flow.agents[usize::from(side == Side::Receiver)] = index;
         self.agents.push(AgentSlot {
             agent,
             side,
@@ -291,7 +288,7 @@ impl Network {
 
     /// True if there is room for so many flows.
     pub(super) fn has_room_for(&self, flows: u64) -> bool {
-        // Each link may need two more targets: where ways meet, and once it is watched.
+        // Each link may need two more targets: where ways meet, and once it is traced.
         let used = self.targets.len() + 2 * self.links.len();
         used as u64 + 2 * flows <= MAX_TARGETS as u64
     }

@@ -2,7 +2,7 @@
 
 use super::{ABSENT, LinkId, LinkSlot, MediumId, Network, Side};
 use crate::agent::{Agent, AgentCounters};
-use crate::app::{AppReport, RequestRecord, VideoFrame, VideoTiming};
+use crate::app::AppReport;
 use crate::delay_meter::{DelayStatistics, IntervalDelays};
 use crate::link::LinkCounters;
 use crate::wifi::StationCounters;
@@ -55,9 +55,9 @@ impl Network {
 
     /// The counters of the station of this host on a medium, now; `None` if it has none there.
     pub fn station_counters(&mut self, medium: MediumId, host: HostId) -> Option<StationCounters> {
-        let place = &mut self.media[medium.0 as usize];
-        let station = place.hosts.iter().position(|&other| other == host)?;
-        Some(place.medium.counters(self.now, station))
+        let slot = &mut self.media[medium.0 as usize];
+        let station = slot.hosts.iter().position(|&other| other == host)?;
+        Some(slot.medium.counters(self.now, station))
     }
 
     /// Packets waiting or on the air in a medium.
@@ -78,20 +78,20 @@ impl Network {
 
     /// The counters of a link, now.
     pub fn link_counters(&mut self, link: LinkId) -> LinkCounters {
-        let asked = self.asked();
+        let progress = self.progress();
         // Transmissions that are due start first, so that copies which they create are counted.
         self.links[link.0 as usize]
             .link
-            .handle_timeout(asked.last());
+            .handle_timeout(progress.last());
         self.make_copies(link.0);
-        let counters = self.links[link.0 as usize].link.counters(asked);
+        let counters = self.links[link.0 as usize].link.counters(progress);
         self.discard_dropped(link.0);
         counters
     }
 
     /// The counters of a flow, now.
     pub fn flow_counters(&self, flow: FlowId) -> FlowCounters {
-        let dropped = |place: &LinkSlot| place.link.packets_dropped_of(flow);
+        let dropped = |slot: &LinkSlot| slot.link.packets_dropped_of(flow);
         FlowCounters {
             sender: self.agent_counters(flow, Side::Sender),
             receiver: self.agent_counters(flow, Side::Receiver),
@@ -99,7 +99,7 @@ impl Network {
                 + self
                     .media
                     .iter()
-                    .map(|place| place.medium.packets_dropped_of(flow))
+                    .map(|slot| slot.medium.packets_dropped_of(flow))
                     .sum::<u64>(),
             packets_unreachable: self.flows[flow.0 as usize].packets_unreachable,
         }
@@ -121,31 +121,16 @@ impl Network {
         agent.map(Agent::statistics).unwrap_or_default()
     }
 
-    /// The report of the application at this end, now; zeros unless the flow is open.
-    pub fn app_report(&self, flow: FlowId, side: Side) -> AppReport {
+    /// What the application at this end has measured up to now; nothing unless the flow is open.
+    pub fn app_report(&self, flow: FlowId, side: Side) -> AppReport<'_> {
         let agent = self.agent(flow, side);
-        agent.map_or_else(AppReport::default, |agent| agent.app_report(self.now))
-    }
-
-    /// The frames of video that an end of the flow captured, or of which something arrived there.
-    pub fn frames(&self, flow: FlowId, side: Side) -> &[VideoFrame] {
-        self.agent(flow, side).map_or(&[], Agent::frames)
-    }
-
-    /// The requests that the client of a flow has sent.
-    pub fn requests(&self, flow: FlowId) -> &[RequestRecord] {
-        let client = self.agent(flow, Side::Receiver);
-        client.map_or(&[], Agent::requests)
-    }
-
-    /// How to judge the frames of the flow's video; `None` without video.
-    pub fn video_timing(&self, flow: FlowId) -> Option<VideoTiming> {
-        self.agent(flow, Side::Sender)?.video_timing()
+        agent.map_or_else(AppReport::default, |agent| agent.app().report(self.now))
     }
 
     /// True once the application at this end will neither write nor read any more.
     pub fn app_done(&self, flow: FlowId, side: Side) -> bool {
-        self.agent(flow, side).is_none_or(Agent::app_done)
+        let agent = self.agent(flow, side);
+        agent.is_none_or(|agent| agent.app().done())
     }
 
     /// The round-trip time of a flow whose packets neither wait nor take time to transmit:
@@ -163,7 +148,7 @@ impl Network {
 
     /// The propagation delay of the way from this end to the other.
     fn base_delay(&self, flow: FlowId, side: Side) -> Option<Duration> {
-        let slot = self.agents.get(self.place_of(flow, side)? as usize)?;
+        let slot = self.agents.get(self.index_of(flow, side)? as usize)?;
         let target = slot.agent.peer();
         let mut next = slot.first_link;
         let mut delay = Duration::ZERO;
@@ -171,9 +156,9 @@ impl Network {
         for _ in 0..self.hosts.len() {
             let id = next? as usize;
             let at = match self.links.get(id) {
-                Some(place) => {
-                    delay += place.link.propagation_delay();
-                    place.to
+                Some(slot) => {
+                    delay += slot.link.propagation_delay();
+                    slot.to
                 }
                 None => self.medium_hops.get(id - self.links.len())?.1.to,
             };
@@ -219,20 +204,20 @@ impl Network {
         agent.map_or_else(IntervalDelays::default, Agent::take_interval_delays)
     }
 
-    /// The place of the agent at this end; `None` unless the flow is open.
-    pub(super) fn place_of(&self, flow: FlowId, side: Side) -> Option<u32> {
+    /// The index of the agent at this end; `None` unless the flow is open.
+    pub(super) fn index_of(&self, flow: FlowId, side: Side) -> Option<u32> {
         let flow = self.flows.get(flow.0 as usize)?;
-        let place = flow.agents[usize::from(side == Side::Receiver)];
-        (place != ABSENT).then_some(place)
+        let index = flow.agents[usize::from(side == Side::Receiver)];
+        (index != ABSENT).then_some(index)
     }
 
     fn agent_mut(&mut self, flow: FlowId, side: Side) -> Option<&mut Agent> {
-        let place = self.place_of(flow, side)?;
-        Some(&mut self.agents.get_mut(place as usize)?.agent)
+        let index = self.index_of(flow, side)?;
+        Some(&mut self.agents.get_mut(index as usize)?.agent)
     }
 
     pub(super) fn agent(&self, flow: FlowId, side: Side) -> Option<&Agent> {
-        let place = self.place_of(flow, side)?;
-        Some(&self.agents.get(place as usize)?.agent)
+        let index = self.index_of(flow, side)?;
+        Some(&self.agents.get(index as usize)?.agent)
     }
 }

@@ -4,9 +4,8 @@
 //! decides ties. Adding a flow or a link does not change the random numbers of another.
 
 mod build;
-mod chains;
 mod counters;
-mod merges;
+mod fast_path;
 mod series;
 mod sources;
 
@@ -17,12 +16,12 @@ pub use sources::SourceKind;
 use crate::agent::{Agent, AgentCounters};
 use crate::event_queue::{EventQueue, TargetId};
 use crate::host_timing::HostTiming;
-use crate::link::{Asked, Link};
+use crate::link::{Link, Progress};
 use crate::packet_pool::PacketPool;
 use crate::port::Ports;
 use crate::routing::Routes;
 use crate::wifi::{Hop, Medium};
-use merges::Merge;
+use fast_path::{FastPath, Joint};
 use series::Series;
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
@@ -50,16 +49,16 @@ pub enum Side {
 pub(crate) enum EventTarget {
     /// A packet arrives at the end of a link.
     Link(u32),
-    /// A link starts a transmission, its queue is traced and it books nothing: recorded at the
+    /// A link that is not plain starts a transmission, and its queue is traced: recorded at the
     /// exact time.
     TraceTick(u32),
-    /// A plain link takes what has arrived at it: the merge at this place.
+    /// A plain link books what has arrived at it: the merge of this index.
     Merge(u32),
     /// A phase of a shared medium ends: backoff, frame, acknowledgement or interference.
     Medium(u32),
     /// A station of a medium, by its index there: never called, only a source of trace events.
     Station(u32, u32),
-    /// A timer of an endpoint, an application or a host: the agent at this place.
+    /// A timer of an endpoint, an application or a host: the agent of this index.
     Agent(u32),
 }
 
@@ -76,15 +75,7 @@ struct Host {
 pub(crate) struct LinkSlot {
     pub(crate) target: TargetId,
     pub(crate) to: HostId,
-    /// The link that books ahead for this one, because nothing else feeds it; or [`ABSENT`].
-    feeder: u32,
-    /// The place of its merge, if several ways lead into it and it takes packets late; or
-    /// [`ABSENT`].
-    merge: u32,
-    /// It books ahead for other links.
-    feeds: bool,
-    /// Among them may be merges.
-    feeds_merges: bool,
+    joint: Joint,
     pub(crate) link: Link,
     pub(crate) trace_tick: Option<TargetId>,
     pub(crate) from: HostId,
@@ -139,7 +130,7 @@ impl RecentPackets {
     }
 }
 
-/// No agent: that of a flow that is not open.
+/// In place of an index: no agent, as of a flow that is not open, or no link.
 const ABSENT: u32 = u32::MAX;
 
 #[derive(Debug)]
@@ -148,7 +139,7 @@ struct Flow {
     name: String,
     source: HostId,
     target: HostId,
-    /// The places of the sender and the receiver, [`ABSENT`] unless the flow is open.
+    /// The indices of the sender and the receiver, [`ABSENT`] unless the flow is open.
     agents: [u32; 2],
     packets_unreachable: u64,
 }
@@ -184,12 +175,9 @@ pub struct Network {
     pub(crate) ports: Ports,
     /// Links or flows were added since the routes were found.
     stale_routes: bool,
-    /// Links that are booked ahead; each comes behind its feeder.
-    chained: Vec<u32>,
-    /// Plain links that several ways lead into.
-    merges: Vec<Merge>,
-    /// Traced links that book their packets.
-    pub(crate) watched: Vec<u32>,
+    fast_path: FastPath,
+    /// Plain links that are traced.
+    pub(crate) traced_plain: Vec<u32>,
 }
 
 impl Network {
@@ -210,11 +198,11 @@ impl Network {
         // What is added is added before the run, and vectors double.
         self.links.shrink_to_fit();
         self.agents.shrink_to_fit();
-        self.end_chains();
+        self.leave_fast_path();
         self.medium_hops.clear();
-        for (medium, place) in self.media.iter().enumerate() {
-            for &from in &place.hosts {
-                let others = place.hosts.iter().filter(|&&to| to != from);
+        for (medium, slot) in self.media.iter().enumerate() {
+            for &from in &slot.hosts {
+                let others = slot.hosts.iter().filter(|&&to| to != from);
                 self.medium_hops
                     .extend(others.map(|&to| (medium as u32, Hop { from, to })));
             }
@@ -232,15 +220,15 @@ impl Network {
         let (routes, first_links) = Routes::find(self.hosts.len(), &links, &pairs);
         self.routes = routes;
         let (inside, rest) = first_links.split_at(self.agents.len());
-        for (place, first_link) in self.agents.iter_mut().zip(inside) {
-            place.first_link = *first_link;
+        for (slot, first_link) in self.agents.iter_mut().zip(inside) {
+            slot.first_link = *first_link;
         }
         let (of_ports, of_series) = rest.split_at(outside.len());
         for (series, first_links) in self.series.iter_mut().zip(of_series.chunks_exact(2)) {
             series.first_links = [first_links[0], first_links[1]];
         }
         self.ports.set_routes(outside, of_ports);
-        self.find_chains();
+        self.find_fast_path();
     }
 
     /// The agent that receives packets of this flow from this host.
@@ -248,7 +236,7 @@ impl Network {
     pub(crate) fn receiving_agent(&self, flow: FlowId, source: HostId) -> Option<u32> {
         let flow = self.flows.get(flow.0 as usize)?;
         let from_sender = flow.source == source;
-        Some(flow.agents[usize::from(from_sender)]).filter(|&place| place != ABSENT)
+        Some(flow.agents[usize::from(from_sender)]).filter(|&index| index != ABSENT)
     }
 
     #[cold]
@@ -294,9 +282,9 @@ impl Network {
         self.queue.peek().map(|(at, _)| at)
     }
 
-    /// How far the run is.
-    const fn asked(&self) -> Asked {
-        Asked {
+    /// How far the run has come.
+    pub(crate) const fn progress(&self) -> Progress {
+        Progress {
             now: self.now,
             including: self.including_now,
         }

@@ -137,21 +137,21 @@ impl Network {
         };
         closed.name = String::new();
         for end in 0..2 {
-            let place = std::mem::replace(&mut self.flows[flow.0 as usize].agents[end], ABSENT);
-            if place == ABSENT {
+            let index = std::mem::replace(&mut self.flows[flow.0 as usize].agents[end], ABSENT);
+            if index == ABSENT {
                 continue;
             }
-            let gone = self.agents.swap_remove(place as usize);
+            let gone = self.agents.swap_remove(index as usize);
             self.retired = self.retired.plus(gone.agent.counters());
             self.queue.set(gone.target, Instant::FAR_FUTURE, self.now);
             self.targets[gone.target.0 as usize] = EventTarget::Agent(ABSENT);
-            // The last agent has taken the place.
-            let Some(moved) = self.agents.get(place as usize) else {
+            // The last agent has taken its place.
+            let Some(moved) = self.agents.get(index as usize) else {
                 continue;
             };
-            self.targets[moved.target.0 as usize] = EventTarget::Agent(place);
+            self.targets[moved.target.0 as usize] = EventTarget::Agent(index);
             let flow = &mut self.flows[moved.agent.flow().0 as usize];
-            flow.agents[usize::from(moved.side == Side::Receiver)] = place;
+            flow.agents[usize::from(moved.side == Side::Receiver)] = index;
         }
     }
 

@@ -29,36 +29,36 @@ impl Network {
     pub fn set_mask_of(&mut self, source: EventSource, mask: EventMask) {
         match self.targets.get(source.0 as usize).copied() {
             Some(EventTarget::Link(id)) => {
-                // A link that is traced is in no chain.
-                self.end_chains();
+                // A link that is traced is not on the fast path.
+                self.leave_fast_path();
                 self.stale_routes = true;
-                let place = &mut self.links[id as usize];
-                place.link.set_mask(self.now, mask);
-                self.watched.retain(|&other| other != id);
-                if place.link.books() {
+                let slot = &mut self.links[id as usize];
+                slot.link.set_mask(self.now, mask);
+                self.traced_plain.retain(|&other| other != id);
+                if slot.link.is_plain() {
                     if mask != EventMask::NONE {
-                        self.watched.push(id);
+                        self.traced_plain.push(id);
                     }
-                } else if place.trace_tick.is_none() {
+                } else if slot.trace_tick.is_none() {
                     let trace_tick = self.add_target(EventTarget::TraceTick(id));
                     self.links[id as usize].trace_tick = Some(trace_tick);
                 }
-                let place = &self.links[id as usize];
-                if let Some(trace_tick) = place.trace_tick {
-                    let due = place.link.poll_trace_tick();
+                let slot = &self.links[id as usize];
+                if let Some(trace_tick) = slot.trace_tick {
+                    let due = slot.link.poll_trace_tick();
                     self.queue.set(trace_tick, due, self.now);
                 }
             }
             Some(EventTarget::Station(id, station)) => {
-                let place = &mut self.media[id as usize];
-                place.medium.events(station as usize).set_mask(mask);
+                let slot = &mut self.media[id as usize];
+                slot.medium.events(station as usize).set_mask(mask);
                 // Never unset: events of a station may wait when its mask is taken back.
-                place.traced |= mask != EventMask::NONE;
+                slot.traced |= mask != EventMask::NONE;
             }
             Some(EventTarget::Agent(id)) => {
-                if let Some(place) = self.agents.get_mut(id as usize) {
-                    place.agent.set_mask(mask);
-                    place.traced = mask != EventMask::NONE;
+                if let Some(slot) = self.agents.get_mut(id as usize) {
+                    slot.agent.set_mask(mask);
+                    slot.traced = mask != EventMask::NONE;
                 }
             }
             Some(EventTarget::TraceTick(_) | EventTarget::Merge(_) | EventTarget::Medium(_))
@@ -68,8 +68,8 @@ impl Network {
 
     /// The number under which one end of a flow reports; `None` unless the flow is open.
     pub fn source_of_flow(&self, flow: FlowId, side: Side) -> Option<EventSource> {
-        let place = self.place_of(flow, side)?;
-        Some(EventSource(self.agents.get(place as usize)?.target.0))
+        let index = self.index_of(flow, side)?;
+        Some(EventSource(self.agents.get(index as usize)?.target.0))
     }
 
     /// The number under which a link reports.
@@ -79,9 +79,9 @@ impl Network {
 
     /// The number under which the station of this host reports; `None` if it has none there.
     pub fn source_of_station(&self, medium: MediumId, host: HostId) -> Option<EventSource> {
-        let place = &self.media[medium.0 as usize];
-        let station = place.hosts.iter().position(|&other| other == host)?;
-        Some(EventSource(place.stations[station].0))
+        let slot = &self.media[medium.0 as usize];
+        let station = slot.hosts.iter().position(|&other| other == host)?;
+        Some(EventSource(slot.stations[station].0))
     }
 
     /// The part of the network that reports under this number.
@@ -90,10 +90,7 @@ impl Network {
             EventTarget::Link(id) | EventTarget::TraceTick(id) => {
                 Some(SourceKind::Link(LinkId(id)))
             }
-            EventTarget::Merge(id) => {
-                let merge = self.merges.get(id as usize)?;
-                Some(SourceKind::Link(LinkId(merge.link)))
-            }
+            EventTarget::Merge(id) => Some(SourceKind::Link(LinkId(self.fast_path.link_of(id)?))),
             EventTarget::Medium(id) => Some(SourceKind::Medium(MediumId(id))),
             EventTarget::Station(id, station) => {
                 let host = self.media[id as usize].hosts[station as usize];

@@ -26,11 +26,11 @@ pub use pie::PieConfig;
 pub use red::RedConfig;
 pub use step::{StepConfig, StepThreshold};
 
-use crate::packet_pool::PacketRef;
+use crate::packet_pool::{PacketRef, PooledPacket};
 use registry::queue_disciplines;
 use std::fmt;
-use weir_proto::event::{DropReason, Event, QueueChange};
-use weir_proto::packet::{Ecn, FlowId};
+use weir_proto::event::{DropReason, QueueChange};
+use weir_proto::packet::Ecn;
 use weir_proto::rng::Rng;
 use weir_proto::settings::{Form, count};
 use weir_proto::time::Instant;
@@ -119,14 +119,6 @@ impl Backlog {
             bytes: self.bytes,
         }
     }
-
-    /// The trace event of a queue that holds this now.
-    pub(crate) const fn event(self) -> Event {
-        Event::Queue {
-            packets: self.packets as u32,
-            bytes: self.bytes,
-        }
-    }
 }
 
 /// What tc calls a queue discipline. Its options have the names of the configuration's keys.
@@ -197,37 +189,7 @@ pub(crate) struct DropsAndMarks {
     /// Dropped packets, each with its reason.
     pub(crate) dropped: Vec<(PacketRef, DropReason)>,
     /// The packets that were marked and are still in the queue or on their way.
-    pub(crate) marked: Vec<MarkedPacket>,
-}
-
-/// A packet that was marked, as trace events name it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MarkedPacket {
-    flow: FlowId,
-    /// Its place in the pool.
-    place: u64,
-    size: u32,
-}
-
-impl MarkedPacket {
-    /// The event of the mark.
-    pub(crate) const fn event(&self) -> Event {
-        Event::EcnMark {
-            flow: self.flow,
-            number: Some(self.place),
-            size: self.size,
-        }
-    }
-}
-
-/// The event of a packet that a stage has dropped.
-pub(crate) fn drop_event(packet: &PacketRef, reason: DropReason) -> Event {
-    Event::Drop {
-        flow: packet.flow,
-        number: Some(packet.place()),
-        size: packet.size,
-        reason,
-    }
+    pub(crate) marked: Vec<PooledPacket>,
 }
 
 impl DropsAndMarks {
@@ -243,11 +205,7 @@ pub(crate) fn mark(packet: &mut PacketRef, effects: &mut DropsAndMarks) -> bool 
         return false;
     }
     packet.ip.ecn = Ecn::Ce;
-    effects.marked.push(MarkedPacket {
-        flow: packet.flow,
-        place: packet.place(),
-        size: packet.size,
-    });
+    effects.marked.push(packet.pooled());
     true
 }
 

@@ -16,9 +16,9 @@ use super::station::{DamagedFrames, Station, StationConfig, StationCounters};
 use super::timing::{Phy, PhyConfig};
 use crate::packet_pool::PacketRef;
 use crate::queue::Queue;
+use crate::stage_events::StageEvents;
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
-use weir_proto::event::Events;
 use weir_proto::packet::{FlowId, HostId, IpHeader};
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
@@ -103,7 +103,7 @@ impl Medium {
     }
 
     /// The trace events of a station.
-    pub(crate) fn events(&mut self, station: usize) -> &mut Events {
+    pub(crate) fn events(&mut self, station: usize) -> &mut StageEvents {
         self.stations[station].events()
     }
 

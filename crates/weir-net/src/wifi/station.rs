@@ -8,10 +8,11 @@ use super::place::Place;
 use super::rate_control::{RateControl, RateControlConfig};
 use crate::link::{LinkCounters, QueueMeter};
 use crate::packet_pool::PacketRef;
-use crate::queue::{DropsAndMarks, Queue, QueueConfig, QueueDisc, drop_event};
+use crate::queue::{DropsAndMarks, Queue, QueueConfig, QueueDisc};
+use crate::stage_events::{StageEvent, StageEvents};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use weir_proto::event::{DropReason, EventMask, Events};
+use weir_proto::event::DropReason;
 use weir_proto::packet::HostId;
 use weir_proto::settings::{bytes, count, number};
 use weir_proto::time::{Duration, Instant};
@@ -91,7 +92,7 @@ pub(super) struct Station {
     /// The end of the air time that is counted.
     on_air_until: Instant,
     meter: QueueMeter,
-    events: Events,
+    events: StageEvents,
 }
 
 impl Station {
@@ -119,7 +120,7 @@ impl Station {
             counters: StationCounters::default(),
             on_air_until: Instant::ZERO,
             meter: QueueMeter::default(),
-            events: Events::default(),
+            events: StageEvents::default(),
         }
     }
 
@@ -127,7 +128,7 @@ impl Station {
         self.head.as_ref()
     }
 
-    pub(super) fn events(&mut self) -> &mut Events {
+    pub(super) fn events(&mut self) -> &mut StageEvents {
         &mut self.events
     }
 
@@ -167,7 +168,7 @@ impl Station {
         let size = packet.size;
         self.counters.link.count_drop(size, reason);
         self.events
-            .push(at, EventMask::DROP, || drop_event(&packet, reason));
+            .push(at, StageEvent::Drop(packet.pooled(), reason));
         discarded.push(packet);
     }
 
@@ -178,15 +179,14 @@ impl Station {
         }
         for marked in effects.marked.drain(..) {
             self.counters.link.packets_marked += 1;
-            self.events.push(at, EventMask::DROP, || marked.event());
+            self.events.push(at, StageEvent::Mark(marked));
         }
         self.effects = effects;
     }
 
     fn record_queue(&mut self, at: Instant) {
-        let backlog = self.queue.backlog();
         self.events
-            .push(at, EventMask::QUEUE, move || backlog.event());
+            .push(at, StageEvent::Queue(self.queue.backlog()));
     }
 
     /// A packet for the station of host `to` enters the queue, or is dropped. True if the station

@@ -2,8 +2,8 @@
 //! `allocations` is another, which has an allocator of its own.
 
 mod apps;
-mod chains;
 mod common;
+mod fast_path;
 mod hosts;
 mod ports;
 mod quic;

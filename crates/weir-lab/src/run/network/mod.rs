@@ -25,7 +25,7 @@ use flows::PacketEncoding;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tap::SharedTap;
-use weir_net::app::{PlaybackReport, VideoFrame, VideoTiming};
+use weir_net::app::{VideoFrame, VideoTiming};
 use weir_net::wifi::{MediumConfig, StationCounters};
 use weir_net::{
     DelayStatistics, IntervalDelays, LinkConfig, LinkId, MediumId, Network, NetworkError, Side,
@@ -319,17 +319,11 @@ impl SimNetwork {
         statistics.map(|statistics| statistics.payload_received)
     }
 
-    /// The playback of a flow; `None` without audio.
-    pub(in crate::run) fn playback(&self, flow: FlowId) -> Option<PlaybackReport> {
-        self.network.app_report(flow, Side::Receiver).playback
-    }
-
     /// The frames of a flow's video and how to judge them; `None` without video.
     pub(in crate::run) fn video(&self, flow: FlowId) -> Option<(Vec<VideoFrame>, VideoTiming)> {
-        let timing = self.network.video_timing(flow)?;
-        let [captured, arrived] =
-            [Side::Sender, Side::Receiver].map(|side| self.network.frames(flow, side));
-        Some((joined(captured, arrived), timing))
+        let [source, sink] =
+            [Side::Sender, Side::Receiver].map(|side| self.network.app_report(flow, side));
+        Some((joined(source.frames, sink.frames), source.video_timing?))
     }
 
     /// How the connection of a flow ended, if not in good order: what its sender reports, or else

@@ -133,7 +133,8 @@ impl Simulation {
     fn requests_of(&self, names: &BTreeSet<&str>) -> Option<RequestSummary> {
         let members = self.sim.flows.iter();
         let members = members.filter(|flow| names.contains(flow.name.as_str()));
-        let requests = members.flat_map(|flow| self.sim.network.requests(flow.id));
+        let report = |flow: &SimFlow| self.sim.network.app_report(flow.id, Side::Receiver);
+        let requests = members.flat_map(|flow| report(flow).requests);
         let requests: Vec<_> = requests.copied().collect();
         let from = Instant::ZERO + self.scenario.run.warmup;
         (!requests.is_empty()).then(|| RequestSummary::of(&requests, from))
@@ -147,7 +148,7 @@ impl Simulation {
         let base = self.sim.network.base_rtt(id);
         let latency = rtt_s.zip(base);
         let delays = self.delays.get(index).and_then(Option::as_ref);
-        let requests = self.sim.network.requests(id);
+        let report = self.sim.network.app_report(id, Side::Receiver);
         let from = Instant::ZERO + self.scenario.run.warmup;
         FlowSummary {
             latency_under_load: latency.map(|(rtt, base)| LatencyUnderLoad::new(&rtt, base)),
@@ -162,11 +163,9 @@ impl Simulation {
             recovery_s: self.smoothness.recovery_s(index),
             goodput_cov: self.smoothness.of_flow(index),
             ended: self.sim.ended(id),
-            audio: self
-                .sim
-                .playback(id)
-                .map(|playback| playback.statistics.into()),
-            requests: (!requests.is_empty()).then(|| RequestSummary::of(requests, from)),
+            audio: report.playback.map(|playback| playback.statistics.into()),
+            requests: (!report.requests.is_empty())
+                .then(|| RequestSummary::of(report.requests, from)),
             video: self
                 .sim
                 .video(id)

@@ -296,15 +296,15 @@ impl App for AudioSink {
         self.session.ended()
     }
 
-    fn report(&self, now: Instant) -> AppReport {
+    fn report(&self, now: Instant) -> AppReport<'_> {
         let lasting = self.silent_since.map(|since| (since, now.since(since)));
         let playback = PlaybackReport {
             statistics: self.audio_statistics(now),
             gaps: self.gaps.iter().copied().chain(lasting).collect(),
         };
         AppReport {
-            statistics: self.session.statistics,
             playback: Some(playback),
+            ..self.session.statistics.into()
         }
     }
 }

@@ -81,7 +81,7 @@ impl App for AudioSource {
         self.session.ended()
     }
 
-    fn report(&self, _now: Instant) -> AppReport {
+    fn report(&self, _now: Instant) -> AppReport<'_> {
         self.session.statistics.into()
     }
 }

@@ -44,7 +44,7 @@ fn each_response_follows_its_request_and_each_request_a_pause() {
         carry(at_server, at_client);
     }
     let millis = |at: Instant| at.since(Instant::ZERO).as_nanos() / 1_000_000;
-    let times = client.requests().iter();
+    let times = client.report(Instant::ZERO).requests.iter();
     let times: Vec<_> = times
         .map(|request| (millis(request.start), request.completed.map(millis)))
         .collect();

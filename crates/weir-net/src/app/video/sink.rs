@@ -82,11 +82,10 @@ impl App for VideoSink {
         self.session.ended()
     }
 
-    fn report(&self, _now: Instant) -> AppReport {
-        self.session.statistics.into()
-    }
-
-    fn frames(&self) -> &[VideoFrame] {
-        &self.frames
+    fn report(&self, _now: Instant) -> AppReport<'_> {
+        AppReport {
+            frames: &self.frames,
+            ..self.session.statistics.into()
+        }
     }
 }

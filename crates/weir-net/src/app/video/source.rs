@@ -181,20 +181,16 @@ impl App for VideoSource {
         self.session.ended()
     }
 
-    fn report(&self, _now: Instant) -> AppReport {
-        self.session.statistics.into()
-    }
-
-    fn frames(&self) -> &[VideoFrame] {
-        &self.frames
-    }
-
-    fn video_timing(&self) -> Option<VideoTiming> {
+    fn report(&self, _now: Instant) -> AppReport<'_> {
         let next = self.frames.len() as u64;
         let spell = self.spell.filter(|spell| spell.first == next);
-        Some(VideoTiming {
-            deadline: self.config.deadline,
-            paused_since: spell.map(|spell| spell.since - spell.pause),
-        })
+        AppReport {
+            frames: &self.frames,
+            video_timing: Some(VideoTiming {
+                deadline: self.config.deadline,
+                paused_since: spell.map(|spell| spell.since - spell.pause),
+            }),
+            ..self.session.statistics.into()
+        }
     }
 }

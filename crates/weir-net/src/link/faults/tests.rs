@@ -1,4 +1,4 @@
-use super::super::{Asked, Link, LinkCounters};
+use super::super::{Link, LinkCounters, Progress};
 use super::*;
 use crate::class_delay::EcnClass;
 use crate::ecn_faults::EcnFaultsConfig;
@@ -48,7 +48,7 @@ fn carry(config: &LinkConfig, packets: &[(u64, u32, Ecn)]) -> (Vec<(u64, u64, Ec
             link.handle(now, packet);
         }
     }
-    let counters = link.counters(Asked {
+    let counters = link.counters(Progress {
         now: at(100_000),
         including: true,
     });

@@ -4,7 +4,6 @@ use crate::packet_pool::fixture;
 use crate::queue::DropTailConfig;
 use proptest::prelude::*;
 use std::ops::Range;
-use weir_proto::event::Event;
 
 /// What a link did: arrivals as (time, number, nanoseconds in queues), drops, at each packet the
 /// counters and the time of the next arrival, and what it reported.
@@ -13,7 +12,7 @@ struct Seen {
     arrivals: Vec<(Instant, u64, u64)>,
     drops: Vec<u64>,
     states: Vec<(LinkCounters, Option<Instant>)>,
-    events: Vec<(Instant, Event)>,
+    events: Vec<(Instant, StageEvent)>,
 }
 
 /// Sends packets, each so long after the one before it, through the link, which is traced while
@@ -52,7 +51,7 @@ fn run(config: &LinkConfig, packets: &[(u64, u32)], traced: Range<usize>) -> See
         seen.drops
             .extend(dropped.map(|packet| fixture::number_of(&packet)));
         seen.states.push((
-            link.counters(Asked {
+            link.counters(Progress {
                 now,
                 including: true,
             }),
@@ -65,9 +64,17 @@ fn run(config: &LinkConfig, packets: &[(u64, u32)], traced: Range<usize>) -> See
 }
 
 /// Takes what the link reports, as the event loop does.
-fn take_events(link: &mut Link, events: &mut Vec<(Instant, Event)>) {
+fn take_events(link: &mut Link, events: &mut Vec<(Instant, StageEvent)>) {
     link.take_changes(|changes| {
-        events.extend(changes.iter().map(|change| (change.at, change.event())));
+        let waiting = |change: &QueueChange| Backlog {
+            packets: u64::from(change.packets),
+            bytes: change.bytes,
+        };
+        events.extend(
+            changes
+                .iter()
+                .map(|change| (change.at, StageEvent::Queue(waiting(change)))),
+        );
     });
     events.extend(link.events().drain());
 }

@@ -119,9 +119,14 @@ impl Media {
         Distribution::of(self.rtts.iter().copied())
     }
 
+    /// The frames that this end knows: the same whenever they are asked for.
+    fn known_frames(&self) -> &[VideoFrame] {
+        self.app.report(Instant::ZERO).frames
+    }
+
     /// The mean of the encoder's rate over the frames that this end knows, in bit/s.
     pub fn encoder_rate(&self) -> Option<f64> {
-        let known = self.app.frames().iter();
+        let known = self.known_frames().iter();
         let rates = known.filter(|frame| frame.packets > 0);
         let rates = rates.map(|frame| f64::from(frame.encoder_rate));
         Distribution::of(rates).map(|rates| rates.mean)
@@ -213,7 +218,7 @@ impl DataPath for Media {
             deadline: VideoConfig::default().deadline,
             paused_since: None,
         };
-        let frames = aligned(self.app.frames());
+        let frames = aligned(self.known_frames());
         let summary = VideoSummary::of(&frames, [Instant::ZERO, now], timing);
         let delay = summary.frame_delay_s.unwrap_or_default();
         Some(FrameStats {

@@ -17,9 +17,9 @@ use weir_proto::time::{Duration, Instant};
 /// Steps of a millisecond after each of which everything is asked.
 const STEPS: u64 = 120;
 
-/// When links are watched, so that they are in no chain.
+/// When links are traced, so that they are not on the fast path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Watched {
+enum Traced {
     Never,
     All,
     /// One link from this step on.
@@ -106,15 +106,15 @@ fn add_flow(network: &mut Network, rng: &mut Rng, ends: (HostId, HostId)) -> [Lo
 
 /// Hosts of flows at a row of routers: sources with wires of their own, shared ones, and wires that
 /// several flows cross. One more flow comes in the middle of the run. Returns the events too.
-fn run(seed: u64, watched: Watched) -> (Seen, u64) {
-    run_links(seed, watched, Links::Plain, (EventMask::STATE, &mut |_| {}))
+fn run(seed: u64, traced: Traced) -> (Seen, u64) {
+    run_links(seed, traced, Links::Plain, (EventMask::STATE, &mut |_| {}))
 }
 
 /// The same, of links of a kind that report events under a mask, which are looked at after each
 /// step.
 fn run_links(
     seed: u64,
-    watched: Watched,
+    traced: Traced,
     kind: Links,
     (mask, look): (EventMask, &mut dyn FnMut(&Recorder)),
 ) -> (Seen, u64) {
@@ -145,7 +145,7 @@ fn run_links(
     let links: Vec<_> = network.link_ids().collect();
     let one = network.source_of_link(one_of(&mut rng, &links));
     let late = (rng.below(STEPS), (ends[0].0, ends[1].1));
-    if watched == Watched::All {
+    if traced == Traced::All {
         for &link in &links {
             network.set_mask_of(network.source_of_link(link), mask);
         }
@@ -153,7 +153,7 @@ fn run_links(
     let (mut seen, mut events) = (Seen::default(), 0);
     let mut reported = Recorder::default();
     for step in 0..STEPS {
-        if watched == Watched::OneFrom(step) {
+        if traced == Traced::OneFrom(step) {
             network.set_mask_of(one, mask);
         }
         if late.0 == step {
@@ -182,17 +182,17 @@ fn run_links(
     (seen, events)
 }
 
-fn assert_same(seed: u64, watched: Watched, found: &Seen, expected: &Seen) {
+fn assert_same(seed: u64, traced: Traced, found: &Seen, expected: &Seen) {
     for (step, (found, expected)) in found.states.iter().zip(&expected.states).enumerate() {
         for (link, (found, expected)) in found.0.iter().zip(&expected.0).enumerate() {
             assert_eq!(
                 found, expected,
-                "seed {seed} {watched:?} step {step} link {link}"
+                "seed {seed} {traced:?} step {step} link {link}"
             );
         }
-        assert_eq!(found, expected, "seed {seed} {watched:?} step {step}");
+        assert_eq!(found, expected, "seed {seed} {traced:?} step {step}");
     }
-    assert!(found == expected, "seed {seed} {watched:?}: logs");
+    assert!(found == expected, "seed {seed} {traced:?}: logs");
 }
 
 #[test]
@@ -200,12 +200,12 @@ fn booking_ahead_changes_nothing_but_the_number_of_events() {
     let (mut calls, mut chained, mut drops) = (0, 0, 0);
     // In the last three, packets of two flows leave a link at the same instant and part behind it.
     for seed in (1..=300).chain([842, 1698, 3763]) {
-        let (expected, events) = run(seed, Watched::All);
+        let (expected, events) = run(seed, Traced::All);
         calls += events;
-        for watched in [Watched::Never, Watched::OneFrom(seed % STEPS)] {
-            let (found, events) = run(seed, watched);
-            assert_same(seed, watched, &found, &expected);
-            chained += if watched == Watched::Never { events } else { 0 };
+        for traced in [Traced::Never, Traced::OneFrom(seed % STEPS)] {
+            let (found, events) = run(seed, traced);
+            assert_same(seed, traced, &found, &expected);
+            chained += if traced == Traced::Never { events } else { 0 };
         }
         let last = expected.states.last().expect("steps");
         drops += last
@@ -219,7 +219,7 @@ fn booking_ahead_changes_nothing_but_the_number_of_events() {
 }
 
 /// What each link reports in each step, with packets by the numbers of their senders.
-fn reports_of_links(seed: u64, watched: Watched, links: Links) -> (Seen, Vec<Reports>) {
+fn reports_of_links(seed: u64, traced: Traced, links: Links) -> (Seen, Vec<Reports>) {
     let mut steps = Vec::new();
     let mut look = |reported: &Recorder| {
         let mut step = Reports::new();
@@ -231,7 +231,7 @@ fn reports_of_links(seed: u64, watched: Watched, links: Links) -> (Seen, Vec<Rep
         steps.push(step);
     };
     let mask = EventMask::QUEUE.union(EventMask::DROP);
-    let (seen, _) = run_links(seed, watched, links, (mask, &mut look));
+    let (seen, _) = run_links(seed, traced, links, (mask, &mut look));
     (seen, steps)
 }
 
@@ -239,13 +239,13 @@ fn reports_of_links(seed: u64, watched: Watched, links: Links) -> (Seen, Vec<Rep
 fn traced_plain_links_report_what_links_with_queues_do() {
     let (mut changes, mut drops) = (0, 0);
     for seed in 1..=150 {
-        for watched in [Watched::All, Watched::OneFrom(seed % STEPS)] {
-            let (found, found_reports) = reports_of_links(seed, watched, Links::Plain);
-            let (expected, expected_reports) = reports_of_links(seed, watched, Links::Queued);
-            assert_same(seed, watched, &found, &expected);
+        for traced in [Traced::All, Traced::OneFrom(seed % STEPS)] {
+            let (found, found_reports) = reports_of_links(seed, traced, Links::Plain);
+            let (expected, expected_reports) = reports_of_links(seed, traced, Links::Queued);
+            assert_same(seed, traced, &found, &expected);
             for (step, (found, expected)) in found_reports.iter().zip(&expected_reports).enumerate()
             {
-                assert_eq!(found, expected, "seed {seed} {watched:?} step {step}");
+                assert_eq!(found, expected, "seed {seed} {traced:?} step {step}");
             }
             let events = found_reports.iter().flat_map(BTreeMap::values);
             let events = events.flatten().flatten();
@@ -267,7 +267,7 @@ fn traced_plain_links_report_what_links_with_queues_do() {
 
 /// Ten sources send over links of their own, and one that all share, to ten hosts. Takes the steps
 /// one by one, and says whether each includes what happens at its end. Returns the events too.
-fn dumbbell(watched: bool, steps: &[(u64, bool)]) -> (Vec<Vec<EndpointAction>>, u64) {
+fn dumbbell(traced: bool, steps: &[(u64, bool)]) -> (Vec<Vec<EndpointAction>>, u64) {
     let mut network = Network::new(1);
     let host = |network: &mut Network, name: &str| network.add_host(name, HostTiming::default());
     let [left, right] = ["left", "right"].map(|name| host(&mut network, name));
@@ -300,7 +300,7 @@ fn dumbbell(watched: bool, steps: &[(u64, bool)]) -> (Vec<Vec<EndpointAction>>, 
         let config = wire(&name, from, to, Some(rate), millis(delay));
         network.add_link(config).expect("a valid link");
     }
-    if watched {
+    if traced {
         network.set_mask(EventMask::STATE);
     }
     let mut events = 0;

@@ -1,22 +1,22 @@
-//! What a plain link has booked beyond the present, and how that is taken back.
+//! What a plain link has booked beyond the present, and how that is unbooked.
 
-use super::{Bookings, HELD, Link, PacketRef, QueueMeter};
+use super::{Booked, Bookings, HELD, Link, PacketRef, QueueMeter};
 use crate::link::transmitter::ExactTime;
 use crate::link::{LinkCounters, Wire};
 use crate::queue::Backlog;
 use std::collections::VecDeque;
 use weir_proto::time::{Duration, Instant};
 
-/// How far the run is when a link is read.
+/// How far the run has come when a link is read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Progress {
     /// The time.
     pub(crate) now: Instant,
     /// What happens exactly then has happened.
     pub(crate) including: bool,
 }
 
-impl Asked {
+impl Progress {
     /// The last time of which all has happened.
     pub(crate) const fn last(self) -> Instant {
         let ahead = if self.including { 0 } else { 1 };
@@ -29,49 +29,55 @@ impl Asked {
     }
 }
 
+impl Booked {
+    /// Takes the packet, whose transmission ends then, out of the counters.
+    fn uncount(&self, end: ExactTime, counters: &mut LinkCounters) {
+        counters.packets_in -= 1;
+        counters.bytes_in -= u64::from(self.size);
+        self.uncount_service(self.times.enters, end, counters);
+    }
+
+    /// Takes its waiting from this time on, and its transmission, out of the counters.
+    fn uncount_service(&self, from: Instant, end: ExactTime, counters: &mut LinkCounters) {
+        let starts = self.times.starts;
+        let nanos = u128::from(starts.rounded_up().since(from).as_nanos());
+        counters.packet_nanos_queued -= nanos;
+        counters.byte_nanos_queued -= nanos * u128::from(self.size);
+        counters.busy = counters.busy - Duration::from_nanos(end.nanos - starts.nanos);
+    }
+}
+
 impl Bookings {
     /// True if the packet has not entered: only one that the link before this one holds.
-    const fn is_ahead(&self, enters: Instant, asked: Asked) -> bool {
-        self.chained && !asked.has_happened(enters)
+    const fn is_ahead(&self, enters: Instant, progress: Progress) -> bool {
+        self.chained && !progress.has_happened(enters)
     }
 
     /// The counters of a link that books, without what is still to come.
-    pub(in crate::link) fn counters(&self, wire: &mut Wire, asked: Asked) -> LinkCounters {
-        let now = asked.now;
+    pub(in crate::link) fn counters(&self, wire: &mut Wire, progress: Progress) -> LinkCounters {
+        let now = progress.now;
         let mut so_far = LinkCounters {
             at: now,
             ..wire.counters
         };
-        let mut unfinished = 0;
         for booked in self.booked.iter() {
             let (times, size) = (booked.times, u64::from(booked.size));
-            let end = wire
-                .transmitter
-                .end_of_transmission(times.starts, booked.size);
-            let start = times.starts.rounded_up();
-            let ahead = self.is_ahead(times.enters, asked);
-            let waits = !ahead && !asked.has_happened(start);
-            if ahead {
-                so_far.packets_in -= 1;
-                so_far.bytes_in -= size;
-            } else if waits {
+            let end = (wire.transmitter).end_of_transmission(times.starts, booked.size);
+            if self.is_ahead(times.enters, progress) {
+                booked.uncount(end, &mut so_far);
+            } else if progress.has_happened(times.starts.rounded_up()) {
+                if booked.is_held() || !progress.has_happened(times.arrives) {
+                    so_far.packets_in_flight += 1;
+                    so_far.bytes_in_flight += size;
+                }
+                let unfinished = end.nanos.saturating_sub(now.as_nanos());
+                so_far.busy = so_far.busy - Duration::from_nanos(unfinished);
+            } else {
                 so_far.packets_queued += 1;
                 so_far.bytes_queued += size;
-            } else if booked.is_held() || !asked.has_happened(times.arrives) {
-                so_far.packets_in_flight += 1;
-                so_far.bytes_in_flight += size;
-            }
-            if ahead || waits {
-                let from = if ahead { times.enters } else { now };
-                let nanos = u128::from(start.since(from).as_nanos());
-                so_far.packet_nanos_queued -= nanos;
-                so_far.byte_nanos_queued -= nanos * u128::from(size);
-                unfinished += end.nanos - times.starts.nanos;
-            } else {
-                unfinished += end.nanos.saturating_sub(now.as_nanos());
+                booked.uncount_service(now, end, &mut so_far);
             }
         }
-        so_far.busy = so_far.busy - Duration::from_nanos(unfinished);
         // What came in and is no more there has been delivered.
         so_far.packets_delivered = so_far.packets_in
             - so_far.packets_dropped()
@@ -80,7 +86,7 @@ impl Bookings {
         so_far.bytes_delivered =
             so_far.bytes_in - so_far.bytes_dropped - so_far.bytes_queued - so_far.bytes_in_flight;
         for &(at, peak) in &self.peaks {
-            if asked.has_happened(at) {
+            if progress.has_happened(at) {
                 QueueMeter::entered(peak, &mut so_far);
             }
         }
@@ -89,44 +95,38 @@ impl Bookings {
 }
 
 impl Link {
-    /// Takes back what was booked ahead: packets that have not entered, first to last.
-    pub(crate) fn take_back(&mut self, asked: Asked) -> VecDeque<PacketRef> {
+    /// Unbooks the packets that have not entered, and returns them, first to last.
+    pub(crate) fn unbook(&mut self, progress: Progress) -> VecDeque<PacketRef> {
         let mut back = VecDeque::new();
         let Some(plain) = self.service.bookings_mut() else {
             return back;
         };
-        while let Some(last) = plain.booked.back() {
-            if !plain.is_ahead(last.times.enters, asked) {
-                break;
-            }
-            let Some(last) = plain.booked.pop_back() else {
-                break;
-            };
-            let (times, size) = (last.times, u64::from(last.size));
+        let is_ahead = |plain: &Bookings| {
+            let last = plain.booked.back();
+            last.is_some_and(|last| plain.is_ahead(last.times.enters, progress))
+        };
+        while is_ahead(plain)
+            && let Some(last) = plain.booked.pop_back()
+        {
+            let times = last.times;
             let end = (self.wire.transmitter).end_of_transmission(times.starts, last.size);
-            let start = times.starts.rounded_up();
-            let nanos = u128::from(start.since(times.enters).as_nanos());
-            let counters = &mut self.wire.counters;
-            counters.packets_in -= 1;
-            counters.bytes_in -= size;
-            counters.busy = counters.busy - Duration::from_nanos(end.nanos - times.starts.nanos);
-            counters.packet_nanos_queued -= nanos;
-            counters.byte_nanos_queued -= nanos * u128::from(size);
+            last.uncount(end, &mut self.wire.counters);
             if last.is_held()
                 && let Some(mut packet) = plain.held.pop_back()
             {
-                packet.return_to_queue(start);
+                // As if it had not waited.
+                packet.enter_queue(times.starts.rounded_up());
                 packet.leave_queue(times.enters);
                 packet.ip.ttl = packet.ip.ttl.saturating_add(1);
                 back.push_front(packet);
             }
-            self.wire.transmitter.free = ExactTime::at(asked.now);
+            self.wire.transmitter.free = ExactTime::at(progress.now);
         }
         if let Some(last) = plain.booked.back() {
             let (starts, size) = (last.times.starts, last.size);
             self.wire.transmitter.free = self.wire.transmitter.end_of_transmission(starts, size);
         }
-        plain.peaks.retain(|&(at, _)| asked.has_happened(at));
+        plain.peaks.retain(|&(at, _)| progress.has_happened(at));
         if let Some((_, peak)) = plain.peaks.drain(..).next_back() {
             QueueMeter::entered(peak, &mut self.wire.counters);
         }
@@ -135,17 +135,17 @@ impl Link {
             bytes: self.wire.counters.max_bytes_queued,
         };
         plain.find_last_arrival();
-        plain.count_waiting(asked.now);
+        plain.count_waiting(progress.now);
         back
     }
 
-    /// Holds these packets again, which the link `next` has given back, and calls no packet
-    /// refused by the link behind it.
-    pub(crate) fn hold_again(&mut self, next: u32, back: VecDeque<PacketRef>) {
+    /// Holds these packets again, which the link `next` hands back, and takes none for refused by
+    /// the link behind it.
+    pub(crate) fn hand_back(&mut self, next: u32, back: VecDeque<PacketRef>) {
         let Some(plain) = self.service.bookings_mut() else {
             return;
         };
-        // What has arrived at the other end is not given back: those that are come last.
+        // What has arrived at the other end is not handed back: those that are come last.
         let mut back = back.into_iter().rev();
         let mut held = std::mem::take(&mut plain.held);
         for booked in plain.booked.iter_mut().rev() {
@@ -160,13 +160,6 @@ impl Link {
                 plain.held.push_front(packet);
             }
         }
-    }
-
-    /// True if a plain link is called for no packet.
-    pub(crate) fn holds_nothing(&self) -> bool {
-        self.service
-            .bookings()
-            .is_none_or(|plain| plain.held.is_empty())
     }
 
     /// Offers the link `next` each packet that this one holds, with the time of its arrival.
@@ -190,7 +183,7 @@ impl Link {
         }
     }
 
-    /// Finds the next call of a plain link after packets were given back or handed over.
+    /// Finds the next call of a plain link after packets were handed back or over.
     pub(crate) fn find_next_call(&mut self) {
         if let Some(plain) = self.service.bookings_mut() {
             plain.find_next_call();
@@ -200,7 +193,7 @@ impl Link {
 }
 
 impl Bookings {
-    /// Finds the arrival of the last packet when others were taken back.
+    /// Finds the arrival of the last packet when others were unbooked.
     fn find_last_arrival(&mut self) {
         self.last_arrival = self.gone;
         for booked in self.booked.iter() {

@@ -1,20 +1,21 @@
-//! Merges: plain links that several ways lead into, and that take packets late, many at a time.
+//! Merges: plain links that several ways lead into, and that book packets late, many at a time.
 //!
 //! A plain link that books a packet knows when it arrives at the next one. If other ways lead into
-//! that one too, it must take packets in the order of their arrival, and others may still come
-//! before this one. It need not take them at once, though: what enters it leaves it one propagation
-//! delay later at the soonest, and nothing can be seen of it until then. So it takes packets one
-//! delay after the first of them has arrived. What has arrived until then is known, and one event
-//! serves all of it. Parallel simulators know this as the lookahead of a link.
+//! that one too, it must book packets in the order of their arrival, and others may still come
+//! before this one. It need not book them at once, though: what enters it leaves it one propagation
+//! delay later at the soonest, and nothing can be seen of it until then. So it is called one delay
+//! after the first of them has arrived. What has arrived until then is known, and one event serves
+//! all of it. Parallel simulators know this as the lookahead of a link.
 //!
-//! The packets are taken as of their arrival and in the order that the events of their arrival
+//! The packets are booked as of their arrival and in the order that the events of their arrival
 //! would have. A packet that enters such a link by an event comes behind those that arrived before
-//! that event. When a run pauses, what has arrived is taken, so that counters and drops are right
-//! whenever they are read.
+//! that event. When a run pauses, merges catch up with what has arrived, so that counters and drops
+//! are right whenever they are read.
 
-use super::{ABSENT, EventTarget, Network};
+use super::Network;
 use crate::event_queue::{TargetId, order_of, target_of_order};
 use crate::link::Arrival;
+use crate::network::EventTarget;
 use crate::packet_pool::PacketRef;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
@@ -26,26 +27,26 @@ type EventTime = (Instant, u64);
 
 /// A packet on its way to a merge.
 #[derive(Debug)]
-struct Expected {
+struct HeldPacket {
     at: EventTime,
     packet: PacketRef,
 }
 
-impl PartialEq for Expected {
+impl PartialEq for HeldPacket {
     fn eq(&self, other: &Self) -> bool {
         self.at == other.at
     }
 }
 
-impl Eq for Expected {}
+impl Eq for HeldPacket {}
 
-impl PartialOrd for Expected {
+impl PartialOrd for HeldPacket {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Expected {
+impl Ord for HeldPacket {
     fn cmp(&self, other: &Self) -> Ordering {
         self.at.cmp(&other.at)
     }
@@ -57,13 +58,13 @@ pub(super) struct Merge {
     pub(super) link: u32,
     target: TargetId,
     lookahead: Duration,
-    /// When the packets that have arrived by then are taken; in the far future if none is expected.
-    call: Instant,
-    /// Packets that were booked in the order of their arrival.
-    in_order: Ring<Expected>,
-    /// Packets that were booked behind others that arrive later, numbered: those of one link that
-    /// arrive at the same time stay in order.
-    others: BinaryHeap<Reverse<(Expected, u64)>>,
+    /// When it books the packets that have arrived by then; in the far future if it holds none.
+    next_call: Instant,
+    /// Packets that it got in the order of their arrival.
+    in_order: Ring<HeldPacket>,
+    /// Packets that it got behind others that arrive later, numbered: those of one link that arrive
+    /// at the same time stay in order.
+    others: BinaryHeap<Reverse<(HeldPacket, u64)>>,
     others_meter: RoomMeter,
     numbered: u64,
 }
@@ -74,7 +75,7 @@ impl Merge {
             link,
             target,
             lookahead: Duration::ZERO,
-            call: Instant::FAR_FUTURE,
+            next_call: Instant::FAR_FUTURE,
             in_order: Ring::default(),
             others: BinaryHeap::new(),
             others_meter: RoomMeter::default(),
@@ -83,13 +84,13 @@ impl Merge {
     }
 
     #[inline]
-    fn push(&mut self, expected: Expected) {
+    fn push(&mut self, held: HeldPacket) {
         let last = self.in_order.back();
-        if last.is_none_or(|last| *last <= expected) {
-            self.in_order.push_back(expected);
+        if last.is_none_or(|last| *last <= held) {
+            self.in_order.push_back(held);
         } else {
             self.numbered += 1;
-            self.others.push(Reverse((expected, self.numbered)));
+            self.others.push(Reverse((held, self.numbered)));
             if self.others_meter.on_push(self.others.len()) {
                 self.fit_others();
             }
@@ -116,7 +117,7 @@ impl Merge {
 
     /// The next packet that arrives before this event.
     #[inline(always)]
-    fn pop_before(&mut self, event: EventTime) -> Option<Expected> {
+    fn pop_before(&mut self, event: EventTime) -> Option<HeldPacket> {
         let first = self.next_at().filter(|at| *at < event)?;
         if self.in_order.front().is_some_and(|next| next.at == first) {
             self.in_order.pop_front()
@@ -126,8 +127,8 @@ impl Merge {
     }
 
     /// All packets, in the order of their arrival.
-    fn drain(&mut self) -> Vec<Expected> {
-        self.call = Instant::FAR_FUTURE;
+    fn drain(&mut self) -> Vec<HeldPacket> {
+        self.next_call = Instant::FAR_FUTURE;
         let end = (Instant::FAR_FUTURE, u64::MAX);
         std::iter::from_fn(|| self.pop_before(end)).collect()
     }
@@ -140,30 +141,36 @@ impl Network {
         (self.now, self.event_order)
     }
 
-    /// A merge will take the packet that link number `id` has taken.
+    /// A merge holds the packet that link number `id` has booked.
     #[inline]
-    pub(super) fn expect(&mut self, merge: u32, id: u32, arrival: Arrival, packet: PacketRef) {
+    pub(super) fn hold_at_merge(
+        &mut self,
+        merge: u32,
+        id: u32,
+        arrival: Arrival,
+        packet: PacketRef,
+    ) {
         let Arrival { at, since } = arrival;
         let feeder = self.links[id as usize].target;
-        let merge = &mut self.merges[merge as usize];
-        merge.push(Expected {
+        let merge = &mut self.fast_path.merges[merge as usize];
+        merge.push(HeldPacket {
             at: (at, order_of(feeder, at.as_nanos(), since)),
             packet,
         });
         let call = at + merge.lookahead;
-        if call < merge.call {
-            merge.call = call;
+        if call < merge.next_call {
+            merge.next_call = call;
             // Before all other events of its instant.
             self.queue.set(merge.target, call, Instant::ZERO);
         }
     }
 
-    /// A merge takes the packets that arrive before this event.
+    /// A merge books the packets that arrive before this event.
     #[inline(never)]
-    pub(super) fn take_arrivals(&mut self, merge: u32, event: EventTime) {
-        let link = self.merges[merge as usize].link;
-        while let Some(Expected { at, mut packet }) = self.merges[merge as usize].pop_before(event)
-        {
+    pub(super) fn book_arrivals(&mut self, merge: u32, event: EventTime) {
+        let link = self.fast_path.merges[merge as usize].link;
+        while let Some(held) = self.fast_path.merges[merge as usize].pop_before(event) {
+            let HeldPacket { at, mut packet } = held;
             packet.ip.ttl -= 1;
             self.book_as_of(link, at.0, packet);
         }
@@ -171,74 +178,70 @@ impl Network {
 
     /// The call of a merge is due.
     pub(crate) fn call_merge(&mut self, merge: u32) {
-        self.take_arrivals(merge, (self.now, 0));
-        let merge = &mut self.merges[merge as usize];
+        self.book_arrivals(merge, (self.now, 0));
+        let merge = &mut self.fast_path.merges[merge as usize];
         let next = merge.next_at();
-        merge.call = next.map_or(Instant::FAR_FUTURE, |(at, _)| at + merge.lookahead);
-        self.queue.reset(merge.target, merge.call, Instant::ZERO);
+        merge.next_call = next.map_or(Instant::FAR_FUTURE, |(at, _)| at + merge.lookahead);
+        self.queue
+            .reset(merge.target, merge.next_call, Instant::ZERO);
     }
 
-    /// All merges take what has arrived. Their calls stay, so that it is the same run wherever it
+    /// All merges book what has arrived. Their calls stay, so that it is the same run wherever it
     /// pauses, to the number of its events.
-    pub(crate) fn settle_merges(&mut self) {
+    pub(crate) fn catch_up_merges(&mut self) {
         let event = self.this_event();
-        for merge in 0..self.merges.len() as u32 {
-            self.take_arrivals(merge, event);
+        for merge in 0..self.fast_path.merges.len() as u32 {
+            self.book_arrivals(merge, event);
         }
     }
 
-    /// Finds the links that can take packets late.
+    /// Finds the links that can book packets late.
     pub(super) fn find_merges(&mut self) {
-        let known = self.merges.iter().map(|merge| merge.link);
+        let known = self.fast_path.merges.iter().map(|merge| merge.link);
         let known: BTreeMap<u32, u32> = known.zip(0..).collect();
         let mut hosts = BTreeSet::new();
         for id in 0..self.links.len() as u32 {
-            let place = &self.links[id as usize];
-            let lookahead = place.link.propagation_delay();
-            let may_be_late = place.link.is_plain() && !lookahead.is_zero();
+            let slot = &self.links[id as usize];
+            let lookahead = slot.link.propagation_delay();
+            let may_be_late = slot.link.is_untraced_plain() && !lookahead.is_zero();
             if !may_be_late || !self.routes.meet_at(id) {
                 continue;
             }
-            hosts.insert(place.from);
+            hosts.insert(slot.from);
             let merge = known.get(&id).copied().unwrap_or_else(|| {
-                let merge = self.merges.len() as u32;
+                let merge = self.fast_path.merges.len() as u32;
                 let target = self.add_target(EventTarget::Merge(merge));
-                self.merges.push(Merge::new(id, target));
+                self.fast_path.merges.push(Merge::new(id, target));
                 merge
             });
-            self.merges[merge as usize].lookahead = lookahead;
-            self.links[id as usize].merge = merge;
+            self.fast_path.merges[merge as usize].lookahead = lookahead;
+            self.links[id as usize].joint.merge = merge;
         }
-        for place in &mut self.links {
+        for slot in &mut self.links {
             // A link that takes no time would bring packets behind others of the same instant.
-            place.feeds_merges = place.link.books_ahead() && hosts.contains(&place.to);
-            place.feeds |= place.feeds_merges;
+            slot.joint.feeds_merges = slot.link.books_ahead() && hosts.contains(&slot.to);
+            slot.joint.feeds |= slot.joint.feeds_merges;
         }
     }
 
-    /// Gives packets on their way to merges back to the links on which they are, and returns these
+    /// Hands packets on their way to merges back to the links on which they are, and returns these
     /// links.
-    pub(super) fn end_merges(&mut self) -> Vec<u32> {
+    pub(super) fn hand_back_from_merges(&mut self) -> Vec<u32> {
         let mut feeders = Vec::new();
-        for merge in 0..self.merges.len() {
-            let link = self.merges[merge].link;
-            self.links[link as usize].merge = ABSENT;
+        for merge in &mut self.fast_path.merges {
             let mut back: BTreeMap<u32, VecDeque<PacketRef>> = BTreeMap::new();
-            for Expected { at, packet } in self.merges[merge].drain() {
+            for HeldPacket { at, packet } in merge.drain() {
                 let feeder = self.targets[target_of_order(at.1).0 as usize];
                 if let EventTarget::Link(feeder) = feeder {
                     back.entry(feeder).or_default().push_back(packet);
                 }
             }
             for (feeder, packets) in back {
-                self.links[feeder as usize].link.hold_again(link, packets);
+                let link = &mut self.links[feeder as usize].link;
+                link.hand_back(merge.link, packets);
                 feeders.push(feeder);
             }
-            let target = self.merges[merge].target;
-            self.queue.set(target, Instant::FAR_FUTURE, self.now);
-        }
-        for place in &mut self.links {
-            (place.feeds, place.feeds_merges) = (false, false);
+            self.queue.set(merge.target, Instant::FAR_FUTURE, self.now);
         }
         feeders
     }
@@ -250,8 +253,8 @@ mod tests {
     use crate::packet_pool::fixture::{number_of, packet_ref};
 
     /// A packet with this number that arrives at this time and has this place at that instant.
-    fn expected(nanos: u64, order: u64, number: u64) -> Expected {
-        Expected {
+    fn held(nanos: u64, order: u64, number: u64) -> HeldPacket {
+        HeldPacket {
             at: (Instant::from_nanos(nanos), order),
             packet: packet_ref(number, 0, 100),
         }
@@ -270,7 +273,7 @@ mod tests {
             (60, 9),
         ];
         for (number, (nanos, order)) in booked.into_iter().enumerate() {
-            merge.push(expected(nanos, order, number as u64));
+            merge.push(held(nanos, order, number as u64));
         }
         let mut pop_before = |nanos, order| {
             let next = merge.pop_before((Instant::from_nanos(nanos), order));

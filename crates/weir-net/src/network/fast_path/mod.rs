@@ -1,0 +1,218 @@
+//! The fast path: fewer events for packets that cross plain links.
+//!
+//! On the slow path a packet is an event at each link: the event loop calls the link when the
+//! packet arrives at its end, and then it enters the next one. A *plain* link has a drop-tail
+//! queue, a rate and a delay alone (`link/plain.rs`). Nothing that comes later changes what becomes
+//! of a packet there, so that its times are known when it enters: one ring serves for queue and
+//! wire, and links that are not traced save events:
+//!
+//! - A [chain](chains) saves those between its links. It is made of links that only one other plain
+//!   link feeds, whose packets they take in their order.
+//! - A [merge](merges) needs one for all packets of a propagation delay. Several ways lead into
+//!   such a link, so that the order shows late; but nothing that enters is seen before that delay.
+//!
+//! A run is the same on both paths: [`event_queue`](crate::event_queue) orders the events of one
+//! instant by facts of the network, and what is read leaves out what is still to come. The fast
+//! path rests on routes and on what is traced; before either changes, all packets leave it.
+//!
+//! A link *books* a packet as of the time when it enters: late, or ahead. It *refuses* one that it
+//! has to drop. One place *holds* the packet: the link that is *called* when it arrives, or the
+//! merge that will book it. A link *hands over* what it holds to one that books it ahead; to leave
+//! the fast path, that one *unbooks* what has not entered and *hands it back*. What was left for
+//! later is *caught up* with: starts of transmissions, arrivals at a merge.
+
+mod chains;
+mod merges;
+
+use super::{ABSENT, Network};
+use crate::link::{Arrival, HELD};
+use crate::packet_pool::PacketRef;
+use crate::routing::Routes;
+use merges::Merge;
+use weir_proto::event::DropReason;
+use weir_proto::packet::HostId;
+use weir_proto::time::Instant;
+
+/// What a network knows of its fast path.
+#[derive(Debug, Default)]
+pub(super) struct FastPath {
+    /// Links that are booked ahead; each comes behind its feeder.
+    chained: Vec<u32>,
+    /// Plain links that several ways lead into.
+    merges: Vec<Merge>,
+}
+
+impl FastPath {
+    /// The link that is this merge.
+    pub(super) fn link_of(&self, merge: u32) -> Option<u32> {
+        self.merges.get(merge as usize).map(|merge| merge.link)
+    }
+}
+
+/// How a link is joined to others in the fast path. In this order, because it lies among what each
+/// packet reads.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Joint {
+    /// The link that books ahead for this one, because nothing else feeds it; or [`ABSENT`].
+    feeder: u32,
+    /// The index of its merge, if several ways lead into it; or [`ABSENT`].
+    merge: u32,
+    /// It feeds links that book ahead or are merges.
+    feeds: bool,
+    /// Among them may be merges.
+    feeds_merges: bool,
+}
+
+impl Default for Joint {
+    fn default() -> Self {
+        Self {
+            feeder: ABSENT,
+            merge: ABSENT,
+            feeds: false,
+            feeds_merges: false,
+        }
+    }
+}
+
+/// The link that books a packet behind another one.
+struct Onward {
+    link: u32,
+    /// The index of its merge; [`ABSENT`] if it is the next one of a chain.
+    merge: u32,
+}
+
+/// The link that a packet enters behind one that ends at this host; `None` if it goes no further.
+#[inline(always)]
+fn next_hop(routes: &Routes, host: HostId, packet: &PacketRef) -> Option<u32> {
+    let ends = packet.ip.destination == host || packet.ip.ttl <= 1;
+    (!ends).then(|| routes.next(host, packet.ip.destination))?
+}
+
+impl Network {
+    /// A packet enters a plain link, which is number `id`, now.
+    #[inline]
+    pub(crate) fn book(&mut self, id: u32, packet: PacketRef) {
+        let merge = self.links[id as usize].joint.merge;
+        if merge != ABSENT {
+            self.book_arrivals(merge, self.this_event());
+        }
+        self.book_as_of(id, self.now, packet);
+    }
+
+    /// A packet enters a plain link at this time, which may have passed, and is booked as far as
+    /// its chain goes.
+    #[inline]
+    fn book_as_of(&mut self, mut id: u32, mut enters: Instant, mut packet: PacketRef) {
+        let mut before = None;
+        loop {
+            let onward = self.onward(id, &packet);
+            let next = onward.as_ref().map_or(HELD, |onward| onward.link);
+            let link = &mut self.links[id as usize].link;
+            let arrival = match link.book_as_of(self.now, enters, &mut packet, next) {
+                Ok(arrival) => arrival,
+                Err(reason) => return self.refuse(id, enters, packet, reason, before),
+            };
+            match onward {
+                Some(Onward { merge: ABSENT, .. }) => {
+                    packet.ip.ttl -= 1;
+                    before = Some((id, arrival));
+                    (id, enters) = (next, arrival.at);
+                }
+                Some(Onward { merge, .. }) => {
+                    return self.hold_at_merge(merge, id, arrival, packet);
+                }
+                None => return self.hold(id, arrival, packet),
+            }
+        }
+    }
+
+    /// The link that books the packet behind this one; `None` if this one holds it.
+    #[inline(always)]
+    fn onward(&self, id: u32, packet: &PacketRef) -> Option<Onward> {
+        let slot = &self.links[id as usize];
+        if !slot.joint.feeds {
+            return None;
+        }
+        let link = next_hop(&self.routes, slot.to, packet)?;
+        let Joint { feeder, merge, .. } = self.links.get(link as usize)?.joint;
+        let books = match merge {
+            ABSENT => feeder == id,
+            _ => slot.joint.feeds_merges,
+        };
+        books.then_some(Onward { link, merge })
+    }
+
+    /// A link holds a packet that it has booked, and is called when it arrives.
+    #[inline(always)]
+    fn hold(&mut self, id: u32, arrival: Arrival, packet: PacketRef) {
+        let slot = &mut self.links[id as usize];
+        if let Some(Arrival { at, since }) = slot.link.hold(arrival, packet) {
+            self.queue.set(slot.target, at, since);
+        }
+    }
+
+    /// A link refuses a packet when it enters, which stays in the pool if the link is traced. The
+    /// link before it in its chain, if there is one, holds the packet until then.
+    #[cold]
+    fn refuse(
+        &mut self,
+        id: u32,
+        enters: Instant,
+        mut packet: PacketRef,
+        reason: DropReason,
+        before: Option<(u32, Arrival)>,
+    ) {
+        let Some((before, arrival)) = before else {
+            let link = &mut self.links[id as usize].link;
+            link.refuse(enters, packet, reason);
+            if link.is_untraced_plain() {
+                self.discard_dropped(id);
+            }
+            return;
+        };
+        packet.ip.ttl += 1;
+        packet.refused = Some(reason);
+        self.links[before as usize].link.hold_last();
+        self.hold(before, arrival, packet);
+    }
+
+    /// Finds the links that save events.
+    pub(super) fn find_fast_path(&mut self) {
+        self.find_chains();
+        self.find_merges();
+    }
+
+    /// Hands packets that are booked ahead, or on their way to merges, back to the links on which
+    /// they are.
+    pub(super) fn leave_fast_path(&mut self) {
+        let progress = self.progress();
+        let mut changed = self.hand_back_from_merges();
+        // The last link of a chain hands back first.
+        for id in std::mem::take(&mut self.fast_path.chained)
+            .into_iter()
+            .rev()
+        {
+            let slot = &mut self.links[id as usize];
+            let feeder = slot.joint.feeder;
+            let back = slot.link.unbook(progress);
+            self.links[feeder as usize].link.hand_back(id, back);
+            changed.extend([id, feeder]);
+        }
+        for id in changed {
+            self.links[id as usize].link.set_chained(false);
+            self.schedule(id);
+        }
+        for slot in &mut self.links {
+            slot.joint = Joint::default();
+        }
+    }
+
+    /// Calls a plain link at the times of the packets that it holds now.
+    fn schedule(&mut self, id: u32) {
+        let slot = &mut self.links[id as usize];
+        slot.link.find_next_call();
+        let Arrival { at, since } = slot.link.next_call();
+        self.queue.reset(slot.target, at, since);
+    }
+}

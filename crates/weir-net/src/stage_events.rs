@@ -1,0 +1,94 @@
+//! Trace events of links and stations, which know a packet by its slot in the pool. They become
+//! [`Event`]s, which name it by the number that its sender gave it, while the packet is in the
+//! pool.
+
+use crate::packet_pool::{PacketPool, PooledPacket};
+use crate::queue::Backlog;
+use weir_proto::event::{DropReason, Event, EventMask, EventSource, Probe};
+use weir_proto::time::Instant;
+
+/// What happened in a link or a station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StageEvent {
+    /// What waits in the queue changed to this.
+    Queue(Backlog),
+    /// A packet was dropped.
+    Drop(PooledPacket, DropReason),
+    /// A packet was marked with Congestion Experienced.
+    Mark(PooledPacket),
+}
+
+impl StageEvent {
+    const fn kind(self) -> EventMask {
+        match self {
+            Self::Queue(_) => EventMask::QUEUE,
+            Self::Drop(..) | Self::Mark(_) => EventMask::DROP,
+        }
+    }
+
+    /// The event of this time as a probe takes it.
+    fn named(self, at: Instant, pool: &PacketPool) -> Event {
+        match self {
+            Self::Queue(backlog) => backlog.change_at(at).event(),
+            Self::Drop(packet, reason) => Event::Drop {
+                flow: packet.flow,
+                number: pool.number_of(packet),
+                size: packet.size,
+                reason,
+            },
+            Self::Mark(packet) => Event::EcnMark {
+                flow: packet.flow,
+                number: pool.number_of(packet),
+                size: packet.size,
+            },
+        }
+    }
+}
+
+/// The events that a link or a station has queued for the event loop.
+#[derive(Debug, Default)]
+pub(crate) struct StageEvents {
+    mask: EventMask,
+    queue: Vec<(Instant, StageEvent)>,
+}
+
+impl StageEvents {
+    /// Selects the kinds of events to queue.
+    pub(crate) const fn set_mask(&mut self, mask: EventMask) {
+        self.mask = mask;
+    }
+
+    /// True if events of this kind are selected.
+    #[inline]
+    pub(crate) const fn wants(&self, kind: EventMask) -> bool {
+        self.mask.intersects(kind)
+    }
+
+    /// Queues the event, if its kind is selected.
+    #[inline]
+    pub(crate) fn push(&mut self, at: Instant, event: StageEvent) {
+        if self.wants(event.kind()) {
+            self.queue_event(at, event);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn queue_event(&mut self, at: Instant, event: StageEvent) {
+        self.queue.push((at, event));
+    }
+
+    /// Removes all events, oldest first; keeps the capacity.
+    #[inline]
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (Instant, StageEvent)> + '_ {
+        self.queue.drain(..)
+    }
+
+    /// Moves all events into the probe, oldest first, while the packets are in this pool.
+    #[inline]
+    pub(crate) fn record(&mut self, pool: &PacketPool, source: EventSource, probe: &mut dyn Probe) {
+        for (at, event) in self.drain() {
+            probe.record(at, source, &event.named(at, pool));
+        }
+    }
+}
