@@ -94,16 +94,8 @@ impl<'a> Path<'a> {
     /// `None` if a list says it.
     pub(super) fn loss(&self, flow: &Flow) -> Option<f64> {
         let wires = self.hops.iter().map(|hop| &hop.direction.loss);
-        let arrives = wires.chain([&flow.loss]).map(|loss| match loss {
-            LossConfig::None => Some(1.0),
-            LossConfig::Random(random) => Some(1.0 - random.rate.get()),
-            LossConfig::Periodic(periodic) => Some(1.0 - 1.0 / (periodic.every as f64 + 1.0)),
-            LossConfig::Gilbert(gilbert) => Some(1.0 - gilbert.mean_loss()),
-            LossConfig::State(state) => Some(1.0 - state.mean_loss()),
-            LossConfig::GilbertTime(gilbert) => Some(1.0 - gilbert.mean_loss()),
-            LossConfig::Trace(_) => None,
-        });
-        let arrives: Option<f64> = arrives.product();
+        let losses = wires.chain([&flow.loss]).map(LossConfig::mean_loss);
+        let arrives: Option<f64> = losses.map(|loss| Some(1.0 - loss?)).product();
         arrives.map(|share| 1.0 - share)
     }
 

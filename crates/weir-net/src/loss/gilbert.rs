@@ -57,6 +57,10 @@ impl LossModelConfig for GilbertLossConfig {
         true
     }
 
+    fn mean_loss(&self) -> Option<f64> {
+        Some(self.mean_loss())
+    }
+
     fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             to_bad: Probability::clamped(0.1),

@@ -72,6 +72,10 @@ impl LossModelConfig for GilbertTimeLossConfig {
         true
     }
 
+    fn mean_loss(&self) -> Option<f64> {
+        Some(self.mean_loss())
+    }
+
     fn arbitrary(rng: &mut Rng) -> Self {
         let mut mean = || Duration::from_micros(1 + rng.below(20_000));
         Self {

@@ -42,6 +42,10 @@ trait LossModelConfig {
     /// True if which packets are lost is random.
     fn is_random(&self) -> bool;
 
+    /// The share of packets that are lost in the long run, if they come at a steady rate; `None`
+    /// if it depends on how many there are.
+    fn mean_loss(&self) -> Option<f64>;
+
     /// A configuration for property tests.
     fn arbitrary(rng: &mut Rng) -> Self;
 }
@@ -73,7 +77,16 @@ macro_rules! loss_models {
             pub fn is_random(&self) -> bool {
                 match self {
                     Self::None => false,
-                    $(Self::$name(config) => config.is_random(),)*
+                                        $(Self::$name(config) => config.is_random(),)*
+                }
+            }
+
+            /// The share of packets that are lost in the long run, if they come at a steady rate;
+            /// `None` if it depends on how many there are.
+            pub fn mean_loss(&self) -> Option<f64> {
+                match self {
+                    Self::None => Some(0.0),
+                    $(Self::$name(config) => LossModelConfig::mean_loss(config),)*
                 }
             }
 

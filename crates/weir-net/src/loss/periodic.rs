@@ -70,6 +70,10 @@ impl LossModelConfig for PeriodicLossConfig {
         false
     }
 
+    fn mean_loss(&self) -> Option<f64> {
+        Some(1.0 / (self.every as f64 + 1.0))
+    }
+
     fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             every: rng.below(40),

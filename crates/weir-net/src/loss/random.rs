@@ -26,6 +26,10 @@ impl LossModelConfig for RandomLossConfig {
         p > 0.0 && p < 1.0
     }
 
+    fn mean_loss(&self) -> Option<f64> {
+        Some(self.rate.get())
+    }
+
     fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             rate: Probability::clamped(0.1 * rng.uniform()),

@@ -73,6 +73,10 @@ impl LossModelConfig for StateLossConfig {
         true
     }
 
+    fn mean_loss(&self) -> Option<f64> {
+        Some(self.mean_loss())
+    }
+
     fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             p13: Probability::clamped(0.05),

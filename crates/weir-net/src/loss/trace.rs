@@ -31,6 +31,10 @@ impl LossModelConfig for TraceLossConfig {
         false
     }
 
+    fn mean_loss(&self) -> Option<f64> {
+        None
+    }
+
     fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             drops: (0..rng.below(10)).map(|_| rng.below(300)).collect(),
