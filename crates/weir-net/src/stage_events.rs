@@ -1,6 +1,5 @@
 //! Trace events of links and stations, which know a packet by its slot in the pool. They become
-//! [`Event`]s, which name it by the number that its sender gave it, while the packet is in the
-//! pool.
+//! [`Event`]s, which name it by its sender's number, while the packet is in the pool.
 
 use crate::packet_pool::{PacketPool, PooledPacket};
 use crate::queue::Backlog;

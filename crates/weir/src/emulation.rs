@@ -34,7 +34,7 @@ const YEAR: time::Duration = time::Duration::from_hours(365 * 24);
 
 /// A link to be emulated.
 pub struct Emulation {
-    /// The network, between the hosts of its first flow.
+    /// The network, between the hosts of its first flow, or of its first link if it has no flow.
     pub scenario: Scenario,
     /// How long; `None` until it is stopped.
     pub time: Option<time::Duration>,
@@ -49,9 +49,11 @@ impl Emulation {
         let time = self.time.unwrap_or(YEAR);
         scenario.run.duration = Duration::from_nanos(time.as_nanos() as u64);
         let network = RealTimePart::untraced(&scenario, Scope::Network)?;
-        let flow = scenario.flows.first();
+        let flow = scenario.flows.first().map(|flow| [&flow.from, &flow.to]);
+        let link = || Some(scenario.links.first()?.between.each_ref());
         let index = |name: &str| scenario.hosts.iter().position(|host| host.name == name);
-        let ends = flow.and_then(|flow| Some([index(&flow.from)?, index(&flow.to)?]));
+        let ends = flow.or_else(link);
+        let ends = ends.and_then(|[from, to]| Some([index(from)?, index(to)?]));
         match ends {
             Some(ends) => Ok((network, ends.map(|end| HostId(end as u32)))),
             None => Err(Failure::Failed("the scenario has no flow".to_owned())),

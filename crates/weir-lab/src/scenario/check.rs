@@ -52,6 +52,12 @@ impl Check<'_> {
         self.expectations()
     }
 
+    /// Checks the links alone, and adds their hosts: of a scenario without flows.
+    pub(crate) fn links_alone(&mut self) -> Checked {
+        self.hosts()?;
+        self.links()
+    }
+
     fn error<T>(
         &self,
         path: &[Step<'_>],

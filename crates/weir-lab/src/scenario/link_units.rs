@@ -1,10 +1,12 @@
-//! Values in the units of `tc`, as TOML values with the units of a scenario: what is not a value
-//! there passes as it is, so that the scenario's reader says what is wrong with it.
+//! Values in the units of `tc`, as values with the units of a scenario: what is not a value there
+//! passes as it is, so that the scenario's reader says what is wrong with it.
 //!
 //! Units are read as `tc(8)` has them, in letters of either case: a rate without a unit is in
 //! bits per second, a size in octets with `k` for 1024 and `kbit` for 128, a time in
 //! microseconds. Left out are rates in percent of a device's and in octets per second: `mbps`
 //! means bits to everybody else, so it is refused rather than taken for eight times as much.
+
+use weir_proto::settings::Raw;
 
 /// Units of time and the scenario's word for each.
 const TIMES: [(&str, &str); 11] = [
@@ -58,25 +60,26 @@ fn split(word: &str) -> Option<(f64, String)> {
 }
 
 /// A value of which nothing is known.
-pub(super) fn text(word: &str) -> String {
+fn text(word: &str) -> Raw {
     let plain = |c: char| !c.is_control() && c != '"' && c != '\\';
-    let plain: String = word
-        .chars()
-        .map(|c| if plain(c) { c } else { '?' })
-        .collect();
-    format!("\"{plain}\"")
+    let plain = word.chars().map(|c| if plain(c) { c } else { '?' });
+    Raw::Text(plain.collect())
+}
+
+/// A whole number, as far as a file can have it.
+pub(super) fn whole(number: u64) -> Raw {
+    i64::try_from(number).map_or(Raw::Other("a number beyond 64 bits"), Raw::Integer)
 }
 
 /// A whole number, or what has a unit.
-pub(super) fn value(word: &str) -> String {
-    word.parse::<u64>()
-        .map_or_else(|_| text(word), |number| number.to_string())
+pub(super) fn value(word: &str) -> Raw {
+    word.parse().map_or_else(|_| text(word), whole)
 }
 
-pub(super) fn time(word: &str) -> String {
+pub(super) fn time(word: &str) -> Raw {
     let known = split(word).and_then(|(number, unit)| {
         let (_, ours) = TIMES.iter().find(|(theirs, _)| *theirs == unit)?;
-        Some(format!("\"{number}{ours}\""))
+        Some(Raw::Text(format!("{number}{ours}")))
     });
     known.unwrap_or_else(|| text(word))
 }
@@ -97,9 +100,9 @@ pub(super) fn bits_per_second(word: &str) -> Result<Option<f64>, String> {
 }
 
 /// A rate in bits per second, or why the text is not one.
-pub(super) fn rate(word: &str) -> Result<String, String> {
+pub(super) fn rate(word: &str) -> Result<Raw, String> {
     let known = bits_per_second(word)?;
-    Ok(known.map_or_else(|| text(word), |bits| format!("\"{bits}bit\"")))
+    Ok(known.map_or_else(|| text(word), |bits| Raw::Text(format!("{bits}bit"))))
 }
 
 /// Octets, if it is a size. tc takes a cell size after a slash, which a bucket here does not need.
@@ -111,8 +114,8 @@ pub(super) fn octets(word: &str) -> Option<f64> {
 }
 
 /// A size in octets.
-pub(super) fn size(word: &str) -> String {
-    octets(word).map_or_else(|| text(word), |octets| format!("\"{octets}b\""))
+pub(super) fn size(word: &str) -> Raw {
+    octets(word).map_or_else(|| text(word), |octets| Raw::Text(format!("{octets}b")))
 }
 
 #[cfg(test)]
@@ -122,32 +125,32 @@ mod tests {
     #[test]
     fn units_are_those_of_tc() {
         for (word, same) in [
-            ("100", "\"100us\""),
-            ("0.1s", "\"0.1s\""),
-            ("5msecs", "\"5ms\""),
-            ("7usec", "\"7us\""),
-            ("soon", "\"soon\""),
+            ("100", "100us"),
+            ("0.1s", "0.1s"),
+            ("5msecs", "5ms"),
+            ("7usec", "7us"),
+            ("soon", "soon"),
         ] {
-            assert_eq!(time(word), same);
+            assert_eq!(time(word).as_text(), Some(same));
         }
         for (word, same) in [
-            ("1000", "\"1000bit\""),
-            ("0.5mbit", "\"500000bit\""),
-            ("1Mbit", "\"1000000bit\""),
-            ("2kibit", "\"2048bit\""),
-            ("-1mbit", "\"-1mbit\""),
+            ("1000", "1000bit"),
+            ("0.5mbit", "500000bit"),
+            ("1Mbit", "1000000bit"),
+            ("2kibit", "2048bit"),
+            ("-1mbit", "-1mbit"),
         ] {
-            assert_eq!(rate(word).as_deref(), Ok(same));
+            assert_eq!(rate(word), Ok(Raw::Text(same.to_owned())));
         }
         for (word, same) in [
-            ("1600", "\"1600b\""),
-            ("32kbit", "\"4096b\""),
-            ("5kb", "\"5120b\""),
-            ("10k", "\"10240b\""),
-            ("1600/8", "\"1600b\""),
-            ("1wing", "\"1wing\""),
+            ("1600", "1600b"),
+            ("32kbit", "4096b"),
+            ("5kb", "5120b"),
+            ("10k", "10240b"),
+            ("1600/8", "1600b"),
+            ("1wing", "1wing"),
         ] {
-            assert_eq!(size(word), same);
+            assert_eq!(size(word).as_text(), Some(same));
         }
     }
 

@@ -7,17 +7,18 @@
 //! words become keys of a scenario's link, so that values are checked where all are. Values have
 //! the units of tc (`link_units`).
 
+use super::document::{Document, Source};
 use super::files::read_text;
-use super::link_units::{rate, size, time, value};
+use super::link_units::{rate, size, time, value, whole};
 use super::rate_trace;
 use super::red_words::RedWords;
-use super::{Scenario, parse};
+use super::{Scenario, read_checked};
 use std::iter::Peekable;
 use std::path::Path;
 use std::str::SplitWhitespace;
 use weir_net::QueueConfig;
 use weir_net::queue::TcQueue;
-use weir_proto::settings::{Kind, Variants as _, shortened};
+use weir_proto::settings::{Kind, Place, Raw, Table, Variants as _, shortened};
 use weir_proto::units;
 
 /// Why words are no link: the option, the word or value that is wrong, and what was expected.
@@ -64,21 +65,21 @@ enum Owner {
     Queue(TcQueue),
 }
 
-/// The keys of one direction, as TOML.
+/// The keys of one direction.
 #[derive(Default)]
 struct Keys {
-    link: Vec<(String, String)>,
-    netem: Vec<(String, String)>,
-    queue: Vec<(String, String)>,
-    shaper: Vec<(String, String)>,
-    policer: Vec<(String, String)>,
+    link: Table,
+    netem: Table,
+    queue: Table,
+    shaper: Table,
+    policer: Table,
     red: RedWords,
     seed: Option<u64>,
 }
 
 /// A scenario with one link, called `link`, from the host `near` to the host `far`: with these
 /// words in both directions, or with others backward. A `seed` of netem is that of the run, in
-/// place of `seed`. It has a flow that says nothing; run its links only.
+/// place of `seed`. It has no flow: run its links only.
 ///
 /// # Errors
 /// The word or value that is wrong, and what was expected.
@@ -88,9 +89,10 @@ pub fn link_scenario(
     seed: u64,
 ) -> Result<Scenario, LinkWordsError> {
     let (ahead, back) = ("--link", backward.map_or("--link", |_| "--back"));
-    let read = |option, text| direction(text).map_err(|message| LinkWordsError { option, message });
-    let (ahead_keys, ahead_seed) = read(ahead, forward)?;
-    let (back_keys, back_seed) = read(back, backward.unwrap_or(forward))?;
+    let words =
+        |option, text| direction(text).map_err(|message| LinkWordsError { option, message });
+    let (ahead_keys, ahead_seed) = words(ahead, forward)?;
+    let (back_keys, back_seed) = words(back, backward.unwrap_or(forward))?;
     if let (Some(one), Some(other)) = (ahead_seed, back_seed)
         && one != other
     {
@@ -100,28 +102,76 @@ pub fn link_scenario(
         });
     }
     let seed = ahead_seed.or(back_seed).unwrap_or(seed);
-    let text = format!(
-        "[run]\nduration = \"1h\"\nseed = {seed}\n\n\
-         [[link]]\nname = \"link\"\nbetween = [\"near\", \"far\"]\n\
-         forward = {{ {ahead_keys} }}\nbackward = {{ {back_keys} }}\n\n\
-         [[flow]]\nname = \"nothing\"\nfrom = \"near\"\nto = \"far\"\n\
-         transport = {{ kind = \"udp\" }}\napp = {{ kind = \"cbr\", packet = 1, rate = \"8bit\" }}\n"
-    );
-    parse(&text, "--link").map_err(|error| {
-        // The place is one of the text made here, which the user has not seen; its line says
-        // which direction is wrong.
-        let line = text.lines().nth(error.line.saturating_sub(1));
-        let backward = line.is_some_and(|line| line.starts_with("backward"));
+    let run = [("duration", word_of("1h")), ("seed", whole(seed))];
+    let between = ["near", "far"].map(|host| word_of(host).into());
+    let link = [
+        ("name", word_of("link")),
+        ("between", Raw::Array(between.into())),
+        ("forward", Raw::Table(ahead_keys)),
+        (BACKWARD, Raw::Table(back_keys)),
+    ];
+    let links = vec![Raw::Table(table(link)).into()];
+    let mut root = table([("run", Raw::Table(table(run))), ("link", Raw::Array(links))]);
+    set_places(&mut root, AHEAD, &mut 0);
+    let source = |name: &str| Source {
+        name: name.to_owned(),
+        text: String::new(),
+    };
+    let document = Document {
+        sources: [ahead, ahead, back].map(source).into(),
+        root,
+    };
+    read_checked(&document, |check| check.links_alone()).map_err(|error| {
         let help = error.help.map_or(String::new(), |help| format!("; {help}"));
         LinkWordsError {
-            option: if backward { back } else { ahead },
+            option: if error.file == back { back } else { ahead },
             message: error.message + &help,
         }
     })
 }
 
-/// One direction as an inline table's content, and its seed.
-fn direction(text: &str) -> Result<(String, Option<u64>), Wrong> {
+/// The key of a link under which the words of the other direction stand.
+const BACKWARD: &str = "backward";
+/// The sources of a document to which the words of the two directions belong. The first source of
+/// a document is a file, before which others go.
+const AHEAD: usize = 1;
+const BACK: usize = 2;
+
+fn table<const N: usize>(keys: [(&str, Raw); N]) -> Table {
+    let mut table = Table::default();
+    for (key, raw) in keys {
+        table.put(key, raw);
+    }
+    table
+}
+
+/// Gives keys and values their order as places, those of each direction in its source.
+fn set_places(table: &mut Table, source: usize, next: &mut usize) {
+    for entry in &mut table.entries {
+        let source = if entry.key == BACKWARD { BACK } else { source };
+        let start = *next;
+        *next += 1;
+        entry.place = Place {
+            source,
+            start,
+            end: *next,
+        };
+        entry.value.place = entry.place;
+        let elements = match &mut entry.value.raw {
+            Raw::Array(elements) => elements.as_mut_slice(),
+            _ => std::slice::from_mut(&mut entry.value),
+        };
+        for element in elements {
+            element.place = entry.place;
+            if let Raw::Table(inner) = &mut element.raw {
+                set_places(inner, source, next);
+            }
+        }
+    }
+}
+
+/// The keys of one direction, and its seed.
+fn direction(text: &str) -> Result<(Table, Option<u64>), Wrong> {
     let mut words = text.split_whitespace().peekable();
     let mut keys = Keys::default();
     let mut owner = Owner::Netem;
@@ -140,11 +190,11 @@ fn direction(text: &str) -> Result<(String, Option<u64>), Wrong> {
             (_, "netem") => owner = Owner::Netem,
             (_, "tbf") => {
                 owner = Owner::Shaper;
-                put(&mut keys.shaper, "kind", "\"tbf\"")?;
+                put(&mut keys.shaper, "kind", word_of("tbf"))?;
             }
             (_, "police") => {
                 owner = Owner::Policer;
-                put(&mut keys.policer, "kind", "\"police\"")?;
+                put(&mut keys.policer, "kind", word_of("police"))?;
             }
             (_, "mahimahi") => keys.trace(&next(&mut words, word, "a file")?)?,
             (Owner::Netem, _) => keys.netem(word, &mut words)?,
@@ -157,7 +207,7 @@ fn direction(text: &str) -> Result<(String, Option<u64>), Wrong> {
         keys.red.complete(&mut keys.queue)?;
     }
     let seed = keys.seed;
-    Ok((keys.toml(), seed))
+    Ok((keys.table(), seed))
 }
 
 /// True if the key of some queue is true or false: tc writes it without a value.
@@ -192,22 +242,17 @@ fn argument(words: &mut Words<'_>) -> Option<String> {
     word.map(str::to_owned)
 }
 
-/// Adds a key, which must not be there yet, with a TOML value.
-fn put(keys: &mut Vec<(String, String)>, key: &str, value: impl Into<String>) -> Result<(), Wrong> {
-    if keys.iter().any(|(name, _)| name == key) {
+/// Adds a key, which must not be there yet.
+fn put(keys: &mut Table, key: &str, value: Raw) -> Result<(), Wrong> {
+    if keys.get(key).is_some() {
         return Err(format!("\"{key}\" is there twice, expected it once"));
     }
-    keys.push((key.to_owned(), value.into()));
+    keys.put(key, value);
     Ok(())
 }
 
-/// Keys as an inline table's content.
-fn content(keys: &[(String, String)]) -> String {
-    let lines: Vec<_> = keys
-        .iter()
-        .map(|(key, value)| format!("{key} = {value}"))
-        .collect();
-    lines.join(", ")
+fn word_of(text: &str) -> Raw {
+    Raw::Text(text.to_owned())
 }
 
 impl Keys {
@@ -218,7 +263,7 @@ impl Keys {
                 put(&mut self.link, word, rate(&next(words, word, "a rate")?)?)?;
                 self.overheads(words)
             }
-            "ecn" => put(&mut self.netem, word, "true"),
+            "ecn" => put(&mut self.netem, word, Raw::Boolean(true)),
             "seed" => self.seed(words),
             "mtu" => put(&mut self.link, word, value(&next(words, word, "octets")?)),
             "limit" => {
@@ -299,11 +344,11 @@ impl Keys {
     fn slot(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
         let least = time(&next(words, "slot", "a time")?);
         let slot = match argument(words) {
-            Some(most) => format!(
-                "{}..{}",
-                least.trim_end_matches('"'),
-                time(&most).trim_start_matches('"')
-            ),
+            Some(most) => {
+                let ends = [least, time(&most)];
+                let ends = ends.each_ref().map(|end| end.as_text().unwrap_or_default());
+                Raw::Text(ends.join(".."))
+            }
             None => least,
         };
         put(&mut self.netem, "slot", slot)?;
@@ -332,46 +377,47 @@ impl Keys {
                            write loss gemodel p r for bursts";
             return Err(message.to_owned());
         }
-        let random = format!("{{ kind = \"random\", rate = {chance} }}");
-        put(&mut self.link, "loss", random)
+        self.random_loss(chance)
     }
 
     /// `p13 [p31 [p32 [p23 p14]]]` as netem has them. With p13 alone, p31 is 1-p13: no bursts.
     fn states(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
         let p13 = value(&next(words, "state", "p13")?);
         let Some(p31) = argument(words) else {
-            let random = format!("{{ kind = \"random\", rate = {p13} }}");
-            return put(&mut self.link, "loss", random);
+            return self.random_loss(p13);
         };
-        let mut keys = Vec::new();
-        put(&mut keys, "kind", "\"state\"")?;
-        put(&mut keys, "p13", p13)?;
-        put(&mut keys, "p31", value(&p31))?;
+        let mut keys = table([
+            ("kind", word_of("state")),
+            ("p13", p13),
+            ("p31", value(&p31)),
+        ]);
         for name in ["p32", "p23", "p14"] {
             if let Some(chance) = argument(words) {
-                put(&mut keys, name, value(&chance))?;
+                keys.put(name, value(&chance));
             }
         }
-        put(&mut self.link, "loss", format!("{{ {} }}", content(&keys)))
+        put(&mut self.link, "loss", Raw::Table(keys))
     }
 
     /// p, r, 1-h, 1-k as netem has them. With p alone, r is 1-p: no bursts.
     fn bursts(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
         let to_bad = value(&next(words, "gemodel", "p")?);
         let Some(to_good) = argument(words) else {
-            let random = format!("{{ kind = \"random\", rate = {to_bad} }}");
-            return put(&mut self.link, "loss", random);
+            return self.random_loss(to_bad);
         };
-        let mut keys = Vec::new();
-        put(&mut keys, "kind", "\"gilbert\"")?;
-        put(&mut keys, "to_bad", to_bad)?;
-        put(&mut keys, "to_good", value(&to_good))?;
+        let kind = ("kind", word_of("gilbert"));
+        let mut keys = table([kind, ("to_bad", to_bad), ("to_good", value(&to_good))]);
         for name in ["loss_in_bad", "loss_in_good"] {
             if let Some(chance) = argument(words) {
-                put(&mut keys, name, value(&chance))?;
+                keys.put(name, value(&chance));
             }
         }
-        put(&mut self.link, "loss", format!("{{ {} }}", content(&keys)))
+        put(&mut self.link, "loss", Raw::Table(keys))
+    }
+
+    fn random_loss(&mut self, rate: Raw) -> Result<(), Wrong> {
+        let random = table([("kind", word_of("random")), ("rate", rate)]);
+        put(&mut self.link, "loss", Raw::Table(random))
     }
 
     /// A word of tbf.
@@ -423,12 +469,12 @@ impl Keys {
     }
 
     fn has_queue(&self, kind: &str) -> bool {
-        let kind = format!("\"{kind}\"");
-        (self.queue.iter()).any(|(key, value)| key == "kind" && *value == kind)
+        let known = self.queue.get("kind");
+        known.is_some_and(|known| known.value.raw.as_text() == Some(kind))
     }
 
     fn queue_is(&mut self, kind: &str) -> Result<(), Wrong> {
-        put(&mut self.queue, "kind", format!("\"{kind}\"")).map_err(|_| {
+        put(&mut self.queue, "kind", word_of(kind)).map_err(|_| {
             let names = list(&queue_names(), "and");
             format!("a link has one queue, expected one of limit, {names}")
         })
@@ -450,10 +496,10 @@ impl Keys {
             return Ok(());
         }
         if is_flag(word) {
-            return put(&mut self.queue, word, "true");
+            return put(&mut self.queue, word, Raw::Boolean(true));
         }
         if let Some(key) = word.strip_prefix("no").filter(|key| is_flag(key)) {
-            return put(&mut self.queue, key, "false");
+            return put(&mut self.queue, key, Raw::Boolean(false));
         }
         let text = next(words, word, "a value")?;
         let value = match kind_of_key(queue.kind, word) {
@@ -469,10 +515,11 @@ impl Keys {
     fn trace(&mut self, file: &str) -> Result<(), Wrong> {
         let text = read_text(Path::new(file)).map_err(|error| format!("{file}: {error}"))?;
         let millis = rate_trace::parse(file, &text).map_err(|problem| problem.message)?;
-        put(&mut self.link, "rate_trace", format!("{millis:?}"))
+        let millis = millis.into_iter().map(|millis| whole(millis).into());
+        put(&mut self.link, "rate_trace", Raw::Array(millis.collect()))
     }
 
-    fn toml(mut self) -> String {
+    fn table(mut self) -> Table {
         let tables = [
             ("queue", self.queue),
             ("shaper", self.shaper),
@@ -480,12 +527,11 @@ impl Keys {
             ("netem", self.netem),
         ];
         for (name, keys) in tables {
-            if !keys.is_empty() {
-                let table = format!("{{ {} }}", content(&keys));
-                self.link.push((name.to_owned(), table));
+            if !keys.entries.is_empty() {
+                self.link.put(name, Raw::Table(keys));
             }
         }
-        content(&self.link)
+        self.link
     }
 }
 

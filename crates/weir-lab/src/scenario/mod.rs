@@ -54,6 +54,7 @@ pub use schema::schema;
 pub use transport::{Dccp, Quic, RFC4341, Tcp, Transport};
 pub use wifi::{Station, Wifi};
 
+use check::Check;
 use document::Document;
 use weir_proto::settings::{Finding, Place, read, write};
 
@@ -71,17 +72,22 @@ fn scenario_of(document: &Document) -> Result<Scenario, ScenarioError> {
         let message = "the scenario is empty".to_owned();
         return Err(document.error(Place::default(), message, Some(help.to_owned())));
     }
+    read_checked(document, |check| check.all())
+}
+
+/// Reads a scenario and lets it be checked.
+fn read_checked(
+    document: &Document,
+    check: impl FnOnce(&mut Check<'_>) -> Result<(), ScenarioError>,
+) -> Result<Scenario, ScenarioError> {
     let mut scenario = Scenario::default();
-    first_finding(
-        document,
-        read(&mut scenario, &document.root, "the scenario"),
-    )?;
-    check::Check {
+    let findings = read(&mut scenario, &document.root, "the scenario");
+    first_finding(document, findings)?;
+    check(&mut Check {
         document,
         scenario: &mut scenario,
         entries: Vec::new(),
-    }
-    .all()?;
+    })?;
     Ok(scenario)
 }
 

@@ -9,6 +9,7 @@
 //! `max` too.
 
 use super::link_units::{bits_per_second, octets};
+use weir_proto::settings::{Raw, Table};
 
 /// Words of RED with their values.
 #[derive(Default)]
@@ -56,21 +57,18 @@ impl RedWords {
     ///
     /// # Errors
     /// The word that is wrong, and what to write.
-    pub(super) fn complete(&self, keys: &mut Vec<(String, String)>) -> Result<(), String> {
-        for (key, otherwise) in [("gentle", "false"), ("harddrop", "false")] {
-            if !keys.iter().any(|(name, _)| name == key) {
-                keys.push((key.to_owned(), otherwise.to_owned()));
+    pub(super) fn complete(&self, keys: &mut Table) -> Result<(), String> {
+        for key in ["gentle", "harddrop"] {
+            if keys.get(key).is_none() {
+                keys.put(key, Raw::Boolean(false));
             }
         }
-        let size = |key: &str| {
-            let found = keys.iter().find(|(name, _)| name == key);
-            found.and_then(|(_, value)| octets(value.trim_matches('"')))
-        };
+        let size = |key: &str| octets(keys.get(key)?.value.raw.as_text()?);
         let Some(limit) = size("limit") else {
             return Ok(()); // The reader of the scenario asks for it.
         };
         let (min, max) = (size("min"), size("max"));
-        let has = |key: &str| keys.iter().any(|(name, _)| name == key);
+        let has = |key: &str| keys.get(key).is_some();
         // The reader refuses a text that is not a value.
         if (has("min") && min.is_none()) || (has("max") && max.is_none()) {
             return Ok(());
@@ -81,7 +79,7 @@ impl RedWords {
         let is_weighted = has("weight") || has("packet_time");
         for (key, known, value) in [("min", min, least), ("max", max, most)] {
             if known.is_none() {
-                keys.push((key.to_owned(), format!("\"{value}b\"")));
+                keys.put(key, Raw::Text(format!("{value}b")));
             }
         }
         if self.words.is_empty() {
@@ -95,8 +93,8 @@ impl RedWords {
         let packet = self.packet()?;
         let weight = weight(self.burst([least, most], packet)?, least, packet)?;
         let nanos = libm::round(packet * 8e9 / self.bandwidth()?);
-        keys.push(("weight".to_owned(), format!("{weight:?}")));
-        keys.push(("packet_time".to_owned(), format!("\"{nanos}ns\"")));
+        keys.put("weight", Raw::Float(weight));
+        keys.put("packet_time", Raw::Text(format!("{nanos}ns")));
         Ok(())
     }
 
