@@ -32,8 +32,6 @@ else
     skip "cargo deny check (cargo-deny is not installed)"
 fi
 
-step cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target
-
 # The laboratory without file formats is what a browser will run.
 wasm=wasm32-unknown-unknown
 has_wasm() {
@@ -49,7 +47,9 @@ else
     step cargo check --locked -p weir-lab --no-default-features
 fi
 
-step cargo package --workspace --exclude xtask --locked --no-verify --allow-dirty --offline --quiet
+step cargo package --workspace --exclude weir-fuzz --exclude weirlab --exclude xtask \
+    --locked --no-verify --allow-dirty --offline --quiet
+
 browser=""
 for name in "${WEIR_BROWSER:-}" chromium-headless-shell chromium google-chrome chrome node; do
     [ -n "$name" ] && command -v "$name" >/dev/null 2>&1 && browser="$name" && break
@@ -69,7 +69,7 @@ step cargo test --workspace --locked
 python_package() {
     local environment="$1"
     CARGO_TARGET_DIR="$PWD/target" "$environment/bin/pip" install --quiet \
-        --config-settings=build-args="--profile dev" ".[test,docs]"
+        --config-settings=build-args="--locked --profile dev --features tested" ".[test,docs]"
     # Elsewhere, so that the installed package is tested and not the folder of its sources.
     local tests="$PWD/python/tests"
     (cd "$environment" && bin/python -m pytest -q -p no:cacheprovider "$tests")

@@ -1,3 +1,4 @@
+//! `checks/capture.rs` on the inputs of libFuzzer.
 #![no_main]
 
 #[path = "../checks/capture.rs"]

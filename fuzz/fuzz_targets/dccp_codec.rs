@@ -1,3 +1,4 @@
+//! `checks/dccp_codec.rs` on the inputs of libFuzzer.
 #![no_main]
 
 #[path = "../checks/dccp_codec.rs"]

@@ -1,3 +1,4 @@
+//! `checks/dccp_connection.rs` on the inputs of libFuzzer.
 #![no_main]
 
 #[path = "../checks/dccp_connection.rs"]

@@ -1,3 +1,4 @@
+//! `checks/link_words.rs` on the inputs of libFuzzer.
 #![no_main]
 
 #[path = "../checks/link_words.rs"]

@@ -1,3 +1,4 @@
+//! `checks/parquet.rs` on the inputs of libFuzzer.
 #![no_main]
 
 #[path = "../checks/parquet.rs"]

@@ -1,3 +1,4 @@
+//! `checks/published.rs` on the inputs of libFuzzer.
 #![no_main]
 
 #[path = "../checks/published.rs"]

@@ -1,3 +1,4 @@
+//! `checks/quic_connection.rs` on the inputs of libFuzzer.
 #![no_main]
 
 #[path = "../checks/quic_connection.rs"]

@@ -1,3 +1,4 @@
+//! `checks/rate_trace.rs` on the inputs of libFuzzer.
 #![no_main]
 
 #[path = "../checks/rate_trace.rs"]

@@ -1,3 +1,4 @@
+//! `checks/rtp_codec.rs` on the inputs of libFuzzer.
 #![no_main]
 
 #[path = "../checks/rtp_codec.rs"]

@@ -1,3 +1,4 @@
+//! `checks/scenario.rs` on the inputs of libFuzzer.
 #![no_main]
 
 #[path = "../checks/scenario.rs"]

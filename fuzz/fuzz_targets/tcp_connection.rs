@@ -1,3 +1,4 @@
+//! `checks/tcp_connection.rs` on the inputs of libFuzzer.
 #![no_main]
 
 #[path = "../checks/tcp_connection.rs"]
