@@ -39,7 +39,7 @@ pub enum EvaluationError {
     Chapter(String),
     /// The suite cannot be used; the error has the place.
     #[error(transparent)]
-    Invalid(#[from] Box<ScenarioError>),
+    Invalid(Box<ScenarioError>),
     /// A case of the suite cannot be used.
     #[error("{0}")]
     Suite(String),
@@ -57,6 +57,12 @@ pub enum EvaluationError {
     #[cfg(feature = "files")]
     #[error(transparent)]
     Report(#[from] crate::report::ReportError),
+}
+
+impl From<ScenarioError> for EvaluationError {
+    fn from(error: ScenarioError) -> Self {
+        Self::Invalid(Box::new(error))
+    }
 }
 
 /// What an evaluation is made with.

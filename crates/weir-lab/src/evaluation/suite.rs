@@ -115,11 +115,11 @@ impl Suite {
     ///
     /// # Errors
     /// The first thing that is wrong, with its place.
-    pub fn parse(file: &str, text: &str) -> Result<Self, Box<ScenarioError>> {
-        let (mut suite, file): (Self, _) = TomlFile::read(file, text).map_err(Box::new)?;
+    pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioError> {
+        let (mut suite, file): (Self, _) = TomlFile::read(file, text)?;
         let wrong = |steps: &[Step<'_>], wrong| {
             let place = file.document.place(steps);
-            Box::new(file.document.diagnosed(place, wrong))
+            file.document.diagnosed(place, wrong)
         };
         for (name, measure) in &mut suite.measures {
             measure.check().map_err(|(key, mut diagnostic)| {

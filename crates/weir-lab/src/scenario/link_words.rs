@@ -12,7 +12,7 @@ use super::files::read_text;
 use super::link_units::{rate, size, time, value, whole};
 use super::rate_trace;
 use super::red_words::RedWords;
-use super::{Scenario, read_checked};
+use super::{Checked, Scenario, read_checked};
 use std::iter::Peekable;
 use std::path::Path;
 use std::str::SplitWhitespace;
@@ -121,7 +121,7 @@ pub fn link_scenario(
         sources: [ahead, ahead, back].map(source).into(),
         root,
     };
-    read_checked(&document, |check| check.links_alone()).map_err(|error| {
+    read_checked(&document, Checked::LinksAlone).map_err(|error| {
         let help = error.help.map_or(String::new(), |help| format!("; {help}"));
         LinkWordsError {
             option: if error.file == back { back } else { ahead },

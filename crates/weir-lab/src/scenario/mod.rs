@@ -72,22 +72,30 @@ fn scenario_of(document: &Document) -> Result<Scenario, ScenarioError> {
         let message = "the scenario is empty".to_owned();
         return Err(document.error(Place::default(), message, Some(help.to_owned())));
     }
-    read_checked(document, |check| check.all())
+    read_checked(document, Checked::All)
 }
 
-/// Reads a scenario and lets it be checked.
-fn read_checked(
-    document: &Document,
-    check: impl FnOnce(&mut Check<'_>) -> Result<(), ScenarioError>,
-) -> Result<Scenario, ScenarioError> {
+/// What of a scenario is checked.
+#[derive(Clone, Copy)]
+enum Checked {
+    All,
+    LinksAlone,
+}
+
+/// Reads a scenario and checks it.
+fn read_checked(document: &Document, checked: Checked) -> Result<Scenario, ScenarioError> {
     let mut scenario = Scenario::default();
     let findings = read(&mut scenario, &document.root, "the scenario");
     first_finding(document, findings)?;
-    check(&mut Check {
+    let mut check = Check {
         document,
         scenario: &mut scenario,
         entries: Vec::new(),
-    })?;
+    };
+    match checked {
+        Checked::All => check.all()?,
+        Checked::LinksAlone => check.links_alone()?,
+    }
     Ok(scenario)
 }
 

@@ -8,10 +8,9 @@ use crate::scenario::document::{Document, Step};
 use crate::scenario::expectation::{CaseWords, Moment};
 use crate::scenario::overrides::scenario_with;
 use crate::scenario::{Expectation, Scenario, ScenarioError, Transport};
-use crate::table::ValueKind;
+use crate::table::{ColumnSpec, ValueKind};
 use crate::toml_file::TomlFile;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use weir_proto::settings::{Diagnostic, Place, Raw, Spanned, Table};
 use weir_proto::time::Duration;
@@ -33,7 +32,7 @@ pub enum SuiteError {
     },
     /// A file that is no case, with the place.
     #[error(transparent)]
-    Invalid(#[from] Box<ScenarioError>),
+    Invalid(Box<ScenarioError>),
     /// A case that cannot be run.
     #[error("case {name}: {message}")]
     Case {
@@ -49,6 +48,12 @@ pub enum SuiteError {
     #[cfg(feature = "files")]
     #[error(transparent)]
     Report(#[from] crate::report::ReportError),
+}
+
+impl From<ScenarioError> for SuiteError {
+    fn from(error: ScenarioError) -> Self {
+        Self::Invalid(Box::new(error))
+    }
 }
 
 /// The moment at which something changes: a rehearsal without the change finds it.
@@ -83,7 +88,7 @@ pub(super) struct Spec {
     pub(super) rtt: String,
     /// Settings that only this transport has, by transport.
     #[serde(default, rename = "transport")]
-    _transport: BTreeMap<TransportKind, IgnoredAny>,
+    _transport: BTreeMap<TransportKind, toml::Table>,
     pub(super) trigger: Option<Trigger>,
     check: Vec<CheckSpec>,
 }
@@ -143,7 +148,7 @@ impl Case {
     /// # Errors
     /// What is wrong with the file.
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, SuiteError> {
-        let (CaseFile { case: spec }, file) = TomlFile::read(file, text).map_err(Box::new)?;
+        let (CaseFile { case: spec }, file) = TomlFile::read(file, text)?;
         let unit = |keys: &[&str], error: UnitError| {
             let steps: Vec<_> = keys.iter().map(|key| Step::Key(key)).collect();
             wrong(&file, &steps, &keys.join("."), error.into())
@@ -216,10 +221,10 @@ impl Case {
         flow.entries.retain(|entry| entry.key != "transport");
         flow.put("transport", Raw::Table(transport));
         let wrong = at_trigger(&mut document.root, trigger)
-            .map_err(|(place, diagnostic)| Box::new(self.document.diagnosed(place, diagnostic)));
+            .map_err(|(place, diagnostic)| self.document.diagnosed(place, diagnostic));
         wrong?;
         let scenario = scenario_with(document, &overrides.unwrap_or_default());
-        Ok(scenario.map_err(Box::new)?)
+        Ok(scenario?)
     }
 }
 
@@ -229,7 +234,7 @@ fn words(document: &Document) -> Option<CaseWords> {
         return None;
     };
     let name = flows.first()?.raw.as_table()?.get("name")?;
-    let columns = FLOW.iter().map(|column| column.info());
+    let columns = FLOW.iter().map(ColumnSpec::info);
     let numbers = columns.filter(|column| column.kind != ValueKind::Word);
     Some(CaseWords {
         flow: name.value.raw.as_text()?.to_owned(),
@@ -260,18 +265,18 @@ fn transport(kind: &str, mut own: Table) -> Table {
 }
 
 /// What is wrong at a key of `[case]`.
-fn wrong(file: &TomlFile, steps: &[Step<'_>], key: &str, wrong: Diagnostic) -> Box<ScenarioError> {
+fn wrong(file: &TomlFile, steps: &[Step<'_>], key: &str, wrong: Diagnostic) -> ScenarioError {
     let place = file.document.place(&[&[Step::Key("case")], steps].concat());
     let message = format!("{key}: {}", wrong.message);
     let wrong = Diagnostic { message, ..wrong };
-    Box::new(file.document.diagnosed(place, wrong))
+    file.document.diagnosed(place, wrong)
 }
 
-fn checks(spec: &Spec, file: &TomlFile) -> Result<Vec<Check>, Box<ScenarioError>> {
+fn checks(spec: &Spec, file: &TomlFile) -> Result<Vec<Check>, ScenarioError> {
     let words = words(&file.document).ok_or_else(|| {
         let help = "write [[flow]] with name, from and to";
         let without_flow = Diagnostic::new("the case has no flow with a name", help);
-        Box::new(file.document.diagnosed(Place::default(), without_flow))
+        file.document.diagnosed(Place::default(), without_flow)
     })?;
     let checks = spec.check.iter().enumerate().map(|(index, check)| {
         let expect = Expectation::parse_case(&check.expect, &words).map_err(|diagnostic| {

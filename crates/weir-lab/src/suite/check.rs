@@ -126,11 +126,10 @@ impl Check {
             TraceMeasure::FollowedBy(next) => {
                 return Found::Value(evidence.followed_by(state, next, window) as f64);
             }
-            TraceMeasure::Entry(_) | TraceMeasure::Duration(_) => {}
             TraceMeasure::Column(..) | TraceMeasure::Goodput if when.visit.is_none() => {
                 visits = evidence.stays(state, window);
             }
-            TraceMeasure::Column(..) | TraceMeasure::Goodput => {}
+            _ => {}
         }
         if let Some(visit) = when.visit {
             let one = visit.checked_sub(1).and_then(|at| visits.get(at).copied());

@@ -164,7 +164,7 @@ impl Expectation {
         bounds.push((sign, amount(upper)?));
         let mut written = String::new();
         for (part, sign) in parts.iter().zip(&signs) {
-            written.push_str(&format!("{part} {} ", sign.sign()));
+            written.extend([part, " ", sign.sign(), " "]);
         }
         written.push_str(right);
         Ok(Self {
