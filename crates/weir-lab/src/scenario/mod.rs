@@ -70,22 +70,21 @@ fn scenario_of(document: &Document) -> Result<Scenario, ScenarioError> {
         let message = "the scenario is empty".to_owned();
         return Err(document.error(Place::default(), message, Some(help.to_owned())));
     }
-    read_checked(document, |check| check.all())
-}
-
-/// Reads a scenario and lets it be checked.
-fn read_checked(
-    document: &Document,
-    check: impl FnOnce(&mut Check<'_>) -> Result<(), ScenarioError>,
-) -> Result<Scenario, ScenarioError> {
-    let mut scenario = Scenario::default();
-    let findings = read(&mut scenario, &document.root, "the scenario");
-    first_finding(document, findings)?;
-    check(&mut Check {
+    let mut scenario = read_keys(document)?;
+    Check {
         document,
         scenario: &mut scenario,
         entries: Vec::new(),
-    })?;
+    }
+    .all()?;
+    Ok(scenario)
+}
+
+/// Reads a scenario, each of whose keys is checked by itself.
+fn read_keys(document: &Document) -> Result<Scenario, ScenarioError> {
+    let mut scenario = Scenario::default();
+    let findings = read(&mut scenario, &document.root, "the scenario");
+    first_finding(document, findings)?;
     Ok(scenario)
 }
 
