@@ -211,6 +211,10 @@ impl Row {
             let message = "only a check is expected; a number of the document has its tolerance";
             return Err(Invalid::key("expect", message));
         }
+        if self.run.is_none() {
+            let message = "nothing says of which run it is expected; write run";
+            return Err(Invalid::key("expect", message));
+        }
         let expectation = Expectation::parse(text);
         let expectation = expectation.map_err(|wrong| Invalid::diagnosed("expect", wrong))?;
         if !expectation.has_limits_inside() {

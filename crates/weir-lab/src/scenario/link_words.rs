@@ -7,12 +7,13 @@
 //! words become keys of a scenario's link, so that values are checked where all are. Values have
 //! the units of tc (`link_units`).
 
+use super::check::Check;
 use super::document::{Document, Source};
 use super::files::read_text;
 use super::link_units::{rate, size, time, value, whole};
 use super::rate_trace;
 use super::red_words::RedWords;
-use super::{Checked, Scenario, read_checked};
+use super::{Scenario, read_keys};
 use std::iter::Peekable;
 use std::path::Path;
 use std::str::SplitWhitespace;
@@ -121,7 +122,16 @@ pub fn link_scenario(
         sources: [ahead, ahead, back].map(source).into(),
         root,
     };
-    read_checked(&document, Checked::LinksAlone).map_err(|error| {
+    let checked = read_keys(&document).and_then(|mut scenario| {
+        Check {
+            document: &document,
+            scenario: &mut scenario,
+            entries: Vec::new(),
+        }
+        .links_alone()?;
+        Ok(scenario)
+    });
+    checked.map_err(|error| {
         let help = error.help.map_or(String::new(), |help| format!("; {help}"));
         LinkWordsError {
             option: if error.file == back { back } else { ahead },

@@ -72,30 +72,21 @@ fn scenario_of(document: &Document) -> Result<Scenario, ScenarioError> {
         let message = "the scenario is empty".to_owned();
         return Err(document.error(Place::default(), message, Some(help.to_owned())));
     }
-    read_checked(document, Checked::All)
-}
-
-/// What of a scenario is checked.
-#[derive(Clone, Copy)]
-enum Checked {
-    All,
-    LinksAlone,
-}
-
-/// Reads a scenario and checks it.
-fn read_checked(document: &Document, checked: Checked) -> Result<Scenario, ScenarioError> {
-    let mut scenario = Scenario::default();
-    let findings = read(&mut scenario, &document.root, "the scenario");
-    first_finding(document, findings)?;
-    let mut check = Check {
+    let mut scenario = read_keys(document)?;
+    Check {
         document,
         scenario: &mut scenario,
         entries: Vec::new(),
-    };
-    match checked {
-        Checked::All => check.all()?,
-        Checked::LinksAlone => check.links_alone()?,
     }
+    .all()?;
+    Ok(scenario)
+}
+
+/// Reads a scenario, each of whose keys is checked by itself.
+fn read_keys(document: &Document) -> Result<Scenario, ScenarioError> {
+    let mut scenario = Scenario::default();
+    let findings = read(&mut scenario, &document.root, "the scenario");
+    first_finding(document, findings)?;
     Ok(scenario)
 }
 
