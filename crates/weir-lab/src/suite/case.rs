@@ -216,20 +216,19 @@ impl Case {
             let name = flow.get("name").and_then(|name| name.value.raw.as_text());
             candidate.overrides(name.unwrap_or_default())
         });
-
         let transport = transport(kind, own.cloned().unwrap_or_default());
         flow.entries.retain(|entry| entry.key != "transport");
         flow.put("transport", Raw::Table(transport));
-        let wrong = at_trigger(&mut document.root, trigger)
-            .map_err(|(place, diagnostic)| self.document.diagnosed(place, diagnostic));
-        wrong?;
+        let trigger = self.spec.trigger.as_ref().map(|_| trigger);
+        at_trigger(&mut document.root, trigger)
+            .map_err(|(place, diagnostic)| self.document.diagnosed(place, diagnostic))?;
         let scenario = scenario_with(document, &overrides.unwrap_or_default());
         Ok(scenario?)
     }
 }
 
 /// The words that the checks of a case know; `None` without a flow that has a name.
-fn words(document: &Document) -> Option<CaseWords> {
+fn words(document: &Document, has_trigger: bool) -> Option<CaseWords> {
     let Raw::Array(flows) = &document.root.get("flow")?.value.raw else {
         return None;
     };
@@ -240,6 +239,7 @@ fn words(document: &Document) -> Option<CaseWords> {
         flow: name.value.raw.as_text()?.to_owned(),
         columns: numbers.map(|column| (column.name, column.unit)).collect(),
         states: STATES.to_vec(),
+        has_trigger,
     })
 }
 
@@ -273,7 +273,7 @@ fn wrong(file: &TomlFile, steps: &[Step<'_>], key: &str, wrong: Diagnostic) -> S
 }
 
 fn checks(spec: &Spec, file: &TomlFile) -> Result<Vec<Check>, ScenarioError> {
-    let words = words(&file.document).ok_or_else(|| {
+    let words = words(&file.document, spec.trigger.is_some()).ok_or_else(|| {
         let help = "write [[flow]] with name, from and to";
         let without_flow = Diagnostic::new("the case has no flow with a name", help);
         file.document.diagnosed(Place::default(), without_flow)
@@ -318,30 +318,38 @@ fn ample(transport: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// Puts the moment in the places that stand for it.
-fn at_trigger(table: &mut Table, trigger: Duration) -> Result<(), (Place, Diagnostic)> {
-    fn inside(value: &mut Spanned, trigger: Duration) -> Result<(), (Place, Diagnostic)> {
-        match &mut value.raw {
-            Raw::Table(table) => at_trigger(table, trigger),
-            Raw::Array(list) => list.iter_mut().try_for_each(|value| inside(value, trigger)),
-            Raw::Text(text) => {
-                let Some(moment) = text.strip_prefix(PLACEHOLDER) else {
-                    return Ok(());
-                };
-                let time = moment.strip_suffix('}').ok_or_else(|| {
-                    let message = format!("\"{text}\" has no end");
-                    (
-                        value.place,
-                        Diagnostic::new(message, "write \"}\" behind it"),
-                    )
-                })?;
-                let moment = Moment::parse(time).map_err(|wrong| (value.place, wrong))?;
-                *text = format!("{}ns", moment.time(trigger).as_nanos());
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
+/// Puts the moment, if the case has one, in the places that stand for it.
+fn at_trigger(table: &mut Table, trigger: Option<Duration>) -> Result<(), (Place, Diagnostic)> {
     let mut entries = table.entries.iter_mut();
-    entries.try_for_each(|entry| inside(&mut entry.value, trigger))
+    entries.try_for_each(|entry| value_at_trigger(&mut entry.value, trigger))
+}
+
+fn value_at_trigger(
+    value: &mut Spanned,
+    trigger: Option<Duration>,
+) -> Result<(), (Place, Diagnostic)> {
+    match &mut value.raw {
+        Raw::Table(table) => at_trigger(table, trigger),
+        Raw::Array(list) => {
+            let mut values = list.iter_mut();
+            values.try_for_each(|value| value_at_trigger(value, trigger))
+        }
+        Raw::Text(text) => {
+            let Some(moment) = text.strip_prefix(PLACEHOLDER) else {
+                return Ok(());
+            };
+            let time = moment.strip_suffix('}').ok_or_else(|| {
+                let message = format!("\"{text}\" has no end");
+                (
+                    value.place,
+                    Diagnostic::new(message, "write \"}\" behind it"),
+                )
+            })?;
+            let moment = Moment::parse(time, trigger.is_some());
+            let moment = moment.map_err(|wrong| (value.place, wrong))?;
+            *text = format!("{}ns", moment.time(trigger.unwrap_or(NEVER)).as_nanos());
+            Ok(())
+        }
+        _ => Ok(()),
+    }
 }

@@ -24,7 +24,7 @@ pub struct Expectation {
 pub(crate) enum Subject {
     /// A number of the summary.
     Summary(Term),
-    /// A number of the trace of the flow of this name.
+    /// A number of the trace of the flow under test.
     Trace(TraceMeasure),
 }
 

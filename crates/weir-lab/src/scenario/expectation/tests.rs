@@ -133,6 +133,7 @@ fn words() -> CaseWords {
             ("pacing_rate_bps", "bit/s"),
         ],
         states: vec!["startup", "probe_bw_up"],
+        has_trigger: true,
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct CaseWords {
     pub(crate) columns: Vec<(&'static str, &'static str)>,
     /// The states of a controller.
     pub(crate) states: Vec<&'static str>,
+    /// True if the case has a moment at which something changes.
+    pub(crate) has_trigger: bool,
 }
 
 /// A moment of a run: a time, or one before or after the moment at which something changes.
@@ -36,10 +38,14 @@ pub(crate) enum Moment {
 }
 
 impl Moment {
-    pub(crate) fn parse(text: &str) -> Result<Self, Diagnostic> {
+    pub(crate) fn parse(text: &str, has_trigger: bool) -> Result<Self, Diagnostic> {
         let Some(rest) = text.strip_prefix("trigger") else {
             return Ok(Self::At(units::parse_duration(text)?));
         };
+        if !has_trigger {
+            let help = "write [case.trigger] with state and otherwise";
+            return Err(Diagnostic::new("the case has no trigger", help));
+        }
         let by = |text: &str| match text.trim() {
             "" => Ok(Duration::ZERO),
             by => units::parse_duration(by),
@@ -247,8 +253,8 @@ impl When {
                     })?;
                     when.visit = Some(number);
                 }
-                "from" => when.from = Some(Moment::parse(of)?),
-                _ => when.until = Some(Moment::parse(of)?),
+                "from" => when.from = Some(Moment::parse(of, words.has_trigger)?),
+                _ => when.until = Some(Moment::parse(of, words.has_trigger)?),
             }
         }
         Ok((value, when))

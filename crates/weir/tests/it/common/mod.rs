@@ -66,9 +66,7 @@ rtt = "{rtt}"
 [[case.check]]
 says = "the link is full"
 section = "1"
-measure = "bytes_in_flight"
-of = "bdp"
-min = 0.5
+expect = "flow.stream.bytes_in_flight.max >= 0.5 bdp"
 "#
     )
 }
