@@ -111,6 +111,18 @@ impl TomlFile {
         self.document.error(place, wrong.message, None)
     }
 
+    /// An error with the place of a key and the key before the message.
+    pub(crate) fn key_error(
+        &self,
+        steps: &[Step<'_>],
+        key: &str,
+        wrong: Diagnostic,
+    ) -> ScenarioError {
+        let message = format!("{key}: {}", wrong.message);
+        let wrong = Diagnostic { message, ..wrong };
+        self.document.diagnosed(self.document.place(steps), wrong)
+    }
+
     /// What serde has to say, in the words of scenarios.
     fn in_words(&self, error: &toml::de::Error) -> ScenarioError {
         let span = error.span().unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::toml_file::TomlFile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::mem::take;
-use weir_proto::settings::{Diagnostic, shortened};
+use weir_proto::settings::shortened;
 
 /// Chapters, their cases, and the measures that these name.
 #[derive(Clone, Debug, Deserialize)]
@@ -117,17 +117,10 @@ impl Suite {
     /// The first thing that is wrong, with its place.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioError> {
         let (mut suite, file): (Self, _) = TomlFile::read(file, text)?;
-        let wrong = |steps: &[Step<'_>], wrong| {
-            let place = file.document.place(steps);
-            file.document.diagnosed(place, wrong)
-        };
         for (name, measure) in &mut suite.measures {
-            measure.check().map_err(|(key, mut diagnostic)| {
-                diagnostic.message = format!("{key}: {}", diagnostic.message);
-                wrong(
-                    &[Step::Key("measure"), Step::Key(name), Step::Key(key)],
-                    diagnostic,
-                )
+            measure.check().map_err(|(key, wrong)| {
+                let steps = [Step::Key("measure"), Step::Key(name), Step::Key(key)];
+                file.key_error(&steps, key, wrong)
             })?;
         }
         let known: Vec<&str> = suite.measures.keys().map(String::as_str).collect();
@@ -144,7 +137,8 @@ impl Suite {
                     let help = suggestion(name, "measures", &known);
                     let at = [Step::Key("measures"), Step::Index(index)];
                     let steps = [case_of(number).as_slice(), &at].concat();
-                    return Err(wrong(&steps, Diagnostic::new(message, help)));
+                    let place = file.document.place(&steps);
+                    return Err(file.document.error(place, message, Some(help)));
                 }
             }
         }

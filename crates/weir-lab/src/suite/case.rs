@@ -150,8 +150,12 @@ impl Case {
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, SuiteError> {
         let (CaseFile { case: spec }, file) = TomlFile::read(file, text)?;
         let unit = |keys: &[&str], error: UnitError| {
-            let steps: Vec<_> = keys.iter().map(|key| Step::Key(key)).collect();
-            wrong(&file, &steps, &keys.join("."), error.into())
+            let steps: Vec<_> = ["case"]
+                .iter()
+                .chain(keys)
+                .map(|key| Step::Key(key))
+                .collect();
+            file.key_error(&steps, &keys.join("."), error.into())
         };
         let rate = parse_rate(&spec.rate).map_err(|error| unit(&["rate"], error))?;
         let rtt = parse_duration(&spec.rtt).map_err(|error| unit(&["rtt"], error))?;
@@ -264,14 +268,6 @@ fn transport(kind: &str, mut own: Table) -> Table {
     own
 }
 
-/// What is wrong at a key of `[case]`.
-fn wrong(file: &TomlFile, steps: &[Step<'_>], key: &str, wrong: Diagnostic) -> ScenarioError {
-    let place = file.document.place(&[&[Step::Key("case")], steps].concat());
-    let message = format!("{key}: {}", wrong.message);
-    let wrong = Diagnostic { message, ..wrong };
-    file.document.diagnosed(place, wrong)
-}
-
 fn checks(spec: &Spec, file: &TomlFile) -> Result<Vec<Check>, ScenarioError> {
     let words = words(&file.document, spec.trigger.is_some()).ok_or_else(|| {
         let help = "write [[flow]] with name, from and to";
@@ -280,8 +276,12 @@ fn checks(spec: &Spec, file: &TomlFile) -> Result<Vec<Check>, ScenarioError> {
     })?;
     let checks = spec.check.iter().enumerate().map(|(index, check)| {
         let expect = Expectation::parse_case(&check.expect, &words).map_err(|diagnostic| {
-            let steps = [Step::Key("check"), Step::Index(index), Step::Key("expect")];
-            wrong(file, &steps, "expect", diagnostic)
+            let check = [Step::Key("case"), Step::Key("check"), Step::Index(index)];
+            file.key_error(
+                &[&check[..], &[Step::Key("expect")]].concat(),
+                "expect",
+                diagnostic,
+            )
         })?;
         Ok(Check {
             says: check.says.clone(),

@@ -30,19 +30,6 @@ weir_proto::settings! {
     }
 }
 
-impl GilbertLossConfig {
-    /// The share of packets that are lost in the long run.
-    pub fn mean_loss(&self) -> f64 {
-        let [to_bad, to_good] = [self.to_bad.get(), self.to_good.get()];
-        let [in_good, in_bad] = [self.loss_in_good.get(), self.loss_in_bad.get()];
-        if to_bad == 0.0 {
-            // The chain begins in the good state and stays there.
-            return in_good;
-        }
-        (in_good * to_good + in_bad * to_bad) / (to_bad + to_good)
-    }
-}
-
 impl LossModelConfig for GilbertLossConfig {
     type Model = GilbertLoss;
 
@@ -58,7 +45,13 @@ impl LossModelConfig for GilbertLossConfig {
     }
 
     fn mean_loss(&self) -> Option<f64> {
-        Some(self.mean_loss())
+        let [to_bad, to_good] = [self.to_bad.get(), self.to_good.get()];
+        let [in_good, in_bad] = [self.loss_in_good.get(), self.loss_in_bad.get()];
+        if to_bad == 0.0 {
+            // The chain begins in the good state and stays there.
+            return Some(in_good);
+        }
+        Some((in_good * to_good + in_bad * to_bad) / (to_bad + to_good))
     }
 
     fn arbitrary(rng: &mut Rng) -> Self {

@@ -46,12 +46,6 @@ impl GilbertTimeLossConfig {
         let [good, bad] = [self.mean_good, self.mean_bad].map(Duration::as_secs_f64);
         bad / (good + bad)
     }
-
-    /// The share of packets that are lost in the long run, if they come at a steady rate.
-    pub fn mean_loss(&self) -> f64 {
-        let bad = self.share_of_bad();
-        self.loss_in_good.get() * (1.0 - bad) + self.loss_in_bad.get() * bad
-    }
 }
 
 impl LossModelConfig for GilbertTimeLossConfig {
@@ -73,7 +67,8 @@ impl LossModelConfig for GilbertTimeLossConfig {
     }
 
     fn mean_loss(&self) -> Option<f64> {
-        Some(self.mean_loss())
+        let bad = self.share_of_bad();
+        Some(self.loss_in_good.get() * (1.0 - bad) + self.loss_in_bad.get() * bad)
     }
 
     fn arbitrary(rng: &mut Rng) -> Self {

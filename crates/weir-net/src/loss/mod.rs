@@ -77,7 +77,7 @@ macro_rules! loss_models {
             pub fn is_random(&self) -> bool {
                 match self {
                     Self::None => false,
-                                        $(Self::$name(config) => config.is_random(),)*
+                    $(Self::$name(config) => config.is_random(),)*
                 }
             }
 

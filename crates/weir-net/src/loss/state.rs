@@ -28,37 +28,6 @@ weir_proto::settings! {
     }
 }
 
-impl StateLossConfig {
-    /// The share of packets that are lost in the long run.
-    pub fn mean_loss(&self) -> f64 {
-        let Self {
-            p13,
-            p31,
-            p32,
-            p23,
-            p14,
-        } = *self;
-        let [p32, p23, p14] = [p32, p23, p14].map(Probability::get);
-        // What is drawn first leaves that much to the other.
-        let (p13, p31) = (p13.get().min(1.0 - p14), p31.get().min(1.0 - p32));
-        if p13 <= 0.0 {
-            return p14 / (1.0 + p14);
-        }
-        if p32 > 0.0 && p23 <= 0.0 {
-            // State 2 is never left.
-            return 0.0;
-        }
-        // Visits of state 2 for each of 3.
-        let within = if p32 > 0.0 { p32 / p23 } else { 0.0 };
-        if p31 <= 0.0 {
-            return 1.0 / (1.0 + within);
-        }
-        // For each visit of state 1 there are p13/p31 of 3 and p14 of 4.
-        let burst = p13 / p31;
-        (burst + p14) / (1.0 + p14 + burst * (1.0 + within))
-    }
-}
-
 impl LossModelConfig for StateLossConfig {
     type Model = StateLoss;
 
@@ -74,7 +43,31 @@ impl LossModelConfig for StateLossConfig {
     }
 
     fn mean_loss(&self) -> Option<f64> {
-        Some(self.mean_loss())
+        let Self {
+            p13,
+            p31,
+            p32,
+            p23,
+            p14,
+        } = *self;
+        let [p32, p23, p14] = [p32, p23, p14].map(Probability::get);
+        // What is drawn first leaves that much to the other.
+        let (p13, p31) = (p13.get().min(1.0 - p14), p31.get().min(1.0 - p32));
+        if p13 <= 0.0 {
+            return Some(p14 / (1.0 + p14));
+        }
+        if p32 > 0.0 && p23 <= 0.0 {
+            // State 2 is never left.
+            return Some(0.0);
+        }
+        // Visits of state 2 for each of 3.
+        let within = if p32 > 0.0 { p32 / p23 } else { 0.0 };
+        if p31 <= 0.0 {
+            return Some(1.0 / (1.0 + within));
+        }
+        // For each visit of state 1 there are p13/p31 of 3 and p14 of 4.
+        let burst = p13 / p31;
+        Some((burst + p14) / (1.0 + p14 + burst * (1.0 + within)))
     }
 
     fn arbitrary(rng: &mut Rng) -> Self {
@@ -183,7 +176,7 @@ mod tests {
         // p13/p31 = 0.1 of state 3 for each of 1; of 2 p32/p23 = 0.5 of these, 0.05; of 4 0.02:
         // (0.1 + 0.02) / (1 + 0.1 + 0.05 + 0.02).
         let mixed = config([2.0, 20.0, 10.0, 20.0, 2.0]);
-        assert!((mixed.mean_loss() - 0.12 / 1.17).abs() < 1e-12);
+        assert!((mixed.mean_loss().unwrap() - 0.12 / 1.17).abs() < 1e-12);
         for percents in [
             [2.0, 20.0, 10.0, 20.0, 2.0],
             [1.0, 50.0, 0.0, 100.0, 0.0],
@@ -200,7 +193,7 @@ mod tests {
                 .filter(|_| model.drops_next(Instant::ZERO, &mut rng))
                 .count();
             let share = lost as f64 / 400_000.0;
-            let expected = config.mean_loss();
+            let expected = config.mean_loss().unwrap();
             assert!(
                 (share - expected).abs() < 0.004,
                 "{percents:?}: {share}, {expected}"

@@ -151,7 +151,7 @@ fn each_state_in_time_has_a_loss_rate() {
     // A quarter of the time bad: 0.75 * 0.01 + 0.25 * 0.5 = 0.1325.
     let rate = lost_each(&config.into(), 1, 5000).len() as f64 / 5e6;
     assert!((rate - 0.1325).abs() < 0.004, "{rate}");
-    assert!((config.mean_loss() - 0.1325).abs() < 1e-12);
+    assert!((config.mean_loss().unwrap() - 0.1325).abs() < 1e-12);
 }
 
 #[test]
