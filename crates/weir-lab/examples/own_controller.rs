@@ -5,26 +5,15 @@
 
 use std::error::Error;
 use std::path::Path;
+use std::sync::Arc;
 use weir_lab::candidate::Candidate;
-use weir_lab::evaluation::{Options, Suite, evaluate};
+use weir_lab::evaluation::{Options, OwnPaths, Size, Suite, evaluate};
 use weir_proto::cc::Acked;
-use weir_proto::cc::window::{Classic, ControllerEntry, Policy};
+use weir_proto::cc::window::{BoxedController, Classic, Policy, WindowConfig, added};
 use weir_proto::time::{Duration, Instant};
 
 /// The queue to hold.
 const TARGET: Duration = Duration::from_millis(5);
-
-/// This is all that makes it known. [`Classic`] has slow start, recovery and timeouts.
-static HOLD_DELAY: ControllerEntry = ControllerEntry {
-    name: "hold-delay",
-    doc: "A queue of five milliseconds",
-    rules: &[],
-    make: |config| {
-        let packet = config.max_datagram_size;
-        let reduced_at = Instant::ZERO;
-        Box::new(Classic::new(config, HoldDelay { packet, reduced_at }))
-    },
-};
 
 #[derive(Clone)]
 struct HoldDelay {
@@ -55,8 +44,17 @@ impl Policy for HoldDelay {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let suite = Suite::rfc9743()?;
-    let evaluation = evaluate(&suite, &Candidate::own(&HOLD_DELAY), &Options::default())?;
+    // This is all that makes it known, to scenarios too. `Classic` has slow start, recovery and
+    // timeouts.
+    let make = |config: &WindowConfig| {
+        let packet = config.max_datagram_size;
+        let reduced_at = Instant::ZERO;
+        Box::new(Classic::new(config, HoldDelay { packet, reduced_at })) as BoxedController
+    };
+    added::add("hold-delay", "A queue of five milliseconds", Arc::new(make))?;
+    let suite = Suite::rfc9743()?.sized(Size::Quick, &OwnPaths::default())?;
+    let subject = Candidate::parse("quic:hold-delay")?;
+    let evaluation = evaluate(&suite, &subject, &Options::default())?;
     print!("{}", evaluation.text());
     evaluation.write(Path::new("evaluations/hold-delay"))?;
     Ok(())

@@ -1,7 +1,7 @@
 //! A controller under test: `TRANSPORT:CONTROLLER`, with settings of the transport behind it.
 
+use crate::scenario::Transport;
 use crate::scenario::overrides::{Override, parse_set, parse_with};
-use crate::scenario::{Tcp, Transport};
 use thiserror::Error;
 use weir_proto::cc::EcnCapability;
 use weir_proto::cc::window::{self, ControllerEntry, WindowConfig};
@@ -85,16 +85,33 @@ impl Candidate {
         })
     }
 
-    /// A controller of the caller's own over TCP. It need not be in the registry.
-    pub fn own(entry: &'static ControllerEntry) -> Self {
-        let tcp = Tcp {
-            controller: entry,
-            ..Tcp::default()
-        };
-        Self {
-            name: format!("tcp:{}", entry.name),
-            transport: Transport::Tcp(Box::new(tcp)),
-            settings: Vec::new(),
+    /// The texts of several candidates, between commas. A text with `=` is a setting of the one
+    /// before it: `tcp:bbr,rules=rfc,cubic` are two.
+    pub fn list(text: &str) -> Vec<String> {
+        let mut texts: Vec<String> = Vec::new();
+        for word in text.split(',') {
+            match texts.last_mut() {
+                Some(last) if word.contains('=') => {
+                    last.push(',');
+                    last.push_str(word);
+                }
+                _ => texts.push(word.to_owned()),
+            }
+        }
+        texts
+    }
+
+    /// The window controller's name in the registry; `None` for a transport without one.
+    pub(crate) fn controller(&self) -> Option<String> {
+        match &self.transport {
+            Transport::Quic(quic) => Some(quic.config.controller.name.to_owned()),
+            Transport::Tcp(tcp) => Some(tcp.controller.name.to_owned()),
+            Transport::Quinn(quinn) => Some(quinn.controller.to_owned()),
+            Transport::Dccp(dccp) => match dccp.controller() {
+                Some(controller) => Some(controller.name.to_owned()),
+                None => Some(format!("ccid{}", dccp.ccid)),
+            },
+            Transport::Rtp(_) | Transport::Udp(_) => None,
         }
     }
 
@@ -238,6 +255,13 @@ mod tests {
             panic!("it is another transport");
         };
         assert_eq!(dccp.ccid, 2);
+    }
+
+    #[test]
+    fn a_list_has_commas_between_candidates_and_before_settings() {
+        let found = Candidate::list("tcp:bbr,rules=rfc,bbr.beta=0.5,cubic,quic:newreno");
+        let expected = ["tcp:bbr,rules=rfc,bbr.beta=0.5", "cubic", "quic:newreno"];
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! What came of a judgement: of a number against the bounds that a document, a case or an
 //! expectation sets, of a controller beside others, or of one set of runs beside another.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A verdict, in the word of what is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// A number of a document: measured within its tolerance.
@@ -32,15 +32,15 @@ pub enum Verdict {
     Input,
     /// A condition that we fitted or chose: set, not judged.
     Parameter,
-    /// Better than each of the others.
-    Good,
-    /// Worse than each of the others.
-    Bad,
-    /// Between the others, or not told apart from one of them.
+    /// Better than the other, by more than chance explains.
+    Better,
+    /// Worse than the other, by more than chance explains.
+    Worse,
+    /// Not told apart from the other.
     Alike,
     /// A measure beside others that is not judged.
     Shown,
-    /// No value where others have one, in half of the runs or more.
+    /// No value in half of the runs or more, where the other has one.
     Missing,
     /// Two sides: each pair has the same value.
     Equal,
@@ -79,8 +79,8 @@ impl Verdict {
             Self::Quantity => "quantity",
             Self::Input => "input",
             Self::Parameter => "parameter",
-            Self::Good => "good",
-            Self::Bad => "bad",
+            Self::Better => "better",
+            Self::Worse => "worse",
             Self::Alike => "alike",
             Self::Shown => "",
             Self::Missing => "no value",
@@ -97,9 +97,9 @@ impl Verdict {
             | Self::Holds
             | Self::Checked
             | Self::Passed
-            | Self::Good
+            | Self::Better
             | Self::Equal => Outcome::Holds,
-            Self::Differs | Self::Failed | Self::Bad | Self::Missing | Self::OnePair => {
+            Self::Differs | Self::Failed | Self::Worse | Self::Missing | Self::OnePair => {
                 Outcome::Fails
             }
             Self::Explained | Self::NotObservable | Self::Busy | Self::Alike | Self::Indistinct => {

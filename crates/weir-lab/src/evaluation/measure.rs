@@ -25,6 +25,10 @@ pub(super) struct MeasurePlan {
     /// The least difference that counts, in the unit.
     #[serde(default)]
     pub(super) floor: f64,
+    /// What the value is divided by, such as the round trips of the time that is measured.
+    per: Option<f64>,
+    /// The measure of losses beside which a better value is no merit.
+    pub(super) unless: Option<String>,
 }
 
 impl MeasurePlan {
@@ -68,11 +72,23 @@ impl MeasurePlan {
     /// # Errors
     /// A unit to which it cannot be converted.
     pub(super) fn scale(&self) -> Result<f64, String> {
+        let factor = self.factor()?;
+        match self.per {
+            Some(per) if !(per.is_finite() && per > 0.0) => {
+                Err(format!("per = {per} is no number above zero"))
+            }
+            per => Ok(factor / per.unwrap_or(1.0)),
+        }
+    }
+
+    fn factor(&self) -> Result<f64, String> {
         match (self.declared_unit(), self.unit()) {
             (declared, unit) if declared == unit => Ok(1.0),
             ("bit/s", "Mbit/s") => Ok(1e-6),
             ("s", "ms") => Ok(1e3),
             ("", "%") => Ok(100.0),
+            // The unit of a quotient is not declared anywhere.
+            _ if self.per.is_some() => Ok(1.0),
             // A quotient of equal units.
             ("", "times") => Ok(1.0),
             (declared, unit) => Err(format!(
@@ -84,7 +100,7 @@ impl MeasurePlan {
 }
 
 /// What a measure came to for one controller.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CandidateSample {
     /// The controller.
     pub name: String,

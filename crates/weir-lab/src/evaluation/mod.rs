@@ -1,30 +1,39 @@
 //! The evaluation of a congestion controller that RFC 9743 asks its authors for: short scenarios,
-//! chapter by chapter, over several seeds, beside CUBIC and Reno on the same paths.
+//! chapter by chapter, over several seeds, beside other controllers on the same paths.
 //!
-//! The RFC gives no thresholds: it asks whether a controller does more harm than those of the
-//! standards track, or better. So each measure of each case is taken of the controller, of CUBIC
-//! and of Reno over the same transport and with the same seeds; a measure is *good* where it is
-//! better than both, *bad* where it is worse than both, by more than chance and more than a tenth.
-//! Metrics are those of RFC 5166. The suite is data ([`suite`]); a controller is a [`Candidate`],
-//! which a user's own program makes too.
+//! Safety comes first: [limits](SafetyLimit) on what a controller may send while packets or all
+//! feedback are lost, on its own losses and on what it leaves to others, which hold whatever others
+//! do. Then each measure of each case is taken of the controller and of each that it is compared
+//! with, CUBIC and Reno unless the caller names others, over the same transport and with the same
+//! seeds; beside each of them it is *better* or *worse* by more than chance and more than a tenth,
+//! or *alike*. Metrics are those of RFC 5166. The suite is data ([`suite`]); a controller is a
+//! [`Candidate`], which a user's own program makes too.
 
 mod figure;
 mod judge;
 mod measure;
 mod page;
+mod paths;
+mod safety;
+mod stored;
 mod suite;
+mod words;
 
 pub use crate::summary::Better;
 pub use judge::MeasureResult;
 pub use measure::CandidateSample;
-pub use suite::{Case, Chapter, Suite};
+pub use paths::OwnPaths;
+pub use safety::{Bounds, LimitResult};
+pub use stored::StoredError;
+pub use suite::{Aspect, Case, Chapter, SafetyLimit, Size, Suite};
 
 use crate::candidate::{Candidate, CandidateError};
 use crate::replication::{Sample, in_order};
 use crate::run::{RunOptions, TraceLevel, TransportRegistry, run};
 use crate::scenario::{Flow, Scenario, ScenarioError, Transport};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use thiserror::Error;
 
@@ -70,6 +79,8 @@ impl From<ScenarioError> for EvaluationError {
 pub struct Options<'a> {
     /// Transports that are made elsewhere.
     pub registry: TransportRegistry<'a>,
+    /// What the controller is compared with; CUBIC and Reno if empty.
+    pub beside: &'a [Candidate],
     /// Seeds of each case, from 1 on; ten if zero.
     pub seeds: u32,
     /// Called after each run with the runs done and all runs, perhaps from several threads.
@@ -79,11 +90,15 @@ pub struct Options<'a> {
 /// Seeds of each case if nothing else is said.
 const SEEDS: u32 = 10;
 
-/// A controller beside CUBIC and Reno. Serialises to the same bytes each time.
-#[derive(Clone, Debug, Serialize)]
+/// A controller beside others. Serialises to the same bytes each time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Evaluation {
     /// The suite's heading.
     pub title: String,
+    /// How much of it was run.
+    pub size: Size,
+    /// What identifies its cases and scenarios: evaluations with the same can be compared.
+    pub suite: String,
     /// The controller, first, and those that it is compared with.
     pub candidates: Vec<String>,
     /// Seeds of each case.
@@ -93,7 +108,7 @@ pub struct Evaluation {
 }
 
 /// A chapter of the RFC.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChapterResult {
     /// What it is about.
     #[serde(flatten)]
@@ -103,7 +118,7 @@ pub struct ChapterResult {
 }
 
 /// A scenario with its measures.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CaseResult {
     /// What it is, in words.
     pub words: String,
@@ -111,6 +126,9 @@ pub struct CaseResult {
     pub failed_runs: Vec<u32>,
     /// What was measured.
     pub results: Vec<MeasureResult>,
+    /// The limits that a controller must keep.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<LimitResult>,
 }
 
 /// A run to make: which case, of which candidate, with which seed.
@@ -135,7 +153,10 @@ pub fn evaluate(
 ) -> Result<Evaluation, EvaluationError> {
     let reduced = (!subject.uses_ecn()).then(|| suite.clone().without_ecn());
     let suite = reduced.as_ref().unwrap_or(suite);
-    let candidates = subject.with_standards()?;
+    let candidates = match options.beside {
+        [] => subject.with_standards()?,
+        others => [slice::from_ref(subject), others].concat(),
+    };
     let seeds = if options.seeds == 0 {
         SEEDS
     } else {
@@ -166,6 +187,8 @@ pub fn evaluate(
     }
     Ok(Evaluation {
         title: suite.title.clone(),
+        size: suite.size,
+        suite: suite.fingerprint(),
         candidates: candidates.into_iter().map(|one| one.name).collect(),
         seeds,
         chapters,
@@ -200,13 +223,15 @@ fn jobs<'a>(
     Ok(jobs)
 }
 
-/// Gives the flows of a case their transports. Flows of UDP keep theirs.
+/// Gives the flows of a case their transports. Calls of others, over UDP and RTP,
+/// keep theirs.
 fn cast(scenario: &mut Scenario, case: &Case, candidate: &Candidate, rival: &Candidate) {
     for flow in &mut scenario.flows {
-        if !matches!(flow.transport, Transport::Udp(_)) {
-            let is_subject = case.subject.iter().any(|name| is_of(flow, name));
-            let who = if is_subject { candidate } else { rival };
-            flow.transport = who.transport.clone();
+        let is_subject = case.subject.iter().any(|name| is_of(flow, name));
+        if is_subject {
+            flow.transport = candidate.transport.clone();
+        } else if !matches!(flow.transport, Transport::Udp(_) | Transport::Rtp(_)) {
+            flow.transport = rival.transport.clone();
         }
     }
 }
@@ -222,11 +247,12 @@ fn outcome(job: &Job<'_>, registry: TransportRegistry<'_>) -> Result<Outcome, Ev
         registry,
         ..RunOptions::default()
     };
-    let output = run(&job.scenario, &options).map_err(|error| EvaluationError::Run {
+    let wrong = |message| EvaluationError::Run {
         case: job.case.words.clone(),
         candidate: job.candidate.to_owned(),
-        message: error.to_string(),
-    })?;
+        message,
+    };
+    let output = run(&job.scenario, &options).map_err(|error| wrong(error.to_string()))?;
     let failed = output
         .summary
         .flows
@@ -235,8 +261,17 @@ fn outcome(job: &Job<'_>, registry: TransportRegistry<'_>) -> Result<Outcome, Ev
     // A summary has only names and numbers, which JSON can hold.
     let summary = serde_json::to_value(&output.summary).unwrap_or_default();
     let measures = job.case.measures.iter();
-    let values = measures.map(|name| job.suite.measures.get(name)?.of(&summary));
-    Ok((values.collect(), failed))
+    let values: Vec<_> = measures
+        .map(|name| job.suite.measures.get(name)?.of(&summary))
+        .collect();
+    let numbers = job.case.measures.iter().zip(&values);
+    for (name, value) in numbers.filter_map(|(name, value)| Some((name, (*value)?))) {
+        // All measures are amounts, times, shares or quotients of such.
+        if value < 0.0 {
+            return Err(wrong(format!("{name} is {value}, which nothing can be")));
+        }
+    }
+    Ok((values, failed))
 }
 
 fn case_result(
@@ -246,23 +281,31 @@ fn case_result(
     runs: &[&[Outcome]],
 ) -> CaseResult {
     let failed = |runs: &&[Outcome]| runs.iter().filter(|(_, failed)| *failed).count() as u32;
-    let results = case
-        .measures
-        .iter()
-        .enumerate()
-        .filter_map(|(place, name)| {
-            let plan = suite.measures.get(name)?;
-            let scale = plan.scale().ok()?;
-            let samples = candidates.iter().zip(runs).map(|(candidate, runs)| {
-                let values = runs.iter().map(|(values, _)| values[place]);
-                CandidateSample::new(&candidate.name, values.collect(), scale)
-            });
-            Some(MeasureResult::new(name, plan, samples.collect()))
+    let measures = case.measures.iter().enumerate();
+    let results = measures.filter_map(|(place, name)| {
+        let plan = suite.measures.get(name)?;
+        let scale = plan.scale().ok()?;
+        let samples = candidates.iter().zip(runs).map(|(candidate, runs)| {
+            let values = runs.iter().map(|(values, _)| values[place]);
+            CandidateSample::new(&candidate.name, values.collect(), scale)
         });
+        let is_judged = !case.shown.contains(name);
+        Some(MeasureResult::new(name, plan, is_judged, samples.collect()))
+    });
+    let mut results: Vec<_> = results.collect();
+    judge::judge(&mut results);
+    let controller = candidates.first().and_then(Candidate::controller);
+    let limits = case.limits.iter().filter_map(|limit| {
+        let mut taken = results.iter();
+        let of = taken.find(|result| result.name == limit.measure)?;
+        let known = controller.as_deref();
+        Some(LimitResult::new(suite, limit, known, &of.candidates))
+    });
     CaseResult {
         words: case.words.clone(),
         failed_runs: runs.iter().map(failed).collect(),
-        results: results.collect(),
+        limits: limits.collect(),
+        results,
     }
 }
 

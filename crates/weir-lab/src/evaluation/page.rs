@@ -1,117 +1,36 @@
-//! The evaluation in words, as a table, as a page and as files.
+//! The evaluation as a page and as files.
 
+use super::words::{letter, mean_text};
 use super::{CaseResult, ChapterResult, Evaluation, MeasureResult};
 use crate::report::page::{Page, escaped};
 use crate::theory::significant;
 use crate::verdict::Verdict;
 use std::fmt::Write as _;
 
-/// Significant digits of values.
-const DIGITS: i32 = 3;
-
-impl ChapterResult {
-    /// The measures of this chapter with this verdict, each with its case.
-    pub fn with(&self, verdict: Verdict) -> Vec<(&CaseResult, &MeasureResult)> {
-        let all = self.cases.iter();
-        let all = all.flat_map(|case| case.results.iter().map(move |result| (case, result)));
-        all.filter(|(_, result)| result.verdict == verdict)
-            .collect()
-    }
-
-    /// What is good, bad and untested, as sentences.
-    pub fn in_words(&self) -> Vec<String> {
-        let mut sentences = Vec::new();
-        for (verdict, word) in [
-            (Verdict::Good, "Better than the others"),
-            (Verdict::Bad, "Worse than the others"),
-            (Verdict::Missing, "Without a value, unlike the others"),
-        ] {
-            let found = self.with(verdict);
-            if !found.is_empty() {
-                let phrases: Vec<_> = found.iter().map(|(case, one)| phrase(case, one)).collect();
-                sentences.push(format!("{word}: {}.", phrases.join("; ")));
-            }
-        }
-        if sentences.is_empty() {
-            sentences.push("Not told apart from the others.".to_owned());
-        }
-        if !self.chapter.untested.is_empty() {
-            sentences.push(format!("Untested: {}.", self.chapter.untested));
-        }
-        sentences
-    }
-}
-
-/// A measure in half a sentence: `goodput with CoDel, 12.1 against 18.5 and 17.9 Mbit/s`.
-fn phrase(case: &CaseResult, result: &MeasureResult) -> String {
-    let mut means = result.candidates.iter().map(|one| mean_text(one.mean));
-    let subject = means.next().unwrap_or_default();
-    let others: Vec<_> = means.collect();
-    format!(
-        "{} ({}), {subject} against {}{}",
-        result.words,
-        case.words,
-        others.join(" and "),
-        with_unit(&result.unit)
-    )
-}
-
-fn with_unit(unit: &str) -> String {
-    if unit.is_empty() {
-        String::new()
-    } else {
-        format!(" {unit}")
-    }
-}
-
-fn mean_text(mean: Option<f64>) -> String {
-    mean.map_or_else(|| "none".to_owned(), |mean| significant(mean, DIGITS))
-}
+/// What RFC 9743 asks of the authors, beside runs: section, and what the text must say.
+const BY_THE_AUTHORS: [(&str, &str); 4] = [
+    (
+        "5.3.1",
+        "each deviation from RFC 2914 (congestion control principles) and RFC 7141 (byte and packet \
+         congestion notification), explained",
+    ),
+    (
+        "5.3.2",
+        "whether it can be deployed step by step; what is known of routers, proxies and middleboxes \
+         on its way; how its use is confined if it is meant for special networks alone",
+    ),
+    (
+        "5.1.1",
+        "where full backoff or a pause begins, and how the time between packets grows after it",
+    ),
+    (
+        "8",
+        "what an attacker gains who forges, drops or delays its feedback, and what its flows tell \
+         an observer",
+    ),
+];
 
 impl Evaluation {
-    /// How many measures have this verdict.
-    pub fn count(&self, verdict: Verdict) -> usize {
-        let counts = self.chapters.iter().map(|one| one.with(verdict).len());
-        counts.sum()
-    }
-
-    /// The result in a sentence.
-    pub fn headline(&self) -> String {
-        let [subject, others @ ..] = self.candidates.as_slice() else {
-            return String::new();
-        };
-        let verdicts = [
-            Verdict::Good,
-            Verdict::Bad,
-            Verdict::Alike,
-            Verdict::Missing,
-        ];
-        let judged: usize = verdicts.iter().map(|verdict| self.count(*verdict)).sum();
-        format!(
-            "Of {judged} measures {subject} is better than {} in {}, worse in {}, without a value in \
-             {}; in the others it lies between them or cannot be told apart.",
-            others.join(" and "),
-            self.count(Verdict::Good),
-            self.count(Verdict::Bad),
-            self.count(Verdict::Missing)
-        )
-    }
-
-    /// For a terminal: a line a measure that differs, by chapters, and the headline.
-    pub fn text(&self) -> String {
-        let mut text = format!("{}, {}\n", self.title, self.candidates.join(", "));
-        for chapter in &self.chapters {
-            // Writing to a string cannot fail.
-            let about = &chapter.chapter;
-            let _ = writeln!(text, "\n{} {} [{}]", about.section, about.title, about.id);
-            for sentence in chapter.in_words() {
-                let _ = writeln!(text, "  {sentence}");
-            }
-        }
-        let _ = writeln!(text, "\n{}", self.headline());
-        text
-    }
-
     /// One JSON document with a line feed at its end.
     pub fn json(&self) -> String {
         crate::json::document(self)
@@ -123,24 +42,119 @@ impl Evaluation {
         let subject = self.candidates.first().map_or("", String::as_str);
         let title = format!("{subject}, evaluated as RFC 9743 asks");
         page.text("h1", "", &title);
-        page.text("p", "", &self.headline());
+        for sentence in self.headline() {
+            page.text("p", "", &sentence);
+        }
+        page.text("p", "", &format!("{}.", self.legend()));
+        self.safety_box(&mut page);
+        page.heading("overview", "Overview");
         page.text(
             "p",
             "",
             &format!(
-                "Each case was run with {} seeds, and with each controller on the same paths. Good \
-                 is what is better than each of the others: the mean of the differences between \
-                 runs of one seed is more than a tenth, and its 95 % interval does not contain \
-                 zero. Bad is what is worse than each. The RFC sets no thresholds; metrics are \
+                "Each case was run with {} seeds, and with each controller on the same paths. A is \
+                 better or worse than another where the mean of the differences between runs of \
+                 one seed is more than a tenth, and its 95 % interval does not contain zero. A \
+                 shorter delay counts for nothing beside more losses, and throughput is not judged \
+                 where a sender's duty is to give way. The RFC sets no thresholds; metrics are \
                  those of RFC 5166.",
                 self.seeds
             ),
         );
-        overview(&mut page, self);
+        if let Some(figure) = self.overview_figure() {
+            page.figure(&figure);
+        }
+        self.overview(&mut page);
         for chapter in &self.chapters {
             self.section(&mut page, chapter);
         }
+        page.heading("authors", "What the authors write");
+        page.text("p", "", "What no run can show, and RFC 9743 asks for:");
+        let rows = BY_THE_AUTHORS.iter();
+        let row = |(section, what): &(&str, &str)| {
+            format!("<tr><td>{section}</td><td>{}</td></tr>\n", escaped(what))
+        };
+        page.table(&["section", "what the text says"], rows.map(row));
         page.html(&title)
+    }
+
+    /// The limits of safety, first of all.
+    fn safety_box(&self, page: &mut Page) {
+        page.heading("safety", "Safety");
+        page.text(
+            "p",
+            "",
+            "Limits that a controller must keep whatever others do. The bounds are ours, argued in \
+             the suite's file; what the others come to stands beside.",
+        );
+        let mut headings = vec!["case".to_owned(), "measure".to_owned(), "#limit".to_owned()];
+        headings.extend((0..self.candidates.len()).map(|one| format!("#{}", letter(one))));
+        headings.push("A".to_owned());
+        let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+        let rows = self.limits().into_iter().filter_map(|(chapter, case, limit)| {
+            let mut results = case.results.iter();
+            let result = results.find(|result| result.name == limit.measure)?;
+            let mut row = format!(
+                "<tr><td><a href=\"#chapter-{}\">§{}</a>: {}</td><td>{}</td><td class=\"n\">{}</td>",
+                escaped(&chapter.chapter.id),
+                escaped(&chapter.chapter.section),
+                escaped(&case.words),
+                measure(result),
+                limit.bounds.words()
+            );
+            for (sample, verdict) in result.candidates.iter().zip(&limit.verdicts) {
+                let mean = mean_text(sample.mean);
+                let class = class(*verdict);
+                let _ = write!(row, "<td class=\"n {class}\">{mean}</td>");
+            }
+            let known = limit.known.iter().map(|why| format!("<small>{}</small>", escaped(why)));
+            let verdict = limit.verdicts.first().copied().unwrap_or(Verdict::Shown);
+            let _ = writeln!(
+                row,
+                "<td class=\"{}\">{}{}</td></tr>",
+                class(verdict),
+                verdict.words(),
+                known.collect::<String>()
+            );
+            Some(row)
+        });
+        page.table(&headings, rows);
+    }
+
+    /// The chapters with how many of their measures are better, worse and alike beside each.
+    fn overview(&self, page: &mut Page) {
+        let others = self.candidates.len().saturating_sub(1);
+        let mut headings = vec!["chapter".to_owned(), "about".to_owned()];
+        for other in 1..=others {
+            let letter = letter(other);
+            headings
+                .extend(["better than", "worse than", "like"].map(|w| format!("#{w} {letter}")));
+        }
+        headings.push("untested".to_owned());
+        let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+        let row = |chapter: &ChapterResult| {
+            let about = &chapter.chapter;
+            let mut row = format!(
+                "<tr><td><a href=\"#chapter-{}\">{} {}</a></td><td>{}</td>",
+                escaped(&about.id),
+                escaped(&about.section),
+                escaped(&about.title),
+                about.aspect.word()
+            );
+            for other in 0..others {
+                let count = |verdict| chapter.count(other, verdict);
+                for count in [
+                    count(Verdict::Better),
+                    count(Verdict::Worse) + count(Verdict::Missing),
+                    count(Verdict::Alike),
+                ] {
+                    let _ = write!(row, "<td class=\"n\">{count}</td>");
+                }
+            }
+            let _ = writeln!(row, "<td>{}</td></tr>", escaped(&about.untested));
+            row
+        };
+        page.table(&headings, self.chapters.iter().map(row));
     }
 
     fn section(&self, page: &mut Page, chapter: &ChapterResult) {
@@ -156,8 +170,9 @@ impl Evaluation {
             page.figure(&figure);
         }
         let mut headings = vec!["case".to_owned(), "measure".to_owned()];
-        headings.extend(self.candidates.iter().map(|name| format!("#{name}")));
-        headings.push(String::new());
+        let candidates = self.candidates.len();
+        headings.extend((0..candidates).map(|one| format!("#{}", letter(one))));
+        headings.extend((1..candidates).map(|other| format!("A beside {}", letter(other))));
         let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
         let cases = (1..).zip(&chapter.cases).map(|(number, case)| {
             let words = escaped(&format!("{number}: {}", case.words));
@@ -184,33 +199,25 @@ impl Evaluation {
     }
 }
 
-/// The chapters with how many of their measures are good, bad, and alike.
-fn overview(page: &mut Page, evaluation: &Evaluation) {
-    let row = |chapter: &ChapterResult| {
-        let about = &chapter.chapter;
-        let count = |verdict| chapter.with(verdict).len();
-        format!(
-            "<tr><td><a href=\"#chapter-{}\">{} {}</a></td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td></tr>\n",
-            escaped(&about.id),
-            escaped(&about.section),
-            escaped(&about.title),
-            count(Verdict::Good),
-            count(Verdict::Bad) + count(Verdict::Missing),
-            count(Verdict::Alike),
-            escaped(&about.untested),
-        )
-    };
-    let headings = ["chapter", "#good", "#bad", "#alike", "untested"];
-    page.table(&headings, evaluation.chapters.iter().map(row));
+/// The class of a verdict in the page's style.
+const fn class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Passed | Verdict::Better => "passed",
+        Verdict::Failed | Verdict::Worse | Verdict::Missing => "failed",
+        _ => "checked",
+    }
+}
+
+/// A measure with its unit, escaped.
+fn measure(result: &MeasureResult) -> String {
+    match result.unit.as_str() {
+        "" => escaped(&result.words),
+        unit => format!("{}, {}", escaped(&result.words), escaped(unit)),
+    }
 }
 
 fn table_row(words: &str, result: &MeasureResult) -> String {
-    let mut html = format!("<tr><td>{words}</td><td>{}", escaped(&result.words));
-    if !result.unit.is_empty() {
-        let _ = write!(html, ", {}", escaped(&result.unit));
-    }
-    html.push_str("</td>");
+    let mut html = format!("<tr><td>{words}</td><td>{}</td>", measure(result));
     for sample in &result.candidates {
         let reach = sample.interval_95.map_or(String::new(), |(low, high)| {
             format!(" ± {}", significant((high - low) / 2.0, 2))
@@ -222,7 +229,15 @@ fn table_row(words: &str, result: &MeasureResult) -> String {
         let mean = mean_text(sample.mean);
         let _ = write!(html, "<td class=\"n\">{mean}{reach}{missing}</td>");
     }
-    let _ = writeln!(html, "<td>{}</td></tr>", result.verdict.words());
+    for verdict in &result.verdicts {
+        let _ = write!(
+            html,
+            "<td class=\"{}\">{}</td>",
+            class(*verdict),
+            verdict.words()
+        );
+    }
+    html.push_str("</tr>\n");
     html
 }
 
@@ -235,6 +250,7 @@ fn failures(case: &CaseResult) -> String {
     for runs in &case.failed_runs {
         let _ = write!(html, "<td class=\"n\">{runs}</td>");
     }
-    html.push_str("<td></td></tr>\n");
+    let rest = "<td></td>".repeat(case.failed_runs.len().saturating_sub(1));
+    let _ = writeln!(html, "{rest}</tr>");
     html
 }

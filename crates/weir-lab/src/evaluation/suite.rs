@@ -2,6 +2,8 @@
 
 use super::EvaluationError;
 use super::measure::MeasurePlan;
+use super::paths::{OwnPaths, PathRange};
+use super::safety::Bounds;
 use crate::scenario::document::Step;
 use crate::scenario::error::suggestion;
 use crate::scenario::overrides::{parse_set, parse_with};
@@ -11,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::mem::take;
 use weir_proto::settings::shortened;
+use weir_proto::units::UnitError;
 
 /// Chapters, their cases, and the measures that these name.
 #[derive(Clone, Debug, Deserialize)]
@@ -24,6 +27,60 @@ pub struct Suite {
     /// The chapters in the order of the page.
     #[serde(rename = "chapter")]
     pub chapters: Vec<Chapter>,
+    /// Limits that controllers of the registry are known to break, and why.
+    #[serde(default)]
+    pub(super) known: Vec<Known>,
+    /// What of it is run.
+    #[serde(skip)]
+    pub(super) size: Size,
+}
+
+/// Why a controller of the registry breaks limits.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Known {
+    /// The controllers, by name.
+    pub(super) controllers: Vec<String>,
+    /// The limits.
+    pub(super) limits: Vec<String>,
+    /// The reason, in words.
+    pub(super) why: String,
+}
+
+/// How much of the suite is run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Size {
+    /// Less than a minute on two cores.
+    #[default]
+    Quick,
+    /// A few minutes.
+    Standard,
+    /// The whole range of paths.
+    Full,
+}
+
+/// What the cases of a chapter are about; chapters stand in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Aspect {
+    /// Harm to the network, or to all others.
+    Safety,
+    /// What other flows get.
+    Fairness,
+    /// What the controller's own flows get.
+    Performance,
+}
+
+impl Aspect {
+    /// The word of pages.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Safety => "safety",
+            Self::Fairness => "fairness",
+            Self::Performance => "performance",
+        }
+    }
 }
 
 /// A chapter of the RFC.
@@ -36,14 +93,19 @@ pub struct Chapter {
     pub section: String,
     /// Its heading.
     pub title: String,
+    /// What it is about.
+    pub aspect: Aspect,
     /// The measure that its figure shows.
     pub figure: String,
     /// What belongs to it and is not measured, in words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub untested: String,
     /// Its cases.
-    #[serde(rename = "case", skip_serializing)]
+    #[serde(rename = "case", default, skip_serializing)]
     pub cases: Vec<Case>,
+    /// Ranges of paths, each of which is a case.
+    #[serde(default, skip_serializing)]
+    pub(super) paths: Vec<PathRange>,
 }
 
 /// A scenario with values replaced, and what is measured in it.
@@ -66,8 +128,43 @@ pub struct Case {
     /// Only marks make it what it is: a flow without ECN would not notice.
     #[serde(default)]
     pub needs_ecn: bool,
+    /// The least size of the suite that has it.
+    #[serde(default)]
+    pub size: Size,
     /// The names of its measures.
     pub measures: Vec<String>,
+    /// Measures that are not judged, as the throughput of a flow whose duty is to give way.
+    #[serde(default)]
+    pub shown: Vec<String>,
+    /// What a controller must not exceed, whatever others do.
+    #[serde(default, rename = "limit")]
+    pub limits: Vec<SafetyLimit>,
+}
+
+/// A bound that a controller must keep to be safe.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SafetyLimit {
+    /// Its name.
+    pub id: String,
+    /// The measure, one of the case's.
+    pub measure: String,
+    /// The greatest mean, in the measure's unit.
+    pub at_most: Option<f64>,
+    /// The least mean, in the measure's unit.
+    pub at_least: Option<f64>,
+    /// What a controller does that breaks it: "sends {} packets a round trip", in which `{}` stands
+    /// for the mean without its unit.
+    pub otherwise: String,
+}
+
+impl SafetyLimit {
+    pub(super) const fn bounds(&self) -> Bounds {
+        Bounds {
+            at_most: self.at_most,
+            at_least: self.at_least,
+        }
+    }
 }
 
 fn subject() -> Vec<String> {
@@ -88,15 +185,20 @@ macro_rules! files {
 const SCENARIOS: &[(&str, &str)] = files![
     "alone.toml",
     "among.toml",
+    "attack.toml",
     "beside.toml",
+    "cellular-evdo.toml",
+    "cellular-lte.toml",
     "collapse.toml",
-    "fading.toml",
+    "far.toml",
     "incast.toml",
+    "latecomer.toml",
+    "many.toml",
     "onset.toml",
     "realtime.toml",
     "satellite.toml",
-    "far.toml",
     "short.toml",
+    "video.toml",
     "wifi.toml",
 ];
 
@@ -130,6 +232,7 @@ impl Suite {
                 [chapter, [Step::Key("case"), Step::Index(case)]].concat()
             };
             for (number, case) in chapter.cases.iter().enumerate() {
+                check_limits(case, &file, &case_of(number))?;
                 let mut names = case.measures.iter().enumerate();
                 if let Some((index, name)) = names.find(|(_, name)| !known.contains(&name.as_str()))
                 {
@@ -142,7 +245,26 @@ impl Suite {
                 }
             }
         }
+        suite.chapters.sort_by_key(|chapter| chapter.aspect);
         Ok(suite)
+    }
+
+    /// The same suite with the cases of this size, over these paths where they are not empty.
+    ///
+    /// # Errors
+    /// A path that nothing can be sent over.
+    pub fn sized(mut self, size: Size, own: &OwnPaths) -> Result<Self, EvaluationError> {
+        for chapter in &mut self.chapters {
+            chapter.cases.retain(|case| case.size <= size);
+            for range in take(&mut chapter.paths) {
+                let cases = range.cases(size, own);
+                let wrong = |error: UnitError| EvaluationError::Suite(error.to_string());
+                chapter.cases.extend(cases.map_err(wrong)?);
+            }
+        }
+        self.chapters.retain(|chapter| !chapter.cases.is_empty());
+        self.size = size;
+        Ok(self)
     }
 
     /// The same suite with these chapters only.
@@ -188,6 +310,24 @@ impl Suite {
         self
     }
 
+    /// What tells its cases and their scenarios apart from those of another.
+    pub(super) fn fingerprint(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for case in self.chapters.iter().flat_map(|chapter| &chapter.cases) {
+            let text = SCENARIOS.iter().find(|(file, _)| *file == case.scenario);
+            hasher.update(format!("{case:?}{text:?}").as_bytes());
+        }
+        hasher.finalize().to_hex()[..16].to_owned()
+    }
+
+    /// Why a controller of the registry breaks a limit, if that is known.
+    pub(super) fn reason(&self, controller: &str, limit: &str) -> Option<&str> {
+        let has = |names: &[String], name| names.iter().any(|known| known == name);
+        let mut known = self.known.iter();
+        let known = known.find(|one| has(&one.controllers, controller) && has(&one.limits, limit));
+        known.map(|one| one.why.as_str())
+    }
+
     /// The scenario of a case, whose flows still have the transports of its file.
     pub(super) fn scenario(case: &Case) -> Result<Scenario, EvaluationError> {
         let wrong =
@@ -200,4 +340,34 @@ impl Suite {
         }
         parse_with(text, file, &overrides).map_err(|error| wrong(error.to_string()))
     }
+}
+
+/// Looks whether the limits of a case and what it shows are of measures that it takes.
+fn check_limits(case: &Case, file: &TomlFile, at: &[Step<'_>]) -> Result<(), ScenarioError> {
+    let known: Vec<&str> = case.measures.iter().map(String::as_str).collect();
+    let unknown = |name: &str, steps: &[Step<'_>]| {
+        let message = format!("the case does not take the measure \"{}\"", shortened(name));
+        let place = file.document.place(&[at, steps].concat());
+        file.document
+            .error(place, message, Some(suggestion(name, "measures", &known)))
+    };
+    for (index, name) in case.shown.iter().enumerate() {
+        if !known.contains(&name.as_str()) {
+            return Err(unknown(name, &[Step::Key("shown"), Step::Index(index)]));
+        }
+    }
+    for (index, limit) in case.limits.iter().enumerate() {
+        let limit_at = [Step::Key("limit"), Step::Index(index)];
+        if !known.contains(&limit.measure.as_str()) {
+            let steps = [&limit_at[..], &[Step::Key("measure")]].concat();
+            return Err(unknown(&limit.measure, &steps));
+        }
+        if limit.at_most.is_none() && limit.at_least.is_none() {
+            let message = format!("the limit \"{}\" has no bound", shortened(&limit.id));
+            let place = file.document.place(&[at, &limit_at[..]].concat());
+            let help = "write at_most or at_least".to_owned();
+            return Err(file.document.error(place, message, Some(help)));
+        }
+    }
+    Ok(())
 }

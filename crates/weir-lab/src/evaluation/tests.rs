@@ -4,7 +4,9 @@ use crate::verdict::Verdict;
 #[test]
 fn the_suite_is_whole() {
     let suite = Suite::rfc9743().unwrap_or_else(|error| panic!("{error}"));
-    assert!(suite.chapters.len() >= 16);
+    let suite = suite.sized(Size::Full, &OwnPaths::default()).unwrap();
+    assert!(suite.chapters.len() >= 20);
+    assert!(suite.chapters.is_sorted_by_key(|chapter| chapter.aspect));
     let mut ids = std::collections::BTreeSet::new();
     for chapter in &suite.chapters {
         assert!(ids.insert(&chapter.id), "{} is there twice", chapter.id);
@@ -44,24 +46,32 @@ fn each_measure_has_its_unit_its_factor_and_its_direction() {
         ("call-loss", "%", 100.0, Lower),
         ("delay", "ms", 1e3, Lower),
         ("finished", "s", 1.0, Lower),
+        ("four", "times", 1.0, One),
+        ("frozen", "s", 1.0, Lower),
         ("goodput", "Mbit/s", 1e-6, Higher),
         ("group-delay", "ms", 1e3, Lower),
         ("group-goodput", "Mbit/s", 1e-6, Higher),
         ("group-loss", "%", 100.0, Lower),
         ("jain", "", 1.0, Higher),
+        ("late", "times", 1.0, One),
         ("least", "Mbit/s", 1e-6, Higher),
         ("long", "Mbit/s", 1e-6, Higher),
         ("loss", "%", 100.0, Lower),
         ("marks", "%", 100.0, Neither),
+        ("others", "times", 1.0, One),
         ("rival", "Mbit/s", 1e-6, Higher),
         ("rival-delay", "ms", 1e3, Lower),
         ("rival-loss", "%", 100.0, Lower),
-        ("sent", "packets", 1.0, Lower),
+        ("sent-20s", "a round trip", 1.0 / 500.0, Lower),
+        ("sent-30s", "a round trip", 1.0 / 750.0, Lower),
+        ("sent-5s", "a round trip", 1.0 / 125.0, Lower),
         ("share", "times", 1.0, One),
         ("short", "ms", 1e3, Lower),
         ("short-late", "ms", 1e3, Lower),
         ("slowest", "ms", 1e3, Lower),
         ("timeouts", "", 1.0, Lower),
+        ("video", "Mbit/s", 1e-6, Higher),
+        ("video-delay", "ms", 1e3, Lower),
     ];
     let suite = Suite::rfc9743().unwrap();
     let found: Vec<_> = suite
@@ -109,7 +119,7 @@ fn what_only_marks_change_is_untested_without_ecn() {
             .sum::<usize>()
     };
     let reduced = whole.clone().without_ecn();
-    assert_eq!(cases(&reduced), cases(&whole) - 2);
+    assert_eq!(cases(&reduced), cases(&whole) - 3);
     let untested: Vec<_> = reduced
         .chapters
         .iter()
@@ -122,7 +132,8 @@ fn what_only_marks_change_is_untested_without_ecn() {
             (
                 "misbehaving",
                 "acknowledgements of data that has not arrived, and of parts of packets; a router \
-                 marks every packet, for want of ECN"
+                 marks every packet, for want of ECN; CoDel marks, and the ECN field is cleared on \
+                 the way, for want of ECN"
             ),
             (
                 "data-centre",
@@ -154,9 +165,11 @@ fn two_seconds() -> Suite {
     suite
 }
 
-/// A window of four packets, whatever happens: an own controller that is in no registry.
-mod four_packets {
-    use weir_proto::cc::window::{BoxedController, ControllerEntry};
+/// Controllers of a program's own, which are in no registry until they are added.
+mod own {
+    use std::sync::Arc;
+    use weir_proto::cc::window::added::add;
+    use weir_proto::cc::window::{BoxedController, Classic, Policy};
     use weir_proto::cc::{
         Acked, CongestionEvent, ConnectionEvent, EndAcks, Lost, Needs, PacingRate, Report,
         RetransmissionTimeout, Sent, WindowController,
@@ -164,22 +177,42 @@ mod four_packets {
     use weir_proto::event::Limit;
     use weir_proto::time::Instant;
 
-    pub(super) static ENTRY: ControllerEntry = ControllerEntry {
-        name: "four-packets",
-        doc: "A window of four packets",
-        rules: &[],
-        make: |config| Box::new(FourPackets(config.max_datagram_size)),
-    };
+    /// Adds a window of so many packets, whatever happens, to which each acknowledged packet adds
+    /// `growth` packets.
+    pub(super) fn add_deaf(name: &str, packets: u64, growth: u64) {
+        let factory = move |datagram: u64| Deaf {
+            window: packets * datagram,
+            growth,
+        };
+        let made = Arc::new(move |config: &weir_proto::cc::window::WindowConfig| {
+            Box::new(factory(config.max_datagram_size)) as BoxedController
+        });
+        add(name, "A window that nothing reduces", made).unwrap();
+    }
+
+    /// Adds Reno whose window is multiplied by this at a congestion event.
+    pub(super) fn add_reno(name: &str, beta: f64) {
+        let made = Arc::new(move |config: &weir_proto::cc::window::WindowConfig| {
+            let datagram = config.max_datagram_size;
+            Box::new(Classic::new(config, Reno { beta, datagram })) as BoxedController
+        });
+        add(name, "Reno with another reduction", made).unwrap();
+    }
 
     #[derive(Clone)]
-    struct FourPackets(u64);
+    struct Deaf {
+        window: u64,
+        growth: u64,
+    }
 
-    impl WindowController for FourPackets {
+    impl WindowController for Deaf {
         fn needs(&self) -> Needs {
             Needs::NONE
         }
         fn on_sent(&mut self, _: &Sent) {}
-        fn on_ack(&mut self, _: &Acked) {}
+        fn on_ack(&mut self, acked: &Acked) {
+            self.window = (self.window + self.growth * acked.bytes).min(100_000_000);
+        }
         fn on_lost(&mut self, _: &Lost) {}
         fn on_end_acks(&mut self, _: &EndAcks) -> bool {
             false
@@ -194,7 +227,7 @@ mod four_packets {
         fn on_persistent_congestion(&mut self, _: Instant) {}
         fn on_retransmission_timeout(&mut self, _: &RetransmissionTimeout) {}
         fn window(&self) -> u64 {
-            4 * self.0
+            self.window
         }
         fn pacing(&self) -> Option<PacingRate> {
             None
@@ -205,18 +238,113 @@ mod four_packets {
         fn report(&self) -> Report {
             Report::new("congestion_avoidance", Limit::MinimumWindow)
         }
-        fn set_max_datagram_size(&mut self, octets: u64) {
-            self.0 = octets;
-        }
+        fn set_max_datagram_size(&mut self, _: u64) {}
         fn clone_box(&self) -> BoxedController {
             Box::new(self.clone())
+        }
+    }
+
+    #[derive(Clone)]
+    struct Reno {
+        beta: f64,
+        datagram: u64,
+    }
+
+    impl Policy for Reno {
+        fn on_ack(&mut self, cwnd: u64, acked: &Acked) -> u64 {
+            cwnd + (self.datagram * acked.bytes).div_ceil(cwnd)
+        }
+        fn on_congestion_event(&mut self, _: Instant, cwnd: u64) -> u64 {
+            libm::floor(self.beta * cwnd as f64) as u64
+        }
+        fn set_max_datagram_size(&mut self, octets: u64) {
+            self.datagram = octets;
+        }
+    }
+}
+
+/// What the suite finds unsafe in a controller over TCP, by the names of the limits.
+fn faults(controller: &str) -> (Evaluation, Vec<String>) {
+    let suite = Suite::rfc9743().unwrap();
+    let suite = suite.sized(Size::Quick, &OwnPaths::default()).unwrap();
+    let with_limits = suite.chapters.iter().filter(|chapter| {
+        let mut cases = chapter.cases.iter();
+        cases.any(|case| !case.limits.is_empty())
+    });
+    let chapters: Vec<_> = with_limits.map(|chapter| chapter.id.clone()).collect();
+    let mut suite = suite.only(&chapters).unwrap();
+    for chapter in &mut suite.chapters {
+        chapter.cases.retain(|case| !case.limits.is_empty());
+    }
+    let subject = Candidate::parse(controller).unwrap_or_else(|error| panic!("{error}"));
+    let cubic = [subject.standard("cubic").unwrap()];
+    let options = Options {
+        seeds: 3,
+        beside: &cubic,
+        ..Options::default()
+    };
+    let evaluation = evaluate(&suite, &subject, &options).unwrap();
+    let limits = evaluation.limits().into_iter();
+    let broken = limits.filter(|(_, _, limit)| limit.fault.is_some());
+    let broken = broken.map(|(_, _, limit)| limit.id.clone()).collect();
+    (evaluation, broken)
+}
+
+#[test]
+fn a_bad_controller_is_not_safe_and_the_first_line_says_why() {
+    own::add_deaf("constant-500", 500, 0);
+    own::add_deaf("never-backs-off", 10, 1);
+    own::add_reno("ignores-losses", 1.0);
+    own::add_reno("reno-beta-09", 0.9);
+    for (name, limits) in [
+        ("constant-500", &["half-lost", "rival-one", "own-loss"][..]),
+        ("never-backs-off", &["half-lost", "own-loss"]),
+        ("ignores-losses", &["rival-one", "own-loss"]),
+        ("reno-beta-09", &["half-lost"]),
+    ] {
+        for transport in ["tcp", "quic"] {
+            let (evaluation, broken) = faults(&format!("{transport}:{name}"));
+            println!("{transport}:{name}: {broken:?}\n{}", evaluation.text());
+            for limit in limits {
+                assert!(
+                    broken.iter().any(|one| one == limit),
+                    "{name}: {limit} {broken:?}"
+                );
+            }
+            let first = evaluation.text();
+            let first = first.lines().next().unwrap();
+            assert!(first.contains("is not safe"), "{first}");
+            let known = evaluation.known_reasons();
+            assert!(known.is_empty(), "{known:?}");
+        }
+    }
+}
+
+#[test]
+fn a_controller_in_use_keeps_the_limits_or_has_a_reason() {
+    for controller in [
+        "tcp:cubic",
+        "tcp:newreno",
+        "quic:cubic",
+        "quic:newreno",
+        "tcp:bbr",
+        "quic:prague",
+        "dccp:2",
+        "dccp:3",
+    ] {
+        let (evaluation, broken) = faults(controller);
+        println!("{controller}: {broken:?}\n{}", evaluation.text());
+        for (_, _, limit) in evaluation.limits() {
+            let has_reason = limit.fault.is_none() || limit.known.is_some();
+            assert!(has_reason, "{controller}: {:?}", limit.fault);
         }
     }
 }
 
 #[test]
 fn an_own_controller_is_judged_beside_cubic_and_reno() {
-    let subject = Candidate::own(&four_packets::ENTRY);
+    own::add_deaf("four-packets", 4, 0);
+    let subject = Candidate::parse("tcp:four-packets").unwrap();
     let options = Options {
         seeds: 3,
         ..Options::default()
@@ -229,11 +357,15 @@ fn an_own_controller_is_judged_beside_cubic_and_reno() {
     let results = &evaluation.chapters[0].cases[0].results;
     let verdicts: Vec<_> = results
         .iter()
-        .map(|one| (one.name.as_str(), one.verdict))
+        .map(|one| (one.name.as_str(), one.verdicts.as_slice()))
         .collect();
+    let both = |verdict| [verdict; 2];
     assert_eq!(
         verdicts[..2],
-        [("delay", Verdict::Good), ("goodput", Verdict::Bad)]
+        [
+            ("delay", &both(Verdict::Better)[..]),
+            ("goodput", &both(Verdict::Worse)[..])
+        ]
     );
     let goodput = results[1].candidates[0].mean.unwrap();
     // Four segments of 1460 octets in a round trip of a little more than 40 ms.
@@ -241,9 +373,9 @@ fn an_own_controller_is_judged_beside_cubic_and_reno() {
     let again = evaluate(&two_seconds(), &subject, &options).unwrap();
     assert_eq!(evaluation.json(), again.json());
     let (text, html) = (evaluation.text(), evaluation.html());
-    assert!(text.contains("Worse than the others: goodput"), "{text}");
+    assert!(text.contains("Worse than B and C: goodput"), "{text}");
     assert!(html.contains("tcp:four-packets") && html.contains("<svg"));
-    assert_eq!(evaluation.figures().len(), 1);
+    assert_eq!(evaluation.figures().len(), 2);
 }
 
 #[test]

@@ -224,6 +224,25 @@ impl ScaledAxis {
         share.clamp(-2.0, 3.0)
     }
 
+    /// Cuts the names of ticks to so many characters, between words if one fits.
+    pub(super) fn shorten_names(&mut self, characters: usize) {
+        for name in self
+            .axis
+            .marks
+            .iter_mut()
+            .filter_map(|mark| mark.1.as_mut())
+        {
+            if name.chars().count() <= characters {
+                continue;
+            }
+            let kept: String = name.chars().take(characters.saturating_sub(1)).collect();
+            let kept = kept
+                .rsplit_once(' ')
+                .map_or(kept.as_str(), |(words, _)| words);
+            *name = format!("{kept}…");
+        }
+    }
+
     /// The axis that it scales.
     pub(super) fn axis(&self) -> &Axis {
         &self.axis

@@ -15,6 +15,10 @@ use super::plot::{Plot, Shape};
 use super::style::standalone_style;
 use std::fmt::Write as _;
 
+/// The share of a picture's width that the names of ticks have at most.
+const NAMES: f64 = 0.5;
+/// Room to the left of the names of ticks.
+const NAME_MARGIN: f64 = 34.0;
 /// Room to the right of the axes.
 const RIGHT: f64 = 22.0;
 /// Room below for the ticks and the label of the axis of x.
@@ -78,7 +82,8 @@ impl Plot {
 
     fn write(&self, id: &str, style: &str, room: Room) -> String {
         let width = room.width.max(240.0);
-        let (x, y) = self.axes();
+        let (x, mut y) = self.axes();
+        y.shorten_names(((NAMES * width - NAME_MARGIN) / width_of("n")) as usize);
         let widest = y
             .ticks(8.0)
             .iter()
@@ -86,7 +91,7 @@ impl Plot {
             .fold(0.0, f64::max);
         let strip_names = self.strips.iter().map(|strip| width_of(&strip.name));
         let least = if width < 600.0 { 44.0 } else { 76.0 };
-        let left = (widest + 34.0).max(strip_names.fold(least, |a, b| a.max(b + 12.0)));
+        let left = (widest + NAME_MARGIN).max(strip_names.fold(least, |a, b| a.max(b + 12.0)));
         let title_at = if width < 600.0 { 12.0 } else { left };
         let fits = ((width - title_at - 8.0) / TITLE_CHARACTER) as usize;
         let title = wrapped(&self.title, fits);
