@@ -190,7 +190,7 @@ fn without_congestion_the_rate_ramps_up_from_what_arrives() {
     // (3): 50 / (20 + 100 + 120) = 0.208333, less than GAMMA_MAX; (4): 1.208333 · 320 kbit/s.
     assert!(close(nada.reference_rate, 386_666.666_667));
     assert_eq!(nada.limit, Limit::AcceleratedRampUp);
-    // What arrives does not lower it.
+    // The received rate does not lower the reference rate.
     report(&mut nada, 520, &[received(20, 500, 10, 1000)]);
     assert!(close(nada.reference_rate, 386_666.666_667));
 }
@@ -204,7 +204,8 @@ fn the_gradual_update_follows_the_signal_and_its_change() {
     // (7): 750 kbit/s · (1 - 0.5 · 0.1/0.5 · 0.01/0.5 - 0.5 · 2 · 0.01/0.5).
     nada.update_gradually(0.030, DELTA);
     assert!(close(nada.reference_rate, 750_000.0 * (1.0 - 0.002 - 0.02)));
-    // In equilibrium nothing changes: x_curr = XREF · RMAX / r_ref, and not more than before.
+    // In equilibrium the rate does not change: x_curr = XREF · RMAX / r_ref, and x_prev is the
+    // same.
     nada.reference_rate = 500_000.0;
     nada.signal = 0.030;
     nada.update_gradually(0.030, DELTA);
@@ -290,7 +291,7 @@ fn queue_loss_and_marks_end_the_ramp_up() {
             Mode::GradualUpdate,
         ),
         (vec![marked(20)], Mode::GradualUpdate),
-        // RFC 8698 §5.1.2: out of order counts as lost.
+        // RFC 8698 §5.1.2: a packet out of order counts as lost.
         (
             vec![received(20, 480, 29, 1000), received(21, 490, 10, 1000)],
             Mode::GradualUpdate,
@@ -321,7 +322,7 @@ fn ratios_are_smoothed_and_delays_are_minima_of_15_packets() {
     assert!(close(nada.measured.loss_ratio, 0.01));
     report(&mut nada, 130, &[]);
     assert!(close(nada.measured.loss_ratio, 0.019));
-    // Fourteen packets that waited 40 ms leave the minimum at nothing; the fifteenth raises it.
+    // Fourteen packets that waited 40 ms leave the minimum at zero; the fifteenth raises it.
     for n in 0..15 {
         assert_eq!(nada.measured.queue_delay, Duration::ZERO, "{n}");
         report(&mut nada, 200 + n, &[received(10 + n, 140 + n, 50, 1000)]);

@@ -58,7 +58,7 @@ pub struct LossIntervals {
     mean: f64,
     /// I_0 is short and does not count (TFRC-SP, RFC 4828 §3).
     open_is_short: bool,
-    /// While I_0 is shorter, it changes neither the mean nor DF.
+    /// Below this length, I_0 changes neither the mean nor DF.
     quiet_below: f64,
     /// The sums over the closed intervals, which change at a loss only.
     closed: Option<ClosedSums>,
@@ -233,7 +233,7 @@ impl LossIntervals {
                 total_0 += term;
             }
             weights_0 = closed.weights;
-            // I_0 counts where (I_0 + the other terms) / weights is more than the mean.
+            // I_0 counts if (I_0 + the other terms) / weights exceeds the mean.
             let others = total_0 - newest;
             let counts_from = mean * weights_0 - others;
             self.quiet_below = counts_from.min(discounted_from) * SURELY_QUIET;
@@ -296,7 +296,7 @@ impl LossIntervals {
     }
 }
 
-/// A length as the wire carries it, rounded to whole packets.
+/// A length as an option carries it, rounded to whole packets.
 pub fn data_length(packets: f64) -> u32 {
     (packets + 0.5) as u32
 }
@@ -385,7 +385,7 @@ mod tests {
         let mut it = with_closed(Arithmetic::Float, Discounting::Off, &[50.0; 8]);
         it.on_growth(49.0);
         assert!((it.mean() - 50.0).abs() < 1e-9);
-        // The mean stays at the length from which it would grow, and is no smaller.
+        // The mean does not change at the length from which it would grow.
         assert!(!it.on_growth(50.0));
         assert!((it.mean() - 50.0).abs() < 1e-9);
         // (60 + 5·50) / 6, (70 + 5·50) / 6.

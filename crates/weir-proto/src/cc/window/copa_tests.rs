@@ -18,7 +18,7 @@ fn copa() -> Copa {
     Copa::new(&config)
 }
 
-/// Copa outside of slow start with a window of so many packets, after a sample of 100 ms.
+/// Copa outside of slow start with a window of `packets` packets, after a sample of 100 ms.
 fn steady(packets: u64) -> Copa {
     let mut copa = copa();
     copa.take_sample(&acks(0, 0, 100));
@@ -29,7 +29,7 @@ fn steady(packets: u64) -> Copa {
     copa
 }
 
-/// An acknowledgement of so many packets with a sample of the round-trip time. The smoothed
+/// An acknowledgement of `packets` packets with a sample of the round-trip time. The smoothed
 /// round-trip time is 100 ms.
 fn acks(now: u64, packets: u64, rtt_ms: u64) -> EndAcks {
     let sample = Duration::from_millis(rtt_ms);
@@ -154,7 +154,7 @@ fn packets_leave_at_twice_the_window_in_rtt_standing() {
     );
 }
 
-/// So many round trips, in the last of which the queue was nearly empty if `empty`.
+/// `count` round trips with this round-trip time.
 fn rounds(copa: &mut Copa, from: u64, count: u64, rtt_ms: u64) {
     for round in 0..count {
         copa.round_began = Instant::ZERO;

@@ -237,8 +237,8 @@ fn time_without_data_does_not_move_the_curve() {
 
 #[test]
 fn before_the_first_reduction_and_after_a_timeout_no_window_is_known() {
-    // RFC 9438 §4.8: the next epoch starts at its own window. Half a packet is below any W_max and
-    // any cwnd_prior but none at all.
+    // RFC 9438 §4.8: the next epoch starts at its own window. Half a packet is below every W_max
+    // and cwnd_prior, so that a value left over would have an effect.
     let half = MDS / 2;
     let mut used = cubic();
     used.on_congestion_event(Instant::ZERO, 100 * MDS);

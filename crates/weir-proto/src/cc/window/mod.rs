@@ -64,7 +64,7 @@ pub struct WindowConfig {
     pub rules: Rules,
     /// The constants of the controllers.
     pub constants: Constants,
-    /// What a controller's random choices follow from.
+    /// The seed of a controller's random choices.
     pub seed: u64,
 }
 
@@ -127,7 +127,7 @@ impl PartialEq for ControllerEntry {
     }
 }
 
-/// In scenarios a controller is its name.
+/// Scenarios write a controller as its name.
 impl Value for &'static ControllerEntry {
     fn read(&mut self, value: &Spanned, _: &mut Reader<'_>) -> Result<(), Diagnostic> {
         let name = find_keyword(&keywords(), &value.raw)?;

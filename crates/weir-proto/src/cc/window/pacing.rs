@@ -19,7 +19,7 @@ keywords! {
     }
 }
 
-/// What a pace is computed from.
+/// The values from which a pacing rate is computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// The window, or what is in flight if that is more, in octets.
@@ -33,7 +33,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// The rate of so many windows in a round-trip time; `None` before its first sample.
+    /// The rate of `gain` windows in a round-trip time; `None` before its first sample.
     pub(super) fn rate(&self, gain: f64) -> Option<f64> {
         (!self.rtt.is_zero()).then(|| gain * self.window / self.rtt.as_secs_f64())
     }
@@ -49,7 +49,7 @@ const LINUX_BURST_S: f64 = 1.0 / 1024.0;
 const RFC9002_GAIN: f64 = 1.25;
 
 impl Pacing {
-    /// How fast packets leave; `None` if the window alone says.
+    /// The pacing; `None` if only the window limits sending.
     pub(super) fn pace(self, flow: &Pace, initial_window: u64) -> Option<PacingRate> {
         let (octets_per_s, burst) = match self {
             Self::Off => return None,

@@ -1,4 +1,4 @@
-//! What BBR does with each event of the transport, against draft-ietf-ccwg-bbr.
+//! BBR's reaction to each event of the transport, against draft-ietf-ccwg-bbr.
 
 use super::tests::{Flow, MDS, MS, at, on_path};
 use super::*;
@@ -161,7 +161,7 @@ fn rounds_are_counted_one_by_one_since_the_last_probe() {
 #[test]
 fn startup_remembers_one_round_of_aggregation_and_later_ten() {
     // draft-bbr §5.5.9: filter_len = 1 until the pipe is full, then ExtraAckedFilterLen = 10. Eight
-    // packets come in the first round at once, and nothing in the 8 ms that they are expected in.
+    // packets arrive at once in the first round, and none in the 8 ms in which they are expected.
     for (full, extra) in [(false, [8000, 8000, 0]), (true, [8000; 3])] {
         let mut bbr = on_path();
         bbr.full.reached = full;

@@ -8,7 +8,7 @@
 //! | `control` | pacing rate, quantum, window (§5.6) |
 //! | `config` | the constants (§2) |
 //!
-//! Where the text leaves something open:
+//! Choices where the draft is open:
 //! - the pacing gains are those of the table in §5.6.1, since the pseudocode of ProbeBW sets none;
 //! - `TargetInflight()` counts in packets where it stands for rounds (§5.3.3.8.3);
 //! - recovery begins with the first loss of a packet that was sent after the last recovery began,
@@ -16,13 +16,13 @@
 //! - the state to restore is saved when a recovery begins, as §5.5.11 has it in words, and not
 //!   again with the first loss of each round, as NoteLoss() has it: a probe that losses end resets
 //!   the round, so that the second loss would overwrite what the first has saved;
-//! - a precautionary probe ends when what was in flight before an acknowledgement left no room for
-//!   a packet below `inflight_longterm` (§5.3.3.6): the window holds at most that much, so behind
-//!   an acknowledgement there is always less;
-//! - persistent congestion of QUIC is a timeout of which only an acknowledgement tells. That what
-//!   it acknowledges has left the network is not yet counted in flight, so that "one packet more"
-//!   than that would be no reduction: the window is the minimum of RFC 9002 §7.6.2, and grows from
-//!   the next acknowledgement on;
+//! - a precautionary probe ends when the octets in flight before an acknowledgement left no room
+//!   for a packet below `inflight_longterm` (§5.3.3.6): the window holds at most that much, so that
+//!   after an acknowledgement there is always room;
+//! - QUIC establishes persistent congestion when an acknowledgement arrives. The packets that it
+//!   acknowledges still count as in flight then, so that "one packet more" than that would be no
+//!   reduction: the window is the minimum of RFC 9002 §7.6.2, and grows from the next
+//!   acknowledgement on;
 //! - the pacing rate is set anew with the first sample of the round-trip time (§5.6.2);
 //! - a sample without a rate does not count as a round without growth (§5.3.1.2), and a bandwidth
 //!   of zero sets no pacing rate (§5.6.2);
@@ -306,7 +306,7 @@ impl WindowController for Bbr {
         self.state == State::ProbeRtt
     }
 
-    /// BBR has reacted to each of the lost packets.
+    /// BBR has already reacted to each lost packet.
     fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {
         self.period.begins(event)
     }
@@ -319,7 +319,7 @@ impl WindowController for Bbr {
 
     fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout) {
         // OnEnterRTO (draft-bbr §5.6.4.4): one packet more than the flight, which is declared lost
-        // behind this call.
+        // after this call.
         self.enter_recovery(timeout.now);
         self.cwnd = self.mds;
         self.limit = Limit::Timeout;

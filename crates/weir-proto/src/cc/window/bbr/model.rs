@@ -1,5 +1,5 @@
-//! The model of the path (draft-ietf-ccwg-bbr §5.5): what was delivered, how fast, over which
-//! round-trip time, and what was lost at which volume in flight.
+//! The model of the path (draft-ietf-ccwg-bbr §5.5): octets delivered, bandwidth, round-trip time,
+//! and losses with the volume in flight at which they occurred.
 //!
 //! Rates are octets per second, volumes octets; [`f64::INFINITY`] and [`u64::MAX`] stand for a
 //! bound that is not set.
@@ -214,7 +214,8 @@ impl Model {
         self.bw = self.max_bw.min(self.bw_shortterm);
     }
 
-    /// What limited the sample that BBR.bw came from; what losses have set is the path's.
+    /// The limit of the sample behind BBR.bw; a bandwidth that losses have reduced counts as the
+    /// path's.
     pub(super) const fn bw_limited_by(&self) -> RateLimit {
         if self.bw < self.max_bw {
             RateLimit::Path

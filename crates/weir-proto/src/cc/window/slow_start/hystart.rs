@@ -12,9 +12,9 @@ const MIN_SAMPLES: u32 = 8;
 /// `HYSTART_DELAY_MIN` and `HYSTART_DELAY_MAX` bound the growth of the delay that ends slow start.
 const DELAY_THRESHOLD: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(16));
 
-/// HyStart: slow start ends when a round's acknowledgements come as one train for half the least
-/// round-trip time, or when the least of a round's first eight round-trip times exceeds the least
-/// of all by an eighth, at least 4 ms and at most 16 ms.
+/// HyStart: slow start ends when the acknowledgements of a round form one train that lasts half the
+/// minimum round-trip time, or when the minimum of a round's first eight round-trip times exceeds
+/// the minimum of all by an eighth, at least 4 ms and at most 16 ms.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::cc::window) struct HyStart {
     round_start: Option<Instant>,
@@ -26,7 +26,7 @@ pub(in crate::cc::window) struct HyStart {
 impl HyStart {
     /// A packet was acknowledged in slow start; true if slow start ends.
     pub(super) fn on_ack(&mut self, acked: &Acked, cwnd_packets: u64) -> bool {
-        // A round ends when a packet is acknowledged that was sent in it.
+        // A round ends when a packet that was sent in it is acknowledged.
         let start = match self.round_start {
             Some(start) if acked.sent_at < start => start,
             _ => {
