@@ -30,7 +30,7 @@ fn the_state_is_told_in_octets_and_begins_without_a_threshold() {
     assert_eq!((state.cwnd, state.bytes_in_flight), (4000, 3000));
     assert_eq!((state.ssthresh, state.state), (None, "slow_start"));
     assert_eq!(state.limit, Limit::InitialWindow);
-    // Packets of no octets count as one.
+    // A packet size of zero counts as one octet.
     assert_eq!(TcpLike::new(0).state(0, Rtt::default()).cwnd, 4);
     for (cwnd, name) in [(9, "slow_start"), (10, "congestion_avoidance")] {
         let state = window(cwnd, 10).state(0, Rtt::default());
@@ -40,8 +40,8 @@ fn the_state_is_told_in_octets_and_begins_without_a_threshold() {
 
 #[test]
 fn slow_start_grows_by_half_of_what_is_acknowledged_and_at_most_half_the_ratio() {
-    // RFC 4341 §5: ten acknowledged packets are five; with R = 5 at most three, rounded up, and
-    // what is beyond is not kept but for half a packet.
+    // RFC 4341 §5: ten acknowledged packets add five; with R = 5 at most three, rounded up, and of
+    // the rest only half a packet is kept.
     for (acked, ratio, cwnd, left) in [
         (10, 10, 25, 0),
         (10, 5, 23, 1),

@@ -76,8 +76,8 @@ impl Connection {
         self.step_7_unexpected_type(now, packet)?;
         let new = self.accept(now, packet, ecn);
         if self.state == State::Open && packet.kind == PacketType::Data {
-            // The steps between are about other types and states, and about options that Data may
-            // not carry.
+            // The steps in between concern other types and states, and options that Data may not
+            // carry.
             if new {
                 self.step_16_data(packet);
             }
