@@ -194,7 +194,7 @@ fn streams_with_a_gap_at_the_front_are_not_read() {
 
 #[test]
 fn a_sender_is_blocked_by_the_stream_or_by_the_connection() {
-    // RFC 9000 §4.1: either limit blocks, and is reported until the peer has heard of it.
+    // RFC 9000 §4.1: either limit blocks, and is reported until the peer has received the report.
     let config = FlowControlConfig {
         initial_max_data: 100,
         initial_max_stream_data: 60,
@@ -216,7 +216,7 @@ fn a_sender_is_blocked_by_the_stream_or_by_the_connection() {
         }
         assert_eq!(streams.next_blocked_frame(), Some(report));
     }
-    // The last octet of each.
+    // The last octet of each limit.
     for (update, id, offset) in [
         (Frame::MaxData(102), 4, 40),
         (Frame::MaxStreamData { id: 0, maximum: 61 }, 0, 60),

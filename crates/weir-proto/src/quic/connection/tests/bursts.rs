@@ -1,4 +1,4 @@
-//! What leaves at once after a pause (RFC 9002 §7.7).
+//! The packets that leave at once after a pause (RFC 9002 §7.7).
 
 use super::*;
 use crate::event::SndLim;
@@ -6,8 +6,8 @@ use crate::event::SndLim;
 /// Presets of models that do not pace.
 const UNPACED: [&str; 2] = ["inet-2025", "inet-now"];
 
-/// Octets of the client's packets that leave at the end of a pause behind a transfer of 1 MB, at
-/// that very moment and within a millisecond; what holds it at that moment, and its window.
+/// Octets of the client's packets that leave at the end of a pause after a transfer of 1 MB, at
+/// that instant and within a millisecond; the bound at that instant, and the window.
 fn after_a_pause(config: Config, delay: Duration, pause: Duration) -> ([u64; 2], SndLim, u64) {
     const TRANSFER: u32 = 1_000_000;
     let mut pair = Pair::started(config);
