@@ -21,7 +21,7 @@ pub(super) fn ticks(now: Instant) -> u64 {
     (u128::from(now.as_nanos()) * TICKS_PER_SECOND / NANOS_PER_SECOND) as u64
 }
 
-/// So many ticks as a time since the beginning of the clock.
+/// `ticks` ticks as a time since the start of the clock.
 pub(super) fn from_ticks(ticks: u64) -> Duration {
     let nanos = u128::from(ticks) * NANOS_PER_SECOND / TICKS_PER_SECOND;
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

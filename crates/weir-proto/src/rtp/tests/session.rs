@@ -4,7 +4,7 @@ use super::*;
 use crate::endpoint::Statistics;
 use crate::event::{PacketContent, PacketType};
 
-/// An end that records everything.
+/// A session that records all events.
 fn session(config: Config) -> Session {
     let mut session = Session::new(config);
     let events = session.events().expect("it traces");
@@ -190,7 +190,7 @@ fn a_closed_end_waits_for_no_report() {
     sender.close(at(0));
     assert_eq!(packets(&mut sender, 0).len(), 1);
     assert_eq!(sender.poll_timeout(), None);
-    // Nor does it open again with what arrives, or by a call.
+    // Neither an arriving packet nor a call opens it again.
     let mut peer = waiting(Controller::Uncontrolled, 1);
     let mut packet = packets(&mut peer, 0).remove(0);
     endpoint_events(&mut sender);
@@ -212,7 +212,7 @@ fn an_end_is_connected_once() {
         endpoint_events(&mut sender),
         [EndpointEvent::Closed(CloseReason::Finished)]
     );
-    // One that never was open has nothing to end.
+    // A session that never was open does not report an end.
     let mut sender = session(config(Controller::Nada));
     sender.close(at(0));
     assert_eq!(endpoint_events(&mut sender), []);

@@ -29,7 +29,7 @@ const RTCP_TYPES: std::ops::RangeInclusive<u8> = 192..=223;
 pub enum Packet {
     /// Media.
     Media(MediaPacket),
-    /// What arrived, for the sender of the media.
+    /// The packets that were received, for the sender of the media.
     Feedback(CcFeedback),
 }
 
@@ -68,7 +68,7 @@ impl Packet {
     }
 }
 
-/// The octets before the padding, whose last octet says how long it is (RFC 3550 §5.1).
+/// The octets before the padding, whose last octet is its length (RFC 3550 §5.1).
 fn without_padding(octets: &[u8]) -> Option<&[u8]> {
     if octets.first()? & PADDING == 0 {
         return Some(octets);

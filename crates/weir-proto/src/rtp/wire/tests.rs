@@ -222,7 +222,7 @@ fn sources_padding_and_content_of_media_are_told_apart() {
         assert_eq!(media.payload, Payload::from_bytes(payload));
         assert!(!media.marker);
     }
-    // Padding that says it has no octets is refused.
+    // Padding with a length of zero is refused.
     assert_eq!(Packet::decode(&[header(0xa0), vec![0]].concat()), None);
     // A payload of which only the length is known is as long in wire form.
     let media = Packet::Media(MediaPacket {
