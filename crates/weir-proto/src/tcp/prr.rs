@@ -1,9 +1,9 @@
-//! Proportional rate reduction (RFC 6937 §3): fast recovery sends in proportion to what arrives,
-//! so that ssthresh is in the network when it ends.
+//! Proportional rate reduction (RFC 6937 §3): fast recovery sends in proportion to the octets that
+//! arrive, so that ssthresh is in the network when it ends.
 
 use super::rules::RecoveryWindow;
 
-/// What one acknowledgement in fast recovery says.
+/// The information of one acknowledgement in fast recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Delivery {
     /// DeliveredData: octets newly acknowledged or SACKed.

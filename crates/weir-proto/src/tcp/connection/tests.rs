@@ -1,5 +1,5 @@
-//! A sender against acknowledgements written by hand: what RFCs 5681, 6298, 6582, 6675, 5682 and
-//! 8985 say about single steps.
+//! A sender against acknowledgements written by hand: single steps of RFCs 5681, 6298, 6582, 6675,
+//! 5682 and 8985.
 
 use super::*;
 use crate::cc::window::{
@@ -47,7 +47,7 @@ fn controller(config: &Config, name: &str) -> BoxedController {
     named(name, &window).expect("a known controller")
 }
 
-/// A client with much to send and a peer that says what the test wants.
+/// A client with much to send, and a peer whose segments the test writes.
 struct Bench {
     sender: Connection,
 }
@@ -457,8 +457,8 @@ fn an_idle_time_takes_the_window_back_to_the_initial_one() {
 
 #[test]
 fn a_change_of_bound_comes_after_the_window_of_its_time() {
-    // No acknowledgement tells of a burst that the peer's window ends, nor of an idle time after
-    // which the window is smaller.
+    // No acknowledgement reports a burst that the peer's window ends, or an idle time after which
+    // the window is smaller.
     let mut bench = Bench::open("linux", false);
     let (_, t) = bench.grow_to(32);
     bench.sender.unsent = 0;
@@ -481,7 +481,7 @@ fn a_change_of_bound_comes_after_the_window_of_its_time() {
     assert_eq!([first, second], [at(t + 5000); 2]);
     assert_eq!(bound, SndLim::Window);
     assert_eq!((window.cwnd, window.bytes_in_flight), (10 * MSS, 10 * MSS));
-    // Said again at the same time, without anything sent since, it is no event.
+    // Recorded again at the same time, without a segment sent since, the bound is no event.
     bench.sent(t + 5000);
     assert!(bench.sender.events.is_empty());
 }

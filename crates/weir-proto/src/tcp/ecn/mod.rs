@@ -1,4 +1,4 @@
-//! ECN feedback in TCP: none, classic (RFC 3168), which says once a round trip that there were
+//! ECN feedback in TCP: none, classic (RFC 3168), which reports once a round trip that there were
 //! marks, or accurate (AccECN, RFC 9768), which counts them. RFC 9768 was read in its last draft,
 //! draft-ietf-tcpm-accurate-ecn-34.
 //!
@@ -73,7 +73,7 @@ pub(super) const fn ace(flags: u16) -> u8 {
     ((flags & flag::ACE) >> flag::ACE_SHIFT) as u8
 }
 
-/// The flags of such a number.
+/// The flags of an ACE value.
 pub(super) const fn ace_flags(ace: u8) -> u16 {
     ((ace & 0b111) as u16) << flag::ACE_SHIFT
 }
@@ -112,7 +112,7 @@ pub(super) const fn syn_ack_flags(mode: EcnMode, ecn: Ecn) -> u16 {
 /// The mode of a client that receives a SYN-ACK (RFC 9768, table 2).
 pub(super) const fn client_mode(offered: EcnMode, syn_ack: u16) -> EcnMode {
     match (offered, ace(syn_ack)) {
-        // 111: a server that reflects what it does not know.
+        // 111: the server reflects flags that it does not support.
         (EcnMode::Off, _) | (EcnMode::Accurate, 0b000 | 0b111) => EcnMode::Off,
         (EcnMode::Accurate, 0b001) => EcnMode::Classic,
         // RFC 9768 §3.1.3: 101 is reserved and counts as AccECN.

@@ -101,7 +101,7 @@ fn the_safest_count_is_that_of_the_examples_of_appendix_a_2_1() {
         let mut sender = DataSender::new();
         assert_eq!(sender.on_ack(7, None, acked(packets)), marked, "{packets}");
     }
-    // §3.2.2.5.2: more marks than packets are believed.
+    // §3.2.2.5.2: more marks than packets are accepted.
     assert_eq!(DataSender::new().on_ack(7, None, acked(1)), 2);
 }
 
@@ -111,7 +111,7 @@ fn the_field_cycles_after_eight_marks() {
     let mut sender = DataSender::new();
     for ace in [6, 7, 0, 1, 2, 3, 4, 5, 6] {
         assert_eq!(sender.on_ack(ace, None, acked(1)), 1, "{ace}");
-        // The same again is an older one: it acknowledges nothing.
+        // The same ACE again is from an older acknowledgement: it acknowledges nothing.
         assert_eq!(sender.on_ack(ace, None, acked(0)), 0);
     }
     assert_eq!(sender.ce_packets(), 14);

@@ -1,4 +1,4 @@
-//! Loss recovery without SACK (RFC 6582), and what DSACKs say (RFC 2883).
+//! Loss recovery without SACK (RFC 6582), and DSACKs (RFC 2883).
 
 use super::*;
 
@@ -53,7 +53,7 @@ fn duplicates_lead_to_fast_recovery_and_partial_acknowledgements_through_it() {
 
 #[test]
 fn duplicates_count_in_a_row_only() {
-    // RFC 5681 §3.2: the third in a row; §2: none that brings a window or data.
+    // RFC 5681 §3.2: the third in a row; §2: an acknowledgement with a new window or data is none.
     let mut bench = without_sack("rfc");
     let (first, t) = bench.grow_to(16);
     let lost = |bench: &Bench| bench.sender.statistics().packets_lost;
@@ -68,7 +68,7 @@ fn duplicates_count_in_a_row_only() {
     let mut smaller = segment(first + 1, &[]);
     smaller.window -= 1;
     bench.receive(at(t + 103), smaller);
-    // The window of before is a change again.
+    // The earlier window is a change again.
     bench.ack(t + 103, first + 1, &[]);
     let mut with_data = segment(first + 1, &[]);
     with_data.payload_len = 1;
@@ -76,8 +76,8 @@ fn duplicates_count_in_a_row_only() {
     assert_eq!(lost(&bench), 0);
     bench.ack(t + 104, first + 1, &[]);
     assert_eq!(lost(&bench), 1);
-    // An acknowledgement below the highest is none either, and one of what was never sent is
-    // answered (RFC 9293 §3.10.7.4).
+    // An acknowledgement below the highest is no duplicate either, and an acknowledgement of data
+    // that was never sent is answered (RFC 9293 §3.10.7.4).
     bench.ack(t + 106, first, &[]);
     assert_eq!(bench.sender.duplicate_acks, 3);
     bench.ack(t + 107, first + 100, &[]);

@@ -1,4 +1,4 @@
-//! The handshake of ECN, and what accurate feedback does to a sender (RFC 9768).
+//! The handshake of ECN, and the effect of accurate feedback on a sender (RFC 9768).
 
 use super::*;
 use crate::tcp::ecn::{AccEcnOption, EcnMode, Order, ace, ace_flags};
@@ -113,7 +113,7 @@ fn feedback_falls_back_to_what_both_ends_have() {
 
 #[test]
 fn codepoints_that_change_in_the_handshake_end_the_use_of_ecn() {
-    // RFC 9768 §3.2.2.3: Not-ECT must not change. The other direction is not concerned.
+    // RFC 9768 §3.2.2.3: Not-ECT must not change. The other direction is not affected.
     let ends = [("prague", EcnMode::Off), ("prague", EcnMode::Off)];
     let (flags, mut client, mut server) = handshake(ends, [Ecn::Ect0, Ecn::NotEct]);
     assert_eq!(flags, [0b111, 0b100, 0b010]);
@@ -143,7 +143,7 @@ fn marks_are_fed_back_at_once_and_with_their_octets() {
     let ends = [("prague", EcnMode::Off), ("prague", EcnMode::Off)];
     let (_, mut client, mut server) = handshake(ends, [Ecn::NotEct; 2]);
     server.unsent = 0;
-    // r.cep begins at 5. The first segment waits for a second one, a mark for nothing.
+    // r.cep begins at 5. The first segment is acknowledged with a second one, a mark at once.
     server.handle(at(200), &mut send(&mut client, 101));
     assert!(server.poll_transmit(at(200)).is_none());
     for (millis, expected, octets) in [(201, 6, MSS), (202, 0, 0), (203, 0, 3 * MSS)] {
@@ -198,7 +198,7 @@ fn a_sender_takes_each_mark_once() {
 
 const CLASSIC: [(&str, EcnMode); 2] = [("cubic", EcnMode::Classic); 2];
 
-/// The next data that leaves because a timer has run down.
+/// The next data that leaves because a timer has expired.
 fn at_timeout(from: &mut Connection) -> Packet {
     for _ in 0..10 {
         let next = from.poll_timeout().expect("a timer");
@@ -296,7 +296,7 @@ fn a_receiver_ignores_marks_outside_of_its_window() {
 
 #[test]
 fn a_mark_counts_from_the_first_to_behind_the_last_octet_of_the_window() {
-    // RFC 3168 §6.1.5 and §6.1.6: what came out of order, and a probe at the edge of the window.
+    // RFC 3168 §6.1.5 and §6.1.6: a segment out of order, and a probe at the edge of the window.
     let (_, _, mut server) = handshake(CLASSIC, [Ecn::NotEct; 2]);
     server.unsent = 0;
     let marked = |offset: u64, octets| {

@@ -8,7 +8,7 @@ use crate::event::{PacketContent, PacketType};
 /// Half of the round-trip time.
 const DELAY: u64 = 50;
 
-/// A client and a server; segments that `drops` names by direction and place are lost.
+/// A client and a server; the segments that `drops` selects by direction and index are lost.
 pub(super) struct Exchange {
     pub(super) ends: [Connection; 2],
     wire: Vec<(Instant, usize, Packet)>,
@@ -179,7 +179,7 @@ fn lines(text: &str) -> Vec<&str> {
 fn a_whole_connection_is_counted_and_traced_at_both_ends() {
     let mut exchange = Exchange::new(&config("linux"));
     exchange.ends[0].connect(at(0));
-    exchange.ends[0].connect(at(0)); // Once more says nothing more.
+    exchange.ends[0].connect(at(0)); // A second call has no effect.
     exchange.run(100);
     assert_eq!(exchange.events(0), [EndpointEvent::Connected]);
     exchange.write(2500);
@@ -469,7 +469,7 @@ fn a_reset_or_a_close_before_the_handshake_ends_the_connection() {
                 ..segment(0, &[])
             };
             exchange.ends[0].handle(at(100), &mut packet(reset.clone()));
-            // A second one meets a closed end.
+            // A second one arrives at a closed connection.
             exchange.ends[0].handle(at(101), &mut packet(reset));
         } else {
             exchange.ends[0].close(at(10));

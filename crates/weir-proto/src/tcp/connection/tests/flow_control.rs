@@ -43,7 +43,7 @@ impl Held {
         assert_eq!(written, Ok(()));
     }
 
-    /// An acknowledgement of so many octets, with a window.
+    /// An acknowledgement of `octets` octets, with a window.
     fn ack(&mut self, millis: u64, octets: u64, window: u16) {
         let body = TcpPacket {
             ack: wrap(0, octets),

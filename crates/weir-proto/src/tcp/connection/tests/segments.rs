@@ -128,7 +128,7 @@ fn a_segment_of_one_octet_is_one() {
 
 #[test]
 fn a_fin_may_come_with_data_and_before_the_other_ends() {
-    // RFC 9293 §3.10.7.4: the FIN stands behind the data of its segment.
+    // RFC 9293 §3.10.7.4: the FIN follows the data of its segment.
     let mut exchange = Exchange::new(&config("linux"));
     exchange.ends[0].connect(at(0));
     exchange.run(150);

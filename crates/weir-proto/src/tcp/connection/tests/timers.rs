@@ -1,4 +1,5 @@
-//! What timers do: RACK's reordering timer, the probe of a tail, idle times, and the send buffer.
+//! The effects of timers: RACK's reordering timer, the probe of a tail, idle times, and the send
+//! buffer.
 
 use super::*;
 
