@@ -185,7 +185,7 @@ fn what_the_table_says_comes_on_top_of_its_preset() {
     assert_eq!(queue.limits.packets, 7);
 }
 
-/// A key with a wrong value, and how what is told about it begins.
+/// A key with a wrong value, and the beginning of the message about it.
 fn wrong_values() -> Vec<(&'static str, Raw, &'static str)> {
     vec![
         (

@@ -135,7 +135,7 @@ impl Value for Vec<u64> {
     }
 
     fn write(&self) -> Raw {
-        // A file has no larger numbers.
+        // A file cannot contain larger numbers.
         let number = |&number: &u64| Raw::Integer(i64::try_from(number).unwrap_or(i64::MAX));
         Raw::Array(self.iter().map(|value| number(value).into()).collect())
     }
