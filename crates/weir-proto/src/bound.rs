@@ -10,7 +10,7 @@
 //! only if the path limited the sample behind that estimate. If the receiver's credit, the send
 //! buffer or the application limited that sample, that is the bound (see [`RateLimit`]). The same
 //! holds for any pacer within a round trip in which one of these limited the sender, because the
-//! pacer then only spreads the packets that the other bound lets out.
+//! pacer then only spreads the packets that the other bound allows.
 //!
 //! | here | RFC 4898 | Linux `tcp_info` |
 //! |---|---|---|
@@ -36,7 +36,7 @@ named! {
         /// acknowledged: the send buffer holds it until then.
         SendBuffer => "send_buffer",
         /// Data waits for room in the congestion window, or for an acknowledgement or timeout that
-        /// tells what to send again.
+        /// determines which data to retransmit.
         Window => "window",
         /// Data waits for its time by the allowed rate of a rate controller (TFRC, NADA).
         Rate => "rate",
@@ -45,13 +45,13 @@ named! {
         MinimumInterval => "minimum_interval",
         /// Data waits for its time by the pacer of a window controller; the window has room.
         Pacer => "pacer",
-        /// The receiver's window (TCP) or flow control credit (QUIC) lets no more data out.
+        /// The receiver's window (TCP) or flow control credit (QUIC) allows no more data.
         ReceiverCredit => "receiver_credit",
         /// A server may not send more before the client's address is validated (RFC 9000 §8.1):
         /// data waits, or its probe timeouts do, which may repeat nothing (RFC 9002 §6.2.2.1).
         AntiAmplification => "anti_amplification",
-        /// There is nothing to send and nothing more to come: the handshake is not complete, or the
-        /// application has closed and all its data was sent.
+        /// There is no data to send: the handshake is not complete, or the application has closed
+        /// and all its data was sent.
         Nothing => "nothing",
     }
 }
@@ -60,14 +60,14 @@ named! {
     /// What limited a sample of the delivery rate, beside what the path and the controller do.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum RateLimit {
-        /// Nothing: it says what the path, or the pacer or window in force, let through.
+        /// No limit: the sample reflects the path, or the pacer or window in force.
         #[default]
         Path => "path",
         /// The application wrote less.
         Application => "application",
-        /// The send buffer let the application write no more.
+        /// The send buffer accepted no more data from the application.
         SendBuffer => "send_buffer",
-        /// The receiver's window or credit let no more out.
+        /// The receiver's window or credit allowed no more data.
         ReceiverCredit => "receiver_credit",
     }
 }
@@ -154,7 +154,7 @@ impl Hold {
 pub(crate) struct BoundChanges {
     /// The bound of the last event.
     told: Option<SndLim>,
-    /// The latest bound and the time since when it applies, if it differs from `told`.
+    /// The latest bound and the time since when it applies, if it differs from `reported`.
     latest: Option<(Instant, SndLim)>,
 }
 

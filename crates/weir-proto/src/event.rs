@@ -224,7 +224,7 @@ named! {
     /// each type have a sequence of numbers of their own (RFC 9000 §12.3).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum PacketType {
-        /// That of a transport whose packets have one sequence of numbers.
+        /// The type for a transport whose packets have one sequence of numbers.
         None => "",
         /// Initial: the first messages of the handshake.
         Initial => "initial",

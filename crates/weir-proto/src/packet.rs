@@ -100,7 +100,7 @@ impl TraceNumber {
 pub struct Transit {
     /// When its endpoint handed it over; in the far future if that was outside this simulation.
     pub sent_at: Instant,
-    /// How long it has waited in queues.
+    /// The time for which it has waited in queues.
     pub queued: Duration,
 }
 

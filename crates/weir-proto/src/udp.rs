@@ -373,7 +373,7 @@ mod tests {
         }
         assert_eq!(receiver.arrived.len(), MAX_RUNS);
         assert_eq!(receiver.statistics().packets_lost, 2499);
-        // One that is late comes in time for the memory, the other does not.
+        // A late datagram within the runs that are kept is recognised, an older one is not.
         receiver.handle(Instant::ZERO, &mut packets[4001].clone());
         receiver.handle(Instant::ZERO, &mut packets[1].clone());
         assert_eq!(receiver.statistics().packets_lost, 2498);

@@ -306,7 +306,7 @@ pub trait WindowController {
     /// All packets that were declared lost in this recovery period have been acknowledged: the
     /// losses were spurious. Returns true if the controller undoes its reaction to them.
     fn on_spurious_congestion_event(&mut self, now: Instant) -> bool;
-    /// Something else happened to the connection.
+    /// Another event of the connection.
     fn on_connection_event(&mut self, event: ConnectionEvent);
     /// The largest datagram has this many octets from now on, without IP and UDP headers.
     fn set_max_datagram_size(&mut self, octets: u64);
@@ -346,7 +346,7 @@ pub trait WindowControllerExt: WindowController {
     }
     /// The bound of a sender that this pacer or window limits, according to the source of its value
     /// (see [`SndLim`]). A pacer whose rate comes from the path or from a window only spreads the
-    /// packets that `hold` lets out.
+    /// packets that `hold` allows.
     fn bound_behind(&self, bound: SndLim, hold: &Hold) -> SndLim {
         let limit = match bound {
             SndLim::Pacer => {

@@ -604,7 +604,7 @@ mod tests {
 
     #[test]
     fn a_sequence_window_has_32_packets_at_the_least() {
-        // RFC 4340 §7.5.2; §11.3: an Ack Ratio of zero is none.
+        // RFC 4340 §7.5.2; §11.3: an Ack Ratio of zero is invalid.
         let window = |value| is_valid(feature::SEQUENCE_WINDOW, value);
         assert_eq!(
             [31, 32, (1 << 46) - 1, 1 << 46].map(window),

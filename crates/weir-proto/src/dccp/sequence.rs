@@ -259,8 +259,8 @@ mod tests {
 
     #[test]
     fn the_first_number_bounds_the_window_until_a_quarter_of_it_has_come() {
-        // RFC 4340 §7.5.1: SWL is at least ISR at the start. W is 100: its quarter has come with
-        // the 25th number behind ISR. The window that is negotiated then has W / 4 = 250.
+        // RFC 4340 §7.5.1: SWL is at least ISR at the start. W is 100: a quarter of it has arrived
+        // with the 25th number after ISR. The window that is negotiated then has W / 4 = 250.
         for (ahead, swl) in [(24, 5000), (25, 5026 - 250)] {
             let mut sequence = Sequence::new(SeqNum::new(0));
             sequence.start(SeqNum::new(5000));
@@ -269,7 +269,7 @@ mod tests {
             }
             sequence.peer_window = 1000;
             assert_eq!(sequence.swl(), SeqNum::new(swl), "{ahead}");
-            // Also when a number from before has come late.
+            // Also when an earlier number arrives late.
             sequence.on_valid(SeqNum::new(5001), None);
             assert_eq!(sequence.swl(), SeqNum::new(swl), "{ahead}");
         }

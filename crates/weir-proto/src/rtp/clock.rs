@@ -75,7 +75,7 @@ mod tests {
         let mut clock = PeerClock::default();
         assert_eq!(clock.extend(u32::MAX), u64::from(u32::MAX));
         assert_eq!(clock.extend(9), (1 << 32) + 9);
-        // A report that came late.
+        // A report that arrived late.
         assert_eq!(clock.extend(u32::MAX), u64::from(u32::MAX));
         assert_eq!(clock.extend(10), (1 << 32) + 10);
     }

@@ -510,7 +510,7 @@ impl Scoreboard {
         self.lost_below = self.high_ack;
     }
 
-    /// Forgets all SACKs, as ns-2 does at a timeout.
+    /// Removes all SACKs, as ns-2 does at a timeout.
     pub(super) fn forget_sacks(&mut self) {
         self.restore(|segment| segment.sacked);
         self.sacked_ranges.clear();

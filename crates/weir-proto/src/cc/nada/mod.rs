@@ -132,7 +132,7 @@ impl Nada {
         now.since(resumed.unwrap_or(last))
     }
 
-    /// No report came for [`NadaConfig::feedback_timeout`] although packets are on their way.
+    /// No report arrived for [`NadaConfig::feedback_timeout`] although packets are in flight.
     pub fn on_feedback_timeout(&mut self) {
         self.reference_rate /= 2.0;
         self.limit = Limit::NofeedbackHalving;

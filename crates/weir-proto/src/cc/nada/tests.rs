@@ -121,7 +121,7 @@ fn the_signal_adds_penalties_for_losses_and_marks() {
 #[test]
 fn delay_is_warped_only_behind_losses() {
     // RFC 8698 §4.2 and (1): 150 ms without a loss; 50 ms · exp(-1) within MULTILOSS = 7 average
-    // loss intervals of 50 packets behind one.
+    // loss intervals of 50 packets after one.
     let waiting = Measured {
         queue_delay: Duration::from_millis(150),
         ..Measured::default()
@@ -166,7 +166,7 @@ fn target_and_sending_rate_have_factors_of_their_own() {
 
 #[test]
 fn the_baseline_of_the_delay_holds_for_ten_minutes() {
-    // RFC 8698 §5.1.1: "tens of minutes"; 30 ms are 20 ms more than the least of before.
+    // RFC 8698 §5.1.1: "tens of minutes"; 30 ms are 20 ms more than the earlier minimum.
     for (seconds, queue_delay) in [(300, 20), (700, 0)] {
         let mut nada = nada();
         let first: Vec<_> = (0..20).map(|n| received(n, 20 * n, 10, 1000)).collect();

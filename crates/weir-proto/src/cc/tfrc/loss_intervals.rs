@@ -17,7 +17,7 @@ pub const INTERVALS: usize = 8;
 const KEPT: usize = INTERVALS + 1;
 /// The weights times ten (RFC 5348 §5.4).
 const WEIGHTS: [u64; INTERVALS] = [10, 10, 10, 10, 8, 6, 4, 2];
-/// Discounting begins where I_0 is longer than so many times the mean (RFC 5348 §5.5).
+/// Discounting applies if I_0 is longer than this many times the mean (RFC 5348 §5.5).
 const DISCOUNTED_FROM: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,7 +64,7 @@ pub struct LossIntervals {
     closed: Option<ClosedSums>,
 }
 
-/// What the closed intervals contribute to I_mean of RFC 5348 §5.5.
+/// The contribution of the closed intervals to I_mean of RFC 5348 §5.5.
 #[derive(Clone, Copy, Debug)]
 struct ClosedSums {
     /// The mean of the closed intervals.

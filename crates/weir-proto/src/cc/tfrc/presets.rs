@@ -14,7 +14,7 @@ use crate::settings::Keyword;
 use crate::time::Duration;
 
 impl Profile {
-    /// The profiles that [`named`](Self::named) knows.
+    /// The profiles that [`named`](Self::named) accepts.
     pub const PRESETS: [Keyword; 4] = [
         Keyword::new("rfc3448", "RFC 3448 of January 2003, with erratum 270."),
         Keyword::new(

@@ -11,7 +11,7 @@
 //! steps, it seems to have moved by four. Such a pair gives no sample. If the counter moves by five
 //! with every packet, no pair meets RFC 4342 §8.1, but there is an upper bound: at least five
 //! quarters of R have passed, so R is at most 4/5 of the time between the two, and a longer
-//! estimate comes down to it.
+//! estimate is reduced to it.
 
 use super::profile::{Arithmetic, Profile, ReceiverRttRule};
 use crate::time::{Duration, Instant};

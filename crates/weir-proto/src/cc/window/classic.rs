@@ -32,7 +32,7 @@ pub trait Policy {
     const HYSTART: bool = false;
     /// It has a slow start.
     const SLOW_START: bool = true;
-    /// Its window is at most a packet above what was in flight.
+    /// Its window is at most a packet above the octets in flight.
     const NEAR_FLIGHT: bool = false;
     /// A packet was acknowledged, in any state. A policy measures the path here, such as its rate
     /// or its minimum round-trip time.
@@ -52,7 +52,7 @@ pub trait Policy {
     fn limit(&self, flight: u64, packet: u64) -> u64 {
         flight.saturating_add(packet)
     }
-    /// Forgets what was learnt about the path, after persistent congestion.
+    /// Discards the measurements of the path, after persistent congestion.
     fn reset(&mut self) {}
     /// The largest datagram has this many octets from now on.
     fn set_max_datagram_size(&mut self, octets: u64);

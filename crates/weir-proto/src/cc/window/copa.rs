@@ -293,7 +293,7 @@ impl Copa {
         }
     }
 
-    /// Remembers the state before a loss or a timeout changes it.
+    /// Saves the state before a loss or a timeout changes it.
     fn save_for_undo(&mut self) {
         self.undo = self.window.rules.controller.undo_spurious.then_some(Undo {
             cwnd: self.cwnd,

@@ -112,7 +112,8 @@ fn the_velocity_doubles_after_three_round_trips_in_one_direction() {
 fn a_high_velocity_ends_when_the_window_turns() {
     let mut copa = steady(10);
     copa.velocity.value = 8.0;
-    // Up by 8/(0.5·10) packets, at most by what arrived; then one packet of eleven is too much.
+    // Up by 8/(0.5·10) packets, at most by the packets acknowledged; then one packet of eleven is
+    // too much.
     assert_eq!(arrive(&mut copa, 10, 1, 100), 11_000.0);
     let window = arrive(&mut copa, 200, 1, 125);
     assert!(

@@ -209,8 +209,8 @@ fn under_periodic_loss_the_window_comes_to_the_law_as_slowly_as_one_over_root_n(
 
 #[test]
 fn under_periodic_loss_fast_convergence_stays_below_the_law() {
-    // §4.7: any loss below the last W_max takes 15 % from it, and from below the window grows
-    // by its distance cubed. The section says to switch it off for a single flow.
+    // §4.7: any loss below the last W_max takes 15 % from it, and from below the window grows by
+    // its distance cubed. The section recommends to disable it for a single flow.
     for w_max in [4.0, 1.0] {
         let cycles = cycles_under_periodic_loss(true, w_max, 100);
         let mean = cycles[20..].iter().sum::<f64>() / 80.0;

@@ -22,7 +22,7 @@ keywords! {
 /// The values from which a pacing rate is computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// The window, or what is in flight if that is more, in octets.
+    /// The window, or the octets in flight if these are more.
     pub window: f64,
     /// The threshold of slow start, in octets.
     pub ssthresh: f64,

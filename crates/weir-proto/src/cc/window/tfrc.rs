@@ -3,7 +3,7 @@
 //! The sender is TFRC's own ([`tfrc::Sender`](Sender)) with all its rules. This controller computes
 //! the receiver's feedback itself from acknowledgements, as RFC 5348 §7 allows: once a round-trip
 //! time and at each loss event.
-//! - X_recv is what was acknowledged since the last feedback, over at least a round-trip time.
+//! - X_recv is the octets acknowledged since the last feedback, over at least a round-trip time.
 //! - A loss event is a loss or mark of a packet sent more than R after the packet that began the
 //!   last event. Loss intervals are counted in octets sent, in units of the largest datagram.
 //! - R is the transport's smoothed round-trip time.

@@ -12,8 +12,8 @@ use crate::dccp::wire::SeqNum;
 #[derive(Clone, Debug)]
 pub(super) struct AckRatio {
     ratio: u16,
-    /// The greatest number that arrived, and which of the 64 up to it did: bit n stands for
-    /// greatest - n.
+    /// The greatest number that arrived, and a bit for each of the 64 numbers up to it: bit n is
+    /// set if greatest - n has arrived.
     greatest: Option<SeqNum>,
     came: u64,
     /// An acknowledgement was lost in this window of data.

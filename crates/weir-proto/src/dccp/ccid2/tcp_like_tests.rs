@@ -58,7 +58,7 @@ fn slow_start_grows_by_half_of_what_is_acknowledged_and_at_most_half_the_ratio()
 
 #[test]
 fn congestion_avoidance_grows_by_a_packet_in_each_window() {
-    // RFC 4341 §5: what is acknowledged beyond the window counts for the next increase.
+    // RFC 4341 §5: packets acknowledged beyond the window count for the next increase.
     let mut window = window(10, 10);
     let found = [7, 6, 7, 1].map(|acked| {
         window.grow(at(0), &unmarked(acked), 2);

@@ -327,7 +327,7 @@ fn an_acknowledgement_has_room_in_the_largest_packet() {
 
 #[test]
 fn a_request_asks_for_what_a_peer_can_keep() {
-    // RFC 4340 §7.5.2: 32 to 2^46 - 1; §11.3: an Ack Ratio of zero is none.
+    // RFC 4340 §7.5.2: 32 to 2^46 - 1; §11.3: an Ack Ratio of zero is invalid.
     let request = |changes: &dyn Fn(&mut Config)| {
         let mut client = Connection::client(config(|config| changes(config)));
         client.connect(Instant::ZERO);

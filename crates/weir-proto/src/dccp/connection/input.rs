@@ -39,7 +39,7 @@ fn is_corrupt(packet: &wire::Packet) -> bool {
     })
 }
 
-/// Whether processing goes on after a step.
+/// Whether processing continues after a step.
 type Step = std::ops::ControlFlow<()>;
 const NEXT: Step = Step::Continue(());
 const DONE: Step = Step::Break(());

@@ -299,12 +299,12 @@ impl Connection {
         self.state
     }
 
-    /// The CCID of what this end sends, as agreed so far.
+    /// The CCID of the data that this end sends, as agreed so far.
     pub fn send_ccid(&self) -> u8 {
         self.negotiation.value(Location::Local, feature::CCID) as u8
     }
 
-    /// The CCID of what this end receives, as agreed so far.
+    /// The CCID of the data that this end receives, as agreed so far.
     pub fn receive_ccid(&self) -> u8 {
         self.negotiation.value(Location::Remote, feature::CCID) as u8
     }

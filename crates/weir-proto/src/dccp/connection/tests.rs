@@ -66,7 +66,7 @@ impl Path {
         path
     }
 
-    /// These ends, of which the client connects.
+    /// A path between these ends; the client connects.
     pub(super) fn between(ends: [Connection; 2], delay: Duration, carry: Carry) -> Self {
         let mut path = Self {
             now: Instant::ZERO,

@@ -78,7 +78,7 @@ struct AmplificationBudget {
 }
 
 impl AmplificationBudget {
-    /// Octets that may still be sent: three times what was received.
+    /// Octets that may still be sent: three times the octets received, less those sent.
     const fn left(self) -> u64 {
         (3 * self.received).saturating_sub(self.sent)
     }

@@ -28,7 +28,7 @@ impl Connection {
         }
         let unsent = self.streams.unsent();
         let frame = self.streams.next_frame(room)?;
-        // Lost data comes first, and only new data lowers what was not sent.
+        // Lost data comes first, and only new data reduces the number of unsent octets.
         let repeats = self.streams.unsent() == unsent && frame.len > 0;
         Some((frame, repeats))
     }

@@ -143,7 +143,7 @@ impl Streams {
         true
     }
 
-    /// Ends all streams: nothing more will be written.
+    /// Ends all streams: no more data will be written.
     pub fn finish(&mut self) {
         for send in self
             .all

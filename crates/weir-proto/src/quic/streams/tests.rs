@@ -347,7 +347,7 @@ fn the_end_of_a_stream_is_sent_again_if_its_frame_is_lost() {
 
 #[test]
 fn the_final_size_of_a_stream_does_not_change() {
-    // RFC 9000 §4.5: a FINAL_SIZE_ERROR (0x6) if it changes or data comes beyond it.
+    // RFC 9000 §4.5: a FINAL_SIZE_ERROR (0x6) if it changes or data exceeds it.
     let last = |offset, len| StreamFrame {
         fin: true,
         ..frame(0, offset, len)

@@ -83,7 +83,7 @@ impl Metric {
         })
     }
 
-    /// Of a packet that was not received the other bits are ignored.
+    /// The other bits of a packet that was not received are ignored.
     fn of_bits(bits: u16) -> Option<Self> {
         (bits & RECEIVED != 0).then(|| Self {
             ecn: Ecn::from_bits((bits >> ECN_SHIFT) as u8),

@@ -215,7 +215,7 @@ impl Connection {
         }
     }
 
-    /// The flags, with ACK behind the first SYN.
+    /// The flags, with ACK on every segment after the first SYN.
     fn with_ack(&self, flags: u16) -> u16 {
         match self.state {
             State::SynSent => flags,

@@ -288,7 +288,7 @@ fn fast_recovery_halves_the_flight_once() {
     let mut bench = Bench::open("rfc", false);
     let (first, t) = bench.grow_to(16);
     bench.ack(t + 100, first, &[(first + 1, first + 3)]);
-    // RFC 3042: each of the first two duplicates lets a new segment out.
+    // RFC 3042: each of the first two duplicates allows a new segment.
     assert_eq!(bench.sent(t + 100), [first + 16, first + 17]);
     assert_eq!(bench.window(), 16.0);
     bench.ack(t + 101, first, &[(first + 1, first + 4)]);
@@ -317,7 +317,7 @@ fn a_loss_of_the_next_window_reduces_again() {
     assert_eq!(new[0], first);
     let lost = first + 16;
     assert!(new.contains(&lost) && new.len() >= 5, "{new:?}");
-    // The first new segment is lost too; what follows it arrives, then the retransmission.
+    // The first new segment is lost too; the segments after it arrive, then the retransmission.
     bench.ack(
         t + 200,
         first,
@@ -405,7 +405,7 @@ fn a_lost_tail_is_probed_after_two_round_trips() {
     assert_eq!(bench.sent(100), [0, 1, 2]);
     assert_eq!(bench.expire(), 300);
     assert_eq!(bench.sent(300), [2]);
-    // The SACK of the probe shows that what was sent before is lost (§6.2).
+    // The SACK of the probe shows that the segments sent before are lost (§6.2).
     bench.ack(400, 0, &[(2, 3)]);
     assert_eq!(bench.sent(400), [0]);
     bench.ack(500, 1, &[(2, 3)]);

@@ -9,7 +9,7 @@
 //! (A.2.1), or the smallest where acknowledgements usually cover many packets, because each of them
 //! would be taken for a full cycle of marks.
 //!
-//! Linux has the same exception. Its threshold and gain are from memory.
+//! Linux has the same exception. Its threshold and gain are not verified against its source.
 
 use super::data_receiver::{FIRST_CE_BYTES, FIRST_CE_PACKETS};
 use super::option::AccEcnOption;

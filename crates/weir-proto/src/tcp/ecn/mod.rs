@@ -4,8 +4,9 @@
 //!
 //! The three flags AE, CWR and ECE of SYN and SYN-ACK negotiate which (RFC 9768 §3.1). With
 //! accurate feedback they are then one field, ACE: the low three bits of the receiver's count of
-//! packets with Congestion Experienced. The [`AccEcnOption`] adds counts of octets, by which a
-//! sender tells how often ACE has wrapped. The [`DataReceiver`] counts, the [`DataSender`] decodes.
+//! packets with Congestion Experienced. The [`AccEcnOption`] adds counts of octets, from which a
+//! sender determines how often ACE has wrapped. The [`DataReceiver`] counts, the [`DataSender`]
+//! decodes.
 //!
 //! Not modelled: SYNs and options that middleboxes block, and the tests for these (§3.1.4.1,
 //! §3.2.3.2); a field that a middlebox changes, beyond the tests of the handshake (§3.2.2.3,
@@ -67,8 +68,8 @@ impl Value for EcnMode {
     }
 }
 
-/// The flags AE, CWR and ECE as a number of three bits, AE the highest: what RFC 9768 §3.2.2 calls
-/// the ACE field behind the handshake.
+/// The flags AE, CWR and ECE as a number of three bits, AE the highest: the ACE field of RFC 9768
+/// §3.2.2 after the handshake.
 pub(super) const fn ace(flags: u16) -> u8 {
     ((flags & flag::ACE) >> flag::ACE_SHIFT) as u8
 }

@@ -1,4 +1,4 @@
-//! The tables and examples of RFC 9768, and what must hold however acknowledgements arrive.
+//! The tables and examples of RFC 9768, and invariants for any arrival of acknowledgements.
 
 use super::*;
 use crate::tcp::wire::{Packet, SackBlocks};
@@ -38,14 +38,14 @@ fn the_flags_of_the_handshake_negotiate_as_in_table_2() {
             "{a:?} to {b:?}"
         );
     }
-    // The first block: what arrived on the SYN. The fourth: a server that reflects the flags.
+    // The first block: the codepoint of the SYN. The fourth: a server that reflects the flags.
     for (ecn, flags) in [(Ecn::Ect1, 0b011), (Ecn::Ect0, 0b100), (Ecn::Ce, 0b110)] {
         assert_eq!(ace(syn_ack_flags(Accurate, ecn)), flags);
         assert_eq!(client_mode(Accurate, ace_flags(flags)), Accurate);
         assert_eq!(handshake_codepoint(flags), ecn);
     }
     assert_eq!(client_mode(Accurate, ace_flags(0b111)), Off);
-    // §3.1.3: what is reserved counts as AccECN, on the SYN and on the SYN-ACK.
+    // §3.1.3: reserved combinations count as AccECN, on the SYN and on the SYN-ACK.
     for flags in [0b001, 0b010, 0b100, 0b101, 0b110] {
         assert_eq!(server_mode(Accurate, ace_flags(flags)), Accurate);
     }
@@ -74,7 +74,7 @@ fn the_field_lies_in_octets_12_and_13() {
 
 #[test]
 fn a_server_takes_table_4_from_the_acknowledgement_of_its_syn_ack() {
-    // RFC 9768, table 4: s.cep is 6 after CE and 5 else; 0b000 disables it. The next ACE is 7.
+    // RFC 9768, table 4: s.cep is 6 after CE and 5 otherwise; 0b000 disables it. The next ACE is 7.
     for (first, marked) in [(0b110, 1), (0b010, 2), (0b111, 2), (0b001, 2), (0b000, 0)] {
         let mut sender = DataSender::new();
         sender.on_handshake_ack(first);
@@ -287,7 +287,7 @@ struct Ack {
 }
 
 /// The acknowledgements of a receiver of these marks, one for each `every` packets and where marks
-/// call for one; `with_options` says whether options arrive.
+/// call for one; `with_options` is true if options arrive.
 fn acks(marks: &[bool], every: u64, with_options: bool) -> Vec<Ack> {
     let mut receiver = DataReceiver::new();
     let mut acks = Vec::new();

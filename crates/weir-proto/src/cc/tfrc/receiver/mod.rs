@@ -43,7 +43,7 @@ const QUIESCENT_ROUND_TRIPS: u64 = 2;
 const QUIESCENT_TIME: Duration = Duration::from_millis(200);
 /// The least X_target at the first loss, in packets a round trip (RFC 5348 §6.3.1).
 const LEAST_TARGET: f64 = 0.5;
-/// An interval of so many round trips is short (RFC 4828 §3).
+/// An interval of at most this many round trips is short (RFC 4828 §3).
 const SHORT_ROUND_TRIPS: u64 = 2;
 /// The greatest Drop Count (RFC 5622 §8.7).
 const MAX_DROP_COUNT: u64 = (1 << 24) - 1;

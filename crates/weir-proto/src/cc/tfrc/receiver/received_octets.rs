@@ -8,8 +8,8 @@
 use super::super::profile::{Arithmetic, Profile, ReceiveRateRule};
 use crate::time::{Duration, Instant};
 
-/// Feedbacks remembered, to find one that is a round-trip time ago: one a round trip, and those of
-/// loss events.
+/// The feedbacks kept, to find one that is a round-trip time old: one for each round trip, and
+/// those of loss events.
 const SAMPLES: usize = 8;
 
 /// The octets received up to a feedback.
@@ -41,7 +41,7 @@ impl ReceivedOctets {
         }
     }
 
-    /// A packet with so many octets of payload arrived.
+    /// A packet with `payload` octets of payload arrived.
     pub(super) const fn add(&mut self, payload: u32) {
         self.octets = self.octets.saturating_add(payload as u64);
     }

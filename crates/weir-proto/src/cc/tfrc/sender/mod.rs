@@ -380,7 +380,7 @@ impl Sender {
         } else {
             sample
         };
-        // At least a nanosecond, whatever the profile says, because rates divide by it.
+        // At least a nanosecond under every profile, because rates divide by it.
         sample
             .min(profile.rtt_max.unwrap_or(Duration::MAX))
             .max(profile.rtt_min)

@@ -19,7 +19,7 @@ pub(super) fn without_oscillation_reduction() -> Profile {
     }
 }
 
-/// A sender that knows R = 100 ms and sent a packet of 1000 octets at 0; MSS as given.
+/// A sender with R = 100 ms that sent a packet of 1000 octets at 0; MSS as given.
 pub(super) fn started(profile: Profile, mss: u32) -> Sender {
     let mut sender = Sender::new(profile, mss);
     sender.on_handshake_rtt(RTT);

@@ -112,7 +112,7 @@ fn a_restart_begins_the_interval_of_aggregation_anew() {
 
 #[test]
 fn what_was_in_flight_before_an_acknowledgement_is_kept_beside_what_is_behind_it() {
-    // draft-bbr §5.3.3.6 compares with what the window had let out.
+    // draft-bbr §5.3.3.6 compares with the octets that the window had allowed.
     let mut bbr = on_path();
     bbr.on_sent(&Sent {
         bytes: MDS,
@@ -192,7 +192,7 @@ fn a_drain_ends_at_the_bandwidth_delay_product_exactly() {
 
 #[test]
 fn spurious_losses_restore_the_state_that_they_have_ended() {
-    // draft-bbr §5.5.11.2, HandleSpuriousLossDetection; a visit of ProbeRTT goes on.
+    // draft-bbr §5.5.11.2, HandleSpuriousLossDetection; a visit of ProbeRTT continues.
     for (undo, state, restored, full) in [
         (UndoState::None, State::Down, State::Down, true),
         (UndoState::Startup, State::Drain, State::Startup, false),
@@ -218,7 +218,7 @@ fn spurious_losses_restore_the_state_that_they_have_ended() {
 
 #[test]
 fn spurious_losses_give_back_the_window_and_the_bounds_of_before() {
-    // draft-bbr §5.5.11.2: each is at least what was saved, and no loss is left of the round.
+    // draft-bbr §5.5.11.2: each is at least the saved value, and the round has no loss left.
     let mut bbr = on_path();
     bbr.state = State::Cruise;
     (bbr.cwnd, bbr.prior_cwnd) = (30_000, 50_000);
@@ -265,9 +265,9 @@ fn it_says_what_it_does_to_the_transport() {
 
 #[test]
 fn a_receiver_that_is_slow_ends_startup_with_the_next_acknowledgement() {
-    // RFC 4341 §5.2: a receiver that reports Slow Receiver ends slow start; what follows Startup is
-    // Drain (draft-bbr §5.3.1.1) while more than the bandwidth-delay product is in flight: 0.1 MB/s
-    // over 100 ms are 10,000 octets.
+    // RFC 4341 §5.2: a receiver that reports Slow Receiver ends slow start; the state after Startup
+    // is Drain (draft-bbr §5.3.1.1) while more than the bandwidth-delay product is in flight: 0.1
+    // MB/s over 100 ms are 10,000 octets.
     for (tells, state) in [(false, "startup"), (true, "drain")] {
         let mut flow = Flow::new();
         if tells {

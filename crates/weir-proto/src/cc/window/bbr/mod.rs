@@ -23,7 +23,7 @@
 //!   acknowledges still count as in flight then, so that "one packet more" than that would be no
 //!   reduction: the window is the minimum of RFC 9002 §7.6.2, and grows from the next
 //!   acknowledgement on;
-//! - the pacing rate is set anew with the first sample of the round-trip time (§5.6.2);
+//! - the pacing rate is set again with the first sample of the round-trip time (§5.6.2);
 //! - a sample without a rate does not count as a round without growth (§5.3.1.2), and a bandwidth
 //!   of zero sets no pacing rate (§5.6.2);
 //! - Drain is not bounded by `inflight_longterm`, as in BoundCwndForModel() and not as in the table
@@ -79,7 +79,7 @@ enum UndoState {
     ProbeUp,
 }
 
-/// What a spurious loss recovery restores (draft-bbr §5.5.11.1).
+/// The state to restore after a spurious loss recovery (draft-bbr §5.5.11.1).
 #[derive(Clone, Copy, Debug, Default)]
 struct Undo {
     state: UndoState,
@@ -122,7 +122,7 @@ pub struct Bbr {
     /// When persistent congestion was last established.
     persistent_congestion_at: Option<Instant>,
     bytes_in_flight: u64,
-    /// Octets in flight before the acknowledgement, less what was lost with it.
+    /// Octets in flight before the acknowledgement, less the octets lost with it.
     prior_in_flight: u64,
     /// The window was full in this round, and in the last.
     cwnd_limited: [bool; 2],
@@ -354,7 +354,7 @@ impl WindowController for Bbr {
     fn on_connection_event(&mut self, event: ConnectionEvent) {
         match event {
             ConnectionEvent::HandshakeLoss => self.cwnd = self.mds,
-            // Pacing bounds what leaves after an idle time (draft-bbr §5.4.1): see
+            // Pacing bounds the packets that leave after an idle time (draft-bbr §5.4.1): see
             // `handle_restart_from_idle`.
             ConnectionEvent::IdleRestart => {}
             // Startup ends with the next acknowledgement.

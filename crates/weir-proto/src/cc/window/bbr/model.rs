@@ -12,7 +12,7 @@ use crate::time::{Duration, Instant};
 use crate::units::Rate;
 use std::cmp::Ordering;
 
-/// A sample of the delivery rate with what limited it. Samples compare by their rates.
+/// A sample of the delivery rate with its limit. Samples compare by their rates.
 #[derive(Clone, Copy, Debug, Default)]
 struct BwSample {
     rate: f64,
@@ -189,8 +189,8 @@ impl Model {
         self.cycle_count += 1;
     }
 
-    /// UpdateCongestionSignals after UpdateMaxBw (draft-bbr §5.5.10.3): once in a round with a
-    /// loss the short-term bounds follow what was delivered, unless the flow probes.
+    /// UpdateCongestionSignals after UpdateMaxBw (draft-bbr §5.5.10.3): once in a round with a loss
+    /// the short-term bounds follow the latest delivery, unless the flow probes.
     pub(super) fn adapt_lower_bounds(&mut self, state: State, cwnd: u64, beta: f64) {
         if !self.loss_round_start {
             return;

@@ -123,7 +123,7 @@ fn cruising_begins_when_the_headroom_and_the_queue_are_free() {
     }
 }
 
-/// What IsTimeToGoDown is decided by.
+/// The inputs of IsTimeToGoDown.
 struct Probe {
     prev_too_high: bool,
     in_flight: u64,
@@ -148,7 +148,7 @@ fn a_probe_ends_where_the_last_was_too_high_or_when_the_pipe_is_full() {
         (probe(true, 100_001, false, 0, false), true, true, false),
         (probe(true, 99_000, false, 0, false), false, false, false),
         (probe(false, 100_000, false, 0, false), false, false, false),
-        // The bound, not the path, limits the rate: the estimator begins anew.
+        // The bound, not the path, limits the rate: the estimator is reset.
         (probe(false, 0, true, 100_000, true), false, false, false),
         (probe(false, 0, true, 100_001, true), false, false, false),
         (probe(false, 0, true, 99_999, true), true, false, true),

@@ -265,7 +265,7 @@ fn the_cycle_probes_with_its_gains_and_goes_down_at_a_plateau() {
     // draft-bbr §5.3.3 and §5.6.2; margins of 1 %.
     let mut flow = Flow::cruising();
     assert!((flow.pacing() - 0.99e6).abs() < 1.0);
-    // §5.6.4.2: 2 · 100,000 and what was acknowledged beyond expectation.
+    // §5.6.4.2: 2 · 100,000 and the octets acknowledged beyond expectation.
     flow.bbr.cwnd = 1_000_000;
     flow.round(1, 1e6, 100_000);
     assert_eq!(flow.bbr.window(), 200_000 + flow.bbr.model.extra_acked);

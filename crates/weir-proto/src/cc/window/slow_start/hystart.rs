@@ -3,7 +3,7 @@
 use crate::cc::Acked;
 use crate::time::{Duration, Instant};
 
-/// `hystart_low_window`: packets below which slow start goes on.
+/// `hystart_low_window`: packets below which slow start continues.
 const LOW_WINDOW: u64 = 16;
 /// `hystart_ack_delta_us`: acknowledgements that are closer belong to one train.
 const ACK_DELTA: Duration = Duration::from_millis(2);

@@ -49,8 +49,8 @@ fn no_more_than_the_initial_window_leaves_at_once_after_a_pause() {
                     _ => initial_window,
                 };
                 assert!(sent[0] <= most, "{case}");
-                // No window is more than twice the megabyte that was sent, so that a millisecond
-                // is at most 1.25 (Copa and BBR: 2.77) of it over two ways through the path.
+                // No window exceeds twice the megabyte that was sent, so that a millisecond is at
+                // most 1.25 (Copa and BBR: 2.77) times that over a round trip of two delays.
                 let in_a_millisecond = 2_770_000 * 2 / (2 * delay);
                 assert!(sent[1] <= most + in_a_millisecond, "{case}");
                 let has_room = window >= sent[0] + 1252;

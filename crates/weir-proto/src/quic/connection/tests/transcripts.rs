@@ -187,8 +187,9 @@ fn a_handshake_is_acknowledged_and_padded_as_the_rfc_says() {
 
 #[test]
 fn a_loss_is_found_by_the_packet_threshold_and_sent_again() {
-    // RFC 9002 §6.1.1: three packets later. RFC 9000 §13.2.1: the server acknowledges at once what
-    // comes out of order, and every other packet; a lone one after max_ack_delay, in units of 8 µs.
+    // RFC 9002 §6.1.1: three packets later. RFC 9000 §13.2.1: the server acknowledges at once
+    // packets out of order, and every other packet; a single packet after max_ack_delay, in units
+    // of 8 µs.
     let mut talk = open(small(), &[4]);
     talk.write(Side::Client, 8000);
     assert_eq!(

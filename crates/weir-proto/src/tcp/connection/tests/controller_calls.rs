@@ -89,8 +89,8 @@ fn a_timeout_tells_of_all_that_it_presumes_lost() {
     // RFC 5682 §3.1: the first segment again, then new data.
     assert_eq!(bench.sent(700), [2, 7, 8, 9]);
     assert_eq!(recorder.take_calls(), left(700, 1..=4));
-    // RFC 6298 §5.5: twice 300 ms later it expires for the same segment; only what was sent since
-    // is newly presumed lost.
+    // RFC 6298 §5.5: twice 300 ms later it expires for the same segment; only the segments sent
+    // since are newly presumed lost.
     assert_eq!(bench.expire(), 1300);
     assert_eq!(
         recorder.take_calls(),
@@ -272,7 +272,7 @@ fn idle_and_handshake_are_reported() {
         [""; 0],
         "not with data in flight"
     );
-    // The application limited what was sent before.
+    // The application limited the segments sent before.
     bench.sender.unsent = 0;
     bench.sent(801);
     recorder.take_calls();

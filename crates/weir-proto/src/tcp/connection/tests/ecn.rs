@@ -152,7 +152,7 @@ fn marks_are_fed_back_at_once_and_with_their_octets() {
         server.handle(at(millis), &mut marked);
         let answer = server.poll_transmit(at(millis));
         let Some(answer) = answer else {
-            // RFC 9768 §3.2.2.5.1: behind a mark the second one.
+            // RFC 9768 §3.2.2.5.1: after the first mark, every second one is acknowledged at once.
             assert_eq!(expected, 0);
             continue;
         };

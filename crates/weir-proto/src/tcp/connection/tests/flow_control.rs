@@ -176,7 +176,7 @@ fn a_closed_window_is_probed_after_the_rto_and_then_ever_more_rarely() {
     // The window opens: the probe's octet was not taken and is sent again with the rest.
     held.ack(due + 200, 1000, 1000);
     assert_eq!(held.sent(due + 200), [(1000, 1000)]);
-    // Closed again: the back-off starts anew.
+    // Closed again: the back-off starts again.
     held.ack(due + 300, 2000, 0);
     held.sent(due + 300);
     assert_eq!(held.expire(), due + 600);
@@ -231,7 +231,7 @@ fn a_connection_lives_as_long_as_probes_are_answered() {
 
 #[test]
 fn fifteen_probes_without_an_answer_end_a_connection() {
-    // R2 of RFC 9293 §3.8.3 is MAX_EXPIRIES, counted from the last answer on.
+    // R2 of RFC 9293 §3.8.3 is MAX_EXPIRIES, counted from the last response on.
     let mut held = Held::open("linux", 1000);
     held.write(100, 1001);
     held.sent(100);

@@ -16,7 +16,7 @@ fn reordering_is_waited_for_a_quarter_of_the_least_round_trip() {
     let counted = bench.sender.statistics();
     assert_eq!((counted.packets_lost, counted.loss_events), (2, 1));
     assert_eq!(counted.timeouts, 0);
-    // PRR lets the first one out at once.
+    // PRR allows the first one at once.
     assert_eq!(bench.sent(225), [0]);
     // The third SACK would have ended the wait.
     let mut bench = Bench::open("linux", false);
@@ -67,7 +67,7 @@ fn a_probe_waits_for_a_delayed_acknowledgement_of_a_single_segment() {
 
 #[test]
 fn only_one_probe_is_in_flight() {
-    // RFC 8985 §7.3: none before the last one is answered; what expires next is the RTO.
+    // RFC 8985 §7.3: none before the last one is acknowledged; the RTO expires next.
     let mut bench = Bench::open("linux", false);
     bench.sender.unsent = 3 * MSS;
     bench.sent(100);
@@ -76,7 +76,7 @@ fn only_one_probe_is_in_flight() {
     assert_eq!(bench.sender.statistics().packets_retransmitted, 1);
     let next = bench.expire();
     assert_eq!(bench.sender.statistics().timeouts, 1, "{next}");
-    // §7.4.2: the acknowledgement of the probe and a DSACK of it say that nothing was lost.
+    // §7.4.2: the acknowledgement of the probe and a DSACK of it show that no segment was lost.
     for (sacks, events) in [(vec![(2, 3)], 0), (vec![], 0)] {
         let mut bench = Bench::open("linux", false);
         bench.sender.unsent = 3 * MSS;
