@@ -153,7 +153,7 @@ impl Hold {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BoundChanges {
     /// The bound of the last event.
-    told: Option<SndLim>,
+    reported: Option<SndLim>,
     /// The latest bound and the time since when it applies, if it differs from `reported`.
     latest: Option<(Instant, SndLim)>,
 }
@@ -162,7 +162,7 @@ impl BoundChanges {
     /// `bound` applies from now on. Returns an earlier change, if that bound lasted until now.
     pub(crate) fn set(&mut self, now: Instant, bound: SndLim) -> Option<(Instant, SndLim)> {
         let settled = self.settle(now);
-        if self.told == Some(bound) {
+        if self.reported == Some(bound) {
             self.latest = None;
         } else if self.latest.is_none_or(|(_, latest)| latest != bound) {
             self.latest = Some((now, bound));
@@ -179,7 +179,7 @@ impl BoundChanges {
     /// Takes the latest change.
     pub(crate) fn take(&mut self) -> Option<(Instant, SndLim)> {
         let change = self.latest.take()?;
-        self.told = Some(change.1);
+        self.reported = Some(change.1);
         Some(change)
     }
 

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_earns_no_more_than_a_quantum() {
+    fn an_idle_time_earns_no_more_than_a_quantum() {
         let mut pacer = Pacer::default();
         departures(&mut pacer, 0, 10, 2000);
         let after = departures(&mut pacer, 1_000_000, 4, 2000);

@@ -298,7 +298,7 @@ fn wrong_tables() -> Vec<(&'static str, Raw, &'static str)> {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_what_would_be_right() {
+fn an_error_is_reported_with_a_correct_example() {
     for (key, raw, expected) in wrong_values().into_iter().chain(wrong_tables()) {
         let entries = [rate(), (key, raw)];
         let wrong = if key == "rate" {

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_window_opens_when_a_segment_was_read_and_says_so() {
+    fn a_closed_window_opens_with_an_update_when_a_segment_was_read() {
         let mut window = ReceiveWindow::new(3000);
         window.advertise(fill(0, 0), false);
         assert_eq!(window.advertise(fill(3000, 3000), false), 0);

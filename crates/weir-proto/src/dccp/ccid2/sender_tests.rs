@@ -20,7 +20,7 @@ fn time_out(bench: &mut Bench, now: Instant) {
 }
 
 #[test]
-fn the_timer_runs_from_the_last_news_while_something_is_in_flight() {
+fn the_timer_restarts_with_each_new_acknowledgement_while_packets_are_in_flight() {
     // RFC 6298 §5 with the least timeout of two delays of acknowledgements, 400 ms: the round-trip
     // time of 100 ms gives 100 + 4 · 50 at most.
     let mut bench = in_flight();

@@ -24,7 +24,7 @@ fn unmarked(packets: u32) -> AckSummary {
 }
 
 #[test]
-fn the_state_is_told_in_octets_and_begins_without_a_threshold() {
+fn the_state_is_reported_in_octets_and_begins_without_a_threshold() {
     let state = TcpLike::new(1000).state(3, Rtt::default());
     // RFC 3390: four packets of 1000 octets are within 4380.
     assert_eq!((state.cwnd, state.bytes_in_flight), (4000, 3000));
@@ -89,7 +89,7 @@ fn a_slow_receiver_stops_growth_until_its_time_and_slow_start_for_good() {
 }
 
 #[test]
-fn a_window_that_was_not_filled_or_gets_no_good_news_does_not_grow() {
+fn a_window_that_was_not_filled_or_gets_no_unmarked_packets_does_not_grow() {
     let mut idle = window(10, 100);
     idle.on_sent(9);
     idle.grow(at(0), &unmarked(4), 2);

@@ -296,7 +296,7 @@ fn an_estimate_of_zero_is_none() {
 }
 
 #[test]
-fn the_time_since_the_last_packet_is_told_in_tens_of_microseconds() {
+fn the_time_since_the_last_packet_is_reported_in_tens_of_microseconds() {
     // RFC 4340 §13.2.
     let mut receiver = Ccid3Receiver::new(Profile::rfc5348());
     let packet = Packet::data(SeqNum::new(1), Payload::of_len(S));

@@ -221,7 +221,7 @@ static SCRIPTED: ControllerEntry = ControllerEntry {
 };
 
 #[test]
-fn a_window_controller_is_told_what_ccid_2_finds() {
+fn a_window_controller_gets_the_events_of_ccid_2() {
     let choice = ControllerChoice {
         entry: &SCRIPTED,
         config: WindowConfig::default(),
@@ -293,7 +293,7 @@ fn numbers_out_of_the_window_are_answered_with_a_sync() {
 }
 
 #[test]
-fn ccid_4_says_how_many_packets_each_loss_interval_lost() {
+fn ccid_4_reports_the_packets_lost_in_each_loss_interval() {
     let ccid = Ccid::TfrcSmallPackets(Box::new(Profile::rfc5348()));
     let mut talk = Conversation::new(&both(&ccid, |_| {}), &[7, 10]);
     let mut lines = stream(&mut talk, 10, 40);

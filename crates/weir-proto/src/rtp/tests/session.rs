@@ -272,7 +272,7 @@ fn a_loss_is_counted_as_one_packet_and_one_event() {
 }
 
 #[test]
-fn what_holds_an_end_back_is_told() {
+fn the_bound_of_a_session_is_reported() {
     let bound = |end: &mut Session| {
         let bound = |event: Event| match event {
             Event::Blocked(bound) => Some(bound),
@@ -295,7 +295,7 @@ fn what_holds_an_end_back_is_told() {
 }
 
 #[test]
-fn writes_have_rows_with_their_octets_and_room_is_told_once() {
+fn writes_have_rows_with_their_octets_and_room_is_reported_once() {
     let mut sender = session(Config {
         send_queue: 1,
         ..config(Controller::Uncontrolled)

@@ -241,7 +241,7 @@ fn spurious_losses_give_back_the_window_and_the_bounds_of_before() {
 }
 
 #[test]
-fn it_says_what_it_does_to_the_transport() {
+fn the_transport_gets_needs_limit_and_pacing_rate() {
     let mut flow = Flow::cruising();
     let bbr = &flow.bbr;
     assert!(bbr.needs().window_in_recovery);
@@ -279,7 +279,7 @@ fn a_receiver_that_is_slow_ends_startup_with_the_next_acknowledgement() {
 }
 
 #[test]
-fn what_limits_the_rate_is_told_of_the_sample_that_the_bandwidth_came_from() {
+fn the_limit_of_the_rate_is_that_of_the_sample_behind_the_bandwidth() {
     // draft-bbr §5.5.5: the maximum of the samples is the bandwidth.
     let mut flow = Flow::new();
     for (rate, limited_by, told) in [

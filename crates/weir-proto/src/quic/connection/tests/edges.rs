@@ -88,7 +88,7 @@ fn only_an_idle_client_connects() {
 }
 
 #[test]
-fn the_code_of_a_close_says_whether_it_was_in_good_order() {
+fn the_code_of_a_close_determines_the_reason() {
     // RFC 9000 §20.1: NO_ERROR is 0; §19.19: a frame of type 0x1c has the type of the frame that
     // was wrong, 0 if that is unknown.
     for (code, frame_type, reason) in [
@@ -192,7 +192,7 @@ fn an_idle_timeout_leaves_room_for_three_probe_timeouts() {
 }
 
 #[test]
-fn the_application_is_told_once_that_there_is_something_to_read() {
+fn the_application_is_notified_once_of_readable_data() {
     let mut server = established().1;
     server.poll_event();
     let stream = |offset| {

@@ -117,7 +117,7 @@ fn the_back_off_of_probes_ends_at_its_maximum() {
 }
 
 #[test]
-fn a_minute_without_a_path_is_followed_by_no_more_silence_than_the_maximum() {
+fn after_a_minute_without_a_path_a_sender_waits_at_most_the_maximum() {
     for (pto_max, silence) in [(Some(2000), 2000), (Some(500), 500), (None, 60_000)] {
         let mut config = lossy_link("rfc9002", 2);
         config.pto_max = pto_max.map(millis);

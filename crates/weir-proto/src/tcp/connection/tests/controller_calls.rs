@@ -19,7 +19,7 @@ fn left(millis: u64, in_flight: RangeInclusive<u64>) -> Vec<String> {
 }
 
 #[test]
-fn each_call_says_what_was_in_flight_and_what_was_delivered() {
+fn each_call_reports_the_octets_in_flight_and_delivered() {
     let (mut bench, recorder) = recorded("linux", 4);
     assert_eq!(bench.sent(100), [0, 1, 2, 3]);
     assert_eq!(recorder.take_calls(), left(100, 1..=4));
@@ -62,7 +62,7 @@ fn each_call_says_what_was_in_flight_and_what_was_delivered() {
 }
 
 #[test]
-fn a_timeout_tells_of_all_that_it_presumes_lost() {
+fn a_timeout_reports_all_segments_that_it_presumes_lost() {
     let (mut bench, recorder) = recorded("linux", 4);
     bench.sent(100);
     bench.ack(200, 2, &[]);

@@ -253,7 +253,7 @@ fn a_window_probe_is_not_ecn_capable() {
 }
 
 #[test]
-fn the_first_new_data_says_that_the_window_was_reduced() {
+fn the_first_new_data_after_a_reduction_has_cwr() {
     // RFC 3168 §6.1.2.
     let (_, mut client, _) = handshake(CLASSIC, [Ecn::NotEct; 2]);
     for _ in 0..2 {

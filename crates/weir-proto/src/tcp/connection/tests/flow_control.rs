@@ -331,7 +331,7 @@ fn data(offset: u64, octets: u32) -> Packet {
 }
 
 #[test]
-fn a_receiver_closes_its_window_answers_probes_and_says_when_it_opens() {
+fn a_receiver_closes_its_window_answers_probes_and_reports_its_opening() {
     let mut receiver = receiver();
     receiver.handle(at(10), &mut data(0, 1000));
     receiver.handle(at(10), &mut data(1000, 500));

@@ -58,7 +58,7 @@ fn a_syn_counts_only_where_it_belongs() {
 }
 
 #[test]
-fn what_the_syn_of_the_peer_says_is_bounded() {
+fn the_options_of_the_syn_of_the_peer_are_bounded() {
     // RFC 7323 §2.3: a shift above 14 counts as 14. RFC 2018 §2: no SACK without permission.
     let mut sender = client();
     sender.connect(at(0));

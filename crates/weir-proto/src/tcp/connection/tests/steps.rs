@@ -17,7 +17,7 @@ fn full(rules: &str, window: u64) -> (Bench, Recorder) {
 }
 
 #[test]
-fn an_acknowledgement_that_says_more_lets_a_segment_more_out() {
+fn an_acknowledgement_without_a_loss_allows_one_more_segment() {
     // RFC 6937 §3.1 with ssthresh 8 segments. Segments 0 and 2 are lost; six have arrived, none is
     // in the network: six leave.
     let (mut bench, _) = full("rfc", 8);
@@ -92,7 +92,7 @@ fn the_limit_of_slow_start_ends_with_it() {
 }
 
 #[test]
-fn blocks_that_hold_nothing_or_what_was_never_sent_say_nothing() {
+fn empty_blocks_and_blocks_of_unsent_octets_are_ignored() {
     let (mut bench, recorder) = full("rfc", 4);
     bench.ack(200, 0, &[(4, 9)]);
     bench.ack(200, 0, &[(2, 9)]);

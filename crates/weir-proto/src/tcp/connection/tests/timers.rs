@@ -109,7 +109,7 @@ fn an_idle_time_is_longer_than_the_timeout() {
 }
 
 #[test]
-fn a_full_send_buffer_is_told_when_a_third_of_it_is_free() {
+fn the_application_is_notified_when_a_third_of_a_full_send_buffer_is_free() {
     // SO_SNDBUF: written and not acknowledged. Linux wakes the writer when a third is free.
     let mut bench = Bench::open("linux", false);
     bench.sender.config.send_buffer = 9000;
