@@ -30,7 +30,7 @@ named! {
     /// rule that set the controller's window or rate.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum SndLim {
-        /// The application has written nothing that waits, although it may.
+        /// No data waits, although the application may write more.
         Application => "application",
         /// All written data was sent, and the application may write no more before some of it is
         /// acknowledged: the send buffer holds it until then.
@@ -38,17 +38,18 @@ named! {
         /// Data waits for room in the congestion window, or for an acknowledgement or timeout that
         /// determines which data to retransmit.
         Window => "window",
-        /// Data waits for its time by the allowed rate of a rate controller (TFRC, NADA).
+        /// Data waits until the allowed rate of a rate controller (TFRC, NADA) permits it.
         Rate => "rate",
-        /// Data waits for the least time between two packets of TFRC-SP (RFC 5622 §5), which the
-        /// allowed rate would not make it wait for.
+        /// Data waits for the minimum interval between two packets of TFRC-SP (RFC 5622 §5),
+        /// although the allowed rate permits it.
         MinimumInterval => "minimum_interval",
-        /// Data waits for its time by the pacer of a window controller; the window has room.
+        /// Data waits until the pacer of a window controller permits it; the window has room.
         Pacer => "pacer",
         /// The receiver's window (TCP) or flow control credit (QUIC) allows no more data.
         ReceiverCredit => "receiver_credit",
         /// A server may not send more before the client's address is validated (RFC 9000 §8.1):
-        /// data waits, or its probe timeouts do, which may repeat nothing (RFC 9002 §6.2.2.1).
+        /// data waits, or its probe timeouts do, which may not retransmit either (RFC 9002
+        /// §6.2.2.1).
         AntiAmplification => "anti_amplification",
         /// There is no data to send: the handshake is not complete, or the application has closed
         /// and all its data was sent.
@@ -57,7 +58,7 @@ named! {
 }
 
 named! {
-    /// What limited a sample of the delivery rate, beside what the path and the controller do.
+    /// The limit of a sample of the delivery rate, other than the path and the controller.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum RateLimit {
         /// No limit: the sample reflects the path, or the pacer or window in force.

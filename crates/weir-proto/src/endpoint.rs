@@ -23,8 +23,8 @@ pub trait Endpoint {
     /// packet unchanged, so that the packet is not copied.
     fn handle(&mut self, now: Instant, packet: &mut Packet);
 
-    /// The time returned by [`poll_timeout`](Self::poll_timeout) has come. A call before that time
-    /// does nothing.
+    /// The time returned by [`poll_timeout`](Self::poll_timeout) has been reached. A call before
+    /// that time does nothing.
     fn handle_timeout(&mut self, now: Instant);
 
     /// The next packet that leaves now, if any. Call until `None` after any input.

@@ -34,7 +34,8 @@ named! {
         NofeedbackHalving => "nofeedback_halving",
         /// TFRC: one packet in 64 seconds (RFC 5348 §4.3).
         MinimumRate => "minimum_rate",
-        /// TFRC: the round-trip time grew, so the time between packets did (RFC 5348 §4.5).
+        /// TFRC: the round-trip time increased, and with it the time between packets (RFC 5348
+        /// §4.5).
         OscillationReduction => "oscillation_reduction",
         /// TFRC: losses in a data-limited interval (RFC 5348 §4.3).
         DataLimited => "data_limited",
@@ -87,7 +88,7 @@ pub struct RateState {
     pub equation_rate: Option<Rate>,
     /// X_recv: the receive rate in the last feedback.
     pub receive_rate: Rate,
-    /// p: the loss event rate in [0, 1]; of NADA p_loss, the smoothed share of lost packets.
+    /// p: the loss event rate in [0, 1]; for NADA p_loss, the smoothed share of lost packets.
     pub loss_event_rate: f64,
     /// The last round-trip time sample; zero before the first.
     pub rtt: Duration,
@@ -135,9 +136,9 @@ pub struct WindowState {
     /// Octets that acknowledgements have reported as arrived, each once; `None` if the transport
     /// does not count them.
     pub delivered: Option<u64>,
-    /// Octets beyond those acknowledged in order that the receiver lets the sender send: SND.WND
-    /// of TCP (RFC 9293 §3.3.1), the smaller credit of connection and stream in QUIC (RFC 9000
-    /// §4.1); `None` without flow control.
+    /// Octets beyond those acknowledged in order that the receiver allows the sender to send:
+    /// SND.WND of TCP (RFC 9293 §3.3.1), the smaller credit of connection and stream in QUIC (RFC
+    /// 9000 §4.1); `None` without flow control.
     pub receive_window: Option<u64>,
     /// Slow-start threshold in octets; `None` while there is none.
     pub ssthresh: Option<u64>,
@@ -266,8 +267,8 @@ pub enum Event {
     Write(u32),
     /// A packet was handed over; its size without IP and UDP headers.
     Sent {
-        /// Sequence or packet number; of TCP the offset of the first octet, of an acknowledgement
-        /// without data that of the first octet that is missing.
+        /// Sequence or packet number; for TCP the offset of the first octet, or in an
+        /// acknowledgement without data the offset of the first missing octet.
         number: u64,
         /// Octets.
         size: u32,
@@ -292,7 +293,7 @@ pub enum Event {
     Lost {
         /// Sequence or packet number, as in [`Event::Sent`].
         number: u64,
-        /// Octets; zero where a receiver declares it lost, which never saw it.
+        /// Octets; zero if a receiver declares it lost, which does not know its size.
         size: u32,
         /// What made the sender, or the receiver, declare it lost.
         trigger: LossTrigger,

@@ -23,8 +23,8 @@ pub struct DeliverySnapshot {
     pub delivered_time: Instant,
     /// P.first_send_time: when the first packet of its flight was sent.
     pub first_send_time: Instant,
-    /// P.tx_in_flight: octets in flight when it had been sent, itself included.
-    /// At most 4 GiB, so that the snapshots of many packets stay small.
+    /// P.tx_in_flight: octets in flight when it had been sent, itself included. At most 4 GiB, so
+    /// that the snapshots of many packets stay small.
     pub tx_in_flight: u32,
     /// P.is_app_limited: the application limited sending when it was sent.
     pub app_limited: bool,
@@ -40,8 +40,8 @@ pub struct RateSample {
     pub delivered: u64,
     /// RS.interval: the length of the sampling interval.
     pub interval: Duration,
-    /// RS.delivery_rate; `None` if the interval is shorter than the least round-trip time, or if no
-    /// snapshot of a delivered packet was left.
+    /// RS.delivery_rate; `None` if the interval is shorter than the minimum round-trip time, or if
+    /// no snapshot of a delivered packet is left.
     pub delivery_rate: Option<Rate>,
     /// RS.is_app_limited: the application limited the flight.
     pub app_limited: bool,
@@ -232,8 +232,8 @@ impl DeliveryRateSampler {
             rate.prior_delivered = snapshot.delivered;
             rate.tx_in_flight = u64::from(snapshot.tx_in_flight);
             rate.lost = self.lost - snapshot.lost;
-            // draft-bbr §4.1.2.3: an interval below the least round-trip time, as after a spurious
-            // retransmission, gives no sample.
+            // draft-bbr §4.1.2.3: an interval below the minimum round-trip time, as after a
+            // spurious retransmission, gives no sample.
             if rate.interval >= min_rtt && !rate.interval.is_zero() {
                 let per_second = rate.delivered as f64 / rate.interval.as_secs_f64();
                 rate.delivery_rate = Some(Rate::from_bytes_per_sec(per_second));
@@ -281,8 +281,8 @@ impl DeliveryRateSampler {
     }
 }
 
-/// Counts packet-timed round trips (draft-bbr §5.5.1): one ends when a packet is delivered that was
-/// sent after it began.
+/// Counts packet-timed round trips (draft-bbr §5.5.1): a round trip ends when a packet that was
+/// sent after its beginning is delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundCounter {
     next_round_delivered: u64,

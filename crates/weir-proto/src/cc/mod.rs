@@ -86,7 +86,7 @@ pub struct Lost {
     pub continues_range: bool,
 }
 
-/// An acknowledgement that delivered something was processed to its end.
+/// An acknowledgement that delivered packets was processed completely.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EndAcks {
     /// When it arrived.
@@ -109,7 +109,7 @@ pub struct EndAcks {
     pub rtt_sample: Option<Duration>,
     /// The round-trip time measured so far.
     pub rtt: Rtt,
-    /// The sample of the delivery rate, for a controller that wants it.
+    /// The sample of the delivery rate, for a controller that uses it.
     pub rate: RateSample,
 }
 

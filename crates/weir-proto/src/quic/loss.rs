@@ -102,7 +102,7 @@ impl RetransmitFrames {
         }
     }
 
-    /// Passes all of them on, in order.
+    /// Calls `take` for each of them, in order.
     #[inline]
     pub fn for_each(&self, mut take: impl FnMut(&RetransmitFrame)) {
         match *self {
@@ -141,7 +141,7 @@ enum PacketState {
     NotInFlight,
 }
 
-/// A packet that was sent: 40 octets, because a connection keeps as many as its window has.
+/// A packet that was sent: 40 octets, because a connection keeps one for each packet in its window.
 #[derive(Clone, Debug, Default)]
 pub struct SentPacket {
     /// When it was handed over.

@@ -20,8 +20,8 @@ use std::collections::VecDeque;
 const PAYLOAD_TYPE: u8 = 96;
 /// Ticks of the clock of video in a second (RFC 3551 §5).
 const VIDEO_CLOCK: u128 = 90_000;
-/// First sequence numbers are less, so that a receiver that misses the first packets extends the
-/// numbers as the sender does.
+/// First sequence numbers are below this, so that a receiver that misses the first packets extends
+/// the numbers as the sender does.
 const FIRST_BELOW: u64 = 1 << 15;
 
 /// A payload that waits to be sent.

@@ -264,8 +264,8 @@ fn without_feedback_the_rate_is_halved() {
 
 #[test]
 fn a_pause_keeps_the_rate_and_is_limited_by_the_application() {
-    // Without loss, and with the last packet before the pause lost: no report covers it, because
-    // no packet arrives after it, which halves the rate once.
+    // Without loss, and with the last packet before the pause lost: no report covers it, because no
+    // packet arrives after it, and the rate is halved once.
     for (drops, halvings) in [(None, 0), (Some(150), 1)] {
         let mut pair = Pair::new(&Config::default());
         if drops.is_some() {

@@ -6,7 +6,7 @@ use super::raw::{Place, Raw, Spanned, Table};
 
 /// How a value of type `T` is written.
 pub trait Form<T> {
-    /// Takes the value from the tree. A table reports to the reader what is wrong within it.
+    /// Takes the value from the tree. A table reports the errors within it to the reader.
     fn read(
         &self,
         slot: &mut T,

@@ -1,7 +1,7 @@
 //! Types that are written in one way everywhere.
 //!
-//! Quantities with a unit are texts, and only [`units`](crate::units) parses them. What is
-//! written is read back to the same value, to the last bit.
+//! Quantities with a unit are texts, and only [`units`](crate::units) parses them. A written value
+//! is read back to the same value, to the last bit.
 
 use super::diagnostic::Diagnostic;
 use super::kind::Kind;

@@ -6,7 +6,8 @@
 use crate::cc::rtt::Rtt;
 use crate::time::{Duration, Instant};
 
-/// Recoveries after which an enlarged reordering window returns to its start (RFC 8985 §6.2).
+/// Recoveries after which an enlarged reordering window returns to its initial size (RFC 8985
+/// §6.2).
 const REO_WND_PERSIST: u32 = 16;
 
 /// The state of RACK, updated by acknowledgements.

@@ -6,7 +6,7 @@ const MAX_SCALE: u8 = 14;
 /// The receive buffer, and the part of it that was advertised to the sender.
 ///
 /// The right edge of the window stays where it is until it can move by a segment or half of the
-/// buffer, so that the sender is never offered a little at a time (RFC 9293 §3.8.6.2.2).
+/// buffer, so that the window is never advertised in small steps (RFC 9293 §3.8.6.2.2).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReceiveWindow {
     /// RCV.BUFF in octets.

@@ -15,8 +15,8 @@ pub(super) struct Receiver {
     next: u64,
     /// Octet ranges that arrived out of order, disjoint and sorted.
     out_of_order: Vec<(u64, u64)>,
-    /// An offset in the range that the latest segment belongs to: the first SACK block
-    /// (RFC 2018 §4).
+    /// An offset in the range that the latest segment belongs to: the first SACK block (RFC 2018
+    /// §4).
     latest: Option<u64>,
     /// A duplicate to report (RFC 2883), if the receiver reports them.
     duplicate: Option<(u64, u64)>,

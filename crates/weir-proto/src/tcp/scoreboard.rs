@@ -25,7 +25,7 @@ pub(super) enum Lost {
 }
 
 /// A segment that was sent and is not cumulatively acknowledged: 24 octets, because a connection
-/// keeps as many as its window has.
+/// keeps one for each segment in its window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentSegment {
     /// Offset of its first octet.

@@ -27,7 +27,7 @@ pub enum PacketOutcome {
     Lost,
     /// It was received.
     Received {
-        /// When, by the receiver's clock; `None` if that is not known.
+        /// When it was received, by the receiver's clock; `None` if that is not known.
         at: Option<Duration>,
         /// With Congestion Experienced.
         marked: bool,

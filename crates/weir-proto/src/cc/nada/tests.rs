@@ -219,12 +219,13 @@ fn a_pause_is_no_interval_of_feedback() {
     let packets: Vec<_> = (0..20).map(|n| received(n, 20 * n, 10, 1000)).collect();
     report(&mut nada, 420, &packets);
     for (sent, interval) in [
-        // RFC 8698 §4.3: from the last report, also when packets were sent and reports missing.
+        // RFC 8698 §4.3: delta starts at the last report, also when packets were sent and reports
+        // are missing.
         (vec![], 19_680),
         (vec![800, 20_060], 19_680),
         (vec![920, 20_060], 19_680),
-        // Nothing was sent for longer than LOGWIN, 500 ms: from the first packet after that. The
-        // packet of 410 ms was lost before, and no report has covered it.
+        // Nothing was sent for longer than LOGWIN, 500 ms: delta starts at the first packet after
+        // that. The packet of 410 ms was lost before, and no report has covered it.
         (vec![921, 20_060], 19_179),
         (vec![410, 20_060, 20_080], 40),
     ] {
@@ -361,9 +362,9 @@ fn a_loss_is_forgotten_after_multiloss_average_intervals() {
     }
     take(&mut observations, 10, false);
     assert!(close(observations.warped_share(7.0), 1.0));
-    // The open interval lengthens the mean: with 160 packets (160 + 10 · 5.0) / 6.0 = 35, and seven
-    // of it are more; with enough of them the weight of 1/6 leaves 160 ≥ 8 · mean never, unless the
-    // multiplier is smaller than 6.
+    // The open interval lengthens the mean: with 160 packets it is (160 + 10 · 5.0) / 6.0 = 35, and
+    // seven times that is more than 160. A longer open interval, with its weight of 1/6, never
+    // reaches 8 · mean, unless the multiplier is smaller than 6.
     take(&mut observations, 150, false);
     let mean = (160.0 + 10.0 * 5.0) / 6.0;
     assert!(close(

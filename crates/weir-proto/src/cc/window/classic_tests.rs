@@ -89,7 +89,7 @@ fn window_after_a_loss(packets: u64, app_limited: bool) -> u64 {
 
 #[test]
 fn a_policy_is_called_in_slow_start_and_while_the_application_limits() {
-    // 20 packets of 1000 octets in 100 ms are 200,000 octets a second; in the least round-trip
+    // 20 packets of 1000 octets in 100 ms are 200,000 octets a second; in the minimum round-trip
     // time of 80 ms these are 16,000.
     assert_eq!(window_after_a_loss(20, false), 16_000);
     assert_eq!(window_after_a_loss(20, true), 16_000);

@@ -42,7 +42,7 @@ const MIN_RTT_FILTER: Duration = Duration::from_secs(10);
 const PACING_GAIN: f64 = 2.0;
 /// The delay of a nearly empty queue, as a share of RTTmax - RTTmin (§2.2).
 const EMPTY_SHARE: f64 = 0.1;
-/// Round trips of which one finds a nearly empty queue if all flows are Copa's (§2.2).
+/// Round trips in which the queue is nearly empty once if all flows are Copa's (§2.2).
 const EMPTY_ROUNDS: u32 = 5;
 /// Round trips over which RTTmax is the greatest (§2.2).
 const MAX_RTT_ROUNDS: u64 = 4;

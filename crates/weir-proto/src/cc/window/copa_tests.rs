@@ -225,7 +225,7 @@ fn losses_mean_nothing_in_the_default_mode_and_a_timeout_starts_again() {
     copa.on_retransmission_timeout(&RetransmissionTimeout::default());
     assert_eq!((copa.window(), copa.report().state), (PACKET, "slow_start"));
     let mut copa = steady(3);
-    // Ten packets with half a second of queue: the target are 2.4 packets in RTTstanding.
+    // Ten packets with half a second of queue: the target is 2.4 packets in RTTstanding.
     arrive(&mut copa, 200, 10, 600);
     assert_eq!(copa.window(), 2 * PACKET, "the least window");
     assert_eq!(copa.report().limit, Limit::MinimumWindow);

@@ -126,8 +126,8 @@ fn reduces_to_seven_tenths_and_converges_fast_below_the_w_maximum() {
 fn a_short_round_trip_keeps_it_in_the_reno_friendly_region() {
     let mut cubic = cubic();
     let reduced = cubic.on_congestion_event(Instant::ZERO, 100 * MDS);
-    // At an RTT of 1 ms the curve has hardly moved while W_est grows by
-    // alpha = 3 * 0.3 / 1.7 = 0.529412 packets for each window acknowledged.
+    // At an RTT of 1 ms the curve has hardly moved while W_est grows by alpha = 3 * 0.3 / 1.7 =
+    // 0.529412 packets for each window acknowledged.
     let mut cwnd = reduced;
     for _ in 0..70 {
         cwnd = cubic.on_ack(cwnd, &acked(1, 1));
@@ -202,7 +202,7 @@ fn under_periodic_loss_the_window_comes_to_the_law_as_slowly_as_one_over_root_n(
         let distance = |n: usize| (far[n] - 1.0).abs();
         assert!((0.07..0.13).contains(&distance(80)), "{}", distance(80));
         let ratio = distance(40) / distance(159);
-        // Four times the cycles, half the distance; not yet quite after forty.
+        // Four times as many cycles halve the distance; after forty cycles not yet exactly.
         assert!((1.6..2.6).contains(&ratio), "{ratio}");
     }
 }
@@ -246,7 +246,7 @@ fn before_the_first_reduction_and_after_a_timeout_no_window_is_known() {
     assert!(used.fraction > 0.0);
     used.reset();
     for policy in [cubic(), used] {
-        // §4.7: no fast convergence, because nothing was higher.
+        // §4.7: no fast convergence, because no window was higher.
         let mut reduced = policy.clone();
         assert_eq!(reduced.on_congestion_event(Instant::ZERO, half), 350);
         assert_eq!(reduced.w_max, 0.5);

@@ -41,7 +41,8 @@ const GAIN: f64 = 1.0;
 const ALLOWED_INCREASE: u64 = 1;
 /// BASE_HISTORY in minutes (RFC 6817 §2.5).
 const BASE_HISTORY: usize = 10;
-/// CURRENT_FILTER: delays of which the least is the current one (RFC 6817 §2.5: at least four).
+/// CURRENT_FILTER: the current delay is the minimum of this many delays (RFC 6817 §2.5: at least
+/// four).
 const CURRENT_FILTER: usize = 4;
 /// How long each minimum of the base delay is measured.
 const MINUTE: Duration = Duration::from_secs(60);
@@ -50,9 +51,9 @@ const MINUTE: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug)]
 pub struct Ledbat {
     packet: u64,
-    /// The least delay of each of the last minutes, the current one first; `None` is infinite.
+    /// The minimum delay of each of the last minutes, the current minute first; `None` is infinite.
     base_delays: [Option<Duration>; BASE_HISTORY],
-    /// The minute of the first of them.
+    /// The minute of the first entry.
     minute: u64,
     /// The last delays.
     current_delays: [Option<Duration>; CURRENT_FILTER],

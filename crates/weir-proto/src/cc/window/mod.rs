@@ -7,7 +7,7 @@
 //! [`ControllerEntry`], the `mod` line and a line in `controllers!`, which makes [`REGISTRY`].
 //!
 //! [`TfrcWindow`] has no policy: it turns TFRC's rate into a window. [`Dctcp`] and [`Prague`]
-//! answer to the share of marked packets. [`Bbr`] has a model of the path instead, and paces;
+//! respond to the share of marked packets. [`Bbr`] has a model of the path instead, and paces;
 //! [`Copa`] has a target rate that follows from the queueing delay, and paces too.
 //!
 //! The initial window is min(10 MDS, max(2 MDS, 14720)) and the minimum 2 MDS (RFC 9002 §7.2),

@@ -1,5 +1,5 @@
-//! Pacing for controllers that compute a window only: packets leave spread over the round-trip time
-//! and not in bursts at each acknowledgement.
+//! Pacing for controllers that compute a window only: packets are spread over the round-trip time
+//! instead of leaving in bursts at each acknowledgement.
 
 use crate::cc::PacingRate;
 use crate::keywords;
@@ -77,8 +77,8 @@ mod tests {
     #[test]
     fn the_rates_are_multiples_of_the_window_in_a_round_trip() {
         // RFC 9002 §7.7, RFC9002_GAIN: 1.25 times 8 Mbit/s, which are 100 packets of 1000 octets in
-        // 100 ms; Linux twice that or 1.2 times. A 1/1024 s of 16 Mbit/s are 1953
-        // octets, less than two packets.
+        // 100 ms; Linux twice that or 1.2 times. A 1/1024 s of 16 Mbit/s are 1953 octets, less than
+        // two packets.
         let infinite = f64::INFINITY;
         for (pacing, ssthresh, bps, burst) in [
             (Pacing::Linux, infinite, 16e6, 2000),

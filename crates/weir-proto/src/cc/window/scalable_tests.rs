@@ -121,7 +121,7 @@ fn prague(config: &WindowConfig) -> Prague {
 #[test]
 fn a_steady_share_of_marks_holds_the_window_at_two_packets_of_them_a_round() {
     // RFC 9332 appendix C, equation (6): r_L = 2 / (R p), so two marks in a round. A network that
-    // marks one packet in fifty holds Prague at a hundred.
+    // marks one packet in fifty keeps Prague's window at a hundred packets.
     let mut controller = prague(&config());
     assert_eq!(controller.needs().ecn, Some(EcnCapability::Ect1));
     let (mut debt, mut sum) = (0.0, 0.0);

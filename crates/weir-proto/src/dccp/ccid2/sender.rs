@@ -16,7 +16,7 @@ use crate::event::{Event, EventMask, Events, LossTrigger, PacketType, SndLim};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// RFC 6298, without a granularity. RFC 4341 §5 asks for no minimum; this one covers the receiver's
+/// RFC 6298, without a granularity. RFC 4341 §5 requires no minimum; this one covers the receiver's
 /// delay, so that a window of one packet does not time out before its acknowledgement.
 const TIMEOUT: TimeoutRules = TimeoutRules {
     initial: Duration::from_secs(1),

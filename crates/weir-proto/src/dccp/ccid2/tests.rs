@@ -284,8 +284,8 @@ fn a_second_ack_vector_continues_the_first() {
         let options = [first, second].map(|cells| DccpOption::AckVector { nonce, cells });
         let before = bench.sender.losses();
         let window = bench.ack_with(1100, &options);
-        // All but 1099, which only one greater number follows, are acknowledged; the mark is an
-        // event.
+        // All numbers but 1099 are acknowledged, and only one greater number follows 1099; the mark
+        // is an event.
         assert_eq!(in_flight, 0);
         assert_eq!(window.bytes_in_flight, KB, "{cut}");
         let losses = bench.sender.losses();

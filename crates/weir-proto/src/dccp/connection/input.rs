@@ -109,7 +109,7 @@ impl Connection {
                 self.enter(now, State::Respond);
                 NEXT
             }
-            // RFC 4340 §8.5 step 2: TIMEWAIT answers as without a connection.
+            // RFC 4340 §8.5 step 2: TIMEWAIT responds as if there were no connection.
             State::Listen | State::Closed | State::TimeWait => {
                 self.refuse(now, packet, code::NO_CONNECTION);
                 DONE

@@ -358,7 +358,8 @@ fn data_alone_is_capable_of_ecn_if_that_is_wanted() {
 #[test]
 fn short_numbers_are_on_acknowledgements_of_a_server_once_they_are_agreed_on() {
     // RFC 4340 §7.6.1: Data, Ack and DataAck may have them, if Allow Short Seqnos is one. The
-    // feature is the server's to decide (§6.3.1), which sends them first and takes them last.
+    // feature is the server's to decide (§6.3.1), which is the first to send them and the last to
+    // accept them.
     for short in [true, false] {
         let mut path = Path::new(&config(|config| {
             config.short_sequence_numbers = short;

@@ -26,7 +26,7 @@ pub struct Pair {
     pub server: Connection,
     pub delay: Duration,
     pub drop: Dropper,
-    /// The side that writes without end, 15000 octets at a time.
+    /// The side that writes without limit, 15000 octets at a time.
     pub bulk: Option<Side>,
     /// The application of the server reads.
     pub reads: bool,

@@ -304,7 +304,7 @@ fn packets_behind_one_in_flight_use_no_memory_until_another_is_in_flight() {
     assert!(!packets.has_gap());
     packets.trim();
     assert_eq!((packets.next_number(), packets.packets.len()), (1002, 0));
-    // With nothing in flight before them they are not even counted.
+    // Without a packet in flight before them they are not even counted.
     packets.push(SentPacket::new(at(30), 1200), None);
     packets.skip();
     packets

@@ -160,7 +160,7 @@ fn directions_of_streams_are_respected() {
 
 #[test]
 fn the_low_bits_of_an_id_tell_the_directions() {
-    // RFC 9000 §2.1: 0 and 1 are bidirectional, 2 is the client's to send on, 3 the server's.
+    // RFC 9000 §2.1: 0 and 1 are bidirectional, 2 carries data of the client, 3 of the server.
     for (role, sends, receives) in [
         (
             Role::Client,

@@ -81,7 +81,8 @@ fn a_packet_that_arrived_is_not_missing_in_later_reports() {
     assert_eq!(history.in_flight(), 2);
     assert_eq!(report(&mut history, 1, &[true, false]).packets.len(), 2);
     assert_eq!(history.in_flight(), 0);
-    // A later report without the first, and one that has it again: nothing is late, nor new.
+    // A later report without the first packet, and one that lists it again: no packet is late or
+    // new.
     for (received, late) in [([false, false], 0), ([true, false], 0), ([true, true], 1)] {
         let outcome = report(&mut history, 1, &received);
         assert_eq!((outcome.packets.len(), outcome.late), (0, late));

@@ -75,7 +75,7 @@ fn what_lies_far_below_the_highest_is_forgotten() {
     let last = REMEMBERED as u32 - 1;
     for (n, copy) in [
         (last, Accepted::Duplicate(0)),
-        // A number that is half of all below the highest.
+        // A number that is half of the number space below the highest.
         (last + 1, Accepted::New(0)),
     ] {
         receiver.on_packet(at(1), [SSRC, 0], Ecn::NotEct);
@@ -88,8 +88,8 @@ fn what_lies_far_below_the_highest_is_forgotten() {
 
 #[test]
 fn first_numbers_are_in_the_lower_half_and_not_zero() {
-    // RFC 3711 §3.3.1 advises a first number below 2^15, so that the loss of the first packets does
-    // not make the ends count the rounds differently.
+    // RFC 3711 §3.3.1 advises a first number below 2^15, so that both ends count the same number of
+    // wraps if the first packets are lost.
     let first = |seed| {
         let mut sender = Session::new(Config {
             seed,

@@ -176,7 +176,7 @@ fn without_a_report_the_rate_is_halved_once_and_again_only_for_what_is_sent_late
         assert!(matches!(rows[0], Event::Timeout { backoff: 0 }));
         assert_eq!(rates(&rows).len(), 1, "the new rate has its row");
     }
-    // Without a controller nothing waits for reports.
+    // Without a controller no timer waits for reports.
     let mut sender = waiting(Controller::Uncontrolled, 1);
     packets(&mut sender, 0);
     assert_eq!(sender.poll_timeout(), None);
@@ -346,7 +346,7 @@ fn ends_differ_by_their_seed_and_take_no_other_stream() {
     assert_eq!(receiver.statistics().packets_received, 1);
     receiver.handle_timeout(at(101));
     let mut report = packets(&mut receiver, 101).remove(0);
-    // The report is about the first stream only: the other's packet stays on its way.
+    // The report is about the first stream only: the packet of the other stream stays in flight.
     other.handle(at(102), &mut report);
     let rows = rows(&mut other);
     assert!(!rows.iter().any(|event| matches!(event, Event::Rtt(_))));

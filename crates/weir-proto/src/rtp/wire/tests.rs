@@ -250,7 +250,7 @@ fn a_report_covers_at_most_a_quarter_of_the_numbers() {
     let octets = most.encode();
     assert_eq!(octets.len(), 8 + 8 + 2 * 16_384 + 4);
     assert_eq!(Packet::decode(&octets), Some(most.clone()));
-    // One more is left out; a packet that has it nevertheless is refused.
+    // A further metric is left out; a packet that has it nevertheless is refused.
     assert_eq!(Packet::Feedback(report(16_385)).encode(), octets);
     let mut long = octets;
     long.splice(16..16, [0; 4]);

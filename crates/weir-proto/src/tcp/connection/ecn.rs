@@ -77,7 +77,7 @@ impl EcnState {
     /// A server receives another SYN.
     pub(super) fn on_syn_again(&mut self, flags: u16, ecn: Ecn) {
         self.syn = ecn;
-        // RFC 9768 §3.1.5: the client may have gone back to no ECN.
+        // RFC 9768 §3.1.5: the client may have fallen back to no ECN.
         self.capable &= self.mode != EcnMode::Accurate || ace(flags) != 0;
     }
 
@@ -85,7 +85,7 @@ impl EcnState {
     pub(super) fn on_first_syn_ack(&mut self, flags: u16, ecn: Ecn) {
         self.mode = client_mode(self.offered, flags);
         self.on_syn_ack_again(ecn);
-        // RFC 9768 §3.2.2.3: the SYN was not ECN-capable, and must have arrived so.
+        // RFC 9768 §3.2.2.3: the SYN left without ECT, and must have arrived without ECT.
         let changed = handshake_codepoint(ace(flags)) != Ecn::NotEct;
         self.capable &= self.mode != EcnMode::Accurate || !changed;
     }

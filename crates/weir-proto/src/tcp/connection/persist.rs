@@ -45,7 +45,8 @@ impl Connection {
     /// Octets of the next segment of new data that the receiver's window allows; zero for none.
     ///
     /// Silly-window avoidance (RFC 9293 §3.8.6.2.1) without Nagle's algorithm: a full segment, all
-    /// that was written, or at least half of the largest window that the peer has ever offered.
+    /// data that was written, or at least half of the largest window that the peer has ever
+    /// offered.
     pub(super) fn new_data(&self) -> u64 {
         let usable = self.usable_window();
         let len = self.unsent.min(u64::from(self.config.segment_size));

@@ -26,8 +26,8 @@ struct Losses {
 }
 
 impl Connection {
-    /// Ends a recovery whose point is acknowledged, detects losses, and begins a recovery if any
-    /// is left (RFC 6675 §5, RFC 6582 §3.2).
+    /// Ends a recovery whose point is acknowledged, detects losses, and begins a recovery if losses
+    /// are left (RFC 6675 §5, RFC 6582 §3.2).
     pub(super) fn recover(&mut self, now: Instant, kind: AckKind, update: &AckUpdate) {
         self.end_recovery();
         self.take_dsack(now, update);
@@ -309,7 +309,7 @@ impl Connection {
         if !probe.is_retransmission || duplicate {
             self.probe = None;
         } else if ack > probe.end {
-            // The probe repaired the loss of the last segment, which was one of congestion.
+            // The probe repaired the loss of the last segment, which indicates congestion.
             self.probe = None;
             if self.recovery == Recovery::None {
                 self.count_loss_event_at(probe.end);

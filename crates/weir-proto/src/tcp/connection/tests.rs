@@ -220,7 +220,7 @@ fn a_lost_syn_leaves_one_segment_and_three_seconds() {
 
 #[test]
 fn one_acknowledgement_opens_the_window_by_one_segment_in_slow_start() {
-    // RFC 5681 §3.1, eq. 2: min(N, SMSS); Linux counts all that is acknowledged.
+    // RFC 5681 §3.1, eq. 2: min(N, SMSS); Linux counts all segments acknowledged.
     for (rules, window) in [("rfc", 5.0), ("linux", 14.0)] {
         let mut bench = Bench::open(rules, false);
         bench.sent(100);
@@ -292,7 +292,7 @@ fn fast_recovery_halves_the_flight_once() {
     assert_eq!(bench.sent(t + 100), [first + 16, first + 17]);
     assert_eq!(bench.window(), 16.0);
     bench.ack(t + 101, first, &[(first + 1, first + 4)]);
-    // FlightSize is 18 with the two of Limited Transmit, of which the window was 16.
+    // FlightSize is 18 with the two segments of Limited Transmit; the window was 16.
     assert_eq!((bench.window(), bench.ssthresh()), (8.0, Some(8)));
     assert_eq!(bench.sent(t + 101), [first], "the retransmission");
     for n in 5..=17 {

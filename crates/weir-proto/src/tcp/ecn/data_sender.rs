@@ -75,7 +75,7 @@ impl DataSender {
             return 0;
         }
         let marked_bytes = option.and_then(|option| self.newly_marked_bytes(option));
-        // A count of octets that has fallen is an older one as well.
+        // A count of octets that has fallen comes from an older acknowledgement as well.
         if marked_bytes.is_some_and(|bytes| bytes >= OPTION_VALUES / 2) {
             return 0;
         }

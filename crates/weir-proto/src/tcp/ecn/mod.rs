@@ -95,7 +95,7 @@ pub(super) const fn server_mode(offered: EcnMode, syn: u16) -> EcnMode {
         (EcnMode::Accurate, 0b011) => EcnMode::Classic,
         // RFC 9768 §3.1.3: combinations for the future count as an offer of AccECN.
         (EcnMode::Accurate, _) => EcnMode::Accurate,
-        // RFC 3168 §6.1.1: both flags; its server does not look at AE.
+        // RFC 3168 §6.1.1: both flags; a server of RFC 3168 ignores AE.
         (EcnMode::Classic, flags) if flags & 0b011 == 0b011 => EcnMode::Classic,
         (EcnMode::Classic, _) => EcnMode::Off,
     }
@@ -134,8 +134,8 @@ pub(super) const fn handshake_encoding(ecn: Ecn) -> u8 {
     }
 }
 
-/// The codepoint that this stands for. SYN and SYN-ACK leave without ECT, so a value for the future
-/// means that they arrived so (RFC 9768 §3.1.3).
+/// The codepoint that this stands for. SYN and SYN-ACK leave without ECT, so a reserved value means
+/// that they arrived without ECT (RFC 9768 §3.1.3).
 pub(super) const fn handshake_codepoint(ace: u8) -> Ecn {
     match ace {
         0b011 => Ecn::Ect1,

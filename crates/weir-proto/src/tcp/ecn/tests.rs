@@ -119,14 +119,14 @@ fn the_field_cycles_after_eight_marks() {
 
 #[test]
 fn thinned_acknowledgements_are_no_cycles() {
-    // Each is for 10 packets, none marked; A.2.1 alone would take every one for 8 marks. The
-    // average passes THINNED = 4 when 10 · (1 - (63/64)^n) does: after the 33rd.
+    // Each acknowledgement is for 10 packets, none marked; A.2.1 alone would take each for 8 marks.
+    // The average passes THINNED = 4 when 10 · (1 - (63/64)^n) does: after the 33rd.
     let mut sender = DataSender::new();
     for count in 1..=100 {
         let marked = sender.on_ack((5 + (count.min(33) * 8)) as u8 & 0b111, None, acked(10));
         assert_eq!(marked, if count <= 33 { 8 } else { 0 }, "{count}");
     }
-    // With the option there is no doubt.
+    // With the option the count is certain.
     let mut sender = DataSender::new();
     let unmarked = AccEcnOption::new(Order::Ect1First, [14_601, 0, 1], 1);
     assert_eq!(sender.on_ack(5, Some(&unmarked), acked(10)), 0);
@@ -346,8 +346,8 @@ proptest! {
     }
 
     /// Without the option a count is exact as long as an acknowledgement is for fewer packets than
-    /// the field has values. Else it is no smaller than the truth, by whole cycles, and no greater
-    /// than there are packets (RFC 9768 §3.2.2.5.2). Few enough arrive here that none counts as
+    /// the field has values. Otherwise it exceeds the true count by whole cycles, and is at most
+    /// the number of packets (RFC 9768 §3.2.2.5.2). Few enough arrive here that none counts as
     /// thinned: eight of at most 32 packets.
     #[test]
     fn without_the_option_the_count_errs_to_the_safe_side(

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 /// The time that the client keeps for its next data packet is the time that it computes again.
 fn check(pair: &mut Pair) {
     let known = pair.ends[0].next_data_at();
-    // A timer that may have expired makes the connection ask its CCID again.
+    // After a timer that may have expired, the connection asks its CCID again.
     pair.ends[0].handle_timeout(pair.now);
     assert!(pair.ends[0].poll_transmit(pair.now).is_none());
     assert_eq!(pair.ends[0].next_data_at(), known);

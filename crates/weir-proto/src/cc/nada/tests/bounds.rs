@@ -11,8 +11,8 @@ fn with(change: impl FnOnce(&mut NadaConfig)) -> Nada {
 #[test]
 fn the_first_report_compares_its_signal_with_none() {
     // Two of twenty packets are marked: p_mark = 0.1 · 0.1 (10), x_curr = 2 ms · (1 %/1 %)² (2).
-    // (5): 2 ms - 10 ms · 1500/750 = -18 ms; (6): 2 ms - 0; (7) with DELTA for delta:
-    // 750 kbit/s · (1 - 0.5 · (0.1/0.5 · -0.018/0.5 + 2 · 0.002/0.5)) = 0.9996 · 750 kbit/s.
+    // (5): 2 ms - 10 ms · 1500/750 = -18 ms; (6): 2 ms - 0; (7) with DELTA for delta: 750 kbit/s ·
+    // (1 - 0.5 · (0.1/0.5 · -0.018/0.5 + 2 · 0.002/0.5)) = 0.9996 · 750 kbit/s.
     let mut nada = nada();
     nada.reference_rate = 750_000.0;
     let mut packets: Vec<_> = (0..20).map(|n| received(n, 20 * n, 10, 1000)).collect();

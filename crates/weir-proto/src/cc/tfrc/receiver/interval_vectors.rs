@@ -217,7 +217,7 @@ fn the_drop_count_has_24_bits() {
 #[test]
 fn biaz_takes_a_gap_of_the_lost_packets_time_for_an_error_of_the_link() {
     // n losses are random if (n + 1)·T <= gap < (n + 2)·T, where T = 10 ms is the least time
-    // between two packets. A packet that is late by reordering changes nothing but the one after.
+    // between two packets. A packet that is late by reordering affects only the packet after it.
     let profile = Profile {
         wireless: WirelessRules {
             discriminator: LossDiscriminator::Biaz,

@@ -128,7 +128,8 @@ fn what_was_in_flight_before_an_acknowledgement_is_kept_beside_what_is_behind_it
 
 #[test]
 fn a_recovery_is_for_the_packets_that_left_before_it_began() {
-    // RFC 9002 §7.3.2: the next begins, and the present one ends, with one that left after it.
+    // RFC 9002 §7.3.2: a packet sent after the start of a recovery starts the next recovery if it
+    // is lost, and ends the present one if it is acknowledged.
     let lost = |now, sent_at| Lost {
         now: at(now),
         sent_at: at(sent_at),

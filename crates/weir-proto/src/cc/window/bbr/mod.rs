@@ -232,7 +232,7 @@ impl Bbr {
         if !self.is_inflight_too_high(lost.lost_since_sent, lost.tx_in_flight) {
             return;
         }
-        // InflightAtLoss: at which volume the losses crossed the threshold.
+        // InflightAtLoss: the volume at which the losses crossed the threshold.
         let threshold = self.config.loss_threshold;
         let inflight_prev = lost.tx_in_flight.saturating_sub(lost.bytes) as f64;
         let lost_prev = lost.lost_since_sent.saturating_sub(lost.bytes) as f64;

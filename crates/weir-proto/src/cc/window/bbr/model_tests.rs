@@ -233,7 +233,7 @@ fn the_least_round_trip_time_is_replaced_after_ten_seconds_by_that_of_the_last_p
 
 #[test]
 fn a_probe_that_finds_the_same_least_round_trip_time_leaves_its_time() {
-    // draft-bbr §5.3.4.3: only a shorter one is new.
+    // draft-bbr §5.3.4.3: only a shorter sample is new.
     let mut model = Model::new();
     model.init(at(0), Duration::ZERO);
     for now in [100, 5101] {

@@ -120,8 +120,8 @@ impl Bbr {
         }
     }
 
-    /// IsTimeToProbeBW (draft-bbr §5.3.3.8.3): begins a probe if the time or the rounds between two
-    /// have passed.
+    /// IsTimeToProbeBW (draft-bbr §5.3.3.8.3): starts a probe if the time or the rounds between two
+    /// probes have passed.
     fn probe_if_due(&mut self, now: Instant) -> bool {
         let elapsed = now > self.cycle.stamp + self.cycle.wait;
         // IsRenoCoexistenceProbeTime: as many rounds as Reno would take to grow by the window.

@@ -7,7 +7,7 @@ use crate::time::{Duration, Instant};
 const LOW_WINDOW: u64 = 16;
 /// `hystart_ack_delta_us`: acknowledgements that are closer belong to one train.
 const ACK_DELTA: Duration = Duration::from_millis(2);
-/// `HYSTART_MIN_SAMPLES`: round-trip times of which the least is that of a round.
+/// `HYSTART_MIN_SAMPLES`: the samples whose minimum is the round-trip time of a round.
 const MIN_SAMPLES: u32 = 8;
 /// `HYSTART_DELAY_MIN` and `HYSTART_DELAY_MAX` bound the growth of the delay that ends slow start.
 const DELAY_THRESHOLD: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(16));
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_round_begins_with_the_packet_that_left_at_the_beginning_of_the_last() {
-        // The least of the first round is 100 ms, of the second 113 ms, its eighth sample.
+        // The minimum of the first round is 100 ms, that of the second 113 ms, its eighth sample.
         let mut hystart = HyStart::default();
         for n in 0..9 {
             assert!(!hystart.on_ack(&acked(1000 + 3 * n, 900, 100), 16));

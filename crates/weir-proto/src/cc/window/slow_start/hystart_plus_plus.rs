@@ -18,7 +18,7 @@ use crate::time::{Duration, Instant};
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
 /// MAX_RTT_THRESH (RFC 9406 §4.3).
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
-/// The share of the last round's least round-trip time by which it must grow (RFC 9406 §4.3).
+/// The share of the last round's minimum round-trip time by which it must grow (RFC 9406 §4.3).
 const MIN_RTT_DIVISOR: u64 = 8;
 /// N_RTT_SAMPLE (RFC 9406 §4.3).
 const N_RTT_SAMPLE: u32 = 8;
@@ -105,7 +105,7 @@ impl HyStartPlusPlus {
         conservative.rounds >= CSS_ROUNDS
     }
 
-    /// Compares the least round-trip time of this round with that of the last, or in conservative
+    /// Compares the minimum round-trip time of this round with that of the last, or in conservative
     /// slow start with that at its beginning.
     fn compare(&mut self, least: Duration) {
         if let Some(conservative) = self.conservative {

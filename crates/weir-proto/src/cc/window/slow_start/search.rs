@@ -16,13 +16,13 @@ use crate::time::{Duration, Instant};
 
 /// W: bins of a window.
 const WINDOW_BINS: u64 = 10;
-/// EXTRA_BINS: by how many bins a window may lie back.
+/// EXTRA_BINS: the most bins by which a compared window may lie back.
 const EXTRA_BINS: u64 = 15;
 /// A bin in hundredths of the first round-trip time: WINDOW_SIZE / W with WINDOW_SIZE 3.5.
 const BIN_PERCENT: u64 = 35;
 /// THRESH.
 const THRESHOLD: f64 = 0.35;
-/// Ends of bins that a comparison can reach back to.
+/// The ends of bins that a comparison can use.
 const SLOTS: usize = (WINDOW_BINS + EXTRA_BINS + 2) as usize;
 
 /// The state of SEARCH.
@@ -109,8 +109,8 @@ impl Bins {
             .saturating_sub(self.total(last - WINDOW_BINS)) as f64
     }
 
-    /// Compares the last window with the one a round-trip time before; if it lacks too much,
-    /// returns the octets of two first round-trip times.
+    /// Compares the last window with the one a round-trip time before; if too many octets are
+    /// missing, returns the octets of two first round-trip times.
     fn overshoot(&self, rtt: Duration) -> Option<u64> {
         let back = rtt.as_nanos() / self.duration.as_nanos();
         // The earlier window may begin within the bin before its first.
@@ -133,7 +133,7 @@ impl Bins {
     }
 }
 
-/// The place of a bin in the ring.
+/// The index of a bin in the ring.
 const fn slot(bin: u64) -> usize {
     (bin % SLOTS as u64) as usize
 }

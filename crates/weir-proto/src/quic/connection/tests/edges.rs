@@ -19,7 +19,7 @@ fn a_send_queue_takes_what_leaves_it_below_its_limit() {
         |client: &mut Connection, octets| client.write(Instant::ZERO, Payload::of_len(octets));
     assert_eq!(write(&mut client, 1), Err(WriteError::Closed), "not open");
     client.connect(Instant::ZERO);
-    // A write is taken whole while less than the limit waits.
+    // A write is accepted entirely while less than the limit waits.
     assert_eq!(write(&mut client, 19_999), Ok(()));
     assert_eq!(write(&mut client, 1), Ok(()));
     assert_eq!(write(&mut client, 1), Err(WriteError::Blocked));

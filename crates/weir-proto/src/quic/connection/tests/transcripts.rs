@@ -385,7 +385,7 @@ fn a_mark_is_a_congestion_event_without_a_loss() {
     );
     let found = talk.pair.client.statistics();
     assert_eq!((found.loss_events, found.packets_lost), (1, 0));
-    // The second mark is one more, whatever the count is by then.
+    // The second mark counts as one more, whatever the total count is.
     talk.pair.mark_next = true;
     talk.write(Side::Client, 500);
     talk.run(50);

@@ -349,7 +349,8 @@ fn a_client_that_goes_back_to_no_ecn_gets_none() {
 
 #[test]
 fn data_has_no_room_for_the_option() {
-    // RFC 9768 §3.2.3.3: of a full segment; the acknowledgement without data has it.
+    // RFC 9768 §3.2.3.3: a full segment has no room for it; the acknowledgement without data has
+    // it.
     let ends = [("prague", EcnMode::Off), ("prague", EcnMode::Off)];
     let (_, mut client, mut server) = handshake(ends, [Ecn::NotEct; 2]);
     for millis in [200, 201] {

@@ -435,7 +435,7 @@ fn a_peer_that_never_answers_ends_the_connection_after_r2() {
     let backoffs: Vec<u32> = events.filter_map(backoff).collect();
     assert_eq!(backoffs, (0..15).collect::<Vec<_>>());
 
-    // The same of data: the first segment at 6140 ms, an RTO after the acknowledgement before it.
+    // The same for data: the first segment at 6140 ms, an RTO after the acknowledgement before it.
     let mut exchange = Exchange::new(&config("rfc"));
     exchange.drops = |end, place| end == 0 && place > 3;
     exchange.ends[0].connect(at(0));

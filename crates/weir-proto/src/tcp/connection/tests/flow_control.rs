@@ -142,7 +142,7 @@ fn a_small_window_is_used_after_the_override_timeout() {
         assert_eq!(held.sent(200), [], "{rules}");
         assert_eq!(held.expire(), 200 + timeout, "{rules}");
         assert_eq!(held.sent(200 + timeout), [(2000, 400)], "{rules}");
-        // The acknowledgement moves the window on; it is small still.
+        // The acknowledgement moves the window forward; it is still small.
         held.ack(300 + timeout, 2400, 400);
         assert_eq!(held.sent(300 + timeout), []);
         assert_eq!(held.expire(), 300 + 2 * timeout, "{rules}");
@@ -173,7 +173,7 @@ fn a_closed_window_is_probed_after_the_rto_and_then_ever_more_rarely() {
     }
     assert_eq!(held.sender.statistics().timeouts, 0);
     assert_eq!(held.sender.statistics().packets_retransmitted, 4);
-    // The window opens: the probe's octet was not taken and is sent again with the rest.
+    // The window opens: the probe's octet was not accepted and is sent again with the rest.
     held.ack(due + 200, 1000, 1000);
     assert_eq!(held.sent(due + 200), [(1000, 1000)]);
     // Closed again: the back-off starts again.

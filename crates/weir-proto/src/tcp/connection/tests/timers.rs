@@ -38,7 +38,7 @@ fn a_lost_retransmission_reduces_again_if_that_is_the_rule() {
         let new = bench.sent(t + 110);
         let (window, last) = (bench.window(), new[new.len() - 1]);
         assert!(last >= first + 16, "{new:?}");
-        // What was sent 10 ms after the retransmission has arrived.
+        // The segments sent 10 ms after the retransmission have arrived.
         bench.ack(t + 210, first, &[(last, last + 1), (first + 1, first + 16)]);
         let counted = bench.sender.statistics();
         assert_eq!(
@@ -52,8 +52,8 @@ fn a_lost_retransmission_reduces_again_if_that_is_the_rule() {
 
 #[test]
 fn a_probe_waits_for_a_delayed_acknowledgement_of_a_single_segment() {
-    // RFC 8985 §7.2: PTO = 2 · SRTT, and of one segment in flight the longest delay of its
-    // acknowledgement too, here 40 ms. With data to send the probe is new.
+    // RFC 8985 §7.2: PTO = 2 · SRTT, and with one segment in flight also the longest delay of its
+    // acknowledgement, here 40 ms. With data to send the probe is new data.
     for (segments, due) in [(1, 340), (2, 300)] {
         let mut bench = Bench::open("linux", false);
         bench.sender.unsent = segments * MSS;
