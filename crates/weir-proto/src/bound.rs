@@ -1,16 +1,16 @@
-//! What holds a sender back at a moment, as RFC 4898 (SndLim) and Linux's chronographs say it for
-//! TCP, here for every transport.
+//! What limits a sender at a given moment. RFC 4898 (SndLim) and Linux's chronographs record this
+//! for TCP; here every transport records it.
 //!
-//! A transport says its bound when it has nothing more to send, at the end of `poll_transmit`. At
-//! that moment exactly one thing holds it back; it holds until the next call. If several do, the
-//! first in this order is said: anti-amplification, window, pacer, rate or minimum interval, the
-//! receiver's credit, the send buffer, the application.
+//! A transport records its bound at the end of `poll_transmit`, when it has nothing more to send.
+//! One bound applies from then until the next call. If several apply, the first in this order is
+//! recorded: anti-amplification, window, pacer, rate or minimum interval, the receiver's credit,
+//! the send buffer, the application.
 //!
-//! A pacer, or a window, that follows from an estimate of the delivery rate is a bound of its own
-//! only if the path gave that estimate. If the sample that it came from was held down by the
-//! receiver's credit, the send buffer or the application, that is the bound (see [`RateLimit`]).
-//! The same holds for any pacer within a round trip in which one of these held the sender: it only
-//! spreads what they let out.
+//! A pacer or a window that follows from an estimate of the delivery rate is a bound of its own
+//! only if the path limited the sample behind that estimate. If the receiver's credit, the send
+//! buffer or the application limited that sample, that is the bound (see [`RateLimit`]). The same
+//! holds for any pacer within a round trip in which one of these limited the sender, because the
+//! pacer then only spreads the packets that the other bound allows.
 //!
 //! | here | RFC 4898 | Linux `tcp_info` |
 //! |---|---|---|
@@ -30,50 +30,51 @@ named! {
     /// rule that set the controller's window or rate.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum SndLim {
-        /// The application has written nothing that waits, although it may.
+        /// No data waits, although the application may write more.
         Application => "application",
         /// All written data was sent, and the application may write no more before some of it is
         /// acknowledged: the send buffer holds it until then.
         SendBuffer => "send_buffer",
         /// Data waits for room in the congestion window, or for an acknowledgement or timeout that
-        /// tells what to send again.
+        /// determines which data to retransmit.
         Window => "window",
-        /// Data waits for its time by the allowed rate of a rate controller (TFRC, NADA).
+        /// Data waits until the allowed rate of a rate controller (TFRC, NADA) permits it.
         Rate => "rate",
-        /// Data waits for the least time between two packets of TFRC-SP (RFC 5622 §5), which the
-        /// allowed rate would not make it wait for.
+        /// Data waits for the minimum interval between two packets of TFRC-SP (RFC 5622 §5),
+        /// although the allowed rate permits it.
         MinimumInterval => "minimum_interval",
-        /// Data waits for its time by the pacer of a window controller; the window has room.
+        /// Data waits until the pacer of a window controller permits it; the window has room.
         Pacer => "pacer",
-        /// The receiver's window (TCP) or flow control credit (QUIC) lets no more data out.
+        /// The receiver's window (TCP) or flow control credit (QUIC) allows no more data.
         ReceiverCredit => "receiver_credit",
         /// A server may not send more before the client's address is validated (RFC 9000 §8.1):
-        /// data waits, or its probe timeouts do, which may repeat nothing (RFC 9002 §6.2.2.1).
+        /// data waits, or its probe timeouts do, which may not retransmit either (RFC 9002
+        /// §6.2.2.1).
         AntiAmplification => "anti_amplification",
-        /// There is nothing to send and nothing more to come: the handshake is not complete, or the
-        /// application has closed and all its data was sent.
+        /// There is no data to send: the handshake is not complete, or the application has closed
+        /// and all its data was sent.
         Nothing => "nothing",
     }
 }
 
 named! {
-    /// What limited a sample of the delivery rate, beside what the path and the controller do.
+    /// The limit of a sample of the delivery rate, other than the path and the controller.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum RateLimit {
-        /// Nothing: it says what the path, or the pacer or window in force, let through.
+        /// No limit: the sample reflects the path, or the pacer or window in force.
         #[default]
         Path => "path",
         /// The application wrote less.
         Application => "application",
-        /// The send buffer let the application write no more.
+        /// The send buffer accepted no more data from the application.
         SendBuffer => "send_buffer",
-        /// The receiver's window or credit let no more out.
+        /// The receiver's window or credit allowed no more data.
         ReceiverCredit => "receiver_credit",
     }
 }
 
 impl RateLimit {
-    /// What a sample has that is sent while this holds the sender.
+    /// The limit of a sample whose packets are sent while `bound` applies.
     const fn of(bound: SndLim) -> Self {
         match bound {
             SndLim::Application => Self::Application,
@@ -83,7 +84,7 @@ impl RateLimit {
         }
     }
 
-    /// This limit, or where there is none the other.
+    /// This limit, or `other` if this one is [`Self::Path`].
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         match self {
@@ -92,7 +93,7 @@ impl RateLimit {
         }
     }
 
-    /// The bound in place of this one, which follows from a rate with this limit.
+    /// The bound to record in place of `bound`, which follows from a rate estimate with this limit.
     pub const fn behind(self, bound: SndLim) -> SndLim {
         match self {
             Self::Path => bound,
@@ -103,22 +104,22 @@ impl RateLimit {
     }
 }
 
-/// What held the sender within the last round trip, other than its window or pacer: from the moment
-/// at which it holds until all that was in flight then has been delivered, as C.app_limited of
-/// draft-ietf-ccwg-bbr §4.1.2.4 for the application alone. Packets that leave meanwhile are in a
-/// flight with a gap.
+/// The bound, other than window or pacer, that limited the sender within the last round trip. It
+/// counts from the moment at which it applies until all octets in flight at that moment have been
+/// delivered, as C.app_limited of draft-ietf-ccwg-bbr §4.1.2.4 does for the application alone:
+/// packets sent meanwhile belong to a flight with a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hold {
-    /// The latest bound, since when, and the octets that have been delivered when it is over; it
-    /// counts if it lasts.
+    /// The latest bound, the time since when it applies, and the count of delivered octets at which
+    /// it ends. It takes effect if it still applies at a later time.
     said: Option<(Instant, RateLimit, u64)>,
     current: RateLimit,
     until: u64,
 }
 
 impl Hold {
-    /// From now on this bound holds; so many octets will have been delivered when all that is in
-    /// flight is.
+    /// `bound` applies from now on; `delivered_then` octets will have been delivered when all
+    /// octets in flight have been.
     pub fn say(&mut self, now: Instant, bound: SndLim, delivered_then: u64) {
         self.settle(now);
         self.said = match bound {
@@ -127,42 +128,42 @@ impl Hold {
         };
     }
 
-    /// Time has passed: a bound that was said before now was one. A window that holds ends the hold
-    /// of what came before it.
+    /// Lets a bound that was recorded before `now` take effect. A window that limits the sender
+    /// ends an earlier limit.
     pub fn settle(&mut self, now: Instant) {
         if let Some((_, limit, until)) = self.said.take_if(|(since, ..)| *since < now) {
             (self.current, self.until) = (limit, until);
         }
     }
 
-    /// So many octets have been delivered.
+    /// `delivered` octets have been delivered so far.
     pub const fn on_delivered(&mut self, delivered: u64) {
         if delivered > self.until {
             self.current = RateLimit::Path;
         }
     }
 
-    /// What limits the flight of a packet that leaves now.
+    /// The limit of the flight of a packet that leaves now.
     pub const fn limit(&self) -> RateLimit {
         self.current
     }
 }
 
-/// Remembers the bound, so that only its changes become events. A bound that holds for no time,
-/// because another is said at the same instant, is none.
+/// Keeps the bound, so that only its changes become events. A bound that another replaces at the
+/// same instant is not an event.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BoundChanges {
     /// The bound of the last event.
-    told: Option<SndLim>,
-    /// The latest bound and since when it holds, if it is not the told one.
+    reported: Option<SndLim>,
+    /// The latest bound and the time since when it applies, if it differs from `reported`.
     latest: Option<(Instant, SndLim)>,
 }
 
 impl BoundChanges {
-    /// From now on this bound holds. Returns the change to an earlier bound that held until now.
+    /// `bound` applies from now on. Returns an earlier change, if that bound lasted until now.
     pub(crate) fn set(&mut self, now: Instant, bound: SndLim) -> Option<(Instant, SndLim)> {
         let settled = self.settle(now);
-        if self.told == Some(bound) {
+        if self.reported == Some(bound) {
             self.latest = None;
         } else if self.latest.is_none_or(|(_, latest)| latest != bound) {
             self.latest = Some((now, bound));
@@ -170,7 +171,7 @@ impl BoundChanges {
         settled
     }
 
-    /// Takes the latest change, if it was made before now.
+    /// Takes the latest change if it was made before `now`.
     pub(crate) fn settle(&mut self, now: Instant) -> Option<(Instant, SndLim)> {
         self.latest.filter(|(since, _)| *since < now)?;
         self.take()
@@ -179,7 +180,7 @@ impl BoundChanges {
     /// Takes the latest change.
     pub(crate) fn take(&mut self) -> Option<(Instant, SndLim)> {
         let change = self.latest.take()?;
-        self.told = Some(change.1);
+        self.reported = Some(change.1);
         Some(change)
     }
 
@@ -194,14 +195,14 @@ mod tests {
     use super::*;
     use crate::event::{Event, EventMask, Events};
 
-    /// Bounds and the times at which they are said, in nanoseconds.
+    /// Bounds and the times at which they are recorded, in nanoseconds.
     type Said<'a> = &'a [(u64, SndLim)];
 
     fn at(nanos: u64) -> Instant {
         Instant::from_nanos(nanos)
     }
 
-    /// The events after these bounds were said at these times, drained after each if `drained`.
+    /// The events after these bounds were recorded at these times, drained after each if `drained`.
     fn events(said: Said<'_>, drained: bool) -> Vec<(u64, SndLim)> {
         let mut events = Events::default();
         events.set_mask(EventMask::BOUND);
@@ -231,7 +232,7 @@ mod tests {
         let table: [(Said<'_>, Said<'_>); 5] = [
             (&[(1, Window), (2, Window), (3, Window)], &[(1, Window)]),
             (&[(1, Window), (2, Rate)], &[(1, Window), (2, Rate)]),
-            // A queue that is empty for no time.
+            // The queue empties and fills again at the same instant.
             (
                 &[(1, Window), (5, Application), (5, Window), (6, Window)],
                 &[(1, Window)],
@@ -248,7 +249,7 @@ mod tests {
         for (said, expected) in table {
             assert_eq!(events(said, false), expected);
         }
-        // Drained in between, what was said first at an instant stands.
+        // With events drained in between, the first bound recorded at an instant stays.
         let said = [(1, Window), (2, Rate), (2, Rate), (3, Window)];
         assert_eq!(events(&said, true), [(1, Window), (2, Rate), (3, Window)]);
     }
@@ -256,7 +257,7 @@ mod tests {
     #[test]
     fn a_bound_that_follows_from_a_limited_rate_is_that_limit() {
         use RateLimit::{Application, Path, ReceiverCredit, SendBuffer};
-        // What limited the estimate goes before what held the sender within the last round trip.
+        // The limit of the estimate precedes the limit of the last round trip.
         for (estimate, hold, behind) in [
             (Path, Path, SndLim::Pacer),
             (Path, SendBuffer, SndLim::SendBuffer),

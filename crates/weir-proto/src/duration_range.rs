@@ -1,5 +1,5 @@
-//! A span of time that is drawn: `"80ms..120ms"`, uniformly in whole nanoseconds, both ends
-//! included. A single duration is a range of one value, which takes no random number.
+//! A random span of time: `"80ms..120ms"`, uniform in whole nanoseconds, both ends included. A
+//! single duration is a range of one value, which takes no random number.
 
 use crate::rng::Rng;
 use crate::settings::{Diagnostic, Kind, Raw, Reader, Spanned, Value};
@@ -7,7 +7,7 @@ use crate::time::Duration;
 use crate::units;
 use std::fmt;
 
-/// The least and the greatest of spans of time that are drawn uniformly.
+/// The minimum and the maximum of spans of time that are drawn uniformly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DurationRange {
     /// The least.
@@ -31,7 +31,7 @@ impl DurationRange {
         self.least < self.most
     }
 
-    /// The next span; a range of one value leaves the stream as it is.
+    /// The next span; a range of one value leaves the stream unchanged.
     pub fn draw(&self, rng: &mut Rng) -> Duration {
         if !self.is_random() {
             return self.least;

@@ -19,12 +19,12 @@ use crate::units::Rate;
 
 /// One end of one connection, without I/O: packets and time go in, packets and timeouts come out.
 pub trait Endpoint {
-    /// A packet arrives and stays where it lies: the endpoint may take what it needs out of the
-    /// body, and leaves the rest of the packet as it is.
+    /// A packet arrives. The endpoint may move parts out of its body, and leaves the rest of the
+    /// packet unchanged, so that the packet is not copied.
     fn handle(&mut self, now: Instant, packet: &mut Packet);
 
-    /// The time returned by [`poll_timeout`](Self::poll_timeout) has come. A call before that time
-    /// does nothing.
+    /// The time returned by [`poll_timeout`](Self::poll_timeout) has been reached. A call before
+    /// that time does nothing.
     fn handle_timeout(&mut self, now: Instant);
 
     /// The next packet that leaves now, if any. Call until `None` after any input.
@@ -41,7 +41,7 @@ pub trait Endpoint {
     /// Opens the connection actively. A passive endpoint listens from the start and needs no call.
     fn connect(&mut self, now: Instant);
 
-    /// Ends the connection in good order after everything that was written has been sent.
+    /// Closes the connection gracefully after all written data has been sent.
     fn close(&mut self, now: Instant);
 
     /// Hands over application data: one datagram (DCCP, RTP, UDP) or the next octets of the stream
@@ -59,20 +59,19 @@ pub trait Endpoint {
     /// The next event for the application.
     fn poll_event(&mut self) -> Option<EndpointEvent>;
 
-    /// False if [`poll_event`](Self::poll_event) returns `None`: a driver may leave the application
-    /// in peace until there is an event or its own time has come.
+    /// False if [`poll_event`](Self::poll_event) returns `None`: a driver need not call the
+    /// application before there is an event or the application's own timer expires.
     fn has_event(&self) -> bool {
         true
     }
 
-    /// True if the connection is over, and this end only waits for packets that are late, as in
-    /// TIMEWAIT.
+    /// True if the connection has ended and this end only waits for late packets, as in TIMEWAIT.
     fn is_lingering(&self) -> bool {
         false
     }
 
-    /// What the transport asks of a source of media; `None` if its rate is the application's own
-    /// affair.
+    /// The rate that the transport requests from a source of media; `None` if the application
+    /// chooses its own rate.
     fn media_target(&self) -> Option<MediaTarget> {
         None
     }
@@ -85,12 +84,12 @@ pub trait Endpoint {
     /// Counters since the start.
     fn statistics(&self) -> Statistics;
 
-    /// From now on [`Statistics::loss_events`] grows only with events whose first packet that was
-    /// lost or marked is sent from now on: then they are events of the packets that are sent in
-    /// the same time, and their quotient is at most 1.
+    /// From now on [`Statistics::loss_events`] counts only events whose first lost or marked packet
+    /// is sent from now on. They are then events of the packets sent in the same period, and their
+    /// ratio is at most 1.
     fn count_loss_events_from(&mut self, _from: CountedFrom) {}
 
-    /// [`Statistics::packets_received`], which is asked for each packet.
+    /// [`Statistics::packets_received`] alone, because drivers read it for each packet.
     fn packets_received(&self) -> u64 {
         self.statistics().packets_received
     }
@@ -102,10 +101,10 @@ pub trait Endpoint {
     }
 }
 
-/// What is known of a packet that arrived when the endpoint takes it.
+/// The data about a packet that arrived, kept until the endpoint accepts the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// What the network noted about its way.
+    /// The network's record of its transit.
     pub transit: Transit,
     /// Its codepoint.
     pub ecn: Ecn,
@@ -120,26 +119,26 @@ impl From<&Packet> for Arrival {
     }
 }
 
-/// From when on loss events count.
+/// The start of the period in which loss events count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CountedFrom {
-    /// The time: what is sent at it counts.
+    /// The time; packets sent at it count.
     pub at: Instant,
-    /// How many packets the sender of the data has handed over before
+    /// The packets that the sender of the data had handed over before
     /// ([`Statistics::packets_sent`]), for a receiver that does not know when they were sent.
     pub packets_sent: u64,
 }
 
-/// What a transport asks of a source of media.
+/// The rate that a transport requests from a source of media.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MediaTarget {
-    /// The rate that the encoder should come to, in payload bits per second.
+    /// The rate that the encoder should reach, in payload bits per second.
     pub rate: Rate,
     /// Octets that were written and wait to be sent.
     pub buffered_bytes: u64,
 }
 
-/// Why a write was not taken.
+/// Why a write was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteError {
     /// The send queue is full.
@@ -166,7 +165,7 @@ pub enum EndpointEvent {
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseReason {
-    /// Both ends closed in good order.
+    /// Both ends closed gracefully.
     Finished,
     /// The peer ended it with this code (DCCP reset code, QUIC error code).
     Reset(u64),
@@ -198,21 +197,20 @@ pub struct Statistics {
     pub data_bytes_received: u64,
     /// Octets of application data delivered for the first time.
     pub payload_received: u64,
-    /// Packets of the data's direction that this endpoint found to be lost: as a sender, or with
-    /// TFRC as a receiver. A flow's losses are the sum of both ends. What arrives after all is
-    /// taken off again where the transport says which packet it is (UDP, RTP), as RFC 3550 §6.4.1
-    /// counts.
+    /// Packets in the direction of the data that this endpoint detected as lost: as a sender, or
+    /// with TFRC as a receiver. A flow's losses are the sum of both ends. Packets that arrive later
+    /// are subtracted if the transport identifies them (UDP, RTP), as RFC 3550 §6.4.1 counts.
     pub packets_lost: u64,
-    /// Packets that were taken off `packets_lost` because they arrived after all.
+    /// Packets that were subtracted from `packets_lost` because they arrived late.
     pub packets_late: u64,
     /// Packets whose data was sent before (TCP, QUIC).
     pub packets_retransmitted: u64,
-    /// Of these, the ones that a timeout presumed lost and no acknowledgement (TCP).
+    /// Of these, segments presumed lost by a timeout and not by an acknowledgement (TCP).
     pub packets_retransmitted_by_timeout: u64,
-    /// Expiries of the timer that waits for acknowledgements or feedback, as many as
-    /// [`Event::Timeout`](crate::event::Event::Timeout) says: that of retransmissions (TCP, CCID
-    /// 2), of probes (QUIC), without feedback (TFRC, NADA), and of what opens or closes a
-    /// connection.
+    /// Expiries of timers that wait for acknowledgements or feedback, one for each
+    /// [`Event::Timeout`](crate::event::Event::Timeout): the retransmission timer (TCP, CCID 2),
+    /// the probe timeout (QUIC), the nofeedback timer (TFRC, NADA), and the timers of packets that
+    /// open or close a connection.
     pub timeouts: u64,
     /// Loss events (TFRC, at the receiver) or congestion events (windows, at the sender).
     pub loss_events: u64,

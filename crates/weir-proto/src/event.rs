@@ -34,7 +34,8 @@ named! {
         NofeedbackHalving => "nofeedback_halving",
         /// TFRC: one packet in 64 seconds (RFC 5348 §4.3).
         MinimumRate => "minimum_rate",
-        /// TFRC: the round-trip time grew, so the time between packets did (RFC 5348 §4.5).
+        /// TFRC: the round-trip time increased, and with it the time between packets (RFC 5348
+        /// §4.5).
         OscillationReduction => "oscillation_reduction",
         /// TFRC: losses in a data-limited interval (RFC 5348 §4.3).
         DataLimited => "data_limited",
@@ -63,7 +64,8 @@ named! {
         ProbeRtt => "probe_rtt",
         /// The receiver's flow control.
         FlowControl => "flow_control",
-        /// NADA: the rate ramps up from what arrives, without loss and queue (RFC 8698 §4.3).
+        /// NADA: the rate ramps up from the received rate, without losses and queueing delay (RFC
+        /// 8698 §4.3).
         AcceleratedRampUp => "accelerated_ramp_up",
         /// NADA: the rate follows the congestion signal (RFC 8698 §4.3).
         GradualUpdate => "gradual_update",
@@ -86,7 +88,7 @@ pub struct RateState {
     pub equation_rate: Option<Rate>,
     /// X_recv: the receive rate in the last feedback.
     pub receive_rate: Rate,
-    /// p: the loss event rate in [0, 1]; of NADA p_loss, the smoothed share of lost packets.
+    /// p: the loss event rate in [0, 1]; for NADA p_loss, the smoothed share of lost packets.
     pub loss_event_rate: f64,
     /// The last round-trip time sample; zero before the first.
     pub rtt: Duration,
@@ -101,14 +103,14 @@ pub struct RateState {
     pub state: &'static str,
     /// The rule that bound the allowed rate.
     pub limit: Limit,
-    /// What a controller for media has besides.
+    /// The further state of a controller for media.
     pub media: Option<MediaState>,
 }
 
 /// The state of a controller for media.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MediaState {
-    /// r_vin: what the encoder is asked for (RFC 8698 §5.2.2).
+    /// r_vin: the rate requested from the encoder (RFC 8698 §5.2.2).
     pub target_rate: Rate,
     /// r_send: the rate at which packets leave (RFC 8698 §5.2.2).
     pub send_rate: Rate,
@@ -134,17 +136,17 @@ pub struct WindowState {
     /// Octets that acknowledgements have reported as arrived, each once; `None` if the transport
     /// does not count them.
     pub delivered: Option<u64>,
-    /// Octets beyond those acknowledged in order that the receiver lets the sender send: SND.WND
-    /// of TCP (RFC 9293 §3.3.1), the smaller credit of connection and stream in QUIC (RFC 9000
-    /// §4.1); `None` without flow control.
+    /// Octets beyond those acknowledged in order that the receiver allows the sender to send:
+    /// SND.WND of TCP (RFC 9293 §3.3.1), the smaller credit of connection and stream in QUIC (RFC
+    /// 9000 §4.1); `None` without flow control.
     pub receive_window: Option<u64>,
     /// Slow-start threshold in octets; `None` while there is none.
     pub ssthresh: Option<u64>,
     /// The pacing rate; `None` for a controller without one.
     pub pacing_rate: Option<Rate>,
-    /// What limited the sample of the delivery rate that the estimate in use came from; of a
-    /// controller that paces without such an estimate, what held the sender within the last round
-    /// trip. `None` for one that does not pace.
+    /// The limit of the sample of the delivery rate behind the current estimate; for a controller
+    /// that paces without such an estimate, the limit of the sender within the last round trip.
+    /// `None` for a controller that does not pace.
     pub rate_limited_by: Option<RateLimit>,
     /// The last round-trip time sample; zero before the first.
     pub rtt: Duration,
@@ -164,13 +166,13 @@ named! {
         QueueFull => "queue_full",
         /// The active queue management dropped it although the queue had room.
         Aqm => "aqm",
-        /// It came faster than the policer of the link lets pass.
+        /// It exceeded the rate of the link's policer.
         Policed => "policed",
-        /// An acknowledgement that the link thinned out.
+        /// An acknowledgement that the link dropped to reduce their number.
         Thinned => "thinned",
         /// The loss model of the link or socket dropped it.
         LossModel => "loss_model",
-        /// Nothing passed the link at that time.
+        /// The link carried no packets at that time.
         Outage => "outage",
         /// The link drops packets whose ECN field is not Not-ECT.
         EcnBlackHole => "ecn_black_hole",
@@ -195,8 +197,8 @@ named! {
         PacketThreshold => "packet_threshold",
         /// A later packet was acknowledged long enough ago (RFC 9002 §6.1.2).
         TimeThreshold => "time_threshold",
-        /// The retransmission timer expired, and what was in flight counts as lost (RFC 4341 §5,
-        /// RFC 6675 §5.1). TCP presumes it until an acknowledgement says otherwise.
+        /// The retransmission timer expired, and all packets in flight count as lost (RFC 4341 §5,
+        /// RFC 6675 §5.1). TCP presumes them lost until an acknowledgement shows the contrary.
         Timeout => "timeout",
         /// The receiver reported it as not received (RFC 8888 §3.1).
         Reported => "reported",
@@ -207,7 +209,7 @@ named! {
     /// What a packet of a transport carries.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum PacketContent {
-        /// Application data; of a packet that is sent, data that was not sent before.
+        /// Application data; for a packet that is sent, data that was not sent before.
         Data => "data",
         /// Data that was sent before.
         Retransmission => "retransmission",
@@ -223,7 +225,7 @@ named! {
     /// each type have a sequence of numbers of their own (RFC 9000 §12.3).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum PacketType {
-        /// That of a transport whose packets have one sequence of numbers.
+        /// The type for a transport whose packets have one sequence of numbers.
         None => "",
         /// Initial: the first messages of the handshake.
         Initial => "initial",
@@ -235,7 +237,7 @@ named! {
 }
 
 named! {
-    /// What the receiver of TFRC decided about feedback (RFC 5348 §6.1, RFC 4342 §10.3).
+    /// The decision of TFRC's receiver about feedback (RFC 5348 §6.1, RFC 4342 §10.3).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum FeedbackDecision {
         /// Sent: the first data packet has arrived.
@@ -265,8 +267,8 @@ pub enum Event {
     Write(u32),
     /// A packet was handed over; its size without IP and UDP headers.
     Sent {
-        /// Sequence or packet number; of TCP the offset of the first octet, of an acknowledgement
-        /// without data that of the first octet that is missing.
+        /// Sequence or packet number; for TCP the offset of the first octet, or in an
+        /// acknowledgement without data the offset of the first missing octet.
         number: u64,
         /// Octets.
         size: u32,
@@ -281,7 +283,7 @@ pub enum Event {
         number: u64,
         /// Octets.
         size: u32,
-        /// What it carries; that data was sent before is not known here.
+        /// What it carries; whether its data was sent before is not known here.
         content: PacketContent,
         /// As in [`Event::Sent`].
         packet_type: PacketType,
@@ -291,19 +293,19 @@ pub enum Event {
     Lost {
         /// Sequence or packet number, as in [`Event::Sent`].
         number: u64,
-        /// Octets; zero where a receiver declares it lost, which never saw it.
+        /// Octets; zero if a receiver declares it lost, which does not know its size.
         size: u32,
         /// What made the sender, or the receiver, declare it lost.
         trigger: LossTrigger,
         /// As in [`Event::Sent`].
         packet_type: PacketType,
     },
-    /// A packet was declared lost by a transport that does not say which one.
+    /// A transport that does not identify the packet declared one lost.
     LostUnnamed {
         /// Octets; zero if they are not known.
         size: u32,
     },
-    /// From now on this holds the sender back.
+    /// This bound limits the sender from now on.
     Blocked(SndLim),
     /// A timer expired that waits for acknowledgements or feedback: the retransmission timer of TCP
     /// and CCID 2, the probe timeout of QUIC, the nofeedback timer of TFRC.
@@ -311,21 +313,22 @@ pub enum Event {
         /// Expiries in a row before this one.
         backoff: u32,
     },
-    /// A probe leaves because the peer's window is closed and its opening may have got lost: TCP's
-    /// persist timer has expired (RFC 9293 §3.8.6.1).
+    /// A probe leaves because the peer's window is closed and the segment that reopened it may have
+    /// been lost: TCP's persist timer has expired (RFC 9293 §3.8.6.1).
     WindowProbe {
         /// Probes before this one since the window was last open.
         backoff: u32,
     },
-    /// The last reduction of the window was for losses that did not happen, and is taken back.
+    /// The losses behind the last reduction of the window were spurious, and the reduction is
+    /// undone.
     Spurious,
-    /// The receiver of TFRC has decided about feedback, otherwise than the last time.
+    /// The receiver of TFRC has changed its decision about feedback.
     Feedback(FeedbackDecision),
     /// The receiver of TFRC estimates this round-trip time, over which it measures X_recv.
     ReceiverRtt(Duration),
     /// The connection entered the state of this name in its RFC.
     State(&'static str),
-    /// The length of a queue changed to this.
+    /// The length of a queue changed to this value.
     Queue {
         /// Packets.
         packets: u32,
@@ -383,7 +386,7 @@ impl EventMask {
     pub const TIMEOUT: Self = Self(1 << 8);
     /// [`Event::Feedback`] and [`Event::ReceiverRtt`].
     pub const FEEDBACK: Self = Self(1 << 9);
-    /// What an endpoint reports when nothing more leaves now.
+    /// The events that an endpoint reports when no further packet leaves now.
     pub const WHEN_QUIET: Self = Self::CONTROLLER.union(Self::BOUND);
 
     /// The union of both sets.
@@ -397,7 +400,8 @@ impl EventMask {
     }
 }
 
-/// The most events of missing packets from one packet: a peer may leave out any number of numbers.
+/// The most events of missing packets from one packet, because a peer may skip any range of
+/// numbers.
 pub const MAX_MISSING: usize = 1 << 20;
 
 /// The events that a component has queued for its driver.
@@ -428,8 +432,8 @@ impl Events {
         }
     }
 
-    /// The event is built here, so that the caller has no place on its stack for one that is
-    /// mostly not wanted.
+    /// Builds the event here, so that the caller reserves no stack space for an event that is
+    /// rarely wanted.
     #[cold]
     #[inline(never)]
     fn queue_event(&mut self, at: Instant, make: impl FnOnce() -> Event) {
@@ -458,7 +462,7 @@ impl Events {
         }
     }
 
-    /// Says what holds the sender back from now on. Becomes an event if it is a change, after the
+    /// Records the bound that limits the sender from now on. A change becomes an event, after the
     /// other events of this instant.
     pub fn block(&mut self, now: Instant, bound: SndLim) {
         if self.wants(EventMask::BOUND) {
@@ -467,8 +471,8 @@ impl Events {
         }
     }
 
-    /// True if what was last said to hold the sender back is a change of this instant. The window
-    /// that is reported then, before the change becomes an event, is the one that it belongs to.
+    /// True if the bound changed at this instant. The window is reported before the change becomes
+    /// an event, so that each bound follows the window to which it belongs.
     #[inline]
     pub const fn bound_has_changed(&self) -> bool {
         self.bounds.is_pending()
@@ -486,7 +490,7 @@ impl Events {
         self.queue.is_empty() && !self.bounds.is_pending()
     }
 
-    /// Removes all events, oldest first, after `take` has seen them where they lie; keeps the
+    /// Removes all events, oldest first, after passing them to `take` as a slice; keeps the
     /// capacity.
     pub fn take_all(&mut self, take: impl FnOnce(&[(Instant, Event)])) {
         let change = self.bounds.take();
@@ -503,11 +507,12 @@ impl Events {
     }
 }
 
-/// Which component an event comes from: the number that the driver gave it.
+/// The component that an event comes from: the number that the driver gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventSource(pub u32);
 
-/// A change of a queue's length, as a driver keeps many: an [`Event::Queue`] with its time.
+/// A change of a queue's length: an [`Event::Queue`] with its time, small because drivers keep
+/// many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueChange {
     /// When it changed.
@@ -530,8 +535,8 @@ impl QueueChange {
 
 /// A receiver of trace events.
 pub trait Probe {
-    /// Takes the next event; times of one source never decrease. Those of another may be later: the
-    /// changes of a plain link's queue come many at once.
+    /// Takes the next event; times of one source never decrease. An event of another source may be
+    /// earlier, because the changes of a plain link's queue arrive many at once.
     fn record(&mut self, at: Instant, source: EventSource, event: &Event);
 
     /// Takes the next events of one source, with their times.

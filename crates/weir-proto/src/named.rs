@@ -1,7 +1,7 @@
 //! Enums whose variants have names in traces and messages.
 
-/// Declares an enum; each variant stands with its name. The enum gets `ALL`, its variants in order,
-/// and `name`.
+/// Declares an enum with a name for each variant. The enum gets `ALL`, its variants in order, and
+/// `name`.
 macro_rules! named {
     (
         $(#[$outer:meta])*

@@ -1,5 +1,5 @@
-//! The packet: one concrete type, which an endpoint makes, the network keeps in one place, and the
-//! other endpoint reads there.
+//! The packet: one concrete type, which the sender creates, the network stores in one place, and
+//! the receiver reads there.
 //!
 //! Stages of the network read [`IpHeader`] and `size`; only endpoints read `body`. A simulated
 //! payload is a length without content, so nothing is allocated per packet.
@@ -53,7 +53,7 @@ pub struct Packet {
     /// Where the network damaged it: the offset of the first wrong octet from the start of the
     /// IP header. Never zero, because a router drops a packet with a damaged IP header.
     pub damaged_at: Option<NonZeroU32>,
-    /// What the network notes about its way, for measurements; endpoints leave it empty.
+    /// The network's record of its transit, for measurements; endpoints leave it empty.
     pub transit: Transit,
     /// Its number in the trace events of its transport; `None` if it came from outside.
     pub number: Option<TraceNumber>,
@@ -62,7 +62,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// A packet of so many octets on the wire that no endpoint has numbered.
+    /// A packet of `size` octets on the wire, without a number of an endpoint.
     pub fn new(size: u32, body: Body) -> Self {
         Self {
             id: 0,
@@ -77,7 +77,7 @@ impl Packet {
     }
 }
 
-/// The number of a packet in trace events, in eight octets even if it may be missing.
+/// The number of a packet in trace events; an `Option` of it has eight octets as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceNumber(NonZeroU64);
 
@@ -95,12 +95,12 @@ impl TraceNumber {
     }
 }
 
-/// What the network notes about the way of a packet. No endpoint reads it.
+/// The network's record of the transit of a packet. No endpoint reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transit {
     /// When its endpoint handed it over; in the far future if that was outside this simulation.
     pub sent_at: Instant,
-    /// How long it has waited in queues.
+    /// The time for which it has waited in queues.
     pub queued: Duration,
 }
 
@@ -132,8 +132,8 @@ pub enum Body {
 mod tests {
     use super::*;
 
-    /// The options of TCP, the frames of QUIC and the options of DCCP that few packets have share
-    /// room or are elsewhere in memory.
+    /// The rarely used options of TCP and DCCP and frames of QUIC share space in the packet, or are
+    /// stored outside of it.
     #[test]
     fn a_packet_is_small_because_many_are_under_way() {
         let sizes = [

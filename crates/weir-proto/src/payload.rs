@@ -6,7 +6,7 @@ use std::sync::Arc;
 #[derive(Debug, PartialEq, Eq)]
 struct Content(Arc<[u8]>);
 
-/// Application data: a length, and the octets where their content matters.
+/// Application data: a length, and the octets if their content matters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Payload {
     len: u32,

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Ranges for which there is always room.
+/// The capacity in ranges that is always kept.
 const ROOM: usize = 32;
 
 /// Half-open ranges in ascending order that neither overlap nor touch.
@@ -46,8 +46,8 @@ impl RangeSet {
         added
     }
 
-    /// Edits all ranges in one list, and returns most of the memory that many gaps needed, once few
-    /// are left.
+    /// Edits all ranges in one list, and releases most of the memory of many gaps once few are
+    /// left.
     fn edit<T>(&mut self, edit: impl FnOnce(&mut VecDeque<Range<u64>>) -> T) -> T {
         if !self.last.is_empty() {
             self.lower.push_back(std::mem::take(&mut self.last));

@@ -1,19 +1,19 @@
-//! A ring whose room follows what it holds.
+//! A ring buffer whose capacity follows its contents.
 //!
-//! A ring passes through all of its room, again and again. Slow start fills the rings of a
-//! connection many times as much as what follows, and a thousand flows that pass through the room
-//! of their slow start leave the processor's caches.
+//! A ring cycles through its whole capacity. Slow start fills the rings of a connection far beyond
+//! later needs, and the rings of a thousand flows with the capacity of their slow start exceed the
+//! processor's caches.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
-/// Items of a period: so many, and some times the room.
+/// The length of a period in items: a constant, and a multiple of the capacity.
 const PERIOD: u32 = 256;
 const ROUNDS: usize = 4;
-/// Room that is always kept.
+/// The capacity that is always kept.
 const LEAST: usize = 16;
 
-/// Measures over a period how much of a room is needed.
+/// Measures how much of a capacity is needed in a period.
 #[derive(Clone, Copy, Debug)]
 pub struct RoomMeter {
     peak: u32,
@@ -31,7 +31,7 @@ impl Default for RoomMeter {
 }
 
 impl RoomMeter {
-    /// An item came, and there are `len` now. True if the period ends.
+    /// An item was added, so that there are `len`. True if the period ends.
     #[inline(always)]
     pub const fn on_push(&mut self, len: usize) -> bool {
         if len as u32 > self.peak {
@@ -40,15 +40,15 @@ impl RoomMeter {
         self.counts_down()
     }
 
-    /// One item less until the period ends.
+    /// Counts an item; true if the period ends.
     #[inline(always)]
     const fn counts_down(&mut self) -> bool {
         self.left -= 1;
         self.left == 0
     }
 
-    /// A period ends and the next begins. Returns how much of `room` is enough, if less than two
-    /// fifths were needed: a window that is halved and grows back needs no new room.
+    /// Ends a period and starts the next. Returns a sufficient capacity if less than two fifths of
+    /// `room` were needed: a window that is halved and grows back needs no new memory.
     pub fn end_period(&mut self, room: usize) -> Option<usize> {
         let peak = self.peak as usize;
         let enough = (peak + peak / 4).max(LEAST);
@@ -60,7 +60,7 @@ impl RoomMeter {
     }
 }
 
-/// A `VecDeque` that gives back room that it has not needed for some time.
+/// A `VecDeque` that releases capacity that it has not needed for some time.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     items: VecDeque<T>,
@@ -90,8 +90,8 @@ impl<T> Ring<T> {
         }
     }
 
-    /// The most items of this period: only now may room be lacking. A ring grows by a quarter,
-    /// because what it doubled by would mostly stay unused.
+    /// A new maximum of this period: only then the capacity may be too small. A ring grows by a
+    /// quarter, because most of a doubled capacity would stay unused.
     #[cold]
     fn on_peak(&mut self, len: u32) {
         self.meter.peak = len;
@@ -129,7 +129,7 @@ impl<T> DerefMut for Ring<T> {
 mod tests {
     use super::*;
 
-    /// Pushes so many items through a ring that holds `len` of them.
+    /// Pushes `pushes` items through a ring that holds `len` of them.
     fn pass(ring: &mut Ring<u64>, len: usize, pushes: u64) {
         for item in 0..pushes {
             ring.push_back(item);

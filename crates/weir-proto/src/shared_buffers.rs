@@ -1,9 +1,9 @@
-//! Buffers that packets share with their sender, which uses them again once no packet in the
-//! network shares them any more.
+//! Buffers that packets share with their sender, which reuses a buffer once no packet in the
+//! network shares it.
 
 use std::sync::Arc;
 
-/// Buffers that a sender keeps.
+/// The most buffers that a sender keeps.
 const MOST: usize = 32;
 
 /// The buffers that were sent and may be free by now.
@@ -18,7 +18,7 @@ impl<T> Default for SharedBuffers<T> {
     }
 }
 
-/// A copy shares the buffers, which are then used again by neither while both are there.
+/// A clone shares the buffers, so that neither reuses them while both exist.
 impl<T> Clone for SharedBuffers<T> {
     fn clone(&self) -> Self {
         Self {
@@ -28,14 +28,14 @@ impl<T> Clone for SharedBuffers<T> {
 }
 
 impl<T> SharedBuffers<T> {
-    /// Keeps a buffer that is sent, unless there are enough.
+    /// Keeps a buffer that is sent, up to the maximum number.
     pub(crate) fn keep(&mut self, buffer: Arc<T>) {
         if self.sent.len() < MOST {
             self.sent.push(buffer);
         }
     }
 
-    /// A buffer with what it had when it was sent, which nothing else shares.
+    /// A buffer that nothing else shares, with the contents with which it was sent.
     pub(crate) fn take(&mut self) -> Option<Arc<T>> {
         let unshared = |buffer: &mut Arc<T>| Arc::get_mut(buffer).is_some();
         let at = self.sent.iter_mut().position(unshared)?;

@@ -41,7 +41,7 @@ impl Instant {
     }
 }
 
-/// The earliest of the times that there are.
+/// The earliest of the times that are set.
 #[inline]
 pub fn earliest<const N: usize>(times: &[Option<Instant>; N]) -> Option<Instant> {
     let mut earliest = Instant::FAR_FUTURE;
@@ -100,7 +100,7 @@ impl Duration {
         self.0 as f64 / 1e9
     }
 
-    /// True for a span of no time.
+    /// True for a span of zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }

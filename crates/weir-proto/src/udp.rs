@@ -7,8 +7,9 @@
 //! 3828); then it is delivered damaged.
 //!
 //! The receiver counts the numbers missing below the highest datagram as lost, as iperf3 does; a
-//! datagram that arrives late is no longer counted. A copy of one that has arrived counts as
-//! received; its data is not delivered again, as programs over UDP see to by numbers of their own.
+//! datagram that arrives late is no longer counted. A copy of a datagram that has arrived counts as
+//! received, but its data is not delivered again, because programs over UDP detect copies by
+//! numbers of their own.
 
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events, PacketContent, PacketType, SndLim};
@@ -48,8 +49,8 @@ settings! {
 /// Octets of the IP and UDP headers, which are no part of a datagram's size in events and counters.
 const LOWER_OCTETS: u32 = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
 
-/// Runs of numbers that a socket remembers to have arrived: as many losses may lie between a
-/// datagram and its copy. What is older counts as arrived.
+/// Runs of arrived numbers that a socket keeps: as many losses may lie between a datagram and its
+/// copy. Older numbers count as arrived.
 const MAX_RUNS: usize = 1024;
 
 /// A connected socket.
@@ -63,7 +64,7 @@ pub struct Socket {
     next_id: u64,
     /// One more than the highest number that arrived.
     expected_id: u64,
-    /// The numbers that have arrived, and all below the first of them.
+    /// The numbers that have arrived; beyond [`MAX_RUNS`] runs, also those in the oldest gaps.
     arrived: RangeSet,
     statistics: Statistics,
     events: Events,
@@ -98,7 +99,7 @@ impl Socket {
         }
     }
 
-    /// Notes that the datagram with the numbers of this range, one, has arrived; false for a copy.
+    /// Records the arrival of the datagram whose number is the only one in `id`; false for a copy.
     fn is_new(&mut self, id: Range<u64>) -> bool {
         let new = self.arrived.insert(id) > 0;
         if self.arrived.len() > MAX_RUNS {
@@ -128,7 +129,7 @@ impl Socket {
 impl Endpoint for Socket {
     fn handle(&mut self, now: Instant, packet: &mut Packet) {
         let (id, size) = (packet.id, packet.size.saturating_sub(LOWER_OCTETS));
-        // No sender comes to the last number; octets from a socket may have it.
+        // No sender reaches the last number, but octets from a socket may contain it.
         let Some(next_id) = id.checked_add(1) else {
             return;
         };
@@ -317,7 +318,7 @@ mod tests {
                 _ => None,
             });
         assert_eq!(lost.collect::<Vec<_>>(), [(0, 0), (2, 0), (3, 0)]);
-        // A number far ahead is no endless list.
+        // A number far ahead does not create an endless list.
         let mut far = packets[0].clone();
         far.id = u64::MAX - 1;
         receiver.handle(Instant::ZERO, &mut far);
@@ -372,7 +373,7 @@ mod tests {
         }
         assert_eq!(receiver.arrived.len(), MAX_RUNS);
         assert_eq!(receiver.statistics().packets_lost, 2499);
-        // One that is late comes in time for the memory, the other does not.
+        // A late datagram within the runs that are kept is recognised, an older one is not.
         receiver.handle(Instant::ZERO, &mut packets[4001].clone());
         receiver.handle(Instant::ZERO, &mut packets[1].clone());
         assert_eq!(receiver.statistics().packets_lost, 2498);

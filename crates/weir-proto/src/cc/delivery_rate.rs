@@ -1,5 +1,5 @@
-//! Samples of the delivery rate (draft-ietf-ccwg-bbr §4.1), which TCP, QUIC and the adapter for
-//! quinn take alike: at how many octets per second the network delivered the last flight.
+//! Samples of the delivery rate (draft-ietf-ccwg-bbr §4.1): the rate in octets per second at which
+//! the network delivered the last flight. TCP, QUIC and the adapter for quinn share this sampler.
 //!
 //!   delivered = C.delivered - P.delivered
 //!   interval  = max(P.send_time - P.first_send_time, C.delivered_time - P.delivered_time)
@@ -23,29 +23,29 @@ pub struct DeliverySnapshot {
     pub delivered_time: Instant,
     /// P.first_send_time: when the first packet of its flight was sent.
     pub first_send_time: Instant,
-    /// P.tx_in_flight: octets in flight when it had been sent, itself included.
-    /// At most 4 GiB, so that the snapshots of many packets stay small.
+    /// P.tx_in_flight: octets in flight when it had been sent, itself included. At most 4 GiB, so
+    /// that the snapshots of many packets stay small.
     pub tx_in_flight: u32,
     /// P.is_app_limited: the application limited sending when it was sent.
     pub app_limited: bool,
-    /// What held the sender within the round trip before it was sent. P.is_app_limited knows the
-    /// application alone, and controllers go by that; this is for the trace.
+    /// The limit of the sender within the round trip before it was sent, for the trace.
+    /// P.is_app_limited, which controllers use, covers the application alone.
     pub limited_by: RateLimit,
 }
 
-/// What one acknowledgement says about the delivery rate (draft-bbr §4.1.2.1.3).
+/// The sample of the delivery rate from one acknowledgement (draft-bbr §4.1.2.1.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RateSample {
     /// RS.delivered: octets delivered over the interval.
     pub delivered: u64,
     /// RS.interval: the length of the sampling interval.
     pub interval: Duration,
-    /// RS.delivery_rate; `None` if the interval is shorter than the least round-trip time, or if no
-    /// snapshot of a delivered packet was left.
+    /// RS.delivery_rate; `None` if the interval is shorter than the minimum round-trip time, or if
+    /// no snapshot of a delivered packet is left.
     pub delivery_rate: Option<Rate>,
     /// RS.is_app_limited: the application limited the flight.
     pub app_limited: bool,
-    /// What limited the flight, as in [`DeliverySnapshot`].
+    /// The limit of the flight, as in [`DeliverySnapshot`].
     pub limited_by: RateLimit,
     /// RS.prior_delivered: P.delivered of the newest delivered packet, by which round trips are
     /// counted.
@@ -66,7 +66,7 @@ struct Newest {
     snapshot: DeliverySnapshot,
 }
 
-/// What one acknowledgement has delivered and shown to be lost so far.
+/// The packets that the acknowledgement in progress has delivered and shown to be lost so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
     newest: Option<Newest>,
@@ -76,7 +76,7 @@ struct Progress {
     lost: u64,
 }
 
-/// What an acknowledgement delivered in all.
+/// The totals of one acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delivered {
     /// Octets newly acknowledged.
@@ -102,8 +102,8 @@ pub struct DeliveryRateSampler {
     delivered_time: Instant,
     /// C.first_send_time.
     first_send_time: Instant,
-    /// C.app_limited: the octets delivered after which the bubble of idle time has passed; zero if
-    /// there is none.
+    /// C.app_limited: the count of delivered octets after which the bubble of idle time has passed;
+    /// zero without a bubble.
     app_limited: u64,
     hold: Hold,
     progress: Progress,
@@ -120,7 +120,8 @@ impl DeliveryRateSampler {
         self.lost
     }
 
-    /// C.app_limited is set: samples of what is sent now count as limited by the application.
+    /// True if C.app_limited is set: samples of packets sent now count as limited by the
+    /// application.
     pub const fn is_app_limited(&self) -> bool {
         self.app_limited != 0
     }
@@ -132,8 +133,8 @@ impl DeliveryRateSampler {
         self.app_limited == (self.delivered + bytes_in_flight).max(1)
     }
 
-    /// A packet of `bytes` leaves, after which so many octets are in flight (OnPacketSent,
-    /// draft-bbr §4.1.2.2). The snapshot belongs to the packet.
+    /// A packet of `bytes` leaves; `bytes_in_flight` includes it (OnPacketSent, draft-bbr
+    /// §4.1.2.2). The transport keeps the snapshot with the packet.
     #[inline]
     pub fn on_sent(&mut self, now: Instant, bytes: u64, bytes_in_flight: u64) -> DeliverySnapshot {
         if bytes_in_flight <= bytes {
@@ -152,9 +153,9 @@ impl DeliveryRateSampler {
         }
     }
 
-    /// A packet was delivered (UpdateRateSample, draft-bbr §4.1.2.3). `id` tells packets apart that
-    /// were sent at one time: it grows in the order of sending. Without a snapshot it counts as
-    /// delivered and gives no sample.
+    /// A packet was delivered (UpdateRateSample, draft-bbr §4.1.2.3). `id` grows in the order of
+    /// sending and distinguishes packets that were sent at the same time. A packet without a
+    /// snapshot counts as delivered and gives no sample.
     #[inline]
     pub fn on_acked(
         &mut self,
@@ -194,7 +195,7 @@ impl DeliveryRateSampler {
         snapshot.map_or(0, |snapshot| self.lost - snapshot.lost)
     }
 
-    /// The acknowledgement was processed to its end, and its sample is not wanted.
+    /// The acknowledgement was processed completely; the transport does not use its sample.
     #[inline]
     pub fn on_end_acks_unsampled(&mut self) {
         self.end_bubbles();
@@ -203,8 +204,8 @@ impl DeliveryRateSampler {
         progress.newest_sent_at = Instant::ZERO;
     }
 
-    /// The acknowledgement was processed to its end (GenerateRateSample, draft-bbr §4.1.2.3);
-    /// `min_rtt` is the least round-trip time so far. `None` if it delivered nothing.
+    /// The acknowledgement was processed completely (GenerateRateSample, draft-bbr §4.1.2.3);
+    /// `min_rtt` is the minimum round-trip time so far. `None` if it delivered no packet.
     pub fn on_end_acks(&mut self, min_rtt: Duration) -> Option<Delivered> {
         self.end_bubbles();
         if self.progress.acked_packets == 0 {
@@ -231,8 +232,8 @@ impl DeliveryRateSampler {
             rate.prior_delivered = snapshot.delivered;
             rate.tx_in_flight = u64::from(snapshot.tx_in_flight);
             rate.lost = self.lost - snapshot.lost;
-            // draft-bbr §4.1.2.3: an interval below the least round-trip time, as after a spurious
-            // retransmission, gives no sample.
+            // draft-bbr §4.1.2.3: an interval below the minimum round-trip time, as after a
+            // spurious retransmission, gives no sample.
             if rate.interval >= min_rtt && !rate.interval.is_zero() {
                 let per_second = rate.delivered as f64 / rate.interval.as_secs_f64();
                 rate.delivery_rate = Some(Rate::from_bytes_per_sec(per_second));
@@ -248,29 +249,29 @@ impl DeliveryRateSampler {
         })
     }
 
-    /// Window and pacer would let a packet out, and there is none (MarkConnectionAppLimited,
+    /// The window and the pacer allow a packet, but no data waits (MarkConnectionAppLimited,
     /// draft-bbr §4.1.2.4).
     #[inline]
     pub fn on_app_limited(&mut self, bytes_in_flight: u64) {
         self.app_limited = (self.delivered + bytes_in_flight).max(1);
     }
 
-    /// Nothing more leaves now, because of this bound. For the trace alone: no sample changes.
+    /// `bound` keeps the sender from sending more now. Of a sample it sets only `limited_by`.
     pub fn on_bound(&mut self, now: Instant, bound: SndLim, bytes_in_flight: u64) {
         self.hold.say(now, bound, self.delivered + bytes_in_flight);
     }
 
-    /// What held the sender within the last round trip.
+    /// The limit of the sender within the last round trip.
     pub const fn hold(&self) -> &Hold {
         &self.hold
     }
 
-    /// Another part of the transport knows what holds the sender.
+    /// Replaces the limit by the one that another part of the transport keeps.
     pub const fn set_hold(&mut self, hold: Hold) {
         self.hold = hold;
     }
 
-    /// Bubbles that have passed are over: what follows was sent after them.
+    /// Ends a bubble once a packet that was sent after it has been delivered.
     #[inline]
     fn end_bubbles(&mut self) {
         if self.delivered > self.app_limited {
@@ -280,8 +281,8 @@ impl DeliveryRateSampler {
     }
 }
 
-/// Counts packet-timed round trips (draft-bbr §5.5.1): one ends when a packet is delivered that was
-/// sent after it began.
+/// Counts packet-timed round trips (draft-bbr §5.5.1): a round trip ends when a packet that was
+/// sent after its beginning is delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundCounter {
     next_round_delivered: u64,
@@ -294,12 +295,12 @@ impl RoundCounter {
         self.count
     }
 
-    /// A round trip begins when so many octets have been delivered.
+    /// Starts a round trip at this count of delivered octets.
     pub const fn start(&mut self, delivered: u64) {
         self.next_round_delivered = delivered;
     }
 
-    /// An acknowledgement gave this sample; true if a round trip ended and the next begins.
+    /// True if this sample ends a round trip, so that the next one begins.
     pub const fn on_sample(&mut self, sample: &RateSample) -> bool {
         if sample.prior_delivered < self.next_round_delivered {
             return false;
@@ -331,8 +332,9 @@ mod tests {
 
     #[test]
     fn the_slower_of_sending_and_acknowledging_is_the_rate() {
-        // draft-bbr §4.1.1.2.4. Sent over 9 ms, acknowledged at once at 100 ms: from the first
-        // sending, which counts as the last delivery, 100 ms have passed: 10,000 / 0.1 s.
+        // draft-bbr §4.1.1.2.4. The packets are sent over 9 ms and acknowledged together at 100 ms.
+        // The first sending counts as the previous delivery, so the interval is 100 ms: 10,000 /
+        // 0.1 s.
         let (mut sampler, sent) = ten_sent();
         for (n, snapshot) in sent.iter().enumerate() {
             let n = n as u64;
@@ -449,8 +451,9 @@ mod tests {
 
     #[test]
     fn what_held_the_sender_marks_samples_until_its_flight_has_been_delivered() {
-        // As C.app_limited: held by credit with 10,000 octets in flight, until more than these are
-        // delivered. What is said at one instant alone, or by the pacer, marks nothing.
+        // As C.app_limited: the receiver's credit limits the sender with 10,000 octets in flight,
+        // until more than these have been delivered. The pacer, and a bound of a single instant,
+        // mark no sample.
         let (mut sampler, sent) = ten_sent();
         assert_eq!(sent[9].limited_by, RateLimit::Path);
         sampler.on_bound(at(15), SndLim::ReceiverCredit, 10_000);
@@ -471,7 +474,7 @@ mod tests {
         assert_eq!(sample.limited_by, RateLimit::ReceiverCredit);
         let next = sampler.on_sent(at(121), 1000, 1000);
         assert_eq!(next.limited_by, RateLimit::Path, "11,000 are beyond 10,000");
-        // A window that holds for a time ends what came before it.
+        // A window that limits the sender for some time ends the earlier limit.
         sampler.on_bound(at(130), SndLim::SendBuffer, 1000);
         sampler.on_bound(at(140), SndLim::Window, 1000);
         assert_eq!(sampler.hold().limit(), RateLimit::SendBuffer);

@@ -1,6 +1,6 @@
-//! The greatest or least value of a window that moves with time: Kathleen Nichols' algorithm, which
-//! Linux has as `win_minmax`. It keeps three values, each later than the one before, and forgets
-//! all others, so that what follows when the best leaves the window is an estimate.
+//! The maximum or minimum over a moving window of time: Kathleen Nichols' algorithm, Linux's
+//! `win_minmax`. It keeps three values, each later than the one before, and discards all others.
+//! Therefore the value that replaces the best one when that leaves the window is an estimate.
 
 use std::marker::PhantomData;
 
@@ -85,8 +85,8 @@ impl<T: Copy + Default + PartialOrd, O: Order<T>> WindowedFilter<T, O> {
         self.best[0].value
     }
 
-    /// Replaces what has left the window, and sees to it that the second and third values are from
-    /// its later parts.
+    /// Replaces values that have left the window, and takes the second and third values from its
+    /// later parts.
     fn age(&mut self, window: u64, new: Sample<T>) {
         let age = |sample: Sample<T>| new.time.saturating_sub(sample.time);
         if age(self.best[0]) > window {
@@ -113,8 +113,8 @@ mod tests {
         let values = [(0, 50), (1, 30), (2, 40), (8, 20), (10, 10)];
         let best: Vec<u64> = values.map(|(t, v)| max.update(10, t, v)).into();
         assert_eq!(best, [50, 50, 50, 50, 50]);
-        // Time 0 has left the window. Of what came after it, the filter kept the first value that
-        // came when a quarter of the window had passed.
+        // Time 0 has left the window. Of the later values the filter kept the first one after a
+        // quarter of the window.
         assert_eq!(max.update(10, 11, 5), 20);
         assert_eq!(max.update(10, 100, 1), 1, "all are older");
     }

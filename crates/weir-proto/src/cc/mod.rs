@@ -1,8 +1,8 @@
 //! Congestion controllers, independent of the transports that use them.
 //!
 //! There are two kinds, because their feedback differs: a [`WindowController`] processes every
-//! acknowledged and lost packet and computes how many octets may be in flight, and if it wants how
-//! fast they may leave; a rate controller ([`tfrc`], [`nada`]) processes the receiver's
+//! acknowledged and lost packet and computes how many octets may be in flight, and, if it paces,
+//! how fast they may leave; a rate controller ([`tfrc`], [`nada`]) processes the receiver's
 //! measurements once a round-trip time or in constant intervals and computes when the next packet
 //! may leave.
 //!
@@ -72,8 +72,8 @@ pub struct Lost {
     pub sent_at: Instant,
     /// Its size in octets.
     pub bytes: u64,
-    /// P.tx_in_flight: octets in flight when it had been sent, itself included. This, the next and
-    /// `app_limited` are for controllers that want the delivery rate.
+    /// P.tx_in_flight: octets in flight when it had been sent, itself included. This field,
+    /// `lost_since_sent` and `app_limited` are for controllers that use the delivery rate.
     pub tx_in_flight: u64,
     /// C.lost - P.lost: octets declared lost since it was sent, itself included.
     pub lost_since_sent: u64,
@@ -86,7 +86,7 @@ pub struct Lost {
     pub continues_range: bool,
 }
 
-/// An acknowledgement that delivered something was processed to its end.
+/// An acknowledgement that delivered packets was processed completely.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EndAcks {
     /// When it arrived.
@@ -109,7 +109,7 @@ pub struct EndAcks {
     pub rtt_sample: Option<Duration>,
     /// The round-trip time measured so far.
     pub rtt: Rtt,
-    /// The sample of the delivery rate, for a controller that wants it.
+    /// The sample of the delivery rate, for a controller that uses it.
     pub rate: RateSample,
 }
 
@@ -131,8 +131,8 @@ pub struct CongestionEvent {
     pub ecn: bool,
 }
 
-/// The recovery period of a controller that keeps none of its own: losses and marks of packets that
-/// were sent up to its beginning belong to it (RFC 9002 §7.3.2).
+/// The recovery period for controllers that keep no other: losses and marks of packets that were
+/// sent up to its beginning belong to it (RFC 9002 §7.3.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecoveryPeriod(Option<Instant>);
 
@@ -160,53 +160,53 @@ pub struct RetransmissionTimeout {
     pub repeated: bool,
 }
 
-/// The codepoint by which packets say how a controller answers to marks.
+/// The ECN codepoint of a controller's packets, which follows from its response to marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnCapability {
-    /// Not-ECT: it does not answer, so that a queue drops its packets in place of
+    /// Not-ECT: the controller does not respond to marks, so queues drop its packets instead of
     /// marking them (RFC 3168 §5).
     NotEct,
-    /// ECT(0): a mark is as a loss (RFC 3168), or DCTCP's.
+    /// ECT(0): the controller responds to a mark as to a loss (RFC 3168), or as DCTCP does.
     Ect0,
-    /// ECT(1): a mark is one of many (RFC 9331).
+    /// ECT(1): the controller responds to the share of marked packets (RFC 9331).
     Ect1,
 }
 
 impl EcnCapability {
-    /// Whether packets of a controller of this capability are ECN-capable, where the settings of
-    /// the transport say `by_settings`.
+    /// True if packets are ECN-capable: as `capability` requires, or else as the transport's
+    /// settings say (`by_settings`).
     pub fn is_used(capability: Option<Self>, by_settings: bool) -> bool {
         capability.map_or(by_settings, |capability| capability != Self::NotEct)
     }
 }
 
-/// What a window controller needs of its transport besides the calls that every one gets. A
-/// transport spares what a controller does not need.
+/// The services of the transport that a window controller needs beyond the calls that every
+/// controller gets. A transport omits those that it does not need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// Samples of the delivery rate, for which a transport keeps the state of the connection at the
-    /// sending of each packet. Without it, samples have no rate, and what [`Lost`] says of that
-    /// state is zero.
+    /// sending of each packet. Otherwise samples have no rate, and the fields of [`Lost`] that hold
+    /// that state are zero.
     pub delivery_rate: bool,
     /// Calls of [`WindowController::on_end_acks`].
     pub end_acks: bool,
     /// Calls of [`WindowController::on_ack`] in TCP's fast recovery too, in which a window must not
-    /// grow (RFC 5681 §3.2): a controller that measures a rate counts all that arrives.
+    /// grow (RFC 5681 §3.2): a controller that measures a rate counts every acknowledged packet.
     pub acks_in_recovery: bool,
-    /// Its own window in recovery: no other rule, such as TCP's proportional rate reduction (RFC
-    /// 6937), takes its place there.
+    /// Its own window in recovery, which no other rule, such as TCP's proportional rate reduction
+    /// (RFC 6937), replaces.
     pub window_in_recovery: bool,
-    /// A packet that fills the window: a sender that lets none do so would keep the window for
-    /// ever. That of LEDBAT is at most a packet above what was in flight, and BBR raises
-    /// `inflight_longterm` only where the window limits it.
+    /// Packets that fill the window. The window of LEDBAT is at most a packet above the flight, and
+    /// BBR raises `inflight_longterm` only while the window limits the sender: with a sender that
+    /// never fills it, the window would not grow.
     pub filled_window: bool,
-    /// The codepoint of its packets, for a controller that needs ECN or has no answer to marks;
-    /// `None` leaves it to the transport's settings.
+    /// The ECN codepoint of its packets, for a controller that needs ECN or does not respond to
+    /// marks; `None` leaves the choice to the transport's settings.
     pub ecn: Option<EcnCapability>,
 }
 
 impl Needs {
-    /// Nothing.
+    /// No service.
     pub const NONE: Self = Self {
         delivery_rate: false,
         end_acks: false,
@@ -217,7 +217,7 @@ impl Needs {
     };
 }
 
-/// What happens to a connection besides acknowledgements, losses and marks.
+/// An event of a connection other than acknowledgements, losses and marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionEvent {
     /// A packet of the handshake was lost: the first window is one packet (RFC 5681 §3.1).
@@ -229,18 +229,18 @@ pub enum ConnectionEvent {
     SlowReceiver,
 }
 
-/// How fast packets leave.
+/// The pacing of a controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacingRate {
     /// The rate.
     pub rate: Rate,
-    /// The largest burst in octets that may leave at once; `None` if the window alone says when
-    /// packets leave, and the rate is for the trace.
+    /// The largest burst in octets that may leave at once; `None` if only the window limits
+    /// sending, and the rate is for the trace.
     pub quantum: Option<u64>,
 }
 
 impl PacingRate {
-    /// Of this rate in octets a second, with bursts of so many octets.
+    /// A rate in octets per second with bursts of `quantum` octets.
     pub(crate) fn of(octets_per_s: f64, quantum: f64) -> Self {
         Self {
             rate: Rate::from_bps(octets_per_s * 8.0),
@@ -249,7 +249,7 @@ impl PacingRate {
     }
 }
 
-/// What a controller says of itself for traces.
+/// The state of a controller for traces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report {
     /// `slow_start`, `recovery` or `congestion_avoidance`, or a state of the controller's own.
@@ -260,13 +260,13 @@ pub struct Report {
     pub ssthresh: Option<u64>,
     /// Octets acknowledged towards the next increase; zero for a controller that counts none.
     pub partial_bytes_acked: u64,
-    /// For a controller whose pacing rate follows from an estimate of the delivery rate: what
-    /// limited the sample that the estimate in use came from.
+    /// For a controller whose pacing rate follows from an estimate of the delivery rate: the limit
+    /// of the sample behind the current estimate.
     pub rate_limited_by: Option<RateLimit>,
 }
 
 impl Report {
-    /// Of a controller without a threshold, a count of octets and an estimate of the rate.
+    /// A report of a controller without a threshold, a count of octets or an estimate of the rate.
     pub const fn new(state: &'static str, limit: Limit) -> Self {
         Self {
             state,
@@ -278,10 +278,10 @@ impl Report {
     }
 }
 
-/// A window-based congestion controller. All sizes are octets. What a transport reads from its
-/// answers is in [`WindowControllerExt`].
+/// A window-based congestion controller. All sizes are octets. [`WindowControllerExt`] holds the
+/// values that a transport derives from it.
 pub trait WindowController {
-    /// What it needs of its transport, the same from its beginning to its end.
+    /// The services of the transport that it needs; they do not change.
     fn needs(&self) -> Needs;
     /// A packet that counts as in flight was sent.
     fn on_sent(&mut self, sent: &Sent);
@@ -291,10 +291,10 @@ pub trait WindowController {
     /// [`on_congestion_event`](Self::on_congestion_event) for all of them, which is enough for a
     /// controller that has no model of the path.
     fn on_lost(&mut self, lost: &Lost);
-    /// An acknowledgement was processed to its end: all its packets and the losses that it showed
-    /// have been reported. True while the controller itself keeps the flow below what the path can
-    /// take, so that samples of the delivery rate count as limited by the application (draft-bbr
-    /// §5.3.4.3).
+    /// An acknowledgement was processed completely: all its packets and the losses that it showed
+    /// have been reported. Returns true while the controller itself keeps the sending rate below
+    /// the capacity of the path, so that samples of the delivery rate count as limited by the
+    /// application (draft-bbr §5.3.4.3).
     fn on_end_acks(&mut self, acks: &EndAcks) -> bool;
     /// Packets were lost or marked. True if they begin a new recovery period (RFC 9002 §7.3.2), to
     /// which the controller reacts once: a loss event in statistics.
@@ -304,39 +304,39 @@ pub trait WindowController {
     /// TCP's retransmission timer expired: the window becomes one packet (RFC 5681 §3.1).
     fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout);
     /// All packets that were declared lost in this recovery period have been acknowledged: the
-    /// losses were spurious. True if the controller takes its reaction to them back.
+    /// losses were spurious. Returns true if the controller undoes its reaction to them.
     fn on_spurious_congestion_event(&mut self, now: Instant) -> bool;
-    /// Something else happened to the connection.
+    /// Another event of the connection.
     fn on_connection_event(&mut self, event: ConnectionEvent);
     /// The largest datagram has this many octets from now on, without IP and UDP headers.
     fn set_max_datagram_size(&mut self, octets: u64);
     /// The congestion window in octets.
     fn window(&self) -> u64;
-    /// How fast packets leave; `None` for a controller without a rate.
+    /// The pacing; `None` for a controller without a rate.
     fn pacing(&self) -> Option<PacingRate>;
     /// True once after each reduction, if the rules allow one packet beyond the window at the start
     /// of recovery (RFC 9002 §7.3.2).
     fn take_recovery_probe(&mut self) -> bool;
-    /// What it says of itself.
+    /// The state for traces.
     fn report(&self) -> Report;
     /// A copy in the same state, for a transport that keeps a controller for each path.
     fn clone_box(&self) -> window::BoxedController;
 }
 
-/// What follows from the answers of a [`WindowController`].
+/// Values that follow from the methods of a [`WindowController`].
 pub trait WindowControllerExt: WindowController {
     /// The pacing rate; `None` for a controller without one.
     fn pacing_rate(&self) -> Option<Rate> {
         self.pacing().map(|pacing| pacing.rate)
     }
-    /// The pacing rate and the largest burst under it in octets; `None` if the window alone says
-    /// when packets leave.
+    /// The pacing rate and the largest burst under it in octets; `None` if only the window limits
+    /// sending.
     fn pacer(&self) -> Option<(Rate, u64)> {
         let PacingRate { rate, quantum } = self.pacing()?;
         Some((rate, quantum?))
     }
-    /// What limited the sample that the window in force follows from; [`RateLimit::Path`] if it
-    /// follows from something else.
+    /// The limit of the sample behind the current window; [`RateLimit::Path`] if the window does
+    /// not follow from a sample.
     fn window_limited_by(&self) -> RateLimit {
         let report = self.report();
         match report.limit {
@@ -344,9 +344,9 @@ pub trait WindowControllerExt: WindowController {
             _ => RateLimit::Path,
         }
     }
-    /// What holds a sender whom this pacer or window holds, by where their values come from (see
-    /// [`SndLim`]). A pacer whose rate is the path's, or follows from a window, only spreads what a
-    /// `hold` lets out.
+    /// The bound of a sender that this pacer or window limits, according to the source of its value
+    /// (see [`SndLim`]). A pacer whose rate comes from the path or from a window only spreads the
+    /// packets that `hold` allows.
     fn bound_behind(&self, bound: SndLim, hold: &Hold) -> SndLim {
         let limit = match bound {
             SndLim::Pacer => {
@@ -358,8 +358,8 @@ pub trait WindowControllerExt: WindowController {
         };
         limit.behind(bound)
     }
-    /// The state for a trace, with what the transport knows: octets in flight, round-trip time and
-    /// what held the sender.
+    /// The state for a trace, with values that the transport knows: octets in flight, round-trip
+    /// time and hold.
     fn snapshot(&self, bytes_in_flight: u64, rtt: Rtt, hold: &Hold) -> WindowState {
         let (report, pacing_rate) = (self.report(), self.pacing_rate());
         let by_hold = || pacing_rate.map(|_| hold.limit());
@@ -379,7 +379,7 @@ pub trait WindowControllerExt: WindowController {
 
 impl<C: WindowController + ?Sized> WindowControllerExt for C {}
 
-/// What the round-trip time says about the state of a window; the rest is not known.
+/// Sets the fields that follow from the round-trip time; the others have their defaults.
 impl From<Rtt> for WindowState {
     fn from(rtt: Rtt) -> Self {
         Self {

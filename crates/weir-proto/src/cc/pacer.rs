@@ -1,7 +1,8 @@
 //! The pacer: packets leave at a rate, in bursts of at most a quantum (draft-ietf-ccwg-bbr §5.6.2).
 //!
-//! It is a token bucket in the form of the generic cell rate algorithm: one time says when the
-//! bucket is full again, so that a change of the rate changes what follows and not what was earned.
+//! It is a token bucket in the form of the generic cell rate algorithm: the state is the time at
+//! which the bucket is full again, so a change of the rate affects later packets, not the credit so
+//! far.
 
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -9,13 +10,13 @@ use crate::units::Rate;
 /// The pacer of one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pacer {
-    /// C.next_send_time: when all that was sent has been paid for.
+    /// C.next_send_time: the time at which the bucket is full again.
     next_send_time: Instant,
 }
 
 impl Pacer {
-    /// When a packet of `bytes` may leave; at once if that is not after `now`. The packets that may
-    /// leave at one time have at most `quantum` octets, or are one packet.
+    /// The time at which a packet of `bytes` may leave; at once if it has passed. Packets that
+    /// leave at one time have at most `quantum` octets, or are a single packet.
     pub fn release(&self, bytes: u64, rate: Rate, quantum: u64) -> Instant {
         let burst = rate.time_for(quantum.saturating_sub(bytes));
         self.next_send_time - burst
@@ -39,7 +40,8 @@ mod tests {
         Rate::from_bps(8e6)
     }
 
-    /// When each of so many packets of 1000 octets leaves, in microseconds, if all wait at `from`.
+    /// The time in microseconds at which each of `count` packets of 1000 octets leaves, if all wait
+    /// from `from` on.
     fn departures(pacer: &mut Pacer, from: u64, count: usize, quantum: u64) -> Vec<u64> {
         let mut now = Instant::ZERO + Duration::from_micros(from);
         let mut leave = || {
@@ -70,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_earns_no_more_than_a_quantum() {
+    fn an_idle_time_earns_no_more_than_a_quantum() {
         let mut pacer = Pacer::default();
         departures(&mut pacer, 0, 10, 2000);
         let after = departures(&mut pacer, 1_000_000, 4, 2000);

@@ -1,4 +1,4 @@
-//! A controller for the tests of transports: its answers are those of a script, and it logs the
+//! A controller for the tests of transports: it returns the values of a script and logs the
 //! transport's calls, a line each with times in milliseconds.
 
 use super::WindowController;
@@ -12,7 +12,7 @@ use crate::time::{Duration, Instant};
 use crate::units::Rate;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The answers of the controller, and the calls to it.
+/// The values that the controller returns, and the log of calls to it.
 #[derive(Debug, Default)]
 pub struct Script {
     pub window: u64,
@@ -39,12 +39,12 @@ impl Recorder {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the calls that came since the last time.
+    /// Takes the calls logged since the last call.
     pub fn take_calls(&self) -> Vec<String> {
         std::mem::take(&mut self.script().log)
     }
 
-    /// Of these, the lines that hold the word.
+    /// Like [`take_calls`](Self::take_calls), but returns only the lines that contain `word`.
     pub fn take_calls_of(&self, word: &str) -> Vec<String> {
         let mut lines = self.take_calls();
         lines.retain(|line| line.contains(word));

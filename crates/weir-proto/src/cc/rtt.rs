@@ -8,7 +8,7 @@
 
 use crate::time::{Duration, Instant};
 
-/// Doublings after which a timeout grows no more.
+/// The number of doublings after which a timeout no longer grows.
 const MAX_BACKOFF: u32 = 16;
 
 /// The round-trip time as a transport measured it; all zero before the first sample.
@@ -45,7 +45,7 @@ pub struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// Takes a sample that the peer did not delay (RFC 6298 §2). A smoothed time of zero, which no
+    /// Takes a sample without a delay of the peer (RFC 6298 §2). A smoothed time of zero, which no
     /// clock could measure, counts as no sample.
     pub fn on_sample(&mut self, now: Instant, sample: Duration) {
         self.on_delayed_sample(now, sample, Duration::ZERO);
@@ -54,7 +54,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a sample of which the peer reports `ack_delay` as its own.
+    /// Takes a sample that includes `ack_delay`, the delay that the peer reports.
     pub fn on_delayed_sample(&mut self, now: Instant, sample: Duration, ack_delay: Duration) {
         let rtt = &mut self.rtt;
         rtt.latest = sample;

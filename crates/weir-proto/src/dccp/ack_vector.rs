@@ -142,7 +142,7 @@ impl AckVector {
         out.clear();
         out.extend(&self.cells);
         if self.sent.len() >= MAX_SENT {
-            // Every other entry is kept: the peer acknowledges only some of them.
+            // Keeps every other entry, because the peer acknowledges only some of them.
             let mut odd = false;
             self.sent.retain(|_| {
                 odd = !odd;
@@ -157,8 +157,8 @@ impl AckVector {
         self.newest
     }
 
-    /// The other side has received the acknowledgement `seq`: what it reported is not reported
-    /// again (RFC 4340 §11.4.2).
+    /// The peer has received the acknowledgement `seq`: the packets that it reported are not
+    /// reported again (RFC 4340 §11.4.2).
     pub(super) fn on_ack_of_ack(&mut self, seq: SeqNum) {
         // Only the acknowledged packet itself is known to have arrived.
         let at = self.sent.partition_point(|(sent, _)| sent.is_before(seq));
@@ -223,7 +223,7 @@ mod tests {
             (3, Ecn::Ce, &[0x40, 0x00, 0x41]),
             (7, Ecn::Ce, &[0x40, 0xc2, 0x40, 0x00, 0x41]),
             (5, Ecn::Ce, &[0x40, 0xc0, 0x40, 0xc0, 0x40, 0x00, 0x41]),
-            // What has arrived stays as it was.
+            // The state of a packet that has arrived does not change.
             (2, Ecn::Ce, &[0x40, 0xc0, 0x40, 0xc0, 0x40, 0x00, 0x41]),
         ] {
             vector.on_packet(SeqNum::new(number), ecn);
@@ -242,8 +242,8 @@ mod tests {
 
     #[test]
     fn a_gap_takes_the_cells_of_one_option_and_a_far_longer_one_begins_anew() {
-        // RFC 4340 §5.8: an option has 253 octets of data. 1011 cells of 64 missing packets are
-        // behind the newest, of which 252 are reported; of more packets nothing is known.
+        // RFC 4340 §5.8: an option has 253 octets of data. 1011 cells of 64 missing packets precede
+        // the newest one, of which 252 are reported; a longer gap clears the vector.
         let missing = 1011 * 64;
         let cells = vector(&[0, missing + 1]).cells;
         assert_eq!((cells.len(), cells[0], cells[252]), (253, 0x00, 0xff));

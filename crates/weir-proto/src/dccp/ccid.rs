@@ -56,9 +56,9 @@ pub trait CcidSender: Send {
     /// A valid packet with an acknowledgement number arrived.
     fn on_ack(&mut self, now: Instant, packet: &Packet, events: &mut Events);
 
-    /// Nothing more leaves now, and what holds data back is said: reports what changed since the
-    /// last time, if the half waits for this moment, so that the octets in flight are those after
-    /// the window was filled again.
+    /// Called when no further packet leaves now, after the bound was recorded. A half that defers
+    /// its reports reports its changes here, so that the octets in flight are those after the
+    /// window was filled again.
     fn emit(&mut self, _now: Instant, _events: &mut Events) {}
 
     /// The next time at which [`handle_timeout`](Self::handle_timeout) must be called, apart from
@@ -71,36 +71,36 @@ pub trait CcidSender: Send {
     /// The smoothed round-trip time; `None` before the first sample.
     fn rtt(&self) -> Option<Duration>;
 
-    /// The codepoint of data packets, for a controller that needs one; `None` leaves it to the
-    /// connection's settings.
+    /// The ECN codepoint of data packets, for a controller that needs one; `None` leaves the choice
+    /// to the connection's settings.
     fn ecn(&self) -> Option<EcnCapability> {
         None
     }
 
-    /// What holds a packet back until a [`SendTime::At`]: the allowed rate of a rate controller, or
-    /// the pacer of a window controller.
+    /// The bound of a packet that waits for a [`SendTime::At`]: the allowed rate of a rate
+    /// controller, or the pacer of a window controller.
     fn bound_until(&self) -> SndLim {
         SndLim::Rate
     }
 
-    /// Nothing more leaves now, because of this bound. Returns the bound that is behind it: what
-    /// limited the rate from which the pacer or window of a window controller follows.
+    /// Called when no further packet leaves now because of `bound`. Returns the bound behind it:
+    /// the limit of the rate from which the pacer or window of a window controller follows.
     fn on_bound(&mut self, _now: Instant, bound: SndLim) -> SndLim {
         bound
     }
 
-    /// The Ack Ratio that the other side's receiver should keep (RFC 4340 §11.3); `None` for a CCID
+    /// The Ack Ratio that the peer's receiver should use (RFC 4340 §11.3); `None` for a CCID
     /// without one.
     fn ack_ratio(&self) -> Option<u16> {
         None
     }
 
-    /// The losses that this half found; zero where the receiver finds them, as with TFRC.
+    /// The losses that this half detected; zero if the receiver detects them, as in TFRC.
     fn losses(&self) -> LossCounts {
         LossCounts::default()
     }
 
-    /// Loss events of packets that were sent before do not count from now on.
+    /// Stops counting loss events of packets that were sent before `at`.
     fn count_loss_events_from(&mut self, _at: Instant) {}
 
     /// The connection has closed: all timers stop.
@@ -112,8 +112,8 @@ pub trait CcidReceiver: Send {
     /// A valid packet arrived, with or without data: both count in loss detection.
     fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, events: &mut Events);
 
-    /// What the half has decided about feedback after the last packet, if it is another decision
-    /// than the last time; TFRC.
+    /// The decision about feedback after the last packet, if it differs from the decision before;
+    /// for TFRC.
     fn feedback_decision(&mut self) -> Option<FeedbackDecision> {
         None
     }
@@ -125,13 +125,13 @@ pub trait CcidReceiver: Send {
     /// Afterwards `wants_ack` is false until a further acknowledgement is due.
     fn on_ack_sent(&mut self, now: Instant, seq: SeqNum, kind: PacketType, options: &mut Options);
 
-    /// The other side acknowledged one of our acknowledgements (RFC 4340 §11.4.2).
+    /// The peer acknowledged one of this end's acknowledgements (RFC 4340 §11.4.2).
     fn on_ack_of_ack(&mut self, _seq: SeqNum) {}
 
-    /// The other side has announced this Ack Ratio (RFC 4340 §11.3).
+    /// The peer has announced this Ack Ratio (RFC 4340 §11.3).
     fn set_ack_ratio(&mut self, _ratio: u16) {}
 
-    /// Loss events of packets before this number do not count from now on.
+    /// Stops counting loss events of packets before the number `first`.
     fn count_loss_events_from(&mut self, _first: SeqNum) {}
 
     /// When the next timer of this half expires.
@@ -140,7 +140,7 @@ pub trait CcidReceiver: Send {
     /// A timer of this half has expired.
     fn handle_timeout(&mut self, now: Instant);
 
-    /// The losses that this half found; zero where the sender finds them.
+    /// The losses that this half detected; zero if the sender detects them.
     fn losses(&self) -> LossCounts {
         LossCounts::default()
     }

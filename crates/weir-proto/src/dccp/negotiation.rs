@@ -57,7 +57,7 @@ struct PendingConfirm {
 pub(super) struct Negotiation {
     server: bool,
     features: Vec<Feature>,
-    /// A Change awaits its Confirm: each packet asks.
+    /// A Change awaits its Confirm; stored because every packet checks it.
     is_changing: bool,
     pending_confirms: Vec<PendingConfirm>,
 }
@@ -233,9 +233,9 @@ impl Negotiation {
         self.is_changing
     }
 
-    /// True while a Change awaits its Confirm that every packet should carry. A changed Ack Ratio
-    /// leaves once, and again when a timer says so: each Change asks for an acknowledgement, and
-    /// those are what a greater ratio is to save.
+    /// True while a Change that every packet should carry awaits its Confirm. A changed Ack Ratio
+    /// leaves once, and again by a timer: each Change elicits an acknowledgement, and a greater
+    /// ratio is meant to reduce their number.
     pub(super) fn is_changing_urgently(&self) -> bool {
         let is_urgent =
             |f: &Feature| f.state == FeatureState::Changing && f.number != feature::ACK_RATIO;
@@ -337,7 +337,7 @@ impl Negotiation {
         if feature.rule == ReconciliationRule::NonNegotiable
             && feature::decode_number(number, values).is_some_and(|value| value != feature.value)
         {
-            // It confirms an older value; the Change of the present one goes on.
+            // The Confirm is for an older value; the Change of the present one continues.
             return Ok(());
         }
         feature.state = FeatureState::Stable;
@@ -604,7 +604,7 @@ mod tests {
 
     #[test]
     fn a_sequence_window_has_32_packets_at_the_least() {
-        // RFC 4340 §7.5.2; §11.3: an Ack Ratio of zero is none.
+        // RFC 4340 §7.5.2; §11.3: an Ack Ratio of zero is invalid.
         let window = |value| is_valid(feature::SEQUENCE_WINDOW, value);
         assert_eq!(
             [31, 32, (1 << 46) - 1, 1 << 46].map(window),

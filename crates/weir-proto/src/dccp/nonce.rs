@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn a_loss_interval_echoes_its_part_without_loss_only() {
         // RFC 4342 §9.1: E is the sum over the lossless part: 7 packets up to 20 with nonces of one
-        // at its ends, then a part of 4 with losses, then a lossless part of none.
+        // at its ends, then a part of 4 with losses, then a lossless part of zero packets.
         let reported = |lossless_length, nonce| LossInterval {
             lossless_length,
             nonce,

@@ -133,20 +133,20 @@ impl Sequence {
 struct ReplayWindow {
     /// A ring of bits.
     bits: [u64; 16],
-    /// The place of the bit that stands for GSR.
+    /// The index of the bit for GSR.
     newest: u64,
 }
 
 impl ReplayWindow {
     const BITS: u64 = 1024;
 
-    /// The word of the bit that is so far behind that of GSR, and the bit.
+    /// The word and the bit of the number that is `behind` numbers before GSR.
     const fn place(&self, behind: u64) -> (usize, u64) {
         let at = self.newest.wrapping_sub(behind) % Self::BITS;
         ((at / 64) as usize, 1 << (at % 64))
     }
 
-    /// GSR grows by so much.
+    /// GSR grows by `count`.
     fn shift(&mut self, count: u64) {
         if count >= Self::BITS {
             self.bits = [0; 16];
@@ -159,7 +159,7 @@ impl ReplayWindow {
         }
     }
 
-    /// The number that is so far behind GSR has arrived; false if it had before.
+    /// The number that is `behind` numbers before GSR has arrived; false if it had arrived before.
     fn insert(&mut self, behind: u64) -> bool {
         if behind >= Self::BITS {
             return false;
@@ -259,8 +259,8 @@ mod tests {
 
     #[test]
     fn the_first_number_bounds_the_window_until_a_quarter_of_it_has_come() {
-        // RFC 4340 §7.5.1: SWL is at least ISR at the start. W is 100: its quarter has come with
-        // the 25th number behind ISR. The window that is negotiated then has W / 4 = 250.
+        // RFC 4340 §7.5.1: SWL is at least ISR at the start. W is 100: a quarter of it has arrived
+        // with the 25th number after ISR. The window that is negotiated then has W / 4 = 250.
         for (ahead, swl) in [(24, 5000), (25, 5026 - 250)] {
             let mut sequence = Sequence::new(SeqNum::new(0));
             sequence.start(SeqNum::new(5000));
@@ -269,7 +269,7 @@ mod tests {
             }
             sequence.peer_window = 1000;
             assert_eq!(sequence.swl(), SeqNum::new(swl), "{ahead}");
-            // Also when a number from before has come late.
+            // Also when an earlier number arrives late.
             sequence.on_valid(SeqNum::new(5001), None);
             assert_eq!(sequence.swl(), SeqNum::new(swl), "{ahead}");
         }
@@ -294,7 +294,7 @@ mod tests {
             assert!(sequence.on_valid(SeqNum::new(seq), None), "{seq}");
             assert!(!sequence.on_valid(SeqNum::new(seq), None), "{seq}");
         }
-        // Nothing is left of the window behind a jump of its length.
+        // A jump of the window's length leaves none of its numbers.
         for newest in [9023, 12_000] {
             assert!(sequence.on_valid(SeqNum::new(newest), None));
             for behind in 1..1024 {

@@ -2,8 +2,8 @@
 //!
 //! An ACK is sent at once for every `ack_every`-th ack-eliciting packet, for a packet that arrived
 //! late or after a gap, and for a packet with Congestion Experienced; otherwise within
-//! `max_ack_delay`. The frame reports the newest ranges, up to the number that is kept; packets
-//! below those count as duplicates from then on.
+//! `max_ack_delay`. The frame reports the newest ranges, at most `max_ranges`; packets below those
+//! count as duplicates from then on.
 
 use super::config::AckPolicy;
 use super::wire::{Ack, AckRange, EcnCounts, OlderRanges};
@@ -37,7 +37,7 @@ pub struct ReceivedPackets {
     /// The ranges below the newest one as last built, shared with the frames sent.
     older: Option<Arc<OlderRanges>>,
     older_is_stale: bool,
-    /// Lists of before; used again when no frame in the network shares them any more.
+    /// The lists of earlier frames, reused once no frame in the network shares them.
     former: SharedBuffers<OlderRanges>,
 }
 

@@ -14,7 +14,7 @@ use std::ops::RangeInclusive;
 /// The bounds of `pto_max`: from the granularity of timers to a day.
 const TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(86_400);
 
-/// The pseudocode of RFC 9002, and the pacing that its text demands beside it.
+/// The pseudocode of RFC 9002, and the pacing that its text requires.
 const RFC9002: Rules = Rules {
     controller: ControllerRules {
         pacing: Pacing::Rfc9002,
@@ -120,7 +120,7 @@ impl Config {
     /// The names of the presets: those of the rules.
     pub const NAMES: [&'static str; 3] = Rules::NAMES;
 
-    /// The preset of this name: rules, header and handshake of what it reproduces.
+    /// The preset of this name: rules, header and handshake of the model that it reproduces.
     pub fn named(name: &str) -> Option<Self> {
         let mut config = Self {
             rules: Rules::named(name)?,
@@ -144,7 +144,7 @@ impl Config {
         self.max_datagram_size.unwrap_or(on_path)
     }
 
-    /// What the window controller is made from.
+    /// The configuration of the window controller.
     pub fn window(&self) -> WindowConfig {
         WindowConfig {
             max_datagram_size: u64::from(self.datagram_size()),
@@ -155,7 +155,7 @@ impl Config {
         }
     }
 
-    /// The same with every value brought into the range in which the protocol works.
+    /// The same settings with every value brought into the range in which the protocol works.
     pub(super) fn normalised(mut self) -> Self {
         self.max_datagram_size = Some(self.datagram_size().clamp(1200, 65_527));
         self.header.connection_id_len = self.header.connection_id_len.min(20);

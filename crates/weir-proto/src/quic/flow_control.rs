@@ -17,12 +17,12 @@ pub struct ReceiverFlowControl {
     used: u64,
     /// The frame with the maximum must be sent again.
     repeat: bool,
-    /// `retired` from which on a new maximum is due.
+    /// The value of `retired` from which on a new maximum is due.
     due_from: u64,
 }
 
 impl ReceiverFlowControl {
-    /// A window of so many octets; a new maximum is due when `threshold`, a share of it, is left.
+    /// A window of `window` octets; a new maximum is due when `threshold`, a share of it, is left.
     pub fn new(window: u64, threshold: f64) -> Self {
         let mut credit = Self {
             window,
@@ -44,7 +44,7 @@ impl ReceiverFlowControl {
         self.due_from = little_is_left.max(higher);
     }
 
-    /// The sender has used so many octets more.
+    /// The sender has used `octets` further octets.
     ///
     /// # Errors
     /// FLOW_CONTROL_ERROR if it has used more than the maximum.
@@ -58,7 +58,7 @@ impl ReceiverFlowControl {
         Ok(())
     }
 
-    /// The application has read so many octets.
+    /// The application has read `octets` octets.
     pub fn retire(&mut self, octets: u64) {
         self.retired = self.retired.saturating_add(octets);
     }
@@ -122,7 +122,7 @@ impl SenderFlowControl {
         self.maximum - self.used
     }
 
-    /// So many octets were sent for the first time, no more than are available.
+    /// `octets` octets were sent for the first time, no more than are available.
     #[inline]
     pub fn consume(&mut self, octets: u64) {
         self.used = self.used.saturating_add(octets).min(self.maximum);

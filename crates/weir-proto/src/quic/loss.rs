@@ -60,12 +60,12 @@ pub enum RetransmitFrames {
         /// Its stream ends with it.
         fin: bool,
     },
-    /// Others, or more.
+    /// Other frames, or more than one.
     Many(Box<SmallVec<[RetransmitFrame; 2]>>),
 }
 
 impl RetransmitFrames {
-    /// Adds a frame behind the others.
+    /// Adds a frame after the others.
     #[inline]
     pub fn push(&mut self, frame: RetransmitFrame) {
         if let (
@@ -102,7 +102,7 @@ impl RetransmitFrames {
         }
     }
 
-    /// Passes all of them on, in order.
+    /// Calls `take` for each of them, in order.
     #[inline]
     pub fn for_each(&self, mut take: impl FnMut(&RetransmitFrame)) {
         match *self {
@@ -141,7 +141,7 @@ enum PacketState {
     NotInFlight,
 }
 
-/// A packet that was sent: 40 octets, because a connection keeps as many as its window has.
+/// A packet that was sent: 40 octets, because a connection keeps one for each packet in its window.
 #[derive(Clone, Debug, Default)]
 pub struct SentPacket {
     /// When it was handed over.
@@ -176,13 +176,13 @@ pub struct LostPacket {
     pub number: PacketNumber,
     /// The packet.
     pub packet: SentPacket,
-    /// What had been delivered when it was sent, if that is kept.
+    /// The delivery state when it was sent, if that is kept.
     pub snapshot: Option<DeliverySnapshot>,
     /// The threshold that it exceeded.
     pub trigger: LossTrigger,
 }
 
-/// What an acknowledgement acknowledged for the first time.
+/// The packets that an acknowledgement acknowledged for the first time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NewlyAcked {
     /// When the largest acknowledged packet was sent, if it was newly acknowledged.
@@ -195,15 +195,15 @@ pub struct NewlyAcked {
 #[derive(Clone, Debug)]
 pub struct SentPackets {
     packets: Ring<SentPacket>,
-    /// What had been delivered when each of them was sent; empty for a controller that does not
-    /// want the delivery rate.
+    /// The delivery state when each of them was sent; empty for a controller that does not use the
+    /// delivery rate.
     snapshots: Ring<DeliverySnapshot>,
     /// The number of the first packet in the ring; none before it is in flight.
     base: u64,
-    /// Packets behind the last one in the ring, none of which is in flight: most packets of a
+    /// Packets behind the last one in the ring, none of which is in flight, as most packets of a
     /// receiver.
     skipped: u64,
-    /// Packets at the front of the ring that are known to be in flight no more.
+    /// Packets at the front of the ring that are known to be no longer in flight.
     settled: usize,
     largest_acked: Option<u64>,
     loss_time: Option<Instant>,
@@ -213,7 +213,7 @@ pub struct SentPackets {
 }
 
 impl SentPackets {
-    /// None yet; `packet_threshold` is kPacketThreshold (RFC 9002 §6.1.1).
+    /// No packets; `packet_threshold` is kPacketThreshold (RFC 9002 §6.1.1).
     pub fn new(packet_threshold: u32) -> Self {
         Self {
             packets: Ring::default(),
@@ -351,8 +351,7 @@ impl SentPackets {
         Ok(())
     }
 
-    /// A packet that was not trimmed yet, and what had been delivered when it was sent, if that is
-    /// kept.
+    /// A packet that was not trimmed yet, and the delivery state when it was sent, if that is kept.
     #[inline]
     pub fn get(&self, number: PacketNumber) -> Option<(&SentPacket, Option<&DeliverySnapshot>)> {
         let at = number.checked_sub(self.base)? as usize;
@@ -424,7 +423,7 @@ impl SentPackets {
         period.is_persistent
     }
 
-    /// Passes over the packets at the front that are in flight no more.
+    /// Skips the packets at the front that are no longer in flight.
     #[inline]
     fn settle(&mut self) {
         let settled = |packet: &SentPacket| packet.state != PacketState::InFlight;
@@ -433,8 +432,8 @@ impl SentPackets {
         }
     }
 
-    /// Forgets the packets at the front of which [`has_gap`](Self::has_gap) or
-    /// [`detect_lost`](Self::detect_lost) found that they are in flight no more.
+    /// Removes the packets at the front that [`has_gap`](Self::has_gap) or
+    /// [`detect_lost`](Self::detect_lost) found to be no longer in flight.
     #[inline]
     pub fn trim(&mut self) {
         let settled = std::mem::take(&mut self.settled);

@@ -21,7 +21,7 @@ pub(super) fn ticks(now: Instant) -> u64 {
     (u128::from(now.as_nanos()) * TICKS_PER_SECOND / NANOS_PER_SECOND) as u64
 }
 
-/// So many ticks as a time since the beginning of the clock.
+/// `ticks` ticks as a time since the start of the clock.
 pub(super) fn from_ticks(ticks: u64) -> Duration {
     let nanos = u128::from(ticks) * NANOS_PER_SECOND / TICKS_PER_SECOND;
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
@@ -75,7 +75,7 @@ mod tests {
         let mut clock = PeerClock::default();
         assert_eq!(clock.extend(u32::MAX), u64::from(u32::MAX));
         assert_eq!(clock.extend(9), (1 << 32) + 9);
-        // A report that came late.
+        // A report that arrived late.
         assert_eq!(clock.extend(u32::MAX), u64::from(u32::MAX));
         assert_eq!(clock.extend(10), (1 << 32) + 10);
     }

@@ -1,4 +1,4 @@
-//! The packets that were sent, and what reports say of them.
+//! The packets that were sent, and the reports about them.
 
 use super::clock::{PeerClock, TICKS_PER_OFFSET, extend_sequence, from_ticks};
 use super::wire::{ArrivalOffset, CcFeedback, Metric};
@@ -7,11 +7,11 @@ use crate::packet::Ecn;
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// Packets below the highest reported one that are still known, so that one that was reported
-/// missing may be found to be late.
+/// Packets below the highest reported one that are kept, so that a packet reported missing can be
+/// recognised as late.
 pub(super) const REMEMBERED: usize = 1024;
 
-/// What is known of a packet.
+/// The state of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     InFlight,
@@ -27,12 +27,12 @@ struct SentPacket {
     state: State,
 }
 
-/// What a report changed.
+/// The changes from a report.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
-    /// Packets that no earlier report had, in the order of their numbers.
+    /// Packets that no earlier report covered, in the order of their sequence numbers.
     pub(super) packets: Vec<PacketReport>,
-    /// Packets that an earlier report had as missing.
+    /// Packets that an earlier report listed as missing.
     pub(super) late: u64,
     /// When the report was made, by the receiver's clock.
     pub(super) made_at: Duration,
@@ -150,7 +150,7 @@ impl History {
         }
     }
 
-    /// Forgets what lies far below a report, and what no report will cover any more.
+    /// Removes packets far below a report, which no report will cover any more.
     fn forget(&mut self, reported: u64) {
         let below = reported.saturating_sub(self.first) as usize;
         let old = below.saturating_sub(REMEMBERED).min(self.packets.len());

@@ -1,13 +1,13 @@
 //! Media over RTP (RFC 3550) with congestion control feedback (RFC 8888), as one end of a session.
 //!
-//! What is written is the payload of one packet. It leaves at the rate of the controller, from a
+//! Each write is the payload of one packet. Packets leave at the rate of the controller, from a
 //! queue that RFC 8698 calls the rate-shaping buffer; packets written at one instant belong to one
 //! frame, have one timestamp, and the last of them has the marker bit. The receiver reports each
 //! packet's arrival and ECN codepoint in constant intervals while packets arrive.
 //!
 //! There is no handshake: the side that connects is connected at once, the other with its first
-//! packet. Nothing is sent again. Does not model: RTCP sender and receiver reports and BYE, SDP,
-//! encryption (SRTP), several streams in one session, checks of the path's ECN (RFC 6679 §7).
+//! packet. Packets are not retransmitted. Does not model: RTCP sender and receiver reports and BYE,
+//! SDP, encryption (SRTP), several streams in one session, checks of the path's ECN (RFC 6679 §7).
 
 mod clock;
 mod history;
@@ -51,7 +51,7 @@ keywords! {
 }
 
 impl EcnCodepoint {
-    /// As the IP header has it.
+    /// The codepoint in the IP header.
     pub const fn codepoint(self) -> Ecn {
         match self {
             Self::Off => Ecn::NotEct,

@@ -1,4 +1,4 @@
-//! What arrived, and the reports of it (RFC 8888 §3.1).
+//! The packets that arrived, and the reports about them (RFC 8888 §3.1).
 
 use super::clock::{TICKS_PER_OFFSET, extend_sequence, ticks};
 use super::wire::{ArrivalOffset, CcFeedback, MAX_METRICS, Metric, ReportBlock};
@@ -6,8 +6,7 @@ use crate::packet::Ecn;
 use crate::time::{Duration, Instant};
 use std::collections::BTreeMap;
 
-/// Packets below the highest that are still remembered; one that comes later than that is new
-/// again.
+/// Packets below the highest that are kept; a packet that arrives later than that counts as new.
 pub(super) const REMEMBERED: u64 = 2 * MAX_METRICS as u64;
 
 /// A packet that arrived.
@@ -94,13 +93,13 @@ impl Receiver {
         Some(accepted)
     }
 
-    /// When the next report is due; `None` if nothing has arrived since the last one.
+    /// When the next report is due; `None` if no packet has arrived since the last one.
     pub(super) const fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// The report that is due, in packets of at most `octets`; each covers what arrived since the
-    /// last one, and everything from the lowest of it on.
+    /// The report that is due, in packets of at most `octets`; each covers the packets that arrived
+    /// since the last report, and all packets from the lowest of these on.
     pub(super) fn report(&mut self, now: Instant, ssrc: u32, octets: usize) -> Vec<CcFeedback> {
         self.due = None;
         let (Some(changed), Some(stream)) = (self.changed.take(), self.ssrc) else {

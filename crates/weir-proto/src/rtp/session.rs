@@ -20,11 +20,11 @@ use std::collections::VecDeque;
 const PAYLOAD_TYPE: u8 = 96;
 /// Ticks of the clock of video in a second (RFC 3551 §5).
 const VIDEO_CLOCK: u128 = 90_000;
-/// First sequence numbers are less, so that a receiver that misses the first packets extends the
-/// numbers as the sender does.
+/// First sequence numbers are below this, so that a receiver that misses the first packets extends
+/// the numbers as the sender does.
 const FIRST_BELOW: u64 = 1 << 15;
 
-/// A payload that waits.
+/// A payload that waits to be sent.
 #[derive(Debug)]
 struct Waiting {
     payload: Payload,
@@ -38,14 +38,14 @@ pub struct Session {
     ssrc: u32,
     is_open: bool,
     is_closing: bool,
-    /// A write was refused, and the application has not been told of room since.
+    /// A write was refused, and the application has not been notified of room since.
     is_blocked: bool,
     queue: VecDeque<Waiting>,
     queued_bytes: u64,
     control: Option<Nada>,
     pacer: Pacer,
     history: History,
-    /// Since when packets have been on their way without a report.
+    /// The time since when packets have been in flight without a report.
     waits_since: Option<Instant>,
     /// When the last packet of media was sent.
     last_sent: Option<Instant>,
@@ -183,7 +183,7 @@ impl Session {
         }
     }
 
-    /// When the first packet that waits may leave; `None` if none waits.
+    /// When the first waiting packet may leave; `None` if none waits.
     fn release(&self) -> Option<Instant> {
         let first = self.queue.front()?;
         let bytes = u64::from(first.payload.len());
@@ -196,7 +196,7 @@ impl Session {
         Some(control.send_rate(self.queued_bytes))
     }
 
-    /// When the rate is halved unless feedback comes.
+    /// When the rate is halved without feedback.
     fn feedback_deadline(&self) -> Option<Instant> {
         let since = self.waits_since.filter(|_| self.is_open)?;
         Some(self.control.as_ref()?.feedback_deadline(since))
@@ -289,7 +289,7 @@ impl Session {
     }
 }
 
-/// Octets of a packet with so much payload, without IP and UDP headers.
+/// Octets of a packet with this payload, without IP and UDP headers.
 const fn media_size(payload: u32) -> u32 {
     payload + super::wire::HEADER_OCTETS
 }

@@ -15,11 +15,11 @@ fn at(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
-/// A sender and a receiver with a link of 25 ms between them, which `drops` packets of media by
-/// their place and carries `late` ones for so much longer.
+/// A sender and a receiver with a link of 25 ms between them. The link drops the packets of media
+/// whose index `drops` selects, and delays packets by `late` more.
 struct Pair {
     ends: [Session; 2],
-    /// Where to, when, in order of arrival.
+    /// Arrival time, receiver and packet, in order of arrival.
     wire: Vec<(Instant, usize, NetPacket)>,
     now: Instant,
     media_sent: u64,
@@ -136,8 +136,8 @@ fn reports_come_in_constant_intervals_and_measure_the_round_trip() {
         Event::Rtt(sample) => Some(sample.as_secs_f64()),
         _ => None,
     });
-    // Offsets are whole 1/1024 s and cut off, so a sample is up to that too long; the two times of
-    // which an offset is the difference are cut off to 1/65536 s, so it may be that too short.
+    // Offsets are in 1/1024 s, rounded down, so a sample may be too long by that; the two times
+    // whose difference is an offset are rounded down to 1/65536 s, so it may be too short by that.
     for sample in samples {
         assert!((0.04998..=0.051).contains(&sample), "{sample}");
     }
@@ -264,8 +264,8 @@ fn without_feedback_the_rate_is_halved() {
 
 #[test]
 fn a_pause_keeps_the_rate_and_is_limited_by_the_application() {
-    // Without loss, and with the last packet before the pause lost: no report covers it, because
-    // no packet arrives after it, which halves the rate once.
+    // Without loss, and with the last packet before the pause lost: no report covers it, because no
+    // packet arrives after it, and the rate is halved once.
     for (drops, halvings) in [(None, 0), (Some(150), 1)] {
         let mut pair = Pair::new(&Config::default());
         if drops.is_some() {
@@ -297,8 +297,9 @@ fn a_pause_keeps_the_rate_and_is_limited_by_the_application() {
                 .filter_map(bound)
                 .all(|bound| bound == SndLim::Application)
         );
-        // The rate goes on from there: it does not swing with the first reports, unless they have
-        // the loss. What waits in the sender takes up to 5 % of the target (BUFFER_SHIFT).
+        // The rate continues from there: it does not oscillate with the first reports, unless they
+        // report the loss. Octets that wait in the sender take up to 5 % of the target
+        // (BUFFER_SHIFT).
         pair.is_paused = false;
         pair.run(20_400);
         let least = if drops.is_some() { 150e3 } else { 0.95 * after };

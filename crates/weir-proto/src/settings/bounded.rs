@@ -1,4 +1,4 @@
-//! Durations within bounds: where zero or nearly zero would keep a run from ever advancing.
+//! Durations within bounds, for values that would keep a run from advancing at or near zero.
 
 use super::diagnostic::Diagnostic;
 use super::kind::Kind;

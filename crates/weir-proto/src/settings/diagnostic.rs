@@ -1,10 +1,10 @@
-//! What is wrong with a value, in words for people.
+//! Errors in values, as messages for users.
 
 use super::kind::Keyword;
 use super::raw::{Place, Raw};
 use crate::units::UnitError;
 
-/// What is wrong with a value, without its place. Messages are lower case without a full stop.
+/// An error in a value, without its place. Messages are lower case without a full stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What was found and what was expected.
@@ -29,7 +29,7 @@ pub enum Help {
     },
 }
 
-/// Something wrong, with its place.
+/// An error in a value, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Where it is shown.
@@ -57,7 +57,7 @@ impl Diagnostic {
         )
     }
 
-    /// The same where a word is allowed too.
+    /// The same message where a word is allowed too.
     pub fn or_word(mut self, word: &str) -> Self {
         if let Help::Text(help) = &mut self.help {
             *help = format!("{help}, or \"{word}\"");
@@ -65,7 +65,7 @@ impl Diagnostic {
         self
     }
 
-    /// The same where a few words are allowed too, beside a value of this kind.
+    /// The same message where a few words are allowed too, beside a value of this kind.
     pub fn or_keywords(self, noun: &str, keywords: &[Keyword]) -> Self {
         if let [only] = keywords {
             return self.or_word(only.word);
@@ -83,7 +83,7 @@ impl From<UnitError> for Diagnostic {
 }
 
 /// A word of the user's, short enough for a message, and without characters that a terminal would
-/// obey.
+/// interpret.
 pub fn shortened(word: &str) -> String {
     let printable = |c: char| {
         if c.is_control() {

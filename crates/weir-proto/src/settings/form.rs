@@ -1,4 +1,4 @@
-//! Ways to write a value that its type does not settle: bounds, units, words.
+//! Forms of values that their type does not determine: bounds, units, words.
 
 use super::diagnostic::{Diagnostic, Help, shortened};
 use super::kind::{Keyword, Kind, TableKind, Variant};
@@ -8,11 +8,11 @@ use super::table::{Variants, describe_variants, write_variants};
 use crate::units::{self, Probability};
 use std::ops::RangeInclusive;
 
-/// As the value's type has it.
+/// The form of the value's type.
 #[derive(Clone, Copy, Debug)]
 pub struct Natural;
 
-/// As the value's type has it: where another form wraps it.
+/// The form of the value's type, for use within another form.
 pub const fn natural() -> Natural {
     Natural
 }
@@ -81,7 +81,7 @@ impl Count {
 }
 
 fn whole<T: Copy + Into<u64>>(value: &T) -> Raw {
-    // A file has no larger numbers, and bounds keep them out.
+    // A file cannot contain larger numbers, and bounds exclude them.
     Raw::Integer(i64::try_from((*value).into()).unwrap_or(i64::MAX))
 }
 
@@ -355,7 +355,7 @@ impl Form<&'static str> for Named {
     }
 }
 
-/// The word among `keywords` that the value is.
+/// The word among `keywords` that the value names.
 pub fn find_keyword(keywords: &[Keyword], raw: &Raw) -> Result<&'static str, Diagnostic> {
     let words: Vec<&'static str> = keywords.iter().map(|keyword| keyword.word).collect();
     let Raw::Text(text) = raw else {
@@ -373,14 +373,14 @@ pub fn find_keyword(keywords: &[Keyword], raw: &Raw) -> Result<&'static str, Dia
     })
 }
 
-/// A value, or a word that stands for none.
+/// A value, or a word that stands for `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct OrKeyword<F> {
     word: &'static str,
     inner: F,
 }
 
-/// A value, or a word that stands for none.
+/// A value, or a word that stands for `None`.
 pub const fn or_word<F>(word: &'static str, inner: F) -> OrKeyword<F> {
     OrKeyword { word, inner }
 }
@@ -424,13 +424,13 @@ impl<T: Default, F: Form<T>> Form<Option<T>> for OrKeyword<F> {
     }
 }
 
-/// A table with a `kind`, of which one kind stands for none.
+/// A table with a `kind`, of which one kind stands for `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct OrKind {
     none: Keyword,
 }
 
-/// A table with a `kind`, of which one kind without keys stands for none.
+/// A table with a `kind`, of which one kind without keys stands for `None`.
 pub const fn or_kind(word: &'static str, doc: &'static str) -> OrKind {
     OrKind {
         none: Keyword { word, doc },

@@ -1,4 +1,4 @@
-//! What a value may be, as data: a schema and a reference are made from it.
+//! The kinds of values, as data from which schema and reference are made.
 
 use super::raw::{Raw, Table};
 use crate::time::Duration;
@@ -9,7 +9,7 @@ use crate::units::Quantity;
 pub enum Presence {
     /// It must be there.
     Required,
-    /// Its default holds where it is left out.
+    /// Its default applies where it is left out.
     Optional,
 }
 
@@ -139,7 +139,7 @@ pub struct Preset {
     pub key: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// The whole table as the preset has it.
+    /// The whole table with the values of the preset.
     pub table: Table,
 }
 

@@ -1,6 +1,6 @@
 //! The three macros that declare settings.
 
-/// The text of a doc comment, its lines as they stand.
+/// The text of a doc comment, line by line.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! settings_doc {
@@ -152,7 +152,7 @@ macro_rules! keywords {
 /// mode is `required` (the key must be there), `flatten` (the field's own keys stand in this
 /// table), `internal` (no key). `Default` is implemented from the defaults.
 ///
-/// Behind the struct may stand, in this order:
+/// After the struct the following may appear, in this order:
 /// - `constant NAME;`: the defaults, of which each field has one then, make a constant.
 /// - `preset KEY = FUNCTION;`: a `fn(&mut Self, &str)` that takes the values of a preset before
 ///   the table is read over them.

@@ -12,8 +12,8 @@
 //!
 //! How a field's value is written follows from its type ([`Value`]), or from a [`Form`] behind
 //! `=>`: `count(1..=1000, "packets")`, `bytes(1..=65_535)`, `bit_rate()`, `fraction()`,
-//! `or_word("never", natural())`. Values come from a [`Raw`] tree and go into one; this module
-//! knows no file format. What is wrong is a [`Finding`] with its [`Place`].
+//! `or_word("never", natural())`. Values come from a [`Raw`] tree and go into one; this module is
+//! independent of file formats. An error is a [`Finding`] with its [`Place`].
 
 mod bounded;
 mod diagnostic;

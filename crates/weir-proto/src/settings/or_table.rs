@@ -6,14 +6,14 @@ use super::raw::{Raw, Spanned, Table};
 use super::read::{Form, Reader};
 use super::table::{Settings, describe, read_settings};
 
-/// A table of one `kind`, or of another kind without keys that stands for none.
+/// A table of one `kind`, or of another kind without keys that stands for `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct OrTable {
     none: Keyword,
     some: Keyword,
 }
 
-/// A table of the kind `some`, or of the kind `none`, which has no keys and stands for none.
+/// A table of the kind `some`, or of the kind `none`, which has no keys and stands for `None`.
 pub const fn or_table(none: Keyword, some: Keyword) -> OrTable {
     OrTable { none, some }
 }

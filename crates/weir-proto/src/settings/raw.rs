@@ -1,13 +1,13 @@
-//! Values as a file has them: a tree that knows no file format, each value with its place.
+//! Values as in a file: a tree that is independent of the file format, each value with its place.
 
-/// Where a key or value stands. The parser of the text gives the numbers their meaning.
+/// The place of a key or value. The parser of the text gives the numbers their meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Which of several texts.
+    /// The index of the text.
     pub source: usize,
     /// The first octet of the key or value.
     pub start: usize,
-    /// The octet behind its last.
+    /// The octet after its last one.
     pub end: usize,
 }
 
@@ -28,16 +28,16 @@ pub enum Raw {
     Table(Table),
     /// A list of tables, which [`Settings`](super::Settings) write; a parser gives an `Array`.
     Tables(Vec<Table>),
-    /// What no key takes, in words: "a date or time".
+    /// A value that no key accepts, in words: "a date or time".
     Other(&'static str),
 }
 
 /// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spanned {
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
-    /// What it is.
+    /// The value.
     pub raw: Raw,
 }
 
@@ -46,9 +46,9 @@ pub struct Spanned {
 pub struct KeyValue {
     /// The key.
     pub key: String,
-    /// Where the key stands.
+    /// The place of the key.
     pub place: Place,
-    /// What stands behind it.
+    /// Its value.
     pub value: Spanned,
 }
 
@@ -92,7 +92,7 @@ impl Raw {
 }
 
 impl From<Raw> for Spanned {
-    /// A value that no file has.
+    /// A value that does not come from a file.
     fn from(raw: Raw) -> Self {
         Self {
             place: Place::default(),
@@ -127,7 +127,7 @@ impl Table {
         &mut self.entries[at]
     }
 
-    /// Adds a key, which must not be there yet, with a value that no file has.
+    /// Adds a key, which must not exist yet, with a value that does not come from a file.
     pub fn put(&mut self, key: &str, raw: Raw) {
         self.entries.push(KeyValue {
             key: key.to_owned(),

@@ -6,7 +6,7 @@ use super::raw::{Place, Raw, Spanned, Table};
 
 /// How a value of type `T` is written.
 pub trait Form<T> {
-    /// Takes the value from the tree. A table reports to the reader what is wrong within it.
+    /// Takes the value from the tree. A table reports the errors within it to the reader.
     fn read(
         &self,
         slot: &mut T,
@@ -14,13 +14,13 @@ pub trait Form<T> {
         reader: &mut Reader<'_>,
     ) -> Result<(), Diagnostic>;
 
-    /// The value as it is read back.
+    /// The value, in the form in which it is read.
     fn write(&self, value: &T) -> Raw;
 
     /// What the value may be.
     fn kind(&self, default: &T) -> Kind;
 
-    /// The key is not there: a table may need keys within it.
+    /// The key is absent: a table may need keys within it.
     fn read_absent(&self, _slot: &mut T, _reader: &mut Reader<'_>) {}
 }
 
@@ -39,7 +39,7 @@ pub trait Value {
     fn read_absent(&mut self, _reader: &mut Reader<'_>) {}
 }
 
-/// A key, as its declaration has it.
+/// A key as it was declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     /// The key.
@@ -54,21 +54,21 @@ pub struct Field {
 #[derive(Debug)]
 pub struct Reader<'a> {
     table: &'a Table,
-    /// Where the absence of a key is shown.
+    /// The place where the absence of a key is shown.
     place: Place,
-    /// What people call the table: `[[link]]`, `queue of [[link]]`.
+    /// The title of the table in messages: `[[link]]`, `queue of [[link]]`.
     title: String,
     outermost: bool,
     /// The key whose value is being read.
     key: &'static str,
     known: Vec<&'static str>,
-    /// Without a known `kind` no key can be told to be wrong.
+    /// The `kind` is not known, so unknown keys cannot be recognised.
     keys_unknown: bool,
     findings: &'a mut Vec<Finding>,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of the outermost table; `title` is what people call it.
+    /// A reader of the outermost table; `title` is its name in messages.
     pub(super) const fn outermost(
         table: &'a Table,
         title: String,
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         self.table.get(key)?.value.raw.as_text()
     }
 
-    /// Reports what is wrong with the table that stands behind the present key.
+    /// Reports an error in the table of the current key.
     pub fn report(&mut self, place: Place, diagnostic: Diagnostic) {
         self.findings.push(Finding {
             place,
@@ -120,13 +120,13 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Reads the table that stands behind the present key.
+    /// Reads the table of the current key.
     pub(super) fn section(&mut self, value: &Spanned, read: &mut dyn FnMut(&mut Reader<'_>)) {
         let title = self.title_of_key();
         self.table_at(value, title, read);
     }
 
-    /// Goes through the list of tables behind the present key.
+    /// Reads the list of tables of the current key.
     pub(super) fn elements(&mut self, value: &Spanned, read: &mut dyn FnMut(&Spanned, &mut Self)) {
         if let Raw::Array(elements) = &value.raw {
             for element in elements {
@@ -140,12 +140,12 @@ impl<'a> Reader<'a> {
         self.report(value.place, Diagnostic::new(message, help));
     }
 
-    /// Reads an element of the list of tables behind the present key.
+    /// Reads an element of the list of tables of the current key.
     pub(super) fn element(&mut self, value: &Spanned, read: &mut dyn FnMut(&mut Reader<'_>)) {
         self.table_at(value, format!("[[{}]]", self.key), read);
     }
 
-    /// Reads a table that is not there: it may need a key.
+    /// Reads a table that is absent: it may need a key.
     pub(super) fn empty_section(&mut self, read: &mut dyn FnMut(&mut Reader<'_>)) {
         let (title, place) = (self.title_of_key(), self.place);
         self.descend(&Table::default(), (title, place), read);
@@ -223,7 +223,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Reports the keys that no field has.
+    /// Reports the keys that have no field.
     pub(super) fn finish(self) {
         if self.keys_unknown {
             return;

@@ -14,8 +14,8 @@ pub trait Settings {
     /// The key that names a preset.
     const PRESET: Option<&'static str> = None;
 
-    /// Takes all values of the preset of this name, if it is one. What the table says comes on
-    /// top of it.
+    /// Takes all values of the preset of this name, if there is one. The values of the table are
+    /// read after it.
     fn apply_preset(&mut self, _name: &str) {}
 
     /// Brings values into the form in which they are written.
@@ -52,7 +52,7 @@ pub trait Variants: Sized {
     fn table(&self) -> TableKind;
 }
 
-/// Reads the outermost table; `title` is what people call it.
+/// Reads the outermost table; `title` is its name in messages.
 pub fn read<S: Settings>(settings: &mut S, table: &Table, title: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut reader = Reader::outermost(table, title.to_owned(), &mut findings);
@@ -61,7 +61,7 @@ pub fn read<S: Settings>(settings: &mut S, table: &Table, title: &str) -> Vec<Fi
     findings
 }
 
-/// Reads a struct's keys from the reader's table: its preset first, then what the table says.
+/// Reads a struct's keys from the reader's table: its preset first, then the table's values.
 pub fn read_settings<S: Settings>(settings: &mut S, reader: &mut Reader<'_>) {
     if let Some(name) = S::PRESET.and_then(|key| reader.peek(key)) {
         settings.apply_preset(name);
@@ -97,7 +97,7 @@ pub fn describe<S: Settings + Clone>(settings: &S) -> TableKind {
     }
 }
 
-/// A field as the description of its table has it.
+/// The description of a field.
 pub fn describe_field<T>(field: &Field, form: &impl Form<T>, default: &T) -> FieldKind {
     let kind = form.kind(default);
     let presence = match &kind {
@@ -114,18 +114,18 @@ pub fn describe_field<T>(field: &Field, form: &impl Form<T>, default: &T) -> Fie
     }
 }
 
-/// Reads the struct behind the reader's present key.
+/// Reads the struct of the reader's current key.
 pub fn read_section<S: Settings>(settings: &mut S, value: &Spanned, reader: &mut Reader<'_>) {
     reader.section(value, &mut |inner| read_settings(settings, inner));
 }
 
-/// Reads a struct that is not there.
+/// Reads a struct whose key is absent.
 pub fn read_no_section<S: Settings>(settings: &mut S, reader: &mut Reader<'_>) {
     reader.empty_section(&mut |inner| read_settings(settings, inner));
 }
 
-/// Reads the enum behind the reader's present key. A value of the kind that is there already
-/// keeps what the table does not say.
+/// Reads the enum of the reader's current key. If the kind does not change, the value keeps the
+/// settings that the table leaves out.
 pub fn read_variants<V: Variants>(variants: &mut V, value: &Spanned, reader: &mut Reader<'_>) {
     reader.section(value, &mut |inner| {
         let Some(word) = inner.kind(&V::keywords()) else {

@@ -185,7 +185,7 @@ fn what_the_table_says_comes_on_top_of_its_preset() {
     assert_eq!(queue.limits.packets, 7);
 }
 
-/// A key with a wrong value, and how what is told about it begins.
+/// A key with a wrong value, and the beginning of the message about it.
 fn wrong_values() -> Vec<(&'static str, Raw, &'static str)> {
     vec![
         (
@@ -298,7 +298,7 @@ fn wrong_tables() -> Vec<(&'static str, Raw, &'static str)> {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_what_would_be_right() {
+fn an_error_is_reported_with_a_correct_example() {
     for (key, raw, expected) in wrong_values().into_iter().chain(wrong_tables()) {
         let entries = [rate(), (key, raw)];
         let wrong = if key == "rate" {

@@ -1,7 +1,7 @@
 //! Types that are written in one way everywhere.
 //!
-//! Quantities with a unit are texts, and only [`units`](crate::units) parses them. What is
-//! written is read back to the same value, to the last bit.
+//! Quantities with a unit are texts, and only [`units`](crate::units) parses them. A written value
+//! is read back to the same value, to the last bit.
 
 use super::diagnostic::Diagnostic;
 use super::kind::Kind;
@@ -135,7 +135,7 @@ impl Value for Vec<u64> {
     }
 
     fn write(&self) -> Raw {
-        // A file has no larger numbers.
+        // A file cannot contain larger numbers.
         let number = |&number: &u64| Raw::Integer(i64::try_from(number).unwrap_or(i64::MAX));
         Raw::Array(self.iter().map(|value| number(value).into()).collect())
     }

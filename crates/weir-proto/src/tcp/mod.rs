@@ -4,10 +4,9 @@
 //! acknowledgements (RFC 2018, RFC 2883), loss recovery, the retransmission timer of RFC 6298,
 //! delayed acknowledgements (RFC 5681 §4.2), flow control with silly-window avoidance and probes of
 //! a closed window (RFC 9293 §3.8.6), and optionally ECN, classic (RFC 3168 §6.1) or accurate (RFC
-//! 9768). How it detects losses,
-//! recovers and times out are [`Rules`] with presets: `linux` with RACK-TLP and F-RTO, `rfc` with
-//! RFC 6675, `ns2-sack1`. The windows are those of [`cc::window`](crate::cc::window), the same code
-//! that QUIC uses.
+//! 9768). Loss detection, recovery and timeouts follow [`Rules`] with presets: `linux` with
+//! RACK-TLP and F-RTO, `rfc` with RFC 6675, `ns2-sack1`. The windows are those of
+//! [`cc::window`](crate::cc::window), the same code that QUIC uses.
 //!
 //! Not modelled: content (payloads are lengths), timestamps, TIME-WAIT, urgent data, Nagle's
 //! algorithm, path-MTU discovery, the rescue retransmission (RFC 6675 §4, NextSeg() rule 4),

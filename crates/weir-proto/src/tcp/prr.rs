@@ -1,9 +1,9 @@
-//! Proportional rate reduction (RFC 6937 §3): fast recovery sends in proportion to what arrives,
-//! so that ssthresh is in the network when it ends.
+//! Proportional rate reduction (RFC 6937 §3): fast recovery sends in proportion to the octets that
+//! arrive, so that ssthresh is in the network when it ends.
 
 use super::rules::RecoveryWindow;
 
-/// What one acknowledgement in fast recovery says.
+/// The information of one acknowledgement in fast recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Delivery {
     /// DeliveredData: octets newly acknowledged or SACKed.
@@ -93,9 +93,9 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// The segments that each acknowledgement from the third on lets out, in the examples of RFC
-    /// 6937 §3.1: a flight of 20, halved to 10, of which `lost` are lost. The first two have
-    /// let two new segments out (Limited Transmit).
+    /// The segments that each acknowledgement from the third on allows, in the examples of RFC 6937
+    /// §3.1: a flight of 20, halved to 10, of which `lost` are lost. The first two have allowed two
+    /// new segments (Limited Transmit).
     fn sent(bound: RecoveryWindow, lost: u64, acks: u64) -> Vec<u64> {
         let mut prr = Prr::new(bound, 1, 20, 10);
         let mut pipe = 20 - lost;

@@ -6,10 +6,11 @@
 use crate::cc::rtt::Rtt;
 use crate::time::{Duration, Instant};
 
-/// Recoveries after which an enlarged reordering window returns to its start (RFC 8985 §6.2).
+/// Recoveries after which an enlarged reordering window returns to its initial size (RFC 8985
+/// §6.2).
 const REO_WND_PERSIST: u32 = 16;
 
-/// What RACK has learnt from acknowledgements.
+/// The state of RACK, updated by acknowledgements.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
     xmit_ts: Instant,
@@ -45,7 +46,7 @@ pub(super) struct Situation {
     pub(super) enough_sacked: bool,
 }
 
-/// When the segments that are compared with RACK.segment were lost.
+/// The limits of time with which step 5 compares segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadline {
     pub(super) xmit_ts: Instant,
@@ -121,7 +122,7 @@ impl Rack {
         self.delivered.then_some((self.xmit_ts, self.end_seq))
     }
 
-    /// What step 5 compares segments with; `None` before the first delivery.
+    /// The limits of step 5; `None` before the first delivery.
     pub(super) fn deadline(&self, rtt: Rtt, situation: Situation) -> Option<Deadline> {
         self.delivered.then(|| Deadline {
             xmit_ts: self.xmit_ts,

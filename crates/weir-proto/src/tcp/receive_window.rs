@@ -3,10 +3,10 @@
 /// The largest window scale (RFC 7323 §2.3).
 const MAX_SCALE: u8 = 14;
 
-/// The receive buffer, and how much of it the sender was told that it may fill.
+/// The receive buffer, and the part of it that was advertised to the sender.
 ///
 /// The right edge of the window stays where it is until it can move by a segment or half of the
-/// buffer, so that the sender is never offered a little at a time (RFC 9293 §3.8.6.2.2).
+/// buffer, so that the window is never advertised in small steps (RFC 9293 §3.8.6.2.2).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReceiveWindow {
     /// RCV.BUFF in octets.
@@ -47,7 +47,7 @@ impl ReceiveWindow {
         self.buffer.saturating_sub(unread)
     }
 
-    /// RCV.WND as the sender knows it.
+    /// RCV.WND as last advertised.
     const fn offered(&self, next: u64) -> u64 {
         self.edge.saturating_sub(next)
     }
@@ -75,8 +75,8 @@ impl ReceiveWindow {
         field as u16
     }
 
-    /// True if the application has read so much that a sender whose window was closed, or smaller
-    /// than a segment, should hear of it at once.
+    /// True if the application has read so much that the sender should get a window update at once,
+    /// because its window was closed or smaller than a segment.
     pub(super) fn wants_update(&self, fill: Fill) -> bool {
         self.offered(fill.next) < u64::from(fill.segment_size) && self.can_move(fill)
     }
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_window_opens_when_a_segment_was_read_and_says_so() {
+    fn a_closed_window_opens_with_an_update_when_a_segment_was_read() {
         let mut window = ReceiveWindow::new(3000);
         window.advertise(fill(0, 0), false);
         assert_eq!(window.advertise(fill(3000, 3000), false), 0);
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(window.advertise(fill(3000, 2001), false), 0);
         assert!(window.wants_update(fill(3000, 2000)), "a segment is free");
         assert_eq!(window.advertise(fill(3000, 2000), false), 1000);
-        // A sender that may still send a segment learns of more by the next acknowledgement.
+        // A sender that may still send a segment gets the new window with the next acknowledgement.
         assert!(!window.wants_update(fill(3000, 0)));
     }
 

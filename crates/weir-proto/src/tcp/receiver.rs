@@ -5,7 +5,7 @@
 use super::wire::SackBlocks;
 use crate::time::{Duration, Instant};
 
-/// Ranges out of order for which there is always room.
+/// The capacity for ranges out of order that is kept.
 const MOST_RANGES_KEPT: usize = 32;
 
 /// The receiving half of a connection, in stream offsets (without SYN and FIN).
@@ -15,8 +15,8 @@ pub(super) struct Receiver {
     next: u64,
     /// Octet ranges that arrived out of order, disjoint and sorted.
     out_of_order: Vec<(u64, u64)>,
-    /// An offset in the range that the latest segment belongs to: the first SACK block
-    /// (RFC 2018 §4).
+    /// An offset in the range that the latest segment belongs to: the first SACK block (RFC 2018
+    /// §4).
     latest: Option<u64>,
     /// A duplicate to report (RFC 2883), if the receiver reports them.
     duplicate: Option<(u64, u64)>,
@@ -92,7 +92,7 @@ impl Receiver {
                 self.out_of_order.remove(0);
             }
             if had_gap && self.out_of_order.is_empty() {
-                // The end of slow start leaves many times as many ranges as what follows.
+                // The end of slow start leaves many more ranges than later phases.
                 self.out_of_order.shrink_to(MOST_RANGES_KEPT);
             }
         } else {

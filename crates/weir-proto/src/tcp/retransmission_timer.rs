@@ -11,7 +11,7 @@ const GRANULARITY: Duration = Duration::from_millis(1);
 /// The RTO when data transmission begins after a lost SYN (RFC 6298 §5.7).
 const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
-/// What expired.
+/// The timer that expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expired {
     /// RACK's reordering timer.
@@ -103,7 +103,7 @@ impl RetransmissionTimer {
         }
     }
 
-    /// The RTO is again what the samples give.
+    /// Ends the back-off: the RTO follows from the samples again.
     pub(super) fn end_backoff(&mut self) {
         self.backoff = 0;
     }
@@ -113,7 +113,7 @@ impl RetransmissionTimer {
         self.rtt.timeout(&self.rules, self.backoff)
     }
 
-    /// RTO after so many doublings.
+    /// RTO after `doublings` doublings.
     pub(super) fn timeout_after(&self, doublings: u32) -> Duration {
         let doublings = doublings.min(self.doublings);
         self.rtt.timeout(&self.rules, doublings)
@@ -145,7 +145,7 @@ impl RetransmissionTimer {
     }
 
     /// A loss probe is due after PTO, at the latest when the RTO would expire (RFC 8985 §7.2);
-    /// `delay` is what the receiver may hold an acknowledgement back.
+    /// `delay` is the longest time for which the receiver may delay an acknowledgement.
     pub(super) fn schedule_probe(&mut self, now: Instant, delay: Duration) {
         let pto = match self.rtt.smoothed() {
             Some(smoothed) => smoothed * 2 + delay,
@@ -154,7 +154,8 @@ impl RetransmissionTimer {
         self.probe = self.deadline.map(|rto| rto.min(now + pto));
     }
 
-    /// A recovery begins, or segments are SACKed: others deal with losses.
+    /// Cancels the loss probe: a recovery starts, or segments are SACKed, and loss detection takes
+    /// over.
     pub(super) fn cancel_probe(&mut self) {
         self.probe = None;
     }

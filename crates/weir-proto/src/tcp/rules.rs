@@ -131,7 +131,7 @@ impl Rules {
         Keyword::new("ns2-sack1", "Agent/TCP/Sack1 of ns-2.35, for comparison."),
     ];
 
-    /// Their names.
+    /// The names of the presets.
     pub const NAMES: [&'static str; 3] = Keyword::words(&Self::PRESETS);
 
     /// RFCs 5681, 6298, 6582, 6675 and 6937.
@@ -208,7 +208,7 @@ impl RtoTimes {
         max: Duration::from_secs(60),
     };
 
-    /// Those of the preset of this name.
+    /// The times of the preset of this name.
     pub(super) fn named(name: &str) -> Self {
         match name {
             "rfc" => Self::RFC,

@@ -1,9 +1,9 @@
 //! The scoreboard of RFC 6675: the segments that are not yet cumulatively acknowledged.
 //!
 //! It keeps segment boundaries, the ranges that are SACKed and the segments that wait for their
-//! retransmission, so that an acknowledgement costs what it newly says and not a walk over the
-//! window. A segment counts towards `pipe` once if it is neither SACKed nor lost, and once more
-//! if it was retransmitted since it was marked lost and is not SACKed.
+//! retransmission, so that the cost of an acknowledgement follows from its new information and not
+//! from the size of the window. A segment counts towards `pipe` once if it is neither SACKed nor
+//! lost, and once more if it was retransmitted since it was marked lost and is not SACKed.
 
 use super::rack::Deadline;
 use crate::cc::DeliverySnapshot;
@@ -12,20 +12,20 @@ use crate::time::{Duration, Instant};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
-/// SACKed ranges for which there is always room.
+/// The capacity for SACKed ranges that is kept.
 const MOST_RANGES_KEPT: usize = 32;
 
 /// Why a segment counts as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lost {
-    /// Acknowledgements say so.
+    /// Acknowledgements show the loss.
     Detected,
     /// The retransmission timer expired.
     Timeout,
 }
 
 /// A segment that was sent and is not cumulatively acknowledged: 24 octets, because a connection
-/// keeps as many as its window has.
+/// keeps one for each segment in its window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentSegment {
     /// Offset of its first octet.
@@ -43,7 +43,7 @@ pub(super) struct SentSegment {
     sacked: bool,
 }
 
-/// A segment, and what had been delivered when it was last sent, if that is kept.
+/// A segment, and the delivery state when it was last sent, if that is kept.
 pub(super) type Known<'a> = (&'a SentSegment, Option<&'a DeliverySnapshot>);
 
 /// Parts of a SACKed range that are new; mostly one.
@@ -53,8 +53,8 @@ type Gaps = SmallVec<[(u64, u64); 2]>;
 #[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
     segments: Ring<SentSegment>,
-    /// What had been delivered when each of them was last sent; `None` for a controller that does
-    /// not want the delivery rate.
+    /// The delivery state when each of them was last sent; `None` for a controller that does not
+    /// use the delivery rate.
     snapshots: Option<Ring<DeliverySnapshot>>,
     pipe: u64,
     high_ack: u64,
@@ -66,12 +66,12 @@ pub(super) struct Scoreboard {
     lost_segments: u32,
     /// All un-SACKed segments that start below this offset are marked lost (RFC 6675).
     lost_below: u64,
-    /// Where the lost segments start that wait for their retransmission.
+    /// The offsets of the lost segments that wait for their retransmission.
     waiting: BTreeSet<u64>,
     /// HighRxt: no segment below it is retransmitted by rule 3 of NextSeg().
     high_rxt: u64,
     /// Transmissions by time and offset, for RACK; those of segments that were delivered, marked
-    /// lost or sent again are removed when they are looked at.
+    /// lost or sent again are removed when they are examined.
     transmissions: Ring<(Instant, u64)>,
 }
 
@@ -101,7 +101,7 @@ impl SentSegment {
         copies * self.len as u64
     }
 
-    /// It is in the network for all that is known.
+    /// It is in the network as far as known.
     const fn is_outstanding(&self) -> bool {
         !self.sacked && (self.lost.is_none() || self.retransmitted)
     }
@@ -155,7 +155,7 @@ impl Scoreboard {
         self.sacked_segments
     }
 
-    /// True if a segment counts as lost and has not arrived for all that is known.
+    /// True if a segment counts as lost and is not known to have arrived.
     pub(super) const fn has_lost(&self) -> bool {
         self.lost_segments > 0
     }
@@ -179,7 +179,7 @@ impl Scoreboard {
         self.segments.len()
     }
 
-    /// Octets that never counted as sent were acknowledged: those of a zero-window probe. Nothing
+    /// Octets of a zero-window probe, which never counted as sent, were acknowledged. No segment
     /// may be outstanding.
     pub(super) fn skip(&mut self, octets: u64) {
         if self.is_empty() {
@@ -191,7 +191,7 @@ impl Scoreboard {
     /// A segment of new data leaves.
     pub(super) fn on_sent(&mut self, now: Instant, len: u32) {
         let segment = SentSegment::new(self.high_data, len, now);
-        // The last by time and offset.
+        // The last one in the order of time and offset.
         self.transmissions.push_back((now, segment.start));
         self.segments.push_back(segment);
         if let Some(snapshots) = &mut self.snapshots {
@@ -201,7 +201,7 @@ impl Scoreboard {
         self.pipe += u64::from(len);
     }
 
-    /// Keeps what had been delivered when the segment that starts here left just now.
+    /// Keeps the delivery state of the segment that starts at `start` and left just now.
     pub(super) fn set_snapshot(&mut self, start: u64, snapshot: DeliverySnapshot) {
         let last = self.segments.len().saturating_sub(1);
         let at = match self.segments.back() {
@@ -214,7 +214,7 @@ impl Scoreboard {
         }
     }
 
-    /// What had been delivered when this segment was last sent, if that is kept.
+    /// The delivery state when this segment was last sent, if that is kept.
     #[inline]
     fn snapshot(&self, at: usize) -> Option<DeliverySnapshot> {
         self.snapshots.as_ref()?.get(at).copied()
@@ -255,7 +255,7 @@ impl Scoreboard {
             .partition_point(|range| range.1 <= self.high_ack);
         self.sacked_ranges.drain(..covered);
         if covered > 0 && self.sacked_ranges.is_empty() {
-            // The end of slow start leaves many times as many ranges as what follows.
+            // The end of slow start leaves many more ranges than later phases.
             self.sacked_ranges.shrink_to(MOST_RANGES_KEPT);
         }
         if let Some(first) = self.sacked_ranges.first_mut() {
@@ -283,7 +283,7 @@ impl Scoreboard {
         }
     }
 
-    /// Marks the segments that `[start, end)` and what was SACKed before cover entirely as SACKed
+    /// Marks as SACKed the segments that `[start, end)` and earlier SACKs together cover entirely
     /// (RFC 6675 §4, Update()).
     pub(super) fn on_sack(&mut self, start: u64, end: u64, mut on_new: impl FnMut(Known<'_>)) {
         let start = start.max(self.high_ack);
@@ -347,7 +347,7 @@ impl Scoreboard {
         (merged, gaps)
     }
 
-    /// Marks the segment as lost; counts it as in the network no more.
+    /// Marks the segment as lost; it no longer counts as in the network.
     fn mark_lost(&mut self, at: usize, lost: Lost) {
         let segment = &mut self.segments[at];
         self.pipe -= segment.in_pipe();
@@ -389,8 +389,8 @@ impl Scoreboard {
         self.lost_below = below;
     }
 
-    /// True if a transmission is known from before this time and offset: only such a segment may be
-    /// lost by time.
+    /// True if a transmission before this time and offset is recorded: only its segment may be lost
+    /// by time.
     #[inline]
     pub(super) fn has_transmission_before(&self, newest: (Instant, u64)) -> bool {
         let first = self.transmissions.front();
@@ -398,8 +398,8 @@ impl Scoreboard {
     }
 
     /// Marks every segment as lost that was sent before RACK.segment and is older than the deadline
-    /// allows (RFC 8985 §6.2, step 5); calls `on_lost` for each. Returns after which time all that
-    /// are old enough by then are lost.
+    /// allows (RFC 8985 §6.2, step 5); calls `on_lost` for each. Returns the time after which the
+    /// other segments sent before RACK.segment are lost too.
     pub(super) fn detect_losses_by_time(
         &mut self,
         now: Instant,
@@ -407,10 +407,11 @@ impl Scoreboard {
         mut on_lost: impl FnMut(Known<'_>),
     ) -> Option<Duration> {
         let mut remaining = None;
-        // Transmissions that are looked at, and those of them that stay.
+        // Transmissions that were examined, and those of them that are kept.
         let (mut seen, mut kept) = (0, 0);
         while let Some(&(sent_at, start)) = self.transmissions.get(seen) {
-            // What left at the same time behind RACK.segment, as in a burst, is not earlier.
+            // A segment behind RACK.segment that left at the same time, as in a burst, is not
+            // earlier.
             if (sent_at, start) >= (deadline.xmit_ts, deadline.end_seq) {
                 break;
             }
@@ -432,7 +433,7 @@ impl Scoreboard {
             self.transmissions[kept] = (sent_at, start);
             kept += 1;
         }
-        // What is delivered or lost is not looked at again with each acknowledgement.
+        // Transmissions of delivered or lost segments are not examined again.
         if kept < seen {
             self.transmissions.drain(kept..seen);
         }
@@ -483,7 +484,7 @@ impl Scoreboard {
     }
 
     /// The retransmission timer expired: the first outstanding segment is lost, and each other
-    /// without a SACK for which `is_lost` says so. `note` gets those that did not count as lost
+    /// without a SACK for which `is_lost` is true. `note` receives those that did not count as lost
     /// before.
     pub(super) fn on_timeout(
         &mut self,
@@ -503,13 +504,13 @@ impl Scoreboard {
         self.high_rxt = self.high_ack;
     }
 
-    /// A spurious timeout is taken back: what it presumed lost is in the network.
+    /// Undoes a spurious timeout: the segments that it presumed lost are in the network.
     pub(super) fn undo_timeout(&mut self) {
         self.restore(|segment| segment.lost == Some(Lost::Timeout));
         self.lost_below = self.high_ack;
     }
 
-    /// Forgets all SACKs, as ns-2 does at a timeout.
+    /// Removes all SACKs, as ns-2 does at a timeout.
     pub(super) fn forget_sacks(&mut self) {
         self.restore(|segment| segment.sacked);
         self.sacked_ranges.clear();
@@ -548,8 +549,8 @@ impl Scoreboard {
         before
     }
 
-    /// The first lost segment that was not retransmitted, retransmitted now (RFC 6675 §4, NextSeg()
-    /// rule 1). It is returned as it was before.
+    /// Retransmits the first lost segment that was not retransmitted (RFC 6675 §4, NextSeg() rule
+    /// 1). Returns the segment as it was before.
     pub(super) fn next_lost(&mut self, now: Instant) -> Option<SentSegment> {
         let start = self.waiting.pop_first()?;
         let at = self.index_of(start);

@@ -1,5 +1,4 @@
-//! Single steps of the scoreboard: partial acknowledgements, the rules of NextSeg() and what is
-//! taken back.
+//! Single steps of the scoreboard: partial acknowledgements, the rules of NextSeg(), and undoing.
 
 use super::*;
 
@@ -36,7 +35,7 @@ fn without_sack_only_the_first_segment_is_lost_and_only_once() {
     assert_eq!(starts(|| board.next_lost(at(9))), [0]);
     board.on_cumulative_ack(100, |_| ());
     assert!(!board.has_lost());
-    // One that is SACKed is not lost.
+    // A SACKed segment is not lost.
     board.on_sack(100, 200, |_| ());
     assert!(board.mark_first_lost().is_none());
     assert!(sent(0).mark_first_lost().is_none());
@@ -50,8 +49,8 @@ fn what_no_rule_found_lost_is_sent_again_once_below_the_highest_sack() {
     board.on_sack(400, 500, |_| ());
     board.on_recovery_start();
     assert_eq!(starts(|| board.next_unsacked(at(9))), [0, 100, 300]);
-    // Once in a recovery: the next begins from the first outstanding segment again, but for what
-    // is a retransmission already.
+    // Once in a recovery: the next recovery begins from the first outstanding segment again, except
+    // for segments that are retransmissions already.
     board.on_recovery_start();
     assert_eq!(starts(|| board.next_unsacked(at(10))), [] as [u64; 0]);
     let mut board = sent(3);
@@ -68,8 +67,8 @@ fn a_part_of_a_lost_segment_waits_for_its_retransmission() {
     assert_eq!((again.start, again.len), (40, 60));
     assert_eq!(board.pipe(), 160);
     assert_eq!(board.first_sent_at(), Some(at(9)));
-    // The rest, sent again at 9 ms, is known as a transmission: what was delivered later shows it
-    // lost.
+    // The rest, sent again at 9 ms, is recorded as a transmission: a segment delivered later shows
+    // that it is lost.
     let deadline = Deadline {
         xmit_ts: at(20),
         end_seq: 200,
@@ -86,7 +85,7 @@ fn only_older_transmissions_are_looked_at() {
     for (newest, has_older) in [((at(0), 0), false), ((at(0), 1), true), ((at(1), 0), true)] {
         assert_eq!(board.has_transmission_before(newest), has_older);
     }
-    // What is delivered is forgotten.
+    // The transmissions of delivered segments are removed.
     board.on_cumulative_ack(100, |_| ());
     assert!(!board.has_transmission_before((at(1), 100)));
     assert!(board.has_transmission_before((at(2), 0)));

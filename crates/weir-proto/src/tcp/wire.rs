@@ -15,7 +15,7 @@ pub(super) mod flag {
     /// AE, CWR and ECE: the ACE field.
     pub(in super::super) const ACE: u16 = 0x1c0;
     pub(in super::super) const ACE_SHIFT: u32 = 6;
-    /// All that a segment carries.
+    /// All flags of a segment.
     pub(in super::super) const ALL: u16 = 0x1ff;
 }
 
@@ -44,8 +44,8 @@ pub struct SynOptions {
     pub sack_permitted: bool,
 }
 
-/// A TCP segment. In this order, with the option whose free values tell it from the packets of
-/// other transports at the end, where those have nothing.
+/// A TCP segment. The fields have a fixed order with the option last: its unused values distinguish
+/// this packet from those of other transports, which have no data at that place.
 #[derive(Clone, Debug, PartialEq)]
 #[repr(C)]
 pub struct Packet {
@@ -82,7 +82,7 @@ impl SackBlocks {
         true
     }
 
-    /// Keeps the first so many blocks.
+    /// Keeps the first `count` blocks.
     pub(super) fn truncate(&mut self, count: u8) {
         for block in self.blocks.iter_mut().skip(usize::from(count)) {
             *block = (0, 0);
@@ -181,7 +181,7 @@ impl Packet {
             payload_len: payload.len() as u32,
         };
         packet.read_options(options);
-        // Another encoder may pack options tighter: SACK blocks give way.
+        // Another encoder may pack options tighter: SACK blocks are dropped then.
         while packet.header_len() > MAX_HEADER_OCTETS && packet.sack.count > 0 {
             packet.sack.truncate(packet.sack.count - 1);
         }

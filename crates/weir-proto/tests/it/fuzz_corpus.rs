@@ -18,7 +18,7 @@ mod victim;
 
 use replay::replay;
 
-/// What an octet of a seed is changed by.
+/// The masks that change an octet of a seed.
 const MASKS: &[u8] = &[0x01, 0x10, 0x80, 0xff];
 
 #[test]

@@ -3,8 +3,9 @@
 //!
 //!   x_curr = d_tilde + DMARK·(p_mark/PMRREF)² + DLOSS·(p_loss/PLRREF)²                        (2)
 //!
-//! Without losses and queue the rate ramps up from what arrives; otherwise it follows the signal
-//! and its change. All rates are those of the payload, because RMIN and RMAX are the encoder's.
+//! Without losses and queueing delay the rate ramps up from the received rate; otherwise it follows
+//! the signal and its change. All rates are those of the payload, because RMIN and RMAX are the
+//! encoder's.
 
 mod config;
 mod observations;
@@ -23,7 +24,7 @@ use observations::{Measured, Observations};
 /// The most by which the rate-shaping buffer shifts a rate (RFC 8698 §5.2.2).
 const BUFFER_SHIFT: f64 = 0.05;
 
-/// The rate of the next report.
+/// The mode of the rate update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     BeforeFeedback,
@@ -50,9 +51,9 @@ pub struct Report<'a> {
     pub now: Instant,
     /// When it was made, by the receiver's clock.
     pub made_at: Duration,
-    /// The round-trip time that it measures, without the time that the receiver kept it.
+    /// The round-trip time that it measures, without the receiver's delay.
     pub rtt: Option<Duration>,
-    /// Packets that no earlier report had, in the order of their numbers.
+    /// Packets that no earlier report covered, in the order of their sequence numbers.
     pub packets: &'a [PacketReport],
 }
 
@@ -117,11 +118,11 @@ impl Nada {
         self.last_report = Some(now);
     }
 
-    /// delta: from the last report until now (§4.3). After a pause of the sender, which empties the
-    /// observation window, from the first packet after it: (7) takes the signal of this report as
-    /// that of all this time, in which no report was due.
+    /// delta: the time since the last report (§4.3). After a pause of the sender that empties the
+    /// observation window, the time since the first packet after the pause: (7) would otherwise
+    /// apply the signal of this report to the whole pause, in which no report was due.
     fn measured_interval(&self, now: Instant, packets: &[PacketReport]) -> Duration {
-        // Before the first report DELTA is the best guess.
+        // Before the first report, DELTA is the best estimate.
         let Some(last) = self.last_report else {
             return self.feedback_interval;
         };
@@ -131,7 +132,7 @@ impl Nada {
         now.since(resumed.unwrap_or(last))
     }
 
-    /// No report came for [`NadaConfig::feedback_timeout`] although packets are on their way.
+    /// No report arrived for [`NadaConfig::feedback_timeout`] although packets are in flight.
     pub fn on_feedback_timeout(&mut self) {
         self.reference_rate /= 2.0;
         self.limit = Limit::NofeedbackHalving;
@@ -190,7 +191,7 @@ impl Nada {
         self.reference_rate = self.reference_rate.max((1.0 + gamma) * received);
     }
 
-    /// (5) to (7): the signal is `signal` now, `delta` after the last report.
+    /// (5) to (7), with the present `signal`, `delta` after the last report.
     fn update_gradually(&mut self, signal: f64, delta: Duration) {
         let config = &self.config;
         let rate = self.reference_rate.max(1.0);
@@ -221,20 +222,20 @@ impl Nada {
         to_drain.min(BUFFER_SHIFT * self.reference_rate)
     }
 
-    /// r_vin: the target of the encoder while so many octets wait to be sent (13).
+    /// r_vin (13): the target rate of the encoder while `buffered` octets wait to be sent.
     pub fn target_rate(&self, buffered: u64) -> Rate {
         let rate = self.reference_rate - self.buffer_shift(self.config.beta_v, buffered);
         Rate::from_bps(rate.max(self.config.min_rate as f64))
     }
 
-    /// r_send: the rate at which packets leave while so many octets wait (14).
+    /// r_send (14): the rate at which packets leave while `buffered` octets wait to be sent.
     pub fn send_rate(&self, buffered: u64) -> Rate {
         let rate = self.reference_rate + self.buffer_shift(self.config.beta_s, buffered);
         Rate::from_bps(rate.min(self.config.max_rate as f64))
     }
 
-    /// When the rate must be halved unless a report comes, if packets are on their way since
-    /// `since`.
+    /// The time at which the rate is halved without a further report, if packets have been in
+    /// flight since `since`.
     pub fn feedback_deadline(&self, since: Instant) -> Instant {
         since
             + self
@@ -248,7 +249,7 @@ impl Nada {
         self.observations.loss_events()
     }
 
-    /// Loss events of packets that were sent before do not count from now on.
+    /// Stops counting loss events of packets that were sent before `at`.
     pub const fn count_loss_events_from(&mut self, at: Instant) {
         self.observations.count_loss_events_from(at);
     }
@@ -258,7 +259,7 @@ impl Nada {
         self.rtt.get().smoothed
     }
 
-    /// The values for traces, while so many octets wait and packets have this payload.
+    /// The values for traces, while `buffered` octets wait and packets have this payload.
     pub fn state(&self, buffered: u64, packet_bytes: u32) -> RateState {
         let rtt = self.rtt.get();
         let send_rate = self.send_rate(buffered);

@@ -1,5 +1,5 @@
-//! What NADA measures of the packets of a flow (RFC 8698 §4.2, §5.1). The calculations are those of
-//! its receiver, made by the sender from per-packet feedback (§6.4).
+//! NADA's measurements on the packets of a flow (RFC 8698 §4.2, §5.1). The calculations are those
+//! of its receiver, made by the sender from per-packet feedback (§6.4).
 
 use super::config::NadaConfig;
 use crate::cc::filter::WindowedMin;
@@ -7,7 +7,7 @@ use crate::cc::tfrc::{Arithmetic, Discounting, LossIntervals, Profile, ReportedI
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// What feedback says about a packet.
+/// The feedback about one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketReport {
     /// Its number; consecutive packets have consecutive numbers.
@@ -16,18 +16,18 @@ pub struct PacketReport {
     pub sent: Instant,
     /// Octets of its payload.
     pub bytes: u32,
-    /// What became of it.
+    /// Whether it was received, and how.
     pub outcome: PacketOutcome,
 }
 
-/// What became of a packet.
+/// Whether a packet was received, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketOutcome {
     /// It was not received.
     Lost,
     /// It was received.
     Received {
-        /// When, by the receiver's clock; `None` if that is not known.
+        /// When it was received, by the receiver's clock; `None` if that is not known.
         at: Option<Duration>,
         /// With Congestion Experienced.
         marked: bool,
@@ -37,7 +37,7 @@ pub enum PacketOutcome {
 /// A packet in the observation window.
 #[derive(Clone, Copy, Debug)]
 struct Observed {
-    /// When it, or of a lost one its successor, arrived.
+    /// When it arrived; for a lost packet, when the packet after it arrived.
     at: Duration,
     bytes: u32,
     is_lost: bool,
@@ -72,7 +72,7 @@ pub(super) struct Observations {
     losses: Losses,
 }
 
-/// The losses as TFRC sees them (RFC 5348 §5.4).
+/// The losses, counted as in TFRC (RFC 5348 §5.4).
 #[derive(Clone, Debug)]
 struct Losses {
     intervals: LossIntervals,
@@ -82,7 +82,7 @@ struct Losses {
     last_lost: Option<u64>,
     /// The first packet of the last loss event, and when it was sent.
     event: Option<(u64, Instant)>,
-    /// The loss events whose first packet was sent from a time on.
+    /// The loss events whose first packet was sent from `counted_from` on.
     counted: u64,
     counted_from: Instant,
 }
@@ -186,8 +186,8 @@ impl Observations {
         };
     }
 
-    /// How much of the queueing delay is warped, in 0..1: all of it until `multiloss` average loss
-    /// intervals after the last loss, then less over one more (§4.2).
+    /// The share of the queueing delay that is warped, in 0..1: one until `multiloss` average loss
+    /// intervals after the last loss, then falling to zero over one more interval (§4.2).
     pub(super) fn warped_share(&self, multiloss: f64) -> f64 {
         let (Some(last), mean) = (self.losses.last_lost, self.losses.intervals.mean()) else {
             return 0.0;
@@ -209,7 +209,7 @@ impl Observations {
     }
 }
 
-/// The packet as the window has it; its successor arrived at `next_arrival`.
+/// The entry of the observation window for a packet; the packet after it arrived at `next_arrival`.
 fn observe(report: &PacketReport, next_arrival: Duration) -> Observed {
     let missing = Observed {
         at: next_arrival,

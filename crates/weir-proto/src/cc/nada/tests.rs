@@ -121,7 +121,7 @@ fn the_signal_adds_penalties_for_losses_and_marks() {
 #[test]
 fn delay_is_warped_only_behind_losses() {
     // RFC 8698 §4.2 and (1): 150 ms without a loss; 50 ms · exp(-1) within MULTILOSS = 7 average
-    // loss intervals of 50 packets behind one.
+    // loss intervals of 50 packets after one.
     let waiting = Measured {
         queue_delay: Duration::from_millis(150),
         ..Measured::default()
@@ -166,7 +166,7 @@ fn target_and_sending_rate_have_factors_of_their_own() {
 
 #[test]
 fn the_baseline_of_the_delay_holds_for_ten_minutes() {
-    // RFC 8698 §5.1.1: "tens of minutes"; 30 ms are 20 ms more than the least of before.
+    // RFC 8698 §5.1.1: "tens of minutes"; 30 ms are 20 ms more than the earlier minimum.
     for (seconds, queue_delay) in [(300, 20), (700, 0)] {
         let mut nada = nada();
         let first: Vec<_> = (0..20).map(|n| received(n, 20 * n, 10, 1000)).collect();
@@ -190,7 +190,7 @@ fn without_congestion_the_rate_ramps_up_from_what_arrives() {
     // (3): 50 / (20 + 100 + 120) = 0.208333, less than GAMMA_MAX; (4): 1.208333 · 320 kbit/s.
     assert!(close(nada.reference_rate, 386_666.666_667));
     assert_eq!(nada.limit, Limit::AcceleratedRampUp);
-    // What arrives does not lower it.
+    // The received rate does not lower the reference rate.
     report(&mut nada, 520, &[received(20, 500, 10, 1000)]);
     assert!(close(nada.reference_rate, 386_666.666_667));
 }
@@ -204,7 +204,8 @@ fn the_gradual_update_follows_the_signal_and_its_change() {
     // (7): 750 kbit/s · (1 - 0.5 · 0.1/0.5 · 0.01/0.5 - 0.5 · 2 · 0.01/0.5).
     nada.update_gradually(0.030, DELTA);
     assert!(close(nada.reference_rate, 750_000.0 * (1.0 - 0.002 - 0.02)));
-    // In equilibrium nothing changes: x_curr = XREF · RMAX / r_ref, and not more than before.
+    // In equilibrium the rate does not change: x_curr = XREF · RMAX / r_ref, and x_prev is the
+    // same.
     nada.reference_rate = 500_000.0;
     nada.signal = 0.030;
     nada.update_gradually(0.030, DELTA);
@@ -218,12 +219,13 @@ fn a_pause_is_no_interval_of_feedback() {
     let packets: Vec<_> = (0..20).map(|n| received(n, 20 * n, 10, 1000)).collect();
     report(&mut nada, 420, &packets);
     for (sent, interval) in [
-        // RFC 8698 §4.3: from the last report, also when packets were sent and reports missing.
+        // RFC 8698 §4.3: delta starts at the last report, also when packets were sent and reports
+        // are missing.
         (vec![], 19_680),
         (vec![800, 20_060], 19_680),
         (vec![920, 20_060], 19_680),
-        // Nothing was sent for longer than LOGWIN, 500 ms: from the first packet after that. The
-        // packet of 410 ms was lost before, and no report has covered it.
+        // Nothing was sent for longer than LOGWIN, 500 ms: delta starts at the first packet after
+        // that. The packet of 410 ms was lost before, and no report has covered it.
         (vec![921, 20_060], 19_179),
         (vec![410, 20_060, 20_080], 40),
     ] {
@@ -290,7 +292,7 @@ fn queue_loss_and_marks_end_the_ramp_up() {
             Mode::GradualUpdate,
         ),
         (vec![marked(20)], Mode::GradualUpdate),
-        // RFC 8698 §5.1.2: out of order counts as lost.
+        // RFC 8698 §5.1.2: a packet out of order counts as lost.
         (
             vec![received(20, 480, 29, 1000), received(21, 490, 10, 1000)],
             Mode::GradualUpdate,
@@ -321,7 +323,7 @@ fn ratios_are_smoothed_and_delays_are_minima_of_15_packets() {
     assert!(close(nada.measured.loss_ratio, 0.01));
     report(&mut nada, 130, &[]);
     assert!(close(nada.measured.loss_ratio, 0.019));
-    // Fourteen packets that waited 40 ms leave the minimum at nothing; the fifteenth raises it.
+    // Fourteen packets that waited 40 ms leave the minimum at zero; the fifteenth raises it.
     for n in 0..15 {
         assert_eq!(nada.measured.queue_delay, Duration::ZERO, "{n}");
         report(&mut nada, 200 + n, &[received(10 + n, 140 + n, 50, 1000)]);
@@ -360,9 +362,9 @@ fn a_loss_is_forgotten_after_multiloss_average_intervals() {
     }
     take(&mut observations, 10, false);
     assert!(close(observations.warped_share(7.0), 1.0));
-    // The open interval lengthens the mean: with 160 packets (160 + 10 · 5.0) / 6.0 = 35, and seven
-    // of it are more; with enough of them the weight of 1/6 leaves 160 ≥ 8 · mean never, unless the
-    // multiplier is smaller than 6.
+    // The open interval lengthens the mean: with 160 packets it is (160 + 10 · 5.0) / 6.0 = 35, and
+    // seven times that is more than 160. A longer open interval, with its weight of 1/6, never
+    // reaches 8 · mean, unless the multiplier is smaller than 6.
     take(&mut observations, 150, false);
     let mean = (160.0 + 10.0 * 5.0) / 6.0;
     assert!(close(

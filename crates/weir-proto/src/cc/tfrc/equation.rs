@@ -65,7 +65,7 @@ pub fn kernel_reverse_lookup(response: u64) -> u32 {
     (low * step) as u32
 }
 
-/// p with f(p) = `target`, by bisection; between 10^-12 and 1, which is also that of NaN.
+/// p with f(p) = `target`, by bisection between 10^-12 and 1; NaN gives 1.
 pub fn loss_event_rate_for(target: f64) -> f64 {
     let (mut low, mut high) = (1e-12_f64, 1.0_f64);
     if target.is_nan() {
@@ -91,7 +91,7 @@ pub struct Equation {
 }
 
 impl Equation {
-    /// The form of this profile.
+    /// The form of the equation that this profile uses.
     pub fn new(profile: &Profile) -> Self {
         Self {
             form: profile.equation,

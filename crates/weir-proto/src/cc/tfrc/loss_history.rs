@@ -64,7 +64,7 @@ impl Hole {
     }
 }
 
-/// What an arrival shows, in the order of sequence numbers.
+/// What the arrival of a packet reveals, in the order of sequence numbers.
 #[derive(Clone, Copy, Debug)]
 pub enum Detected {
     /// The packets of this hole were lost.
@@ -107,8 +107,8 @@ impl LossHistory {
         self.entries().last().unwrap_or(&self.base).seq
     }
 
-    /// Adds a packet if it is the next in order and no hole is open, as most are; true if so. It
-    /// is [`Detected::InOrder`] at once.
+    /// Adds a packet if it is the next in order and no hole is open, the common case; returns true
+    /// if so. The packet is [`Detected::InOrder`] at once.
     #[inline]
     pub fn extend(&mut self, packet: &HistoryEntry) -> bool {
         let extends = self.len == 0

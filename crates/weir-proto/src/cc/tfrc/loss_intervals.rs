@@ -17,7 +17,7 @@ pub const INTERVALS: usize = 8;
 const KEPT: usize = INTERVALS + 1;
 /// The weights times ten (RFC 5348 §5.4).
 const WEIGHTS: [u64; INTERVALS] = [10, 10, 10, 10, 8, 6, 4, 2];
-/// Discounting begins where I_0 is longer than so many times the mean (RFC 5348 §5.5).
+/// Discounting applies if I_0 is longer than this many times the mean (RFC 5348 §5.5).
 const DISCOUNTED_FROM: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,13 +58,13 @@ pub struct LossIntervals {
     mean: f64,
     /// I_0 is short and does not count (TFRC-SP, RFC 4828 §3).
     open_is_short: bool,
-    /// While I_0 is shorter, it changes neither the mean nor DF.
+    /// Below this length, I_0 changes neither the mean nor DF.
     quiet_below: f64,
     /// The sums over the closed intervals, which change at a loss only.
     closed: Option<ClosedSums>,
 }
 
-/// What the closed intervals contribute to I_mean of RFC 5348 §5.5.
+/// The contribution of the closed intervals to I_mean of RFC 5348 §5.5.
 #[derive(Clone, Copy, Debug)]
 struct ClosedSums {
     /// The mean of the closed intervals.
@@ -233,7 +233,7 @@ impl LossIntervals {
                 total_0 += term;
             }
             weights_0 = closed.weights;
-            // I_0 counts where (I_0 + the other terms) / weights is more than the mean.
+            // I_0 counts if (I_0 + the other terms) / weights exceeds the mean.
             let others = total_0 - newest;
             let counts_from = mean * weights_0 - others;
             self.quiet_below = counts_from.min(discounted_from) * SURELY_QUIET;
@@ -296,7 +296,7 @@ impl LossIntervals {
     }
 }
 
-/// A length as the wire carries it, rounded to whole packets.
+/// A length as an option carries it, rounded to whole packets.
 pub fn data_length(packets: f64) -> u32 {
     (packets + 0.5) as u32
 }
@@ -385,7 +385,7 @@ mod tests {
         let mut it = with_closed(Arithmetic::Float, Discounting::Off, &[50.0; 8]);
         it.on_growth(49.0);
         assert!((it.mean() - 50.0).abs() < 1e-9);
-        // The mean stays at the length from which it would grow, and is no smaller.
+        // The mean does not change at the length from which it would grow.
         assert!(!it.on_growth(50.0));
         assert!((it.mean() - 50.0).abs() < 1e-9);
         // (60 + 5·50) / 6, (70 + 5·50) / 6.

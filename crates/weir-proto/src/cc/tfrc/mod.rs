@@ -3,8 +3,8 @@
 //!
 //! [`Sender`] computes when the next packet may leave from the receiver's feedback, once a
 //! round-trip time; [`Receiver`] processes every packet and reports when feedback is due and its
-//! values. Neither knows a packet format: [`dccp::ccid3`](crate::dccp::ccid3) encodes both for
-//! DCCP.
+//! values. Both are independent of packet formats: [`dccp::ccid3`](crate::dccp::ccid3) encodes them
+//! for DCCP.
 //!
 //! The revisions of TFRC, and Linux, differ in a few dozen rules. Each rule is a field of
 //! [`Profile`], which the one implementation consults.

@@ -1,5 +1,5 @@
-//! The profiles by name. Each says which revision it follows; what it leaves open is filled from
-//! RFC 4342, because the window counters and options of CCID-3 carry it.
+//! The profiles by name. Each follows one revision; rules that the revision leaves open are those
+//! of RFC 4342, because the window counters and options of CCID-3 carry it.
 
 use super::DEFAULT_RTT;
 use super::profile::{
@@ -14,7 +14,7 @@ use crate::settings::Keyword;
 use crate::time::Duration;
 
 impl Profile {
-    /// The profiles that [`named`](Self::named) knows.
+    /// The profiles that [`named`](Self::named) accepts.
     pub const PRESETS: [Keyword; 4] = [
         Keyword::new("rfc3448", "RFC 3448 of January 2003, with erratum 270."),
         Keyword::new(
@@ -28,7 +28,7 @@ impl Profile {
         Keyword::new("rfc5348", "RFC 5348 of September 2008."),
     ];
 
-    /// Their names.
+    /// The names of the profiles.
     pub const NAMES: [&'static str; 4] = Keyword::words(&Self::PRESETS);
 
     /// The profile of this name.
@@ -51,8 +51,8 @@ impl Profile {
         Self::default()
     }
 
-    /// RFC 3448 of January 2003, with erratum 270 (four round-trip times in the nofeedback
-    /// timer), over CCID-3 (RFC 4342). Where RFC 4342 differs from RFC 3448 it holds: the first
+    /// RFC 3448 of January 2003, with erratum 270 (four round-trip times in the nofeedback timer),
+    /// over CCID-3 (RFC 4342). Where RFC 4342 differs from RFC 3448, RFC 4342 applies: the first
     /// rate is RFC 3390's window of two to four packets of s octets a round trip in place of one
     /// (§5), and idle time does not reduce the rate below it (§5.1).
     pub fn rfc3448() -> Self {

@@ -1,5 +1,5 @@
-//! The rules in which the revisions of TFRC differ, as data: one field a rule, declared once with
-//! its words, its documentation and its value in RFC 5348.
+//! The rules in which the revisions of TFRC differ, as data: one field for each rule, declared once
+//! with its keywords, its documentation and its value in RFC 5348.
 //!
 //! A profile names a revision ([`Profile::rfc3448`], [`Profile::linux_2008`],
 //! [`Profile::linux_mainline`], [`Profile::rfc5348`]); any field may be changed afterwards, so
@@ -328,7 +328,7 @@ keywords! {
     }
 }
 
-/// What a rule may put in place of a sample, from the unit in which Linux measures on.
+/// The values that may replace a sample; the least is the unit in which Linux measures.
 const ROUND_TRIPS: RangeInclusive<Duration> =
     Duration::from_micros(1)..=Duration::from_secs(86_400);
 
@@ -443,7 +443,7 @@ settings! {
 const RTT_FILTER: f64 = 0.9;
 /// THRESHOLD, the least discount factor (RFC 5348 §5.5).
 const DISCOUNT_THRESHOLD: f64 = 0.25;
-/// Round trips of silence, where `idle_rule` does not count them.
+/// The default of `idle_round_trips`, kept where `idle_rule` does not use it.
 const IDLE_ROUND_TRIPS: u32 = 2;
 
 impl Profile {

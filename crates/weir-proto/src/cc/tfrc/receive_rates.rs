@@ -36,7 +36,7 @@ impl ReceiveRateSet {
         let oldest = now - rtt * RECENT_ROUND_TRIPS;
         let mut kept = [(rate, now); CAPACITY];
         let mut len = 0;
-        // A full set loses its oldest value.
+        // A full set drops its oldest value.
         let skip = self.len.saturating_sub(CAPACITY - 1);
         for entry in self.entries().iter().skip(skip) {
             if entry.1 >= oldest {

@@ -8,10 +8,10 @@
 //!
 //! After a loss of several packets in a row the counter may have wrapped: a sender whose packets
 //! are more than a round trip apart moves it by five with each of them, and after four of them, 20
-//! steps, it seems to have moved by four. Such a pair gives no sample. Where the counter moves by
-//! five with every packet there is no pair of RFC 4342 §8.1 either, but a bound: five quarters have
-//! passed at least, so R is at most 4/5 of the time between the two, and a longer estimate comes
-//! down to it.
+//! steps, it seems to have moved by four. Such a pair gives no sample. If the counter moves by five
+//! with every packet, no pair meets RFC 4342 §8.1, but there is an upper bound: at least five
+//! quarters of R have passed, so R is at most 4/5 of the time between the two, and a longer
+//! estimate is reduced to it.
 
 use super::profile::{Arithmetic, Profile, ReceiverRttRule};
 use crate::time::{Duration, Instant};
@@ -143,7 +143,8 @@ impl ReceiverRtt {
         });
     }
 
-    /// True if the counter can have passed the reference's value again with so many packets lost.
+    /// True if the counter can have passed the reference's value again while `missing` packets were
+    /// lost.
     fn may_have_wrapped(&self, missing: u64) -> bool {
         let Some(reference) = self.reference else {
             return false;
@@ -153,7 +154,7 @@ impl ReceiverRtt {
         steps.saturating_add(u64::from(before)) >= COUNTER_VALUES
     }
 
-    /// Brings an estimate down that is longer than a step of five allows.
+    /// Reduces an estimate that is longer than a step of five allows.
     fn bound_by_step(&mut self, sample: CounterSample, missing: u64) {
         if missing == 0 && sample.counter == self.newest_counter && self.reference.is_some() {
             return;
@@ -256,9 +257,9 @@ mod tests {
     #[test]
     fn a_counter_that_may_have_wrapped_gives_no_sample() {
         // RFC 4342 §8.1, MAX_STEP and COUNTER_VALUES: each packet moves the counter, which has 16
-        // values, by five at most. Of n lost packets and the
-        // next one it may have moved by 5·(n + 1): four packets a second apart, three of them lost,
-        // moved it by 20, which looks like 4 in one round trip of 30 ms.
+        // values, by five at most. n lost packets and the next one may have moved it by 5·(n + 1):
+        // four packets a second apart, three of them lost, moved it by 20, which looks like 4 in
+        // one round trip of 30 ms.
         let at = |millis| Instant::ZERO + Duration::from_millis(millis);
         for (lost, before, sampled) in [
             (0, 0, true),
@@ -301,17 +302,17 @@ mod tests {
         // 0.8·1250 ms is no less than the estimate; four steps are a sample.
         assert_eq!(with(&[(2250, 9)]), Some(1_000_000));
         assert_eq!(with(&[(1100, 8)]), Some(910_000));
-        // Linux takes nothing from it.
+        // Linux does not use the bound.
         let packets = [(0, 0), (1000, 4), (1100, 9)];
         assert_eq!(estimate(&Profile::linux_2008(), &packets), Some(1_000_000));
-        // A packet was lost between: the five may be two steps.
+        // A packet was lost in between: the difference of five may be two steps.
         let mut rtt = ReceiverRtt::new(&Profile::rfc5348());
         let at = |millis| Instant::ZERO + Duration::from_millis(millis);
         rtt.on_data(at(0), 0, false);
         rtt.on_data(at(1000), 4, false);
         rtt.on_lost(1);
         rtt.on_data(at(1100), 9, false);
-        // Nor is it known since when the counter is nine.
+        // Nor is it known when the counter became nine.
         rtt.on_data(at(1110), 14, false);
         assert_eq!(rtt.get(), Some(Duration::from_secs(1)));
         rtt.on_data(at(1210), 3, false);

@@ -71,7 +71,7 @@ fn quarters(passed: Duration, rtt: Duration, profile: &Profile) -> u64 {
             {
                 return 0;
             }
-            // A span that saturates is one of 146 years, which no step counts.
+            // The product saturates at 146 years, far beyond the greatest step.
             passed.as_nanos().saturating_mul(u64::from(STEPS)) / rtt.as_nanos().max(1)
         }
         Arithmetic::KernelIntegers => {

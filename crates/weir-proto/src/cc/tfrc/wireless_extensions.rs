@@ -27,8 +27,8 @@ use crate::time::Duration;
 use crate::{keywords, settings};
 use std::ops::RangeInclusive;
 
-/// What a rule may cut samples to. X_Bps = s/(R f(p)): R that is cut to microseconds gives gigabits
-/// per second whatever the path is, which no run would come to an end with.
+/// The values to which a rule may cut samples. X_Bps = s/(R f(p)): an R of microseconds would give
+/// gigabits per second on any path, and the run would not end.
 pub(super) const CUT_ROUND_TRIPS: RangeInclusive<Duration> =
     Duration::from_millis(1)..=Duration::from_secs(86_400);
 

@@ -1,8 +1,8 @@
-//! Controllers that a program adds to the registry while it runs, such as those that are written in
-//! Python. Scenarios then know them by name like all others.
+//! Controllers that a program adds to the registry at run time, such as those written in Python.
+//! Scenarios find them by name like the built-in ones.
 //!
-//! What a name stands for is a fact about the process, like the registry itself; a run that uses an
-//! added controller is as deterministic as the controller.
+//! The registry and its added names belong to the process; a run that uses an added controller is
+//! as deterministic as the controller.
 
 use super::{BoxedController, ControllerEntry, REGISTRY, WindowConfig, new_reno};
 use std::fmt;
@@ -16,7 +16,7 @@ pub type Factory = Arc<dyn Fn(&WindowConfig) -> BoxedController + Send + Sync>;
 pub enum AddError {
     /// The registry has a controller of this name.
     BuiltIn,
-    /// It is no word of letters, digits, `-` and `_`.
+    /// The name is not a word of letters, digits, `-` and `_`.
     Name,
     /// All places are taken.
     Full,
@@ -34,8 +34,8 @@ impl fmt::Display for AddError {
 
 impl std::error::Error for AddError {}
 
-/// A function pointer has no state, so that each added controller has a place, and a function that
-/// looks there.
+/// A function pointer has no state, so each place for an added controller has a function of its own
+/// that reads the place.
 static ADDED: RwLock<Vec<Added>> = RwLock::new(Vec::new());
 
 struct Added {
@@ -66,7 +66,7 @@ fn make_at<const PLACE: usize>(config: &WindowConfig) -> BoxedController {
     }
 }
 
-/// Adds a controller, or gives the name of an added one another meaning.
+/// Adds a controller, or replaces the added controller of this name.
 ///
 /// # Errors
 /// [`AddError`].
@@ -84,7 +84,7 @@ pub fn add(name: &str, doc: &str, factory: Factory) -> Result<(), AddError> {
         return Ok(());
     }
     let make = *MAKERS.get(added.len()).ok_or(AddError::Full)?;
-    // There are as many as there are places, for as long as the process lives.
+    // The number of places bounds the memory that is leaked here.
     let entry = Box::leak(Box::new(ControllerEntry {
         name: Box::leak(name.to_owned().into_boxed_str()),
         doc: Box::leak(doc.to_owned().into_boxed_str()),

@@ -1,4 +1,4 @@
-//! What all classic window controllers share (RFC 9002 §7 and appendix B): slow start, one
+//! The common part of all classic window controllers (RFC 9002 §7 and appendix B): slow start, one
 //! reduction in each recovery period, the minimum window, no growth while the application limits
 //! sending, persistent congestion, and undoing a spurious reduction.
 
@@ -22,7 +22,7 @@ pub(super) const RULES: &[&str] = &[
     "rate_limited_growth",
 ];
 
-/// The rules of those that have a slow start.
+/// The rules of classic controllers that have a slow start.
 pub(super) const SLOW_START_RULES: &[&str] =
     &["hystart_plus_plus", "search", "slow_start_exit_percent"];
 
@@ -32,14 +32,14 @@ pub trait Policy {
     const HYSTART: bool = false;
     /// It has a slow start.
     const SLOW_START: bool = true;
-    /// Its window is at most a packet above what was in flight.
+    /// Its window is at most a packet above the octets in flight.
     const NEAR_FLIGHT: bool = false;
-    /// A packet was acknowledged, in whatever state: what a policy measures of the path, such as a
-    /// rate or the least round-trip time, it measures here.
+    /// A packet was acknowledged, in any state. A policy measures the path here, such as its rate
+    /// or its minimum round-trip time.
     fn on_delivered(&mut self, _acked: &Acked) {}
     /// The window after this packet was acknowledged in congestion avoidance.
     fn on_ack(&mut self, cwnd: u64, acked: &Acked) -> u64;
-    /// The window that a congestion event leaves, before the minimum is applied.
+    /// The window after a congestion event, before the minimum is applied.
     fn on_congestion_event(&mut self, now: Instant, cwnd: u64) -> u64;
     /// Octets were acknowledged in recovery and count towards the next increase.
     fn count_acked(&mut self, _bytes: u64) {}
@@ -47,12 +47,12 @@ pub trait Policy {
     fn reset_acked(&mut self) {}
     /// A packet was acknowledged while the application limited sending.
     fn on_app_limited(&mut self, _now: Instant) {}
-    /// The largest window in congestion avoidance that a flight of so many octets can lead to:
-    /// limit() of draft-ietf-ccwg-ratelimited-increase.
+    /// The largest window in congestion avoidance that a flight of `flight` octets allows: limit()
+    /// of draft-ietf-ccwg-ratelimited-increase.
     fn limit(&self, flight: u64, packet: u64) -> u64 {
         flight.saturating_add(packet)
     }
-    /// Forgets what was learnt about the path, after persistent congestion.
+    /// Discards the measurements of the path, after persistent congestion.
     fn reset(&mut self) {}
     /// The largest datagram has this many octets from now on.
     fn set_max_datagram_size(&mut self, octets: u64);
@@ -128,7 +128,7 @@ impl<P: Policy + Clone> Classic<P> {
         }
     }
 
-    /// Keeps the window within what the largest flight could make of it, if that is the rule.
+    /// Limits the window to the size that the largest flight allows, if that is the rule.
     fn cap_by_flight(&mut self, in_slow_start: bool) {
         if self.config.rules.controller.rate_limited_growth != RateLimitedGrowth::Flight {
             return;
@@ -150,7 +150,7 @@ impl<P: Policy + Clone> Classic<P> {
         P::SLOW_START && applies(self.cwnd, self.ssthresh)
     }
 
-    /// Reduces ssthresh, and remembers what was before.
+    /// Reduces ssthresh and saves the previous state.
     fn reduce(&mut self, now: Instant, flight_size: Option<u64>) -> u64 {
         self.undo = self.config.rules.controller.undo_spurious.then(|| Undo {
             cwnd: self.cwnd,

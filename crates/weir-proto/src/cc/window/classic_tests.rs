@@ -1,7 +1,7 @@
-//! What a policy gets from the part that all classic controllers share, by a policy that needs all
-//! of it: Westwood+ (Mascolo and Grieco, "Performance evaluation and comparison of Westwood+, New
-//! Reno, and Vegas TCP congestion control", CCR 2004), whose window after a loss is its estimate of
-//! the bandwidth times the least round-trip time.
+//! The calls that a policy gets from the common part of classic controllers, tested with a policy
+//! that needs all of them: Westwood+ (Mascolo and Grieco, "Performance evaluation and comparison of
+//! Westwood+, New Reno, and Vegas TCP congestion control", CCR 2004), whose window after a loss is
+//! its estimate of the bandwidth times the minimum round-trip time.
 
 use super::*;
 use crate::cc::Rtt;
@@ -67,7 +67,7 @@ fn acked(now: u64, sent_at: u64, app_limited: bool) -> Acked {
     }
 }
 
-/// Its window after a loss at 100 ms, when so many packets have arrived in these states.
+/// The window after a loss at 100 ms, after `packets` packets were acknowledged in these states.
 fn window_after_a_loss(packets: u64, app_limited: bool) -> u64 {
     let config = WindowConfig {
         max_datagram_size: MDS,
@@ -88,8 +88,8 @@ fn window_after_a_loss(packets: u64, app_limited: bool) -> u64 {
 }
 
 #[test]
-fn a_policy_hears_what_arrives_in_slow_start_and_while_the_application_limits() {
-    // 20 packets of 1000 octets in 100 ms are 200,000 octets a second; in the least round-trip
+fn a_policy_is_called_in_slow_start_and_while_the_application_limits() {
+    // 20 packets of 1000 octets in 100 ms are 200,000 octets a second; in the minimum round-trip
     // time of 80 ms these are 16,000.
     assert_eq!(window_after_a_loss(20, false), 16_000);
     assert_eq!(window_after_a_loss(20, true), 16_000);
@@ -97,7 +97,7 @@ fn a_policy_hears_what_arrives_in_slow_start_and_while_the_application_limits() 
 }
 
 #[test]
-fn a_policy_hears_what_arrives_in_recovery() {
+fn a_policy_is_called_in_recovery() {
     let config = WindowConfig {
         max_datagram_size: MDS,
         initial_window: Some(30 * MDS),
@@ -109,7 +109,8 @@ fn a_policy_hears_what_arrives_in_recovery() {
         sent_at: at(sent_at),
         ..CongestionEvent::default()
     };
-    // Nothing is measured yet: two packets are left, and all that follows was sent before.
+    // No bandwidth has been measured yet: the window is two packets. All later acknowledgements are
+    // for packets that were sent before the loss.
     window.on_congestion_event(&loss(0, 0));
     assert_eq!(window.window(), 2 * MDS);
     for n in 1..=10 {

@@ -3,8 +3,8 @@
 use super::{BbrConfig, ControllerEntry, CopaConfig, CubicConfig};
 use super::{bbr, copa, cubic, dctcp, ledbat, new_reno, prague, tfrc};
 
-/// Declares [`REGISTRY`] and [`Constants`] from one line for each controller: its module, and
-/// behind a colon the type and the documentation of its constants, if it has some.
+/// Declares [`REGISTRY`] and [`Constants`] from one line for each controller: its module, and after
+/// a colon the type and the documentation of its constants, if it has any.
 macro_rules! controllers {
     ($( $module:ident $( : $constants:ty = $doc:literal )? ),* $(,)?) => {
         /// All window controllers, the default first. Scenarios, help texts and quinn's list of

@@ -10,14 +10,13 @@
 //! direction changes. Slow start doubles the window each round trip until the rate exceeds the
 //! target.
 //!
-//! A queue that Copa's flows have to themselves is nearly empty once in five round trips. Where it
-//! is not, others fill it, and the flow competes (§2.2): 1/delta grows by one each round trip and
-//! is halved by a loss, and never falls below its default. Otherwise losses mean nothing.
+//! If only Copa flows use the queue, it is nearly empty once in five round trips. Otherwise other
+//! flows fill it, and the flow competes (§2.2): 1/delta grows by one each round trip and is halved
+//! by a loss, and never falls below its default. In the default mode the flow ignores losses.
 //!
-//! From the authors' code for QUIC and not from the paper: a velocity above one does not outlive
-//! the moment at which the window turns. Of this file's own making are the least window of two
-//! packets, the bursts of two packets, the bound that the window at most doubles in a round trip,
-//! and that a mark is as a loss.
+//! The authors' code for QUIC, not the paper, ends a velocity above one when the window turns. This
+//! file adds the minimum window of two packets, the bursts of two packets, the bound that the
+//! window at most doubles in a round trip, and the response to a mark as to a loss.
 
 use super::{BoxedController, ControllerEntry, WindowConfig};
 use crate::cc::filter::{WindowedMax, WindowedMin};
@@ -43,7 +42,7 @@ const MIN_RTT_FILTER: Duration = Duration::from_secs(10);
 const PACING_GAIN: f64 = 2.0;
 /// The delay of a nearly empty queue, as a share of RTTmax - RTTmin (§2.2).
 const EMPTY_SHARE: f64 = 0.1;
-/// Round trips of which one finds a nearly empty queue if all flows are Copa's (§2.2).
+/// Round trips in which the queue is nearly empty once if all flows are Copa's (§2.2).
 const EMPTY_ROUNDS: u32 = 5;
 /// Round trips over which RTTmax is the greatest (§2.2).
 const MAX_RTT_ROUNDS: u64 = 4;
@@ -93,14 +92,14 @@ pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     make: |config| Box::new(Copa::new(config)),
 };
 
-/// Where the window moves.
+/// The direction in which the window moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
     Up,
     Down,
 }
 
-/// v, and what it follows from (§2.1).
+/// v, and the state that determines it (§2.1).
 #[derive(Clone, Copy, Debug)]
 struct Velocity {
     value: f64,
@@ -132,12 +131,12 @@ impl Velocity {
         self.start = window;
         self.rounds = self.rounds.saturating_add(1);
         if self.rounds > steady_rounds {
-            // Beyond this no window can follow.
+            // No window can grow faster than this.
             self.value = (2.0 * self.value).min(1e9);
         }
     }
 
-    /// The velocity begins anew in another direction.
+    /// Resets the velocity if the direction changes.
     fn turn(&mut self, direction: Direction) {
         if direction != self.direction {
             self.direction = direction;
@@ -179,7 +178,7 @@ pub struct Copa {
     reduced: Option<Instant>,
     undo: Option<Undo>,
     is_lossy_round: bool,
-    /// Octets of the acknowledgement in work that may let the window grow.
+    /// Octets of the current acknowledgement that may let the window grow.
     growing: u64,
     limit: Limit,
 }
@@ -263,7 +262,7 @@ impl Copa {
         self.rounds_since_empty = self.rounds_since_empty.saturating_add(1);
     }
 
-    /// Moves the window for these octets that arrived, of which `growing` may let it grow.
+    /// Moves the window for `octets` acknowledged, of which `growing` may let it grow.
     fn steer(&mut self, octets: f64, growing: f64) {
         let is_below = self.is_below_target();
         if self.slow_start && is_below {
@@ -294,7 +293,7 @@ impl Copa {
         }
     }
 
-    /// Remembers the state before a loss or a timeout changes it.
+    /// Saves the state before a loss or a timeout changes it.
     fn save_for_undo(&mut self) {
         self.undo = self.window.rules.controller.undo_spurious.then_some(Undo {
             cwnd: self.cwnd,

@@ -18,7 +18,7 @@ fn copa() -> Copa {
     Copa::new(&config)
 }
 
-/// Copa outside of slow start with a window of so many packets, after a sample of 100 ms.
+/// Copa outside of slow start with a window of `packets` packets, after a sample of 100 ms.
 fn steady(packets: u64) -> Copa {
     let mut copa = copa();
     copa.take_sample(&acks(0, 0, 100));
@@ -29,7 +29,7 @@ fn steady(packets: u64) -> Copa {
     copa
 }
 
-/// An acknowledgement of so many packets with a sample of the round-trip time. The smoothed
+/// An acknowledgement of `packets` packets with a sample of the round-trip time. The smoothed
 /// round-trip time is 100 ms.
 fn acks(now: u64, packets: u64, rtt_ms: u64) -> EndAcks {
     let sample = Duration::from_millis(rtt_ms);
@@ -112,7 +112,8 @@ fn the_velocity_doubles_after_three_round_trips_in_one_direction() {
 fn a_high_velocity_ends_when_the_window_turns() {
     let mut copa = steady(10);
     copa.velocity.value = 8.0;
-    // Up by 8/(0.5·10) packets, at most by what arrived; then one packet of eleven is too much.
+    // Up by 8/(0.5·10) packets, at most by the packets acknowledged; then one packet of eleven is
+    // too much.
     assert_eq!(arrive(&mut copa, 10, 1, 100), 11_000.0);
     let window = arrive(&mut copa, 200, 1, 125);
     assert!(
@@ -154,7 +155,7 @@ fn packets_leave_at_twice_the_window_in_rtt_standing() {
     );
 }
 
-/// So many round trips, in the last of which the queue was nearly empty if `empty`.
+/// `count` round trips with this round-trip time.
 fn rounds(copa: &mut Copa, from: u64, count: u64, rtt_ms: u64) {
     for round in 0..count {
         copa.round_began = Instant::ZERO;
@@ -224,7 +225,7 @@ fn losses_mean_nothing_in_the_default_mode_and_a_timeout_starts_again() {
     copa.on_retransmission_timeout(&RetransmissionTimeout::default());
     assert_eq!((copa.window(), copa.report().state), (PACKET, "slow_start"));
     let mut copa = steady(3);
-    // Ten packets with half a second of queue: the target are 2.4 packets in RTTstanding.
+    // Ten packets with half a second of queue: the target is 2.4 packets in RTTstanding.
     arrive(&mut copa, 200, 10, 600);
     assert_eq!(copa.window(), 2 * PACKET, "the least window");
     assert_eq!(copa.report().limit, Limit::MinimumWindow);

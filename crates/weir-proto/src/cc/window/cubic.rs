@@ -24,7 +24,7 @@ use crate::time::{Duration, Instant};
 const C: f64 = 0.4;
 /// beta_cubic (RFC 9438 §4.6).
 const BETA: f64 = 0.7;
-/// The most that the target exceeds the window by, as a factor (RFC 9438 §4.2).
+/// The greatest ratio of the target to the window (RFC 9438 §4.2).
 const MAX_TARGET: f64 = 1.5;
 
 settings! {

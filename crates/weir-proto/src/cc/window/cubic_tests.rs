@@ -126,8 +126,8 @@ fn reduces_to_seven_tenths_and_converges_fast_below_the_w_maximum() {
 fn a_short_round_trip_keeps_it_in_the_reno_friendly_region() {
     let mut cubic = cubic();
     let reduced = cubic.on_congestion_event(Instant::ZERO, 100 * MDS);
-    // At an RTT of 1 ms the curve has hardly moved while W_est grows by
-    // alpha = 3 * 0.3 / 1.7 = 0.529412 packets for each window acknowledged.
+    // At an RTT of 1 ms the curve has hardly moved while W_est grows by alpha = 3 * 0.3 / 1.7 =
+    // 0.529412 packets for each window acknowledged.
     let mut cwnd = reduced;
     for _ in 0..70 {
         cwnd = cubic.on_ack(cwnd, &acked(1, 1));
@@ -202,15 +202,15 @@ fn under_periodic_loss_the_window_comes_to_the_law_as_slowly_as_one_over_root_n(
         let distance = |n: usize| (far[n] - 1.0).abs();
         assert!((0.07..0.13).contains(&distance(80)), "{}", distance(80));
         let ratio = distance(40) / distance(159);
-        // Four times the cycles, half the distance; not yet quite after forty.
+        // Four times as many cycles halve the distance; after forty cycles not yet exactly.
         assert!((1.6..2.6).contains(&ratio), "{ratio}");
     }
 }
 
 #[test]
 fn under_periodic_loss_fast_convergence_stays_below_the_law() {
-    // §4.7: any loss below the last W_max takes 15 % from it, and from below the window grows
-    // by its distance cubed. The section says to switch it off for a single flow.
+    // §4.7: any loss below the last W_max takes 15 % from it, and from below the window grows by
+    // its distance cubed. The section recommends to disable it for a single flow.
     for w_max in [4.0, 1.0] {
         let cycles = cycles_under_periodic_loss(true, w_max, 100);
         let mean = cycles[20..].iter().sum::<f64>() / 80.0;
@@ -237,8 +237,8 @@ fn time_without_data_does_not_move_the_curve() {
 
 #[test]
 fn before_the_first_reduction_and_after_a_timeout_no_window_is_known() {
-    // RFC 9438 §4.8: the next epoch starts at its own window. Half a packet is below any W_max and
-    // any cwnd_prior but none at all.
+    // RFC 9438 §4.8: the next epoch starts at its own window. Half a packet is below every W_max
+    // and cwnd_prior, so that a value left over would have an effect.
     let half = MDS / 2;
     let mut used = cubic();
     used.on_congestion_event(Instant::ZERO, 100 * MDS);
@@ -246,7 +246,7 @@ fn before_the_first_reduction_and_after_a_timeout_no_window_is_known() {
     assert!(used.fraction > 0.0);
     used.reset();
     for policy in [cubic(), used] {
-        // §4.7: no fast convergence, because nothing was higher.
+        // §4.7: no fast convergence, because no window was higher.
         let mut reduced = policy.clone();
         assert_eq!(reduced.on_congestion_event(Instant::ZERO, half), 350);
         assert_eq!(reduced.w_max, 0.5);

@@ -22,7 +22,7 @@ pub(super) const ENTRY: ControllerEntry = ControllerEntry {
 /// DCTCP.
 pub type Dctcp = Scalable<DctcpMarking>;
 
-/// What DCTCP does with marks.
+/// DCTCP's response to marks.
 #[derive(Clone, Copy, Debug)]
 pub struct DctcpMarking;
 

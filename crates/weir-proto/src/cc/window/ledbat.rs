@@ -1,13 +1,13 @@
 //! LEDBAT (RFC 6817): a sender that keeps the queue at 100 ms at the most and gives way to others.
 //!
 //! The window follows the distance of the queueing delay from its target: it grows by a packet in a
-//! round-trip time while nothing waits, and shrinks as fast when twice the target waits. There is
-//! no slow start.
+//! round-trip time while the queue is empty, and shrinks as fast at twice the target. There is no
+//! slow start.
 //!
-//! Delays here are round-trip times, not the one-way delays of the RFC, so that no receiver has to
-//! help: a queue on the way back counts too. A sender whose application limits it keeps its window
-//! instead of clamping it to a packet above its flight. What QUIC and TCP do at a timeout stands
-//! for the RFC's CTO.
+//! Delays here are round-trip times, not the one-way delays of the RFC, so that the receiver needs
+//! no support for LEDBAT: a queue on the return path counts too. While the application limits
+//! sending, the window is kept instead of being clamped to a packet above the flight. The timeouts
+//! of QUIC and TCP take the place of the RFC's CTO.
 
 use super::classic::RULES;
 use super::classic::{Classic, Policy};
@@ -41,22 +41,23 @@ const GAIN: f64 = 1.0;
 const ALLOWED_INCREASE: u64 = 1;
 /// BASE_HISTORY in minutes (RFC 6817 §2.5).
 const BASE_HISTORY: usize = 10;
-/// CURRENT_FILTER: delays of which the least is the current one (RFC 6817 §2.5: at least four).
+/// CURRENT_FILTER: the current delay is the minimum of this many delays (RFC 6817 §2.5: at least
+/// four).
 const CURRENT_FILTER: usize = 4;
-/// How long one of the minima of the base delay is measured.
+/// How long each minimum of the base delay is measured.
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// LEDBAT's policy.
 #[derive(Clone, Debug)]
 pub struct Ledbat {
     packet: u64,
-    /// The least delay of each of the last minutes, the current one first; `None` is infinite.
+    /// The minimum delay of each of the last minutes, the current minute first; `None` is infinite.
     base_delays: [Option<Duration>; BASE_HISTORY],
-    /// The minute of the first of them.
+    /// The minute of the first entry.
     minute: u64,
     /// The last delays.
     current_delays: [Option<Duration>; CURRENT_FILTER],
-    /// When the acknowledgement in work arrived, and what was in flight before it.
+    /// When the current acknowledgement arrived, and the octets in flight before it.
     flight: (Instant, u64),
     /// Growth of less than an octet, kept for the next acknowledgement.
     fraction: f64,

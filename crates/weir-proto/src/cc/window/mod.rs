@@ -7,7 +7,7 @@
 //! [`ControllerEntry`], the `mod` line and a line in `controllers!`, which makes [`REGISTRY`].
 //!
 //! [`TfrcWindow`] has no policy: it turns TFRC's rate into a window. [`Dctcp`] and [`Prague`]
-//! answer to the share of marked packets. [`Bbr`] has a model of the path instead, and paces;
+//! respond to the share of marked packets. [`Bbr`] has a model of the path instead, and paces;
 //! [`Copa`] has a target rate that follows from the queueing delay, and paces too.
 //!
 //! The initial window is min(10 MDS, max(2 MDS, 14720)) and the minimum 2 MDS (RFC 9002 §7.2),
@@ -64,7 +64,7 @@ pub struct WindowConfig {
     pub rules: Rules,
     /// The constants of the controllers.
     pub constants: Constants,
-    /// What a controller's random choices follow from.
+    /// The seed of a controller's random choices.
     pub seed: u64,
 }
 
@@ -127,7 +127,7 @@ impl PartialEq for ControllerEntry {
     }
 }
 
-/// In scenarios a controller is its name.
+/// Scenarios write a controller as its name.
 impl Value for &'static ControllerEntry {
     fn read(&mut self, value: &Spanned, _: &mut Reader<'_>) -> Result<(), Diagnostic> {
         let name = find_keyword(&keywords(), &value.raw)?;

@@ -1,5 +1,5 @@
-//! Pacing for controllers that compute a window only: packets leave spread over the round-trip time
-//! and not in bursts at each acknowledgement.
+//! Pacing for controllers that compute a window only: packets are spread over the round-trip time
+//! instead of leaving in bursts at each acknowledgement.
 
 use crate::cc::PacingRate;
 use crate::keywords;
@@ -19,10 +19,10 @@ keywords! {
     }
 }
 
-/// What a pace is computed from.
+/// The values from which a pacing rate is computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// The window, or what is in flight if that is more, in octets.
+    /// The window, or the octets in flight if these are more.
     pub window: f64,
     /// The threshold of slow start, in octets.
     pub ssthresh: f64,
@@ -33,7 +33,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// The rate of so many windows in a round-trip time; `None` before its first sample.
+    /// The rate of `gain` windows in a round-trip time; `None` before its first sample.
     pub(super) fn rate(&self, gain: f64) -> Option<f64> {
         (!self.rtt.is_zero()).then(|| gain * self.window / self.rtt.as_secs_f64())
     }
@@ -49,7 +49,7 @@ const LINUX_BURST_S: f64 = 1.0 / 1024.0;
 const RFC9002_GAIN: f64 = 1.25;
 
 impl Pacing {
-    /// How fast packets leave; `None` if the window alone says.
+    /// The pacing; `None` if only the window limits sending.
     pub(super) fn pace(self, flow: &Pace, initial_window: u64) -> Option<PacingRate> {
         let (octets_per_s, burst) = match self {
             Self::Off => return None,
@@ -77,8 +77,8 @@ mod tests {
     #[test]
     fn the_rates_are_multiples_of_the_window_in_a_round_trip() {
         // RFC 9002 §7.7, RFC9002_GAIN: 1.25 times 8 Mbit/s, which are 100 packets of 1000 octets in
-        // 100 ms; Linux twice that or 1.2 times. A 1/1024 s of 16 Mbit/s are 1953
-        // octets, less than two packets.
+        // 100 ms; Linux twice that or 1.2 times. A 1/1024 s of 16 Mbit/s are 1953 octets, less than
+        // two packets.
         let infinite = f64::INFINITY;
         for (pacing, ssthresh, bps, burst) in [
             (Pacing::Linux, infinite, 16e6, 2000),

@@ -11,7 +11,7 @@
 //! - packets are paced at the window over the smoothed round-trip time, at twice that in slow start
 //!   below half of the threshold, in bursts of at most 1/4096 s.
 //!
-//! Not here: the fall-back for classic queues that mark ECT(1), which Linux has off by default.
+//! Not modelled: the fall-back for classic queues that mark ECT(1), which Linux has off by default.
 
 use super::pacing::Pace;
 use super::scalable::{Marking, Scalable};
@@ -27,7 +27,7 @@ pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     make: |config| Box::new(Prague::new(config, PragueMarking::new(config))),
 };
 
-/// The round-trip time whose rate shorter flows have.
+/// The round-trip time whose rate flows with a shorter one get.
 const RTT_TARGET: Duration = Duration::from_millis(25);
 /// Rounds after slow start from which on the rate does not depend on a shorter round-trip time.
 const TRANSITION_ROUNDS: u32 = 500;
@@ -37,7 +37,7 @@ const BURST_S: f64 = 1.0 / 4096.0;
 /// Prague.
 pub type Prague = Scalable<PragueMarking>;
 
-/// What Prague does with marks.
+/// Prague's response to marks.
 #[derive(Clone, Copy, Debug)]
 pub struct PragueMarking {
     /// Rounds since slow start.

@@ -82,7 +82,8 @@ mod tests {
             Instant::ZERO + Duration::from_millis(100 * self.round)
         }
 
-        /// Sends so many packets, and their acknowledgements arrive; returns the window in packets.
+        /// Sends `packets` packets and delivers their acknowledgements; returns the window in
+        /// packets.
         fn round(&mut self, packets: u64) -> u64 {
             let sent_at = self.now();
             let app_limited = packets * PACKET < self.controller.window();
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn an_idle_time_that_reduces_nothing_keeps_the_largest_flight() {
-        // §3: maxFS begins anew when cwnd is reduced (RFC 5681 §4.1), which RW = IW is not.
+        // §3: maxFS is reset when cwnd is reduced (RFC 5681 §4.1); RW = IW does not reduce it.
         for (rounds, window) in [(0, 14), (1, 8)] {
             let mut sender = Sender::new("newreno", RateLimitedGrowth::Flight);
             (0..rounds).for_each(|_| {
@@ -181,7 +182,7 @@ mod tests {
 
     #[test]
     fn congestion_avoidance_grows_by_what_one_flight_adds() {
-        // §3: limit(maxFS) = SMSS + maxFS, and maxFS begins anew with each reduction.
+        // §3: limit(maxFS) = SMSS + maxFS, and maxFS is reset by each reduction.
         let mut sender = Sender::new("newreno", RateLimitedGrowth::Flight);
         sender.round(10);
         sender.round(20);

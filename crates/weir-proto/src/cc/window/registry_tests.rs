@@ -1,4 +1,4 @@
-//! What the rules of transports promise of every controller in the registry.
+//! Properties that the transports require of every controller in the registry.
 
 use super::*;
 use crate::cc::{
@@ -10,7 +10,7 @@ use crate::units::Rate;
 const MDS: u64 = 1252;
 const RTT: Duration = Duration::from_millis(20);
 
-/// A controller that may take back spurious reductions, and the time.
+/// A controller that may undo spurious reductions, and the current time.
 struct Path {
     controller: BoxedController,
     now: Instant,
@@ -34,7 +34,7 @@ impl Path {
         }
     }
 
-    /// Rounds in each of which a whole window is sent and arrives at 20 Mbit/s.
+    /// Rounds in each of which a whole window is sent, and delivered at 20 Mbit/s.
     fn grow(&mut self, rounds: usize) {
         for _ in 0..rounds {
             self.round();
@@ -99,7 +99,7 @@ impl Path {
 
 #[test]
 fn losses_of_one_flight_are_one_loss_event_for_every_controller() {
-    // RFC 9002 §7.3.2: what was sent before the recovery period began belongs to it.
+    // RFC 9002 §7.3.2: packets sent before the recovery period began belong to it.
     for entry in REGISTRY {
         let mut path = Path::new(entry);
         path.grow(3);
@@ -175,14 +175,14 @@ fn every_controller_takes_a_spurious_loss_and_timeout_back() {
             let is_taken_back = path.controller.on_spurious_congestion_event(path.now);
             assert_eq!(is_taken_back, entry.name != "tfrc", "{}", entry.name);
             let restored = path.controller.window();
-            // TFRC keeps the loss interval that has begun.
+            // TFRC keeps the loss interval that has started.
             let expected = if entry.name == "tfrc" {
                 reduced
             } else {
                 before
             };
             assert_eq!(restored, expected, "{} {timeout}", entry.name);
-            // A second report finds nothing to take back.
+            // A second report has no effect.
             path.controller.on_spurious_congestion_event(path.now);
             assert_eq!(path.controller.window(), expected, "{}", entry.name);
         }

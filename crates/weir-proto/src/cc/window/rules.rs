@@ -102,7 +102,7 @@ settings! {
 }
 
 impl Rules {
-    /// The rules that a controller follows or not; the others are the transport's.
+    /// The rules of controllers; the others belong to the transport.
     pub const OF_CONTROLLERS: [&'static str; 13] = [
         "recovery_boundary",
         "increase",
@@ -129,7 +129,7 @@ impl Rules {
         Keyword::new("rfc9002", "The pseudocode of RFC 9002."),
     ];
 
-    /// Their names.
+    /// The names of the presets.
     pub const NAMES: [&'static str; 3] = Keyword::words(&Self::PRESETS);
 
     /// The simulation model of early 2025, which the published lossy-link experiment used.
@@ -161,7 +161,7 @@ impl Rules {
         }
     }
 
-    /// True if the window lets a packet out.
+    /// True if the window allows another packet.
     #[inline]
     pub const fn lets_out(&self, cwnd: u64, bytes_in_flight: u64, max_datagram_size: u64) -> bool {
         match self.send_gate {

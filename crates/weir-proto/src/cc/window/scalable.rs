@@ -1,12 +1,12 @@
-//! Scalable controllers: the window follows the *share* of marked packets, and so there are as many
-//! marks in a round trip at any rate.
+//! Scalable controllers: the window follows the *share* of marked packets, so that a round trip has
+//! as many marks at any rate.
 //!
-//! [`Scalable`] is what [`Dctcp`](super::Dctcp) (RFC 8257) and [`Prague`](super::Prague) have in
-//! common: a share of marks alpha, an average over rounds with the gain g = 1/16; a reduction by
-//! `alpha / 2` at most once a round; and Reno's answer to losses. A [`Marking`] says where the two
-//! differ. Both need the receiver's count of marks: QUIC's ACK frames have it (RFC 9000 §19.3.2),
-//! and TCP's AccECN (RFC 9768). The windows are fractions of a packet inside, so that small
-//! reductions are not lost.
+//! [`Scalable`] is the common part of [`Dctcp`](super::Dctcp) (RFC 8257) and
+//! [`Prague`](super::Prague): alpha, the share of marked packets averaged over rounds with the gain
+//! g = 1/16; a reduction by `alpha / 2` at most once a round; and Reno's response to losses. A
+//! [`Marking`] holds the differences. Both need the receiver's count of marks, from QUIC's ACK
+//! frames (RFC 9000 §19.3.2) or TCP's AccECN (RFC 9768). The window is kept in fractions of a
+//! packet, so that small reductions are not lost.
 
 use super::pacing::Pace;
 use super::{BoxedController, WindowConfig};
@@ -20,18 +20,18 @@ use std::fmt;
 
 /// g, the gain of alpha (RFC 8257 §4.2).
 pub(super) const GAIN: f64 = 1.0 / 16.0;
-/// alpha at first (RFC 8257 §3.3): a mark in the first round halves the window.
+/// The initial alpha (RFC 8257 §3.3): a mark in the first round halves the window.
 const FIRST_ALPHA: f64 = 1.0;
-/// What a loss leaves of the window, as Reno (RFC 8257 §3.5).
+/// The share of the window that is left after a loss, as in Reno (RFC 8257 §3.5).
 const LOSS_FACTOR: f64 = 0.5;
 
-/// Where scalable controllers differ.
+/// The differences between scalable controllers.
 pub trait Marking: Clone + fmt::Debug + Send + Sync + 'static {
     /// The codepoint of packets.
     const ECN: EcnCapability;
     /// Acknowledgements of unmarked packets let the window grow in the round of a reduction too.
     const GROWS_WHILE_REDUCED: bool;
-    /// Rounds before the first mark ever move alpha as well.
+    /// Rounds before the first mark update alpha too.
     const LEARNS_BEFORE_MARKS: bool;
 
     /// A round has ended, in slow start or not.
@@ -47,7 +47,7 @@ pub trait Marking: Clone + fmt::Debug + Send + Sync + 'static {
         Duration::ZERO
     }
 
-    /// How fast packets leave; `None` leaves it to the rules.
+    /// The pacing; `None` leaves it to the rules.
     fn pacing(&self, _flow: &Pace) -> Option<PacingRate> {
         None
     }
@@ -61,7 +61,7 @@ struct MarkedShare {
     marked: u64,
     round_began: Instant,
     updated: Instant,
-    /// Rounds move alpha: always, or from the first mark on.
+    /// Rounds update alpha: always, or from the first mark on.
     learns: bool,
 }
 
@@ -121,7 +121,7 @@ pub struct Scalable<M> {
     /// When marks last reduced the window.
     reduced: Option<Instant>,
     undo: Option<Undo>,
-    /// Octets of the acknowledgement in work that may let the window grow.
+    /// Octets of the current acknowledgement that may let the window grow.
     growing: u64,
     limit: Limit,
     config: WindowConfig,
@@ -155,14 +155,14 @@ impl<M: Marking> Scalable<M> {
         self.window < self.ssthresh
     }
 
-    /// Reduces the window to this share, at the least to two packets.
+    /// Reduces the window to this share, but not below two packets.
     fn reduce(&mut self, share: f64, limit: Limit) {
         self.window = (share * self.window).max(2.0 * self.packet);
         self.ssthresh = self.window;
         self.limit = limit;
     }
 
-    /// Remembers the state before losses reduce the window.
+    /// Saves the state before losses reduce the window.
     fn save_for_undo(&mut self) {
         self.undo = self.config.rules.controller.undo_spurious.then_some(Undo {
             window: self.window,
@@ -172,7 +172,7 @@ impl<M: Marking> Scalable<M> {
 
     fn on_marks(&mut self, event: &CongestionEvent) -> bool {
         let interval = self.marking.interval();
-        // What leaves at the moment of a reduction leaves after it.
+        // A packet that is sent at the time of a reduction counts as sent after it.
         let is_answered = |reduced| event.sent_at < reduced;
         let again =
             (self.reduced).is_some_and(|at| is_answered(at) || event.now.since(at) < interval);
@@ -184,7 +184,7 @@ impl<M: Marking> Scalable<M> {
         true
     }
 
-    /// Lets the window grow for these octets that arrived without a mark.
+    /// Lets the window grow for `octets` acknowledged without a mark.
     fn grow(&mut self, octets: f64) {
         if self.in_slow_start() {
             self.window += octets;

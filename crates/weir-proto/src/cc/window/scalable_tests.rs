@@ -13,8 +13,8 @@ fn config() -> WindowConfig {
     }
 }
 
-/// A round of acknowledgements, each for two packets, that were sent in the round before; of these
-/// as many are marked as `marks` says, the first ones.
+/// A round of acknowledgements, each for two packets that were sent in the round before. The first
+/// `marks` packets are marked.
 fn round(controller: &mut dyn WindowController, round: u64, rtt: Duration, mut marks: u64) {
     let packets = controller.window() / PACKET;
     let at = |round: u64| Instant::ZERO + rtt * round;
@@ -121,7 +121,7 @@ fn prague(config: &WindowConfig) -> Prague {
 #[test]
 fn a_steady_share_of_marks_holds_the_window_at_two_packets_of_them_a_round() {
     // RFC 9332 appendix C, equation (6): r_L = 2 / (R p), so two marks in a round. A network that
-    // marks one packet in fifty holds Prague at a hundred.
+    // marks one packet in fifty keeps Prague's window at a hundred packets.
     let mut controller = prague(&config());
     assert_eq!(controller.needs().ecn, Some(EcnCapability::Ect1));
     let (mut debt, mut sum) = (0.0, 0.0);
@@ -186,7 +186,8 @@ const fn ms(millis: u64) -> Instant {
     Instant::from_nanos(1_000_000 * millis)
 }
 
-/// So many packets, of which some are marked, acknowledged at `now`, the newest sent at `sent_at`.
+/// `acked_packets` packets, `ecn_ce` of them marked, acknowledged at `now`; the newest was sent at
+/// `sent_at`.
 fn acks(now: u64, sent_at: u64, acked_packets: u64, ecn_ce: u64) -> EndAcks {
     EndAcks {
         now: ms(now),
@@ -202,7 +203,7 @@ fn alpha_moves_by_a_sixteenth_of_the_share_of_each_round() {
     // RFC 8257 §3.3, steps 4 to 8, and g = 1/16 (§4.2).
     let mut share = MarkedShare::new(false);
     for (acks, ends, alpha) in [
-        // Nothing was marked ever.
+        // No packet has been marked yet.
         (acks(100, 0, 4, 0), true, 1.0),
         // Sent at the beginning of the round: 1 + (1/4 - 1)/16.
         (acks(200, 100, 4, 1), true, 0.953_125),
@@ -211,7 +212,7 @@ fn alpha_moves_by_a_sixteenth_of_the_share_of_each_round() {
         (acks(300, 200, 4, 4), true, 0.924_804_687_5),
         // One packet without a mark: 15/16 of it.
         (acks(400, 300, 1, 0), true, 0.867_004_394_531_25),
-        // Nothing acknowledged has no share.
+        // An acknowledgement of no packet has no share.
         (acks(500, 400, 0, 0), true, 0.867_004_394_531_25),
     ] {
         assert_eq!(share.on_end_acks(&acks, Duration::ZERO), ends, "{acks:?}");
@@ -245,7 +246,7 @@ fn rounds_before_the_first_mark_take_a_sixteenth_of_alpha_each_with_dctcp() {
 #[test]
 fn a_mark_after_sixteen_rounds_takes_alpha_halves_of_the_window() {
     // RFC 8257 §3.3, step 9: alpha = (15/16)^16 = 0.356074, so 1 - alpha/2 = 0.821963 of the window
-    // stay. Prague has learnt nothing, and half stays.
+    // stay. Prague keeps alpha = 1, and half stays.
     let window_after = |controller: &mut dyn WindowController| {
         for n in 1..=16 {
             controller.on_end_acks(&acks(100 * n, 100 * (n - 1), 1, 0));
@@ -266,7 +267,7 @@ fn the_share_of_marks_is_one_at_the_most() {
 
 #[test]
 fn alpha_is_updated_once_in_the_interval() {
-    // Rounds of 10 ms, all packets marked once and none later: at 25 ms after the update.
+    // Rounds of 10 ms; all packets of the first are marked. alpha is updated 25 ms after an update.
     let mut share = MarkedShare::new(true);
     let interval = Duration::from_millis(25);
     let updates = [(100, 1), (110, 0), (125, 0), (149, 0)].map(|(now, marked)| {
@@ -331,8 +332,8 @@ fn an_acknowledgement_that_may_not_grow_the_window_leaves_what_bounds_it() {
 
 #[test]
 fn dctcp_grows_by_a_packet_a_round_from_what_left_after_the_reduction() {
-    // RFC 8257 §3.4: marks halve 100 packets (alpha = 1); what left before 20 ms does not count, at
-    // 20 ms it does: a window of it adds a packet.
+    // RFC 8257 §3.4: marks halve 100 packets (alpha = 1). Packets sent before 20 ms do not count,
+    // those sent at 20 ms do: a window of them adds a packet.
     let mut controller = dctcp();
     controller.on_congestion_event(&congestion(20, 10, true));
     for (sent_at, window) in [(19, 50_000), (20, 51_000)] {

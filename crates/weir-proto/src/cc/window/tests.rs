@@ -294,7 +294,7 @@ fn a_controller_that_wants_no_end_of_acknowledgements_ignores_it() {
         let (after, quantum_after, _) = state(&controller);
         assert_eq!((&before, quantum), (&after, quantum_after), "{name}");
         assert!(!limits_samples, "{name}");
-        // Nor does it matter later.
+        // The call has no later effect either.
         for controller in [&mut controller, &mut copy] {
             (40..90).for_each(|ms| controller.on_ack(&acked(ms, ms - 1, 50 * MDS)));
         }

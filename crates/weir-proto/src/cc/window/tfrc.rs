@@ -3,7 +3,7 @@
 //! The sender is TFRC's own ([`tfrc::Sender`](Sender)) with all its rules. This controller computes
 //! the receiver's feedback itself from acknowledgements, as RFC 5348 §7 allows: once a round-trip
 //! time and at each loss event.
-//! - X_recv is what was acknowledged since the last feedback, over at least a round-trip time.
+//! - X_recv is the octets acknowledged since the last feedback, over at least a round-trip time.
 //! - A loss event is a loss or mark of a packet sent more than R after the packet that began the
 //!   last event. Loss intervals are counted in octets sent, in units of the largest datagram.
 //! - R is the transport's smoothed round-trip time.
@@ -13,8 +13,8 @@
 //! 64 seconds; the nofeedback timer is checked only when the controller is called, so it may
 //! expire late; of the losses detected at one time only the latest begins an event.
 //!
-//! The window is let out at once, or by the rule `pacing`. Does not model: oscillation reduction,
-//! which changes the time between packets and not X.
+//! Packets leave as soon as the window allows, or paced by the rule `pacing`. Does not model:
+//! oscillation reduction, which changes the time between packets and not X.
 
 use super::pacing::Pace;
 use super::{BoxedController, ControllerEntry, WindowConfig};
@@ -44,14 +44,14 @@ const MAX_ENTRIES: usize = 4096;
 /// Expiries of the nofeedback timer that are processed one by one after a silence.
 const MAX_EXPIRIES: usize = 64;
 
-/// When how many octets had been sent.
+/// The octets that had been sent at each time.
 #[derive(Clone, Debug, Default)]
 struct SendHistory {
     /// Times of sending, and the octets sent before them.
     entries: VecDeque<(Instant, u64)>,
     /// Octets sent so far.
     sent: u64,
-    /// The least distance of two entries in octets.
+    /// The minimum distance between two entries in octets.
     spacing: u64,
 }
 
@@ -164,7 +164,7 @@ impl TfrcWindow {
         self.sender.smoothed_rtt().unwrap_or(self.smoothed_rtt)
     }
 
-    /// How fast the rules let the window out, and how much at once.
+    /// The pacing that the rules prescribe.
     fn pace(&self) -> Option<PacingRate> {
         let flow = Pace {
             window: self.window() as f64,
@@ -324,7 +324,7 @@ impl WindowController for TfrcWindow {
     }
 
     fn on_persistent_congestion(&mut self, now: Instant) {
-        // Only the nofeedback timer reduces X after a silence.
+        // Without acknowledgements, only the nofeedback timer reduces X.
         self.expire_nofeedback_timer(now);
     }
 
@@ -340,12 +340,12 @@ impl WindowController for TfrcWindow {
         });
     }
 
-    /// The rate begins with the first feedback, whatever the handshake lost (RFC 5348 §4.2), the
-    /// nofeedback timer reduces that of an idle sender (§4.4), and slow start ends with the first
-    /// loss event (§4.3).
+    /// The rate starts with the first feedback, even if packets of the handshake were lost (RFC
+    /// 5348 §4.2); the nofeedback timer reduces the rate of an idle sender (§4.4); and slow start
+    /// ends with the first loss event (§4.3).
     fn on_connection_event(&mut self, _: ConnectionEvent) {}
 
-    /// A loss interval that has begun stays (RFC 5348 §5): TFRC has no rule that takes it back.
+    /// TFRC keeps a loss interval that has started (RFC 5348 §5): it has no rule to undo it.
     fn on_spurious_congestion_event(&mut self, _now: Instant) -> bool {
         false
     }

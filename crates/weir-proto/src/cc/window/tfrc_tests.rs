@@ -256,8 +256,8 @@ fn ms(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
-/// A packet that left at one time is acknowledged at another, where the transport has measured
-/// this round-trip time.
+/// An acknowledgement at `now` of a packet sent at `sent_at`, when the transport has measured this
+/// round-trip time.
 fn acked(now: u64, sent_at: u64, smoothed: u64) -> Acked {
     Acked {
         now: ms(now),
@@ -506,7 +506,7 @@ fn after_a_loss(rtt: Duration) -> TfrcWindow {
 
 #[test]
 fn the_nofeedback_timer_is_processed_when_its_time_has_come() {
-    // RFC 5348 §4.4, by calls that say that nothing arrives.
+    // RFC 5348 §4.4, by calls that report no acknowledgement.
     let calls: [fn(&mut TfrcWindow, Instant); 3] = [
         |window, now| window.on_sent(&Sent { now, ..sent(0) }),
         TfrcWindow::on_persistent_congestion,

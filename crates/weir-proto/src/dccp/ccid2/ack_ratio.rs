@@ -2,8 +2,8 @@
 //! of data in which an acknowledgement was lost, and falls by one after cwnd / (R^2 - R) windows
 //! without such a loss.
 //!
-//! A packet of the other side is lost when three with greater numbers have arrived (§6.1.1); every
-//! lost packet counts as an acknowledgement, as the RFC allows.
+//! A packet of the peer is lost when three packets with greater numbers have arrived (§6.1.1);
+//! every lost packet counts as an acknowledgement, as the RFC allows.
 
 use super::NUM_DUP_ACK;
 use crate::dccp::wire::SeqNum;
@@ -12,8 +12,8 @@ use crate::dccp::wire::SeqNum;
 #[derive(Clone, Debug)]
 pub(super) struct AckRatio {
     ratio: u16,
-    /// The greatest number that arrived, and which of the 64 up to it did: bit n stands for
-    /// greatest - n.
+    /// The greatest number that arrived, and a bit for each of the 64 numbers up to it: bit n is
+    /// set if greatest - n has arrived.
     greatest: Option<SeqNum>,
     came: u64,
     /// An acknowledgement was lost in this window of data.
@@ -39,13 +39,13 @@ impl AckRatio {
         self.ratio
     }
 
-    /// The window has become this small: the bounds of RFC 4341 §6.1.2 hold at once, lest the few
-    /// packets of the window wait for an acknowledgement until the receiver's delay is over.
+    /// The window was reduced to `cwnd`: the bounds of RFC 4341 §6.1.2 apply at once. Otherwise the
+    /// few packets of the window would wait for the receiver's delayed acknowledgement.
     pub(super) fn on_reduction(&mut self, cwnd: u32) {
         self.ratio = bounded(u32::from(self.ratio), cwnd);
     }
 
-    /// A packet of the other side arrived, of any type.
+    /// A packet of the peer arrived, of any type.
     pub(super) fn on_arrival(&mut self, seq: SeqNum) {
         let Some(greatest) = self.greatest else {
             // Packets before the first one do not count as missing.

@@ -28,7 +28,7 @@ fn the_ratio_stays_within_the_bounds_of_the_window() {
     }
 }
 
-/// The ratio that was 2, after these packets of the other side and the end of a window of 100.
+/// The ratio that was 2, after these packets of the peer and the end of a window of 100.
 fn after(arrivals: &[u64]) -> u16 {
     let mut control = AckRatio::new(2);
     for &number in arrivals {
@@ -47,10 +47,10 @@ fn a_number_is_lost_once_three_greater_ones_have_arrived() {
         (&[1, 3, 4, 2, 5], 2),
         (&[1, 2, 3, 4, 5], 2),
         (&[1, 3, 4, 4, 3, 1], 2),
-        // More than half of the 64 numbers that are remembered are missing: they are lost at once.
+        // More than half of the 64 tracked numbers are missing: they are lost at once.
         (&[1, 33], 2),
         (&[1, 34], 4),
-        // A packet from before the first, or from long ago, tells nothing.
+        // A packet before the first one, or a very old one, has no effect.
         (&[100, 36, 35, 1], 2),
         (&[], 2),
     ] {

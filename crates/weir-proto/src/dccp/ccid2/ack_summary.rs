@@ -1,4 +1,4 @@
-//! What one acknowledgement says.
+//! The summary of one acknowledgement.
 
 use crate::dccp::wire::SeqNum;
 use crate::time::{Duration, Instant};
@@ -15,10 +15,10 @@ pub(super) struct AckSummary {
     /// The greatest number with a mark, and the greatest that was lost, and when they were sent.
     pub(super) marked: Option<(SeqNum, Instant)>,
     pub(super) lost: Option<(SeqNum, Instant)>,
-    /// It has the option Slow Receiver, Data Dropped.
+    /// The option Slow Receiver is present, or Data Dropped.
     pub(super) slow_receiver: bool,
     pub(super) data_dropped: bool,
-    /// All packets that were lost have arrived after all.
+    /// All packets that were declared lost have arrived.
     pub(super) spurious: bool,
     pub(super) rtt_sample: Option<Duration>,
 }

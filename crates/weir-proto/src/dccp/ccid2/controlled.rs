@@ -1,8 +1,8 @@
 //! A window controller of the registry in place of the window of RFC 4341.
 //!
-//! CCID 2 counts packets (RFC 4341 §5.3), and a controller octets: each packet has for it the
-//! connection's packet size, whatever its payload is. Marks that an Ack Vector reports are the
-//! controller's ECN counts.
+//! CCID 2 counts packets (RFC 4341 §5.3), and a controller octets: for the controller each packet
+//! has the connection's packet size, whatever its payload is. Marks that an Ack Vector reports are
+//! the controller's ECN counts.
 
 use super::ack_summary::AckSummary;
 use super::{ControllerChoice, initial_window};
@@ -17,34 +17,34 @@ use crate::event::{SndLim, WindowState};
 use crate::time::Instant;
 use std::collections::VecDeque;
 
-/// A controller with what the transport does for it.
+/// A controller with the state that a transport keeps for it.
 pub(super) struct Controlled {
     packet_size: u64,
     controller: BoxedController,
     sampler: DeliveryRateSampler,
     pacer: Pacer,
-    /// Those of the packets that the sender remembers, in the same order.
+    /// The snapshots of the packets in the sender's history, in the same order.
     snapshots: VecDeque<DeliverySnapshot>,
-    /// How many packets were sent before the first of them.
+    /// The number of packets sent before the first of them.
     first: u64,
     last_lost: Option<u64>,
     /// Packets that were declared lost since the last reduction. When all of them have arrived,
     /// the reduction is undone.
     spurious_candidates: Vec<SeqNum>,
-    /// How many of them this acknowledgement shows to be lost.
+    /// The number of them that the current acknowledgement shows to be lost.
     newly_lost: usize,
     /// The window or the pacer holds a packet back.
     held_back: bool,
-    /// Since then nothing waits, although a packet might leave.
+    /// The time since when no data waits although a packet may leave.
     idle_since: Option<Instant>,
     app_limited: bool,
-    /// The window does not grow until then, after Slow Receiver (RFC 4340 §11.6).
+    /// The window does not grow before this time, after Slow Receiver (RFC 4340 §11.6).
     slow_until: Option<Instant>,
     receiver_bound: Option<ReceiverBound>,
 }
 
-/// The window that packets leave which the receiver had no room for (RFC 4341 §5.2). It grows by a
-/// packet in each window until it reaches the controller's.
+/// The bound of the window after the receiver had no room for packets (RFC 4341 §5.2). It grows by
+/// a packet in each window until it reaches the controller's window.
 #[derive(Clone, Copy, Debug)]
 struct ReceiverBound {
     packets: u32,
@@ -59,8 +59,8 @@ impl Controlled {
             max_datagram_size: packet_size,
             initial_window: Some(u64::from(initial_window(packet_size)) * packet_size),
             rules: Rules {
-                // As for TCP, a recovery lets out what its window allows, and what leaves at its
-                // start leaves after the reduction.
+                // As in TCP, recovery sends what its window allows, and a packet sent at its start
+                // counts as sent after the reduction.
                 recovery_probe: false,
                 recovery_boundary: RecoveryBoundary::Before,
                 controller: ControllerRules {
@@ -148,23 +148,24 @@ impl Controlled {
         }
     }
 
-    /// Nothing more leaves now. An application that writes at this very time does not limit.
+    /// No further packet leaves now. An application that writes at the same instant does not limit
+    /// sending.
     pub(super) const fn on_nothing_more(&mut self, now: Instant) {
         if !self.held_back && self.idle_since.is_none() {
             self.idle_since = Some(now);
         }
     }
 
-    /// This bound holds from now on; returns the bound behind it.
+    /// `bound` applies from now on; returns the bound behind it.
     pub(super) fn on_bound(&mut self, now: Instant, bound: SndLim, pipe: u32) -> SndLim {
         let bound = self.controller.bound_behind(bound, self.sampler.hold());
         self.sampler.on_bound(now, bound, self.octets(pipe));
         bound
     }
 
-    /// Time has passed without a packet that waits, with so many in flight.
+    /// Time has passed without waiting data, with `pipe` packets in flight.
     fn settle_idle(&mut self, now: Instant, pipe: u32) {
-        // Once for each acknowledgement: what it takes out of flight does not count.
+        // Once for each acknowledgement, with the packets in flight before it.
         if self.idle_since.take_if(|since| *since < now).is_some() {
             self.app_limited = pipe < self.packets();
             if self.app_limited {
@@ -173,8 +174,8 @@ impl Controlled {
         }
     }
 
-    /// The acknowledgement reports these numbers as received, with so many packets in flight before
-    /// them; true if all that was lost has come.
+    /// The acknowledgement reports these numbers as received, with `pipe` packets in flight before
+    /// it. True if all lost packets have arrived and the reduction was undone.
     pub(super) fn on_range_acked(
         &mut self,
         now: Instant,
@@ -192,8 +193,7 @@ impl Controlled {
         self.spurious_candidates.is_empty() && self.controller.on_spurious_congestion_event(now)
     }
 
-    /// The packet at this place among those that the sender remembers was delivered; `pipe` counts
-    /// it.
+    /// The packet at this index of the sender's history was delivered; `pipe` includes it.
     pub(super) fn on_acked(
         &mut self,
         now: Instant,
@@ -215,7 +215,7 @@ impl Controlled {
         });
     }
 
-    /// Forgets the oldest packet. Returns how many were sent before it.
+    /// Removes the oldest packet. Returns the number of packets sent before it, and its snapshot.
     pub(super) fn take_oldest(&mut self) -> Option<(u64, DeliverySnapshot)> {
         let number = self.first;
         let snapshot = self.snapshots.pop_front()?;
@@ -244,8 +244,8 @@ impl Controlled {
         });
     }
 
-    /// Packets were lost or, with `ecn`, marked; `pipe` packets are in flight without them. The
-    /// event `is_new` if no packet of this window was lost or marked before.
+    /// Packets were lost or, with `ecn`, marked; `pipe` packets are in flight without them.
+    /// `is_new` is true if no packet of this window was lost or marked before.
     pub(super) fn on_congestion_event(
         &mut self,
         (now, sent_at): (Instant, Instant),
@@ -268,7 +268,7 @@ impl Controlled {
         }
     }
 
-    /// The acknowledgement was processed to its end.
+    /// The acknowledgement was processed completely.
     pub(super) fn on_end_acks(&mut self, now: Instant, summary: &AckSummary, pipe: u32, rtt: Rtt) {
         let Some(delivered) = self.sampler.on_end_acks(rtt.min) else {
             return;

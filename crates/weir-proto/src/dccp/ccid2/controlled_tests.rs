@@ -7,7 +7,7 @@ use crate::dccp::wire::DccpOption;
 use crate::event::{Limit, SndLim};
 use crate::time::Duration;
 
-/// A sender with this controller, after so many round trips.
+/// A sender with this controller, after `round_trips` round trips.
 fn bench(controller: &str, round_trips: usize) -> Bench {
     let choice = ControllerChoice {
         entry: find(controller).expect("a controller"),
@@ -153,7 +153,7 @@ fn an_application_that_does_not_fill_the_window_does_not_increase_it() {
 
 #[test]
 fn an_application_that_writes_at_once_when_it_may_does_not_limit() {
-    // Packets in two parts at one time, as a small send queue gives them.
+    // The application writes its packets in two parts at one time, as a small send queue causes.
     let mut bench = bench("newreno", 0);
     let mut numbers = bench.fill(2);
     bench.sender.emit(bench.now, &mut bench.events);
@@ -185,7 +185,7 @@ fn the_window_restarts_after_a_long_idle_period() {
 
 #[test]
 fn a_change_of_bound_comes_after_the_window_of_its_time() {
-    // No acknowledgement tells of what leaves after an idle time, nor of the smaller window.
+    // No acknowledgement reports the packets sent after an idle time, or the smaller window.
     let mut bench = bench("cubic", 4);
     bench.events.block(bench.now, SndLim::Application);
     let before = bench.window();

@@ -8,9 +8,9 @@
 //! each change by feature negotiation (§6.1.2).
 //!
 //! In place of this window the sender can have any controller of [`crate::cc::window`], with its
-//! pacing (§5, MAY), its answer to the share of marks and to spurious losses. §5.2 holds for each:
-//! slow start ends when the receiver reports that it is slow or has dropped data, and a packet that
-//! it had no room for takes one off the window.
+//! pacing (§5, MAY), its response to the share of marks and to spurious losses. §5.2 applies to
+//! each: slow start ends when the receiver reports that it is slow or has dropped data, and each
+//! packet that it had no room for reduces the window by one.
 //!
 //! Does not model: ECN marks on acknowledgements and, with the window of the RFC, pacing and
 //! undoing a reduction after a spurious loss.
@@ -38,7 +38,7 @@ use crate::time::Duration;
 pub struct ControllerChoice {
     /// The controller.
     pub entry: &'static ControllerEntry,
-    /// What it is made from; the packet size and the initial window are the connection's.
+    /// Its configuration; the packet size and the initial window are the connection's.
     pub config: WindowConfig,
 }
 

@@ -1,4 +1,4 @@
-//! When the receiver of CCID 2 acknowledges, and what its acknowledgements say.
+//! When the receiver of CCID 2 sends acknowledgements, and their contents.
 
 use super::*;
 use crate::payload::Payload;
@@ -12,7 +12,7 @@ fn data(number: u64) -> Packet {
     Packet::data(SeqNum::new(number), Payload::of_len(1000))
 }
 
-/// A receiver that these data packets have reached at one time.
+/// A receiver at which these data packets arrived at one time.
 fn receiver(ack_ratio: u16, numbers: &[u64]) -> Ccid2Receiver {
     let mut receiver = Ccid2Receiver::new(ack_ratio);
     for &number in numbers {

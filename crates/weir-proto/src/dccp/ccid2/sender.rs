@@ -1,5 +1,5 @@
-//! The sender half of CCID 2: what is in flight, acknowledged and lost (RFC 4341 §5). The window is
-//! that of the RFC or a controller's ([`Window`]).
+//! The sender half of CCID 2: the packets in flight, acknowledged and lost (RFC 4341 §5). The
+//! window is that of the RFC or a controller's ([`Window`]).
 
 use super::ack_ratio::AckRatio;
 use super::ack_summary::AckSummary;
@@ -16,7 +16,7 @@ use crate::event::{Event, EventMask, Events, LossTrigger, PacketType, SndLim};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// RFC 6298, without a granularity. RFC 4341 §5 asks for no minimum; this one covers the receiver's
+/// RFC 6298, without a granularity. RFC 4341 §5 requires no minimum; this one covers the receiver's
 /// delay, so that a window of one packet does not time out before its acknowledgement.
 const TIMEOUT: TimeoutRules = TimeoutRules {
     initial: Duration::from_secs(1),
@@ -65,7 +65,7 @@ pub struct Ccid2Sender {
     delivered: u64,
     lost: u64,
     loss_events: u64,
-    /// From when on packets must be sent for their loss events to count.
+    /// Loss events count only for packets sent from this time on.
     counted_from: Instant,
     timeouts: u64,
 }
@@ -78,7 +78,7 @@ impl Ccid2Sender {
         Self::with_window(window, ack_ratio)
     }
 
-    /// The same with a window controller in place of that window.
+    /// A sender with a window controller in place of that window.
     pub fn with_controller(packet_size: u32, ack_ratio: u16, choice: &ControllerChoice) -> Self {
         let controlled = Controlled::new(packet_size, choice);
         Self::with_window(Window::Controlled(Box::new(controlled)), ack_ratio)
@@ -224,7 +224,7 @@ impl Ccid2Sender {
         }
     }
 
-    /// The oldest packet, no longer in `sent`, is lost.
+    /// The oldest packet, already removed from `sent`, is lost.
     fn declare_lost(
         &mut self,
         now: Instant,
@@ -317,8 +317,8 @@ impl Ccid2Sender {
         }
     }
 
-    /// Reports the window if it has changed, or what holds data back has: what was sent since, or
-    /// an idle time, may have changed it without an acknowledgement.
+    /// Reports the window if it or the bound has changed: packets sent since, or an idle time, may
+    /// have changed it without an acknowledgement.
     #[cold]
     fn emit_window(&mut self, now: Instant, events: &mut Events) {
         let changed = std::mem::take(&mut self.changed);

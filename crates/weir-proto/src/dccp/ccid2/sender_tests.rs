@@ -14,13 +14,13 @@ fn in_flight() -> Bench {
     bench
 }
 
-/// Hands the timeout at this time over.
+/// Calls the timeout at this time.
 fn time_out(bench: &mut Bench, now: Instant) {
     bench.sender.handle_timeout(now, &mut bench.events);
 }
 
 #[test]
-fn the_timer_runs_from_the_last_news_while_something_is_in_flight() {
+fn the_timer_restarts_with_each_new_acknowledgement_while_packets_are_in_flight() {
     // RFC 6298 §5 with the least timeout of two delays of acknowledgements, 400 ms: the round-trip
     // time of 100 ms gives 100 + 4 · 50 at most.
     let mut bench = in_flight();
@@ -29,7 +29,7 @@ fn the_timer_runs_from_the_last_news_while_something_is_in_flight() {
     bench.now = begin + RTT;
     bench.ack(100, &[0x00]);
     assert_eq!(bench.sender.poll_timeout(), Some(begin + MS(500)));
-    // The same again is no news.
+    // The same acknowledgement again does not restart the timer.
     bench.now = begin + MS(150);
     bench.ack(100, &[0x00]);
     assert_eq!(bench.sender.poll_timeout(), Some(begin + MS(500)));
@@ -88,7 +88,7 @@ fn a_connection_that_closes_has_no_timer() {
 
 #[test]
 fn loss_events_count_from_the_time_that_is_asked_for() {
-    // Of the packets sent before, none counts: not with a loss, and not with a timeout.
+    // Packets sent before do not count, neither with a loss nor with a timeout.
     for (later, events) in [(0, 1), (1, 0)] {
         let mut bench = in_flight();
         let from = bench.now + MS(later);
@@ -132,7 +132,8 @@ fn two_later_packets_are_no_loss_and_three_are() {
 
 #[test]
 fn samples_begin_when_a_packet_has_left_and_end_without_what_the_receiver_held_it() {
-    // RFC 4340 §13.2: Elapsed Time in ten microseconds. It may be all of the time, and not more.
+    // RFC 4340 §13.2: Elapsed Time in units of ten microseconds. It may cover the whole time, not
+    // more.
     for (held, sample) in [
         (0, Some(90)),
         (4000, Some(50)),

@@ -16,7 +16,7 @@ pub(super) struct TcpLike {
     acked_since_increase: u32,
     /// The window was not filled when the last packet left.
     app_limited: bool,
-    /// The window does not grow until then, after Slow Receiver (RFC 4340 §11.6).
+    /// The window does not grow before this time, after Slow Receiver (RFC 4340 §11.6).
     slow_until: Option<Instant>,
     limit: Limit,
 }
@@ -98,7 +98,7 @@ impl TcpLike {
         self.limit = Limit::Timeout;
     }
 
-    /// The window begins anew after an idle time (RFC 4341 §5.1, RFC 5681 §4.1).
+    /// The window restarts after an idle time (RFC 4341 §5.1, RFC 5681 §4.1).
     pub(super) fn restart(&mut self) {
         let initial = initial_window(self.packet_size);
         if self.cwnd > initial {

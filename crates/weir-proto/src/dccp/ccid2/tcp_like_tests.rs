@@ -24,13 +24,13 @@ fn unmarked(packets: u32) -> AckSummary {
 }
 
 #[test]
-fn the_state_is_told_in_octets_and_begins_without_a_threshold() {
+fn the_state_is_reported_in_octets_and_begins_without_a_threshold() {
     let state = TcpLike::new(1000).state(3, Rtt::default());
     // RFC 3390: four packets of 1000 octets are within 4380.
     assert_eq!((state.cwnd, state.bytes_in_flight), (4000, 3000));
     assert_eq!((state.ssthresh, state.state), (None, "slow_start"));
     assert_eq!(state.limit, Limit::InitialWindow);
-    // Packets of no octets count as one.
+    // A packet size of zero counts as one octet.
     assert_eq!(TcpLike::new(0).state(0, Rtt::default()).cwnd, 4);
     for (cwnd, name) in [(9, "slow_start"), (10, "congestion_avoidance")] {
         let state = window(cwnd, 10).state(0, Rtt::default());
@@ -40,8 +40,8 @@ fn the_state_is_told_in_octets_and_begins_without_a_threshold() {
 
 #[test]
 fn slow_start_grows_by_half_of_what_is_acknowledged_and_at_most_half_the_ratio() {
-    // RFC 4341 §5: ten acknowledged packets are five; with R = 5 at most three, rounded up, and
-    // what is beyond is not kept but for half a packet.
+    // RFC 4341 §5: ten acknowledged packets add five; with R = 5 at most three, rounded up, and of
+    // the rest only half a packet is kept.
     for (acked, ratio, cwnd, left) in [
         (10, 10, 25, 0),
         (10, 5, 23, 1),
@@ -58,7 +58,7 @@ fn slow_start_grows_by_half_of_what_is_acknowledged_and_at_most_half_the_ratio()
 
 #[test]
 fn congestion_avoidance_grows_by_a_packet_in_each_window() {
-    // RFC 4341 §5: what is acknowledged beyond the window counts for the next increase.
+    // RFC 4341 §5: packets acknowledged beyond the window count for the next increase.
     let mut window = window(10, 10);
     let found = [7, 6, 7, 1].map(|acked| {
         window.grow(at(0), &unmarked(acked), 2);
@@ -89,7 +89,7 @@ fn a_slow_receiver_stops_growth_until_its_time_and_slow_start_for_good() {
 }
 
 #[test]
-fn a_window_that_was_not_filled_or_gets_no_good_news_does_not_grow() {
+fn a_window_that_was_not_filled_or_gets_no_unmarked_packets_does_not_grow() {
     let mut idle = window(10, 100);
     idle.on_sent(9);
     idle.grow(at(0), &unmarked(4), 2);

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 pub(super) const RTT: Duration = Duration::from_millis(100);
 pub(super) const SIZE: u32 = 1000;
-/// A sequence number of the other side, far from those of the sender.
+/// A sequence number of the peer, far from those of the sender.
 const FAR: u64 = 1 << 40;
 
 /// A sender with packets and acknowledgements built by the test.
@@ -31,7 +31,7 @@ impl Bench {
         Self::with(Ccid2Sender::new(SIZE, 2))
     }
 
-    /// With this sender of packets of `SIZE`.
+    /// A test bench with this sender of packets of `SIZE`.
     pub(super) fn with(mut sender: Ccid2Sender) -> Self {
         let mut events = Events::default();
         events.set_mask(EventMask::ALL);
@@ -104,8 +104,8 @@ impl Bench {
         window.expect("there was something to acknowledge")
     }
 
-    /// A sender in congestion avoidance without packets in flight, after so many round trips of
-    /// slow start: its window is 4, 6, 9, 13, 20 or 30 packets.
+    /// A sender in congestion avoidance without packets in flight, after `round_trips` round trips
+    /// of slow start: its window is 4, 6, 9, 13, 20 or 30 packets.
     fn avoiding(round_trips: usize) -> Self {
         let mut bench = Self::new();
         for _ in 0..round_trips {
@@ -284,8 +284,8 @@ fn a_second_ack_vector_continues_the_first() {
         let options = [first, second].map(|cells| DccpOption::AckVector { nonce, cells });
         let before = bench.sender.losses();
         let window = bench.ack_with(1100, &options);
-        // All but 1099, which only one greater number follows, are acknowledged; the mark is an
-        // event.
+        // All numbers but 1099 are acknowledged, and only one greater number follows 1099; the mark
+        // is an event.
         assert_eq!(in_flight, 0);
         assert_eq!(window.bytes_in_flight, KB, "{cut}");
         let losses = bench.sender.losses();

@@ -23,7 +23,7 @@ impl Window {
         }
     }
 
-    /// When the next packet may leave, with so many in flight.
+    /// When the next packet may leave, with `pipe` packets in flight.
     pub(super) fn send_time(&mut self, now: Instant, pipe: u32) -> SendTime {
         match self {
             Self::TcpLike(window) if pipe < window.packets() => SendTime::Now,
@@ -32,7 +32,7 @@ impl Window {
         }
     }
 
-    /// A packet leaves, after which so many are in flight.
+    /// A packet leaves; `pipe` includes it.
     pub(super) fn on_sent(&mut self, now: Instant, pipe: u32, rtt: Rtt) {
         match self {
             Self::TcpLike(window) => window.on_sent(pipe),
@@ -40,7 +40,7 @@ impl Window {
         }
     }
 
-    /// Nothing more leaves now.
+    /// No further packet leaves now.
     pub(super) fn on_nothing_more(&mut self, now: Instant) {
         match self {
             Self::TcpLike(_) => {}
@@ -48,7 +48,7 @@ impl Window {
         }
     }
 
-    /// Nothing more leaves now, because of this bound; returns the bound behind it.
+    /// No further packet leaves now because of `bound`; returns the bound behind it.
     pub(super) fn on_bound(&mut self, now: Instant, bound: SndLim, pipe: u32) -> SndLim {
         match self {
             Self::TcpLike(_) => bound,
@@ -56,7 +56,7 @@ impl Window {
         }
     }
 
-    /// The oldest packet was acknowledged and is forgotten.
+    /// The oldest packet was acknowledged and is removed from the history.
     pub(super) fn forget_oldest(&mut self) {
         match self {
             Self::TcpLike(_) => {}
@@ -66,7 +66,7 @@ impl Window {
         }
     }
 
-    /// What an acknowledgement says about the receiver, before its packets.
+    /// Processes the receiver's reports in an acknowledgement, before its packets.
     pub(super) fn on_receiver_reports(&mut self, now: Instant, summary: &AckSummary, rtt: Rtt) {
         if !summary.slow_receiver && !summary.data_dropped {
             return;
@@ -104,7 +104,7 @@ impl Window {
         }
     }
 
-    /// The codepoint of packets, if the window needs one.
+    /// The ECN codepoint of packets, if the window needs one.
     pub(super) fn ecn(&self) -> Option<EcnCapability> {
         match self {
             Self::TcpLike(_) => None,
@@ -112,7 +112,7 @@ impl Window {
         }
     }
 
-    /// The state for a trace, with so many packets in flight.
+    /// The state for a trace, with `pipe` packets in flight.
     pub(super) fn state(&self, pipe: u32, rtt: Rtt) -> WindowState {
         match self {
             Self::TcpLike(window) => window.state(pipe, rtt),

@@ -19,7 +19,7 @@ pub struct Ccid3Receiver {
     /// The greatest sequence number, and its extension beyond 48 bits.
     anchor: Option<(SeqNum, i64)>,
     nonces: NonceSums,
-    /// The last decision about feedback that was asked for.
+    /// The last decision about feedback that was returned.
     decision: Option<FeedbackDecision>,
 }
 
@@ -165,8 +165,8 @@ impl CcidReceiver for Ccid3Receiver {
 
     fn handle_timeout(&mut self, _now: Instant) {}
 
-    /// None where no data arrives: acknowledgements of the other half-connection that were lost are
-    /// no losses of data.
+    /// Zero if no data arrives: lost acknowledgements of the other half-connection are not losses
+    /// of data.
     fn losses(&self) -> LossCounts {
         if !self.tfrc.has_data() {
             return LossCounts::default();

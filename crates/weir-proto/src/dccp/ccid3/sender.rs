@@ -215,7 +215,7 @@ impl CcidSender for Ccid3Sender {
         self.tfrc.smoothed_rtt()
     }
 
-    /// The receiver counts what is lost.
+    /// The receiver counts the losses.
     fn losses(&self) -> LossCounts {
         LossCounts {
             timeouts: self.tfrc.timeouts(),

@@ -280,7 +280,7 @@ fn feedback_reports_the_newest_nine_loss_intervals() {
 
 #[test]
 fn an_estimate_of_zero_is_none() {
-    // RFC 6323 §3.2.1: zero says that the sender has no sample yet.
+    // RFC 6323 §3.2.1: zero means that the sender has no sample yet.
     for (micros, expected) in [(0, None), (1, Some(Duration::from_micros(1)))] {
         let profile = Profile {
             rtt_option: RttOption::Send,
@@ -296,7 +296,7 @@ fn an_estimate_of_zero_is_none() {
 }
 
 #[test]
-fn the_time_since_the_last_packet_is_told_in_tens_of_microseconds() {
+fn the_time_since_the_last_packet_is_reported_in_tens_of_microseconds() {
     // RFC 4340 §13.2.
     let mut receiver = Ccid3Receiver::new(Profile::rfc5348());
     let packet = Packet::data(SeqNum::new(1), Payload::of_len(S));

@@ -38,7 +38,7 @@ fn line(from: usize, packet: &Packet) -> String {
     )
 }
 
-/// What the path does, and what it has carried.
+/// The faults of the path, and the packets that it has carried.
 #[derive(Default)]
 struct Wire {
     /// The packets with these numbers, counted over both ends, are lost.
@@ -46,7 +46,7 @@ struct Wire {
     sent: usize,
     /// The next packet that is ECN-capable gets Congestion Experienced.
     mark_next: bool,
-    /// What left, with its time in milliseconds.
+    /// The packets that left, with their times in milliseconds.
     lines: Vec<String>,
 }
 
@@ -99,7 +99,7 @@ impl Conversation {
         }
     }
 
-    /// Those of the next packets are lost whose numbers, from 0 on, are among these.
+    /// The path loses those of the next packets whose indices, from 0 on, are in `next`.
     fn lose(&self, next: impl IntoIterator<Item = usize>) {
         let mut wire = self.wire.borrow_mut();
         wire.lost = next.into_iter().map(|number| wire.sent + number).collect();
@@ -112,7 +112,7 @@ impl Conversation {
             .map(|end| format!("{:?}", end.statistics()))
     }
 
-    /// What the ends have reported since the last time.
+    /// The events that the endpoints have reported since the last call.
     fn reports(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         for (end, name) in self.path.ends.iter_mut().zip(["client", "server"]) {
@@ -123,7 +123,7 @@ impl Conversation {
         lines
     }
 
-    /// Runs to this time in milliseconds; what left, with its time in milliseconds.
+    /// Runs to this time in milliseconds; returns the packets that left, with their times.
     fn run(&mut self, until: u64) -> Vec<String> {
         self.path.run_until(at(until));
         std::mem::take(&mut self.wire.borrow_mut().lines)
@@ -135,7 +135,7 @@ impl Conversation {
     }
 }
 
-/// Compares with a listing, whose lines that begin with `#` say why.
+/// Compares with a listing, whose lines that begin with `#` are comments.
 fn check(found: &[String], listing: &str) {
     let lines = listing.lines().map(str::trim);
     let expected: Vec<&str> = lines
@@ -157,7 +157,7 @@ fn both(ccid: &Ccid, changes: impl FnOnce(&mut Config)) -> Config {
     })
 }
 
-/// Datagrams of 500 octets, one each so many milliseconds from 200 ms on.
+/// Datagrams of 500 octets, one every `every` milliseconds from 200 ms on.
 fn stream(talk: &mut Conversation, datagrams: u64, every: u64) -> Vec<String> {
     let mut lines = talk.run(200);
     for number in 1..=datagrams {
@@ -212,7 +212,7 @@ thread_local! {
     static RECORDER: Recorder = Recorder::of_window(4 * 536);
 }
 
-/// A window of four packets that notes what it is told.
+/// A window of four packets that logs the calls to it.
 static SCRIPTED: ControllerEntry = ControllerEntry {
     name: "scripted",
     doc: "A window of four packets",
@@ -221,7 +221,7 @@ static SCRIPTED: ControllerEntry = ControllerEntry {
 };
 
 #[test]
-fn a_window_controller_is_told_what_ccid_2_finds() {
+fn a_window_controller_gets_the_events_of_ccid_2() {
     let choice = ControllerChoice {
         entry: &SCRIPTED,
         config: WindowConfig::default(),
@@ -293,7 +293,7 @@ fn numbers_out_of_the_window_are_answered_with_a_sync() {
 }
 
 #[test]
-fn ccid_4_says_how_many_packets_each_loss_interval_lost() {
+fn ccid_4_reports_the_packets_lost_in_each_loss_interval() {
     let ccid = Ccid::TfrcSmallPackets(Box::new(Profile::rfc5348()));
     let mut talk = Conversation::new(&both(&ccid, |_| {}), &[7, 10]);
     let mut lines = stream(&mut talk, 10, 40);
@@ -327,7 +327,7 @@ fn an_acknowledgement_has_room_in_the_largest_packet() {
 
 #[test]
 fn a_request_asks_for_what_a_peer_can_keep() {
-    // RFC 4340 §7.5.2: 32 to 2^46 - 1; §11.3: an Ack Ratio of zero is none.
+    // RFC 4340 §7.5.2: 32 to 2^46 - 1; §11.3: an Ack Ratio of zero is invalid.
     let request = |changes: &dyn Fn(&mut Config)| {
         let mut client = Connection::client(config(|config| changes(config)));
         client.connect(Instant::ZERO);
@@ -354,7 +354,7 @@ fn loss_events_before_a_time_do_not_count() {
         let mut talk = Conversation::new(&both(&tfrc(), |_| {}), &[7]);
         stream(&mut talk, 4, 40);
         if from > 0 {
-            // Nothing that comes before the next packet counts.
+            // No loss event before the next packet counts.
             let first = CountedFrom {
                 at: talk.path.now,
                 packets_sent: 10_000,

@@ -39,7 +39,7 @@ fn is_corrupt(packet: &wire::Packet) -> bool {
     })
 }
 
-/// Whether processing goes on after a step.
+/// Whether processing continues after a step.
 type Step = std::ops::ControlFlow<()>;
 const NEXT: Step = Step::Continue(());
 const DONE: Step = Step::Break(());
@@ -76,8 +76,8 @@ impl Connection {
         self.step_7_unexpected_type(now, packet)?;
         let new = self.accept(now, packet, ecn);
         if self.state == State::Open && packet.kind == PacketType::Data {
-            // The steps between are about other types and states, and about options that Data may
-            // not carry.
+            // The steps in between concern other types and states, and options that Data may not
+            // carry.
             if new {
                 self.step_16_data(packet);
             }
@@ -109,7 +109,7 @@ impl Connection {
                 self.enter(now, State::Respond);
                 NEXT
             }
-            // RFC 4340 §8.5 step 2: TIMEWAIT answers as without a connection.
+            // RFC 4340 §8.5 step 2: TIMEWAIT responds as if there were no connection.
             State::Listen | State::Closed | State::TimeWait => {
                 self.refuse(now, packet, code::NO_CONNECTION);
                 DONE

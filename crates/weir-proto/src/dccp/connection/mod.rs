@@ -84,8 +84,8 @@ impl Ccid {
             Self::Tfrc(profile) => Some(Profile::clone(profile)),
             Self::TfrcSmallPackets(profile) => Some(Profile {
                 small_packets: Some(SmallPackets::CCID4),
-                // No release of Linux has CCID 4: two faults of its CCID 3, which keep a sender
-                // down after an outage, belong to no CCID 4.
+                // No release of Linux has CCID 4: two faults of its CCID 3, which keep the rate low
+                // after an outage, do not apply to CCID 4.
                 first_interval_alone: FirstIntervalAlone::Never,
                 nominal_time: NominalTime::Rescheduled,
                 ..Profile::clone(profile)
@@ -299,12 +299,12 @@ impl Connection {
         self.state
     }
 
-    /// The CCID of what this end sends, as agreed so far.
+    /// The CCID of the data that this end sends, as agreed so far.
     pub fn send_ccid(&self) -> u8 {
         self.negotiation.value(Location::Local, feature::CCID) as u8
     }
 
-    /// The CCID of what this end receives, as agreed so far.
+    /// The CCID of the data that this end receives, as agreed so far.
     pub fn receive_ccid(&self) -> u8 {
         self.negotiation.value(Location::Remote, feature::CCID) as u8
     }
@@ -320,8 +320,8 @@ impl Connection {
         self.send_queue.len() >= self.config.send_queue.max(1) as usize
     }
 
-    /// Takes datagrams that were written and not sent out of the send queue, without those for
-    /// which `keep` holds. Returns how many.
+    /// Removes unsent datagrams from the send queue, except those for which `keep` is true. Returns
+    /// their number.
     pub fn discard_unsent(&mut self, keep: impl Fn(&Payload) -> bool) -> usize {
         let before = self.send_queue.len();
         self.send_queue.retain(keep);
@@ -350,13 +350,13 @@ impl Connection {
         }
     }
 
-    /// The Ack Ratio of the data that this host (`Local`) or the other sends.
+    /// The Ack Ratio of the data that this host (`Local`) or the peer sends.
     fn ack_ratio(&self, sender: Location) -> u16 {
         let ratio = self.negotiation.value(sender, feature::ACK_RATIO);
         u16::try_from(ratio).unwrap_or(u16::MAX)
     }
 
-    /// Announces an Ack Ratio that our sender half has changed (RFC 4341 §6.1.2).
+    /// Announces an Ack Ratio that the sender half has changed (RFC 4341 §6.1.2).
     fn announce_ack_ratio(&mut self, now: Instant) {
         let wanted = self.sender.as_ref().and_then(|sender| sender.ack_ratio());
         let Some(ratio) = wanted.filter(|&ratio| ratio != self.ack_ratio(Location::Local)) else {
@@ -369,7 +369,7 @@ impl Connection {
         }
     }
 
-    /// The other side may have announced another Ack Ratio (RFC 4340 §11.3).
+    /// The peer may have announced another Ack Ratio (RFC 4340 §11.3).
     fn take_ack_ratio(&mut self) {
         let ratio = self.ack_ratio(Location::Remote);
         if let Some(receiver) = &mut self.receiver {
@@ -396,7 +396,7 @@ impl Connection {
             let mut acceptable = std::iter::once(own).chain(accepted);
             acceptable.find_map(|ccid: &Ccid| ccid.tfrc(agreed))
         };
-        // The halves share equal rules: many connections are open at once.
+        // Both halves share equal rules, to save memory when many connections are open.
         let sending = rules(&self.config.send_ccid, send).map(Arc::new);
         let receiving = rules(&self.config.receive_ccid, receive);
         let receiving = receiving.map(|own| match &sending {
@@ -408,7 +408,7 @@ impl Connection {
             Some(profile) => Box::new(ccid3::Ccid3Sender::new(profile, packet_size)),
             None => Box::new(self.ccid2_sender(packet_size, own_ratio)),
         });
-        // A codepoint that a controller needs leaves no room for chance.
+        // A controller that needs a codepoint excludes random codepoints.
         if self
             .sender
             .as_ref()
@@ -453,7 +453,7 @@ impl Connection {
 }
 
 impl Connection {
-    /// Nothing more leaves now: reports the controller and what holds data back.
+    /// No further packet leaves now: reports the state of the controller and the bound.
     fn end_of_transmit(&mut self, now: Instant) {
         if self.events.wants(EventMask::WHEN_QUIET) {
             let bound = self.bound();
@@ -469,7 +469,8 @@ impl Connection {
         }
     }
 
-    /// Gives back what only an open connection needs: one in TIMEWAIT stays for minutes.
+    /// Releases the state that only an open connection needs: a connection in TIMEWAIT lasts for
+    /// minutes.
     fn release(&mut self) {
         if self.sender.is_some() {
             self.statistics = self.statistics();

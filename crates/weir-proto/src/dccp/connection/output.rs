@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 /// The least time between two Syncs or two Resets (RFC 4340 §7.5.4: eight Syncs a second).
 const RATE_LIMIT: Duration = Duration::from_millis(125);
-/// After so many received acknowledgements this end acknowledges them, so that the peer can remove
+/// Received acknowledgements after which this end acknowledges them, so that the peer can remove
 /// its state about them.
 const ACKS_PER_ANSWER: u32 = 8;
 /// The most octets of Data Dropped blocks on a packet with data.
@@ -22,7 +22,7 @@ pub(super) const DROPS_WITH_DATA: usize = 12;
 /// The most octets of Data Dropped blocks on a packet without data.
 const DROPS_ALONE: usize = 200;
 
-/// What a packet of this type carries.
+/// The content of a packet of this type.
 pub(super) const fn content(kind: PacketType) -> PacketContent {
     match kind {
         PacketType::Data | PacketType::DataAck => PacketContent::Data,
@@ -81,8 +81,8 @@ impl Connection {
         }
     }
 
-    /// The ECN codepoint of a packet: the one that the controller of its data needs, or by the
-    /// settings and by chance.
+    /// The ECN codepoint of a packet: the one that the controller of its data needs; otherwise a
+    /// random one if nonces are used, or the one of the settings.
     fn codepoint(&mut self, seq: SeqNum, data: bool) -> Ecn {
         let needed = self.sender.as_ref().and_then(|sender| sender.ecn());
         match needed.filter(|_| data) {
@@ -223,7 +223,7 @@ impl Connection {
         self.enqueue(now, wire::Packet::sync_ack(seq, ack));
     }
 
-    /// What holds data back, when nothing more leaves now.
+    /// The bound of data when no further packet leaves now.
     pub(super) fn bound(&self) -> SndLim {
         let open = matches!(self.state, State::PartOpen | State::Open);
         match (open, self.send_queue.is_empty()) {
@@ -234,7 +234,7 @@ impl Connection {
                 let sender = self.sender.as_ref();
                 sender.map_or(SndLim::Rate, |sender| sender.bound_until())
             }
-            // A datagram without room for the acknowledgement that PARTOPEN asks for.
+            // The datagram has no room for the acknowledgement that PARTOPEN requires.
             (true, false) if self.state == State::PartOpen && self.next_leaves_no_room() => {
                 SndLim::Nothing
             }
@@ -265,8 +265,8 @@ impl Connection {
         None
     }
 
-    /// The queue holds packets of the handshake, and answers to what is wrong: data needs no room
-    /// for them.
+    /// Releases the memory of the queue, which holds packets of the handshake and responses to
+    /// invalid packets: an open connection does not need it for data.
     #[cold]
     fn release_empty_queue(&mut self) {
         if self.transmit_queue.is_empty() {
@@ -282,8 +282,8 @@ impl Connection {
         wanted || self.ack_pending || confirms
     }
 
-    /// True if the next datagram is too large for a packet that acknowledges. Its acknowledgement
-    /// leaves as a packet of its own (RFC 4340 §14).
+    /// True if the next datagram is too large for a packet with an acknowledgement. The
+    /// acknowledgement then leaves as a packet of its own (RFC 4340 §14).
     fn next_leaves_no_room(&self) -> bool {
         let room = self.max_payload_with_ack();
         self.send_queue
@@ -291,8 +291,9 @@ impl Connection {
             .is_some_and(|data| data.len() > room)
     }
 
-    /// True if a Sync leaves in place of the client's Ack: such a datagram waits for OPEN, because
-    /// in PARTOPEN every packet acknowledges, and the server must answer a Sync.
+    /// True if a Sync leaves in place of the client's Ack. A datagram too large for an
+    /// acknowledgement waits for OPEN, because every packet in PARTOPEN carries one; the server
+    /// must answer the Sync.
     fn asks_to_open(&self) -> bool {
         self.state == State::PartOpen
             && (self.ack_pending || !self.asked_in_part_open)

@@ -38,7 +38,7 @@ fn leaving(end: &mut Connection, now: Instant) -> Vec<Packet> {
     sent
 }
 
-/// False for a packet of this end that is lost on the way.
+/// Returns false for a packet of this end that the path loses.
 pub(super) type Carry = Box<dyn FnMut(usize, Instant, &mut Packet) -> bool>;
 
 /// The client (0) and the server (1).
@@ -46,9 +46,9 @@ pub(super) struct Path {
     pub(super) now: Instant,
     pub(super) ends: [Connection; 2],
     flying: VecDeque<(Instant, usize, Packet)>,
-    /// What left, by its sender.
+    /// The packets that left, by sender.
     sent: [Vec<Packet>; 2],
-    /// From one end to the other.
+    /// The delay from one end to the other.
     delay: Duration,
     carry: Carry,
 }
@@ -66,7 +66,7 @@ impl Path {
         path
     }
 
-    /// These ends, of which the client connects.
+    /// A path between these ends; the client connects.
     pub(super) fn between(ends: [Connection; 2], delay: Duration, carry: Carry) -> Self {
         let mut path = Self {
             now: Instant::ZERO,
@@ -253,7 +253,7 @@ fn data_is_taken_between_the_handshake_and_the_close() {
     assert_eq!(client.write(at(0), data()), Err(WriteError::Closed));
     let mut path = Path::new(&config(|_| ()));
     assert_eq!(path.write(1465), Err(WriteError::TooLarge(1464)));
-    // The window is full before the queue is empty: it is still open, and closes.
+    // The window is full before the queue is empty: the connection is still open, and then closes.
     for _ in 0..5 {
         assert_eq!(path.write(10), Ok(()));
     }
@@ -262,14 +262,14 @@ fn data_is_taken_between_the_handshake_and_the_close() {
     assert_eq!(path.write(10), Err(WriteError::Closed));
     assert!(!path.ends[0].is_lingering());
     path.run(1000);
-    // RFC 4340 §8.3: who gets the Reset holds TIMEWAIT.
+    // RFC 4340 §8.3: the endpoint that receives the Reset holds TIMEWAIT.
     assert_eq!(path.states(), [State::TimeWait, State::Closed]);
     assert!(path.ends[0].is_lingering() && !path.ends[1].is_lingering());
     assert_eq!(path.read(), [10; 5]);
 }
 
-/// The times of all packets of an end to which nothing comes, in milliseconds, with their types,
-/// until it does nothing more; and the last packet.
+/// The times in milliseconds and the types of all packets of an endpoint that receives none, until
+/// it sends no more; and the last packet.
 fn alone(end: &mut Connection, mut now: Instant) -> (Vec<(u64, PacketType)>, Packet) {
     let (begin, mut sent) = (now, Vec::new());
     let mut last = None;
@@ -328,7 +328,7 @@ fn a_close_is_repeated_after_two_round_trips_and_given_up_after_four_lifetimes()
 
 #[test]
 fn resets_without_a_connection_are_an_eighth_of_a_second_apart() {
-    // RFC 4340 §7.5.4 has eight a second for Syncs, and so for what answers anything.
+    // RFC 4340 §7.5.4 allows eight Syncs a second; the same limit applies to Resets.
     let mut server = Connection::server(config(|_| ()));
     let stray = wire::Packet::data(SeqNum::new(7), Payload::of_len(1));
     let answers = [0, 124, 125, 249, 250].map(|now| {
@@ -358,7 +358,8 @@ fn data_alone_is_capable_of_ecn_if_that_is_wanted() {
 #[test]
 fn short_numbers_are_on_acknowledgements_of_a_server_once_they_are_agreed_on() {
     // RFC 4340 §7.6.1: Data, Ack and DataAck may have them, if Allow Short Seqnos is one. The
-    // feature is the server's to decide (§6.3.1), which sends them first and takes them last.
+    // feature is the server's to decide (§6.3.1), which is the first to send them and the last to
+    // accept them.
     for short in [true, false] {
         let mut path = Path::new(&config(|config| {
             config.short_sequence_numbers = short;
@@ -402,8 +403,9 @@ fn a_request_alone_is_filled_up() {
     }
 }
 
-/// What becomes of data that is damaged at this octet behind the header, with this coverage: the
-/// packets that count as received, what is read, and whether Data Dropped is reported.
+/// The result for data that is damaged at this octet behind the header, with this coverage: the
+/// packets that count as received, the datagrams that are read, and whether Data Dropped is
+/// reported.
 fn damaged(beyond: i64, coverage: u8, checksum: bool) -> (u64, usize, bool) {
     let mut path = Path::new(&config(|config| {
         config.checksum_coverage = coverage;

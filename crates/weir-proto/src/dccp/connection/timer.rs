@@ -34,7 +34,7 @@ pub(super) struct Timers {
     keepalive: Option<Instant>,
     /// When the CCID allows the next data packet.
     pub(super) next_data_at: Option<Instant>,
-    /// When the CCID was asked for that time, until something comes that may change it.
+    /// When the CCID was last asked for that time, until an event that may change it.
     pub(super) asked_at: Option<Instant>,
 }
 
@@ -48,8 +48,8 @@ impl Timers {
         ])
     }
 
-    /// True if the CCID was asked at this instant and let no data packet out, and nothing has come
-    /// since.
+    /// True if the CCID was asked at this instant and allowed no data packet, and no event has
+    /// occurred since.
     pub(super) fn holds_data(&self, now: Instant) -> bool {
         self.next_data_at.is_some() && self.asked_at == Some(now)
     }
@@ -199,7 +199,7 @@ impl Connection {
         }
     }
 
-    /// No answer has come to a packet that opens or closes the connection.
+    /// A packet that opens or closes the connection was not answered.
     fn report_timeout(&mut self, now: Instant) {
         let backoff = self.timers.repetitions;
         self.events

@@ -50,7 +50,7 @@ pub struct OptionBuffers {
 }
 
 impl OptionBuffers {
-    /// No options, in a buffer of before if one is free.
+    /// No options, in a free buffer of an earlier packet if there is one.
     pub fn options(&mut self) -> Options {
         let Some(mut buffer) = self.sent.take() else {
             return Options::new();

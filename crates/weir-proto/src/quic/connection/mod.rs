@@ -59,8 +59,8 @@ struct Spaces {
 }
 
 impl Spaces {
-    /// This space. The Initial space is not asked for once it is discarded: its packets are neither
-    /// accepted nor sent then.
+    /// The space with this id. The Initial space is not requested once it is discarded, because its
+    /// packets are neither accepted nor sent then.
     #[inline]
     fn of(&mut self, id: SpaceId) -> &mut PacketSpace {
         match (id, &mut self.initial) {
@@ -78,7 +78,7 @@ struct AmplificationBudget {
 }
 
 impl AmplificationBudget {
-    /// Octets that may still be sent: three times what was received.
+    /// Octets that may still be sent: three times the octets received, less those sent.
     const fn left(self) -> u64 {
         (3 * self.received).saturating_sub(self.sent)
     }
@@ -105,14 +105,14 @@ pub struct Connection {
     amplification: Option<AmplificationBudget>,
     streams: Streams,
     controller: BoxedController,
-    /// What the controller needs.
+    /// The services that the controller needs.
     needs: Needs,
     rtt: RttEstimator,
     bytes_in_flight: u64,
-    /// What was delivered and lost, and how fast.
+    /// Octets delivered and lost, and the delivery rate.
     sampler: DeliveryRateSampler,
     pacer: Pacer,
-    /// When the pacer lets the next packet out, if it holds one back.
+    /// When the pacer releases the next packet, if it holds one back.
     paced_until: Option<Instant>,
     /// One packet may leave beyond the window at the start of recovery.
     recovery_probe: bool,
@@ -122,14 +122,14 @@ pub struct Connection {
     window_changed: bool,
     pto_count: u32,
     probes_due: u8,
-    /// Nothing more leaves until there is input: the last packet was the acknowledgement of an end
-    /// that rests.
+    /// No packet leaves before the next input: the last packet was an acknowledgement, and nothing
+    /// else can be sent (see `rests`).
     quiet: bool,
-    /// From when on packets must be sent for their loss events to count.
+    /// Loss events count only for packets sent from this time on.
     counted_from: Instant,
     /// The last ECN counts of the peer; `None` once ECN validation failed (RFC 9000 §13.4.2).
     peer_ecn: Option<EcnCounts>,
-    /// The peer has acknowledged a packet: the path does not drop all that is ECN-capable.
+    /// The peer has acknowledged a packet: the path does not drop all ECN-capable packets.
     path_takes_ecn: bool,
     /// The packet that was last declared lost.
     last_lost: Option<PacketNumber>,
@@ -281,8 +281,8 @@ impl Connection {
         self.rtt.timeout(&PROBE_TIMEOUT, 0) + self.config.ack.max_delay
     }
 
-    /// Reports the window, if it or what is in flight has changed, and what holds data back. Called
-    /// when nothing more leaves now, so that the octets in flight are those after the window was
+    /// Reports the window, if it or the octets in flight have changed, and the bound. Called when
+    /// no further packet leaves now, so that the octets in flight are those after the window was
     /// filled again.
     #[inline]
     fn report_state(&mut self, now: Instant) {

@@ -26,7 +26,7 @@ pub struct Pair {
     pub server: Connection,
     pub delay: Duration,
     pub drop: Dropper,
-    /// The side that writes without end, 15000 octets at a time.
+    /// The side that writes without limit, 15000 octets at a time.
     pub bulk: Option<Side>,
     /// The application of the server reads.
     pub reads: bool,
@@ -34,18 +34,18 @@ pub struct Pair {
     pub codec: bool,
     /// The client's next packet gets Congestion Experienced.
     pub mark_next: bool,
-    /// Of so many packets one loses its ECN field; 0 for none.
+    /// The path clears the ECN field of one in `bleach` packets; 0 for none.
     pub bleach: u64,
     pub endpoint_events: Vec<(Side, EndpointEvent)>,
     pub octets_read: u64,
     pub largest_window: u64,
     pub smallest_window: u64,
-    /// The most octets in flight of the client beyond its window when it has sent a packet.
+    /// The greatest excess of the client's octets in flight over its window after sending a packet.
     pub overshoot: u64,
     pub flight: u64,
     /// The rules that bound the client's window.
     pub limits: BTreeSet<Limit>,
-    /// What the client has reported of its window.
+    /// The states of its window that the client has reported.
     pub windows: Vec<WindowState>,
     /// Sizes of all QUIC packets that the client sent.
     pub sizes: Vec<u32>,
@@ -223,7 +223,7 @@ impl Pair {
         }
     }
 
-    /// When something happens next.
+    /// When the next event occurs.
     pub fn next_at(&self) -> Instant {
         let arrival = self.in_flight.first_key_value().map(|((at, _), _)| *at);
         let timers = [self.client.poll_timeout(), self.server.poll_timeout()];
@@ -245,14 +245,15 @@ impl Pair {
 }
 
 impl Spaces {
-    /// Octets in flight, counted anew.
+    /// Octets in flight, recounted.
     pub fn octets_in_flight(&self) -> u64 {
         let spaces = self.initial.as_deref().into_iter().chain([&self.data]);
         spaces.map(|space| space.sent.octets_in_flight()).sum()
     }
 }
 
-/// An end that rests plans what one plans that may have more to send, and stays as it is.
+/// The full computation of the plan gives the same result where `rests` holds, and changes no
+/// state.
 fn check_rest(end: &mut Connection, now: Instant) {
     let ack_due = end.spaces.data.received.ack_is_due(now);
     if end.state == State::Established && end.rests(ack_due) {

@@ -143,7 +143,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The peer's handshake message arrived: the server answers, the client may send.
+    /// The peer's handshake message arrived: the server responds, the client may send.
     fn on_crypto(&mut self, now: Instant) {
         if matches!(self.state, State::Idle | State::Handshaking) {
             self.crypto_due = self.role == Role::Server;

@@ -13,16 +13,16 @@ use crate::quic::loss::{
 use crate::quic::wire::{Ack, EcnCounts, PacketNumber, SpaceId};
 use crate::time::{Duration, Instant, earliest};
 
-/// Lost packets for which there is always room.
+/// The capacity for lost packets that is kept.
 const MOST_LOST_KEPT: usize = 16;
 /// The most doublings of the probe timeout.
 const MAX_BACKOFF: u32 = 20;
-/// Probe timeouts without any acknowledgement after which packets are not ECN-capable any more: the
+/// Probe timeouts without any acknowledgement after which packets are no longer ECN-capable: the
 /// second expires after 1 + 2 periods, the three of RFC 9000 appendix A.4.
 const ECN_TESTING_TIMEOUTS: u32 = 2;
 
-/// The probe timeout after so many expiries in a row (RFC 9002 §6.2.1), of which `base` is that
-/// after none.
+/// The probe timeout after `expiries` expiries in a row (RFC 9002 §6.2.1); `base` is the timeout
+/// without any.
 pub(super) fn backed_off(base: Duration, expiries: u32, pto_max: Option<Duration>) -> Duration {
     let doubled = base * (1_u64 << expiries.min(MAX_BACKOFF));
     pto_max.map_or(doubled, |most| doubled.min(most.max(base)))
@@ -63,7 +63,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Tells the controller that the acknowledgement was processed to its end.
+    /// Reports to the controller that the acknowledgement was processed completely.
     #[inline]
     fn end_acks(&mut self, now: Instant, rtt_sample: Option<Duration>, ecn_ce: u64) {
         if self.needs.end_acks {
@@ -144,7 +144,7 @@ impl Connection {
             };
             own.saturating_add(counts.ce)
         };
-        // All that was sent until now had this codepoint.
+        // All packets sent so far had this codepoint.
         let expected = seen(known).saturating_add(self.acked.len() as u64);
         if counts.ce < known.ce || seen(counts) < expected {
             self.peer_ecn = None;
@@ -259,15 +259,15 @@ impl Connection {
             self.recovery_probe = false;
             self.spurious_candidates.clear();
         }
-        // Slow start loses many times as much at once as what follows.
+        // Slow start loses many more packets at once than later phases.
         lost.clear();
         lost.shrink_to(MOST_LOST_KEPT);
         self.lost = lost;
-        // What is acknowledged or sent next at this time may hide the reduction.
+        // Packets acknowledged or sent next at this time may hide the reduction.
         self.emit_window(now);
     }
 
-    /// Tells sampler and controller of a lost packet.
+    /// Reports a lost packet to the sampler and the controller.
     fn note_lost(&mut self, now: Instant, lost: &LostPacket) {
         let bytes = u64::from(lost.packet.size);
         let snapshot = lost.snapshot.unwrap_or_default();
@@ -349,14 +349,14 @@ impl Connection {
         self.spaces.initial.as_deref().map(|space| &space.sent)
     }
 
-    /// True if something waits for an acknowledgement, so that probe timeouts repeat it.
+    /// True if a packet waits for an acknowledgement, so that probe timeouts repeat it.
     pub(super) fn is_probing(&self) -> bool {
         let initial = self.initial_sent();
         initial.is_some_and(|sent| self.initial_waits(sent)) || self.spaces.data.sent.is_waiting()
     }
 
-    /// RFC 9002 §6.2.2.1: a client without an answer keeps probing, so that the server may send
-    /// more.
+    /// RFC 9002 §6.2.2.1: a client without a response keeps sending probes, so that the server may
+    /// send more.
     fn initial_waits(&self, sent: &SentPackets) -> bool {
         // Before its first packet a client has nothing to repeat.
         let probes = self.state == State::Handshaking && sent.next_number() > 0;

@@ -28,12 +28,12 @@ impl Connection {
         }
         let unsent = self.streams.unsent();
         let frame = self.streams.next_frame(room)?;
-        // Lost data comes first, and only new data lowers what was not sent.
+        // Lost data comes first, and only new data reduces the number of unsent octets.
         let repeats = self.streams.unsent() == unsent && frame.len > 0;
         Some((frame, repeats))
     }
 
-    /// Tells the application that the send queue has room again.
+    /// Reports to the application that the send queue has room again.
     #[inline]
     fn notify_writable(&mut self) {
         if self.write_blocked {
@@ -45,8 +45,8 @@ impl Connection {
         }
     }
 
-    /// A packet of the Data space with stream data and nothing else: mostly one frame that fills
-    /// it, the other half of all packets of a download.
+    /// A packet of the Data space with stream data only: usually one frame that fills it, as in
+    /// half of all packets of a download.
     pub(super) fn build_stream_data(&mut self, now: Instant) -> Packet {
         let sent = &self.spaces.data.sent;
         let number = sent.next_number();

@@ -17,7 +17,7 @@ const INITIAL_DATAGRAM: u32 = 1200;
 /// Octets of the handshake message, about as many as a TLS ClientHello has.
 const CRYPTO_LEN: u32 = 300;
 
-/// What the next packet carries.
+/// The content of the next packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Plan {
     /// CONNECTION_CLOSE.
@@ -28,7 +28,7 @@ pub(super) enum Plan {
     Data(DataPlan),
 }
 
-/// What the next packet of the Data space carries.
+/// The content of the next packet of the Data space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DataPlan {
     /// An acknowledgement that cannot wait.
@@ -112,7 +112,7 @@ impl Connection {
     /// Octets of the IP and UDP headers below a QUIC packet.
     pub(super) const LOWER_OCTETS: u32 = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
 
-    /// What holds data back, when nothing more leaves now.
+    /// The bound of data when no further packet leaves now.
     pub(super) fn bound(&self) -> SndLim {
         let waits = self.streams.has_stream_data() || self.streams.unsent() > 0;
         if !matches!(self.state, State::Handshaking | State::Established) {
@@ -135,7 +135,7 @@ impl Connection {
         }
     }
 
-    /// What the next packet that leaves now carries.
+    /// The content of the next packet that leaves now.
     #[inline(always)]
     pub(super) fn next_packet(&mut self, now: Instant) -> Option<Plan> {
         match self.state {
@@ -277,7 +277,7 @@ impl Connection {
             || self.probes_due > 0
     }
 
-    /// Asks the pacer for a packet of the largest size; notes the time if it holds the packet back.
+    /// True if the pacer releases a packet of the largest size; otherwise records its time.
     fn pacer_releases(&mut self, now: Instant) -> bool {
         let Some((rate, quantum)) = self.controller.pacer() else {
             return true;
@@ -304,7 +304,7 @@ impl Connection {
         self.plan_more(now, ack_due)
     }
 
-    /// The plan of an end that may have more to send than an acknowledgement.
+    /// The plan of a connection that may have more to send than an acknowledgement.
     #[inline(never)]
     pub(super) fn plan_more(&mut self, now: Instant, ack_due: bool) -> Option<DataPlan> {
         // A probe does not wait for the pacer, as it does not wait for the window.
@@ -333,8 +333,8 @@ impl Connection {
         })
     }
 
-    /// True if there is nothing to send besides an acknowledgement, whatever window and pacer
-    /// allow, and that is known: most calls at a receiver of data.
+    /// True if it is known that nothing but an acknowledgement can be sent, whatever window and
+    /// pacer allow, as in most calls at a receiver of data.
     #[inline(always)]
     pub(super) fn rests(&self, ack_due: bool) -> bool {
         self.app_limited
@@ -345,7 +345,7 @@ impl Connection {
             && !self.flow_control_is_due(ack_due)
     }
 
-    /// A packet of the Data space. An acknowledgement rides along.
+    /// A packet of the Data space, with an acknowledgement if one is pending.
     fn build_data(&mut self, now: Instant, plan: DataPlan) -> PacketBuilder {
         let mut builder = self.builder(now, SpaceId::Data);
         if plan.ack_due || self.adds_ack() {
@@ -367,7 +367,7 @@ impl Connection {
         builder
     }
 
-    /// True if an acknowledgement rides along with data though it need not leave now.
+    /// True if data carries an acknowledgement that need not leave now.
     #[inline]
     fn adds_ack(&self) -> bool {
         let received = &self.spaces.data.received;
@@ -510,7 +510,7 @@ impl Connection {
             });
     }
 
-    /// The ECN field of packets, until the peer's counts have shown that the path spoils it.
+    /// The ECN field of packets, until the peer's counts have shown that the path changes it.
     pub(super) fn ecn_field(&self) -> Ecn {
         if self.peer_ecn.is_none() {
             return Ecn::NotEct;

@@ -117,7 +117,7 @@ fn follows_the_table_of_thresholds() {
 
 #[test]
 fn the_packet_threshold_is_a_setting() {
-    // Before the time threshold: packets that are so many behind the last of five.
+    // Before the time threshold: the packets that are `threshold` or more behind the last of five.
     for (threshold, expected) in [(1, 0..4), (2, 0..3), (3, 0..2), (4, 0..1), (5, 0..0)] {
         let mut packets = sent_with(threshold, &[0; 5]);
         packets
@@ -280,7 +280,7 @@ fn packets_behind_one_in_flight_use_no_memory_until_another_is_in_flight() {
         packets.skip();
     }
     assert_eq!((packets.next_number(), packets.packets.len()), (1001, 1));
-    // An acknowledgement of a packet that only acknowledges says that the first is lost.
+    // The acknowledgement of a packet without data shows that the first one is lost.
     let mut acked = Vec::new();
     packets
         .acknowledge(&ack(&[(500, 500)]), &mut acked)
@@ -304,7 +304,7 @@ fn packets_behind_one_in_flight_use_no_memory_until_another_is_in_flight() {
     assert!(!packets.has_gap());
     packets.trim();
     assert_eq!((packets.next_number(), packets.packets.len()), (1002, 0));
-    // With nothing in flight before them they are not even counted.
+    // Without a packet in flight before them they are not even counted.
     packets.push(SentPacket::new(at(30), 1200), None);
     packets.skip();
     packets
@@ -329,7 +329,7 @@ fn frames_to_send_again_come_back_in_order() {
     for expected in [
         vec![],
         vec![stream(0, 1 << 40, true)],
-        // A stream whose number needs more room.
+        // A stream number that needs more room.
         vec![stream(1 << 20, 5, false)],
         vec![stream(4, 5, false), credit.clone()],
         vec![credit, RetransmitFrame::Crypto, stream(0, 5, false)],

@@ -75,7 +75,7 @@ impl Streams {
         id & 1 == self.first_local_id()
     }
 
-    /// Where this stream is among all, or where it belongs.
+    /// The index of this stream, or the index at which it would be inserted.
     #[inline]
     fn find(&self, id: u64) -> Result<usize, usize> {
         // One stream is the common case.
@@ -131,7 +131,7 @@ impl Streams {
         self.all.get_mut(at)?.receive.as_mut()
     }
 
-    /// Writes so many octets on a stream, which is opened if it does not exist; false if this end
+    /// Writes `octets` octets on a stream, which is opened if it does not exist; false if this end
     /// may not send on it.
     pub fn write(&mut self, id: u64, octets: u64) -> bool {
         let Ok(at) = self.open(id) else { return false };
@@ -143,7 +143,7 @@ impl Streams {
         true
     }
 
-    /// Ends all streams: nothing more will be written.
+    /// Ends all streams: no more data will be written.
     pub fn finish(&mut self) {
         for send in self
             .all
@@ -190,7 +190,7 @@ impl Streams {
         receivers.any(|receive| receive.readable() > 0)
     }
 
-    /// A STREAM frame arrived; returns how many of its octets are new.
+    /// A STREAM frame arrived; returns the number of new octets.
     pub fn on_stream_frame(&mut self, frame: &StreamFrame) -> Result<u64, TransportError> {
         let at = self.open_for_peer(frame.id)?;
         let Some(receive) = &mut self.all[at].receive else {
@@ -241,8 +241,8 @@ impl Streams {
         senders.any(|send| send.has_stream_data(credit))
     }
 
-    /// Octets beyond those acknowledged in order that the peer's credit lets out: the smaller of
-    /// the connection's and of that of the stream with least.
+    /// Octets beyond those acknowledged in order that the peer's credit allows: the smaller of the
+    /// credit of the connection and of the stream with the least credit.
     pub fn receive_window(&self) -> u64 {
         let senders = || self.all.iter().filter_map(|stream| stream.send.as_ref());
         let acknowledged = senders().map(SendStream::acknowledged).sum();
@@ -255,7 +255,7 @@ impl Streams {
             .fold(of_connection, u64::min)
     }
 
-    /// True if there is data that only flow control holds back.
+    /// True if data is held back by flow control alone.
     pub fn is_blocked(&self) -> bool {
         self.unsent > 0 && !self.has_stream_data()
     }

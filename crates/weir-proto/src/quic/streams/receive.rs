@@ -81,7 +81,7 @@ impl ReceiveStream {
             .map_or(0, |range| range.end - self.read)
     }
 
-    /// The application reads at most `limit` octets; returns how many.
+    /// The application reads at most `limit` octets; returns the number of octets.
     #[inline]
     pub fn read(&mut self, limit: u64) -> u64 {
         let octets = self.readable().min(limit);

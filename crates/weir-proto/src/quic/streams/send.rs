@@ -80,7 +80,7 @@ impl SendStream {
         first.map_or(0, |range| range.end)
     }
 
-    /// Octets beyond the acknowledged ones that the peer's credit lets out.
+    /// Octets beyond the acknowledged ones that the peer's credit allows.
     pub fn receive_window(&self) -> u64 {
         self.credit.maximum().saturating_sub(self.acknowledged())
     }

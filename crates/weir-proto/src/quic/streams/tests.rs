@@ -160,7 +160,7 @@ fn directions_of_streams_are_respected() {
 
 #[test]
 fn the_low_bits_of_an_id_tell_the_directions() {
-    // RFC 9000 §2.1: 0 and 1 are bidirectional, 2 is the client's to send on, 3 the server's.
+    // RFC 9000 §2.1: 0 and 1 are bidirectional, 2 carries data of the client, 3 of the server.
     for (role, sends, receives) in [
         (
             Role::Client,
@@ -194,7 +194,7 @@ fn streams_with_a_gap_at_the_front_are_not_read() {
 
 #[test]
 fn a_sender_is_blocked_by_the_stream_or_by_the_connection() {
-    // RFC 9000 §4.1: either limit blocks, and is reported until the peer has heard of it.
+    // RFC 9000 §4.1: either limit blocks, and is reported until the peer has received the report.
     let config = FlowControlConfig {
         initial_max_data: 100,
         initial_max_stream_data: 60,
@@ -216,7 +216,7 @@ fn a_sender_is_blocked_by_the_stream_or_by_the_connection() {
         }
         assert_eq!(streams.next_blocked_frame(), Some(report));
     }
-    // The last octet of each.
+    // The last octet of each limit.
     for (update, id, offset) in [
         (Frame::MaxData(102), 4, 40),
         (Frame::MaxStreamData { id: 0, maximum: 61 }, 0, 60),
@@ -347,7 +347,7 @@ fn the_end_of_a_stream_is_sent_again_if_its_frame_is_lost() {
 
 #[test]
 fn the_final_size_of_a_stream_does_not_change() {
-    // RFC 9000 §4.5: a FINAL_SIZE_ERROR (0x6) if it changes or data comes beyond it.
+    // RFC 9000 §4.5: a FINAL_SIZE_ERROR (0x6) if it changes or data exceeds it.
     let last = |offset, len| StreamFrame {
         fin: true,
         ..frame(0, offset, len)

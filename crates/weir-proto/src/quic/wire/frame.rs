@@ -27,8 +27,8 @@ pub struct OlderRanges {
 }
 
 impl OlderRanges {
-    /// Octets of fields for which there is room at first: as many ranges as a receiver of bulk data
-    /// reports take no more.
+    /// The initial capacity in octets of fields: enough for the ranges that a receiver of bulk data
+    /// reports.
     const ROOM: usize = 96;
 
     /// These ranges, below a newest range that begins at `newest_smallest`.
@@ -38,7 +38,7 @@ impl OlderRanges {
         list
     }
 
-    /// Becomes these ranges, in the memory of the ones before.
+    /// Replaces the contents by these ranges, in the same memory.
     pub fn replace(&mut self, newest_smallest: u64, ranges: impl IntoIterator<Item = AckRange>) {
         self.fields.clear();
         self.fields.reserve(Self::ROOM);
@@ -95,7 +95,7 @@ pub struct EcnCounts {
 /// An ACK frame (RFC 9000 §19.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// Largest NewlyAcked.
+    /// Largest Acknowledged.
     pub largest: u64,
     /// The first packet number of the newest range.
     pub smallest: u64,
@@ -274,7 +274,7 @@ impl Frame {
         )
     }
 
-    /// Octets of the length that the frame leaves out as the last one of a packet.
+    /// Octets of the Length field that the frame omits as the last one of a packet.
     #[inline]
     pub fn length_len(&self) -> u32 {
         match self {

@@ -5,12 +5,13 @@ use crate::shared_buffers::SharedBuffers;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Frames for which there is room when there is more than one: mostly an acknowledgement and what
-/// may be sent or is sent.
+/// The initial capacity for more than one frame: usually an acknowledgement and flow control or
+/// data.
 const ROOM: usize = 2;
 
-/// The frames of a packet in their order. One is in the packet itself, more are elsewhere in
-/// memory: nearly all packets of a transfer have one, and many packets are under way at once.
+/// The frames of a packet in their order. One frame is stored in the packet itself, more are stored
+/// outside of it: nearly all packets of a transfer have one, and many packets are in flight at
+/// once.
 #[derive(Clone, Debug)]
 pub struct Frames(Kept);
 
@@ -22,8 +23,8 @@ enum Kept {
     Many(Arc<Vec<Frame>>),
 }
 
-/// The buffers of frames that were sent more than one in a packet. They are used again once no
-/// packet in the network shares them any more.
+/// The buffers of packets that were sent with more than one frame. A buffer is reused once no
+/// packet in the network shares it.
 #[derive(Clone, Debug, Default)]
 pub struct FrameBuffers {
     sent: SharedBuffers<Vec<Frame>>,
@@ -71,7 +72,8 @@ impl Frames {
 }
 
 impl FrameBuffers {
-    /// Others follow the frame of this packet: in a buffer of before, if one is free.
+    /// Prepares for further frames in this packet: moves its frame into a free buffer, if there is
+    /// one.
     pub fn make_room(&mut self, frames: &mut Frames) {
         if let Kept::One(_) = frames.0
             && let Some(buffer) = self.sent.take()
@@ -80,7 +82,7 @@ impl FrameBuffers {
         }
     }
 
-    /// Frames leave: keeps their buffer, if they have one.
+    /// Keeps the buffer of frames that are sent, if they have one.
     #[inline]
     pub fn keep(&mut self, frames: &Frames) {
         if let Kept::Many(buffer) = &frames.0 {
@@ -135,7 +137,7 @@ impl<'a> IntoIterator for &'a Frames {
 mod tests {
     use super::*;
 
-    /// As many frames, each with another number.
+    /// This many frames, each with a different number.
     fn numbered(frames: u64) -> impl Iterator<Item = Frame> {
         (0..frames).map(Frame::MaxData)
     }

@@ -80,8 +80,8 @@ fn packet_numbers_take_as_many_octets_as_their_distance_needs() {
 
 #[test]
 fn a_number_of_one_octet_is_within_half_a_window_of_the_expected_one() {
-    // RFC 9000 appendix A.3: the window is 0x100; what is half of it below the expected number is
-    // completed upwards, what is more than half of it above is completed downwards.
+    // RFC 9000 appendix A.3: the window is 0x100; a candidate half of it below the expected number
+    // is completed upwards, one more than half of it above is completed downwards.
     for (expected, truncated, number) in [
         (0x180, 0x00, 0x200),
         (0x180, 0x01, 0x101),

@@ -1,4 +1,4 @@
-//! The sender's memory of its packets against reports written by hand.
+//! The sender's history of its packets against reports written by hand.
 
 use super::super::history::{History, Outcome, REMEMBERED};
 use super::*;
@@ -59,7 +59,7 @@ fn the_time_of_sending_is_that_of_leaving_the_host() {
     );
     assert_eq!(outcome.made_at, Duration::from_secs(1));
     assert_eq!(outcome.rtt, Some(Duration::from_micros(1_037_500)));
-    // The session passes on what the driver says.
+    // The session passes on the times that the driver reports.
     let mut sender = Session::new(Config::default());
     sender.connect(at(0));
     sender.write(at(0), Payload::of_len(10)).expect("room");
@@ -81,7 +81,8 @@ fn a_packet_that_arrived_is_not_missing_in_later_reports() {
     assert_eq!(history.in_flight(), 2);
     assert_eq!(report(&mut history, 1, &[true, false]).packets.len(), 2);
     assert_eq!(history.in_flight(), 0);
-    // A later report without the first, and one that has it again: nothing is late, nor new.
+    // A later report without the first packet, and one that lists it again: no packet is late or
+    // new.
     for (received, late) in [([false, false], 0), ([true, false], 0), ([true, true], 1)] {
         let outcome = report(&mut history, 1, &received);
         assert_eq!((outcome.packets.len(), outcome.late), (0, late));
@@ -92,7 +93,7 @@ fn a_packet_that_arrived_is_not_missing_in_later_reports() {
 fn packets_far_below_a_report_are_forgotten() {
     let mut history = history(3000);
     assert_eq!(report(&mut history, 2991, &[true; 5]).packets.len(), 5);
-    // What waits: five beyond the report, and those that are remembered below it.
+    // In flight: five beyond the report, and those that are kept below it.
     let remembered = REMEMBERED as u64;
     assert_eq!(history.in_flight(), 5 + remembered);
     assert_eq!(history.next(), 3001);

@@ -1,4 +1,4 @@
-//! What the receiver remembers, and how much a report of it covers.
+//! The packets that the receiver keeps, and the number of packets that a report covers.
 
 use super::super::receiver::{Accepted, REMEMBERED, Receiver};
 use super::*;
@@ -18,7 +18,7 @@ fn metrics(receiver: &mut Receiver, millis: u64, octets: usize) -> Vec<Vec<Optio
 
 #[test]
 fn a_copy_without_a_mark_changes_nothing() {
-    // RFC 8888 §3.1: a mark of any copy is reported; the others are not.
+    // RFC 8888 §3.1: a mark of any copy is reported; other codepoints of copies are not.
     for (first, second, reported) in [
         (Ecn::Ect0, Ecn::Ect0, Ecn::Ect0),
         (Ecn::Ect0, Ecn::Ect1, Ecn::Ect0),
@@ -36,7 +36,7 @@ fn a_copy_without_a_mark_changes_nothing() {
         );
         let ecn = metrics(&mut receiver, 101, 1000)[0][0].map(|metric| metric.ecn);
         assert_eq!(ecn, Some(reported));
-        // It was told: another copy is no news, unless it brings the mark.
+        // The packet was reported: another copy is reported only if it adds a mark.
         receiver.on_packet(at(102), [SSRC, 5], second);
         assert_eq!(receiver.due(), None, "{first:?} {second:?}");
     }
@@ -57,7 +57,7 @@ fn a_report_covers_at_most_a_quarter_of_the_numbers() {
 
 #[test]
 fn a_packet_with_room_for_none_has_one_metric() {
-    // An MTU that is smaller than any report: still every arrival is told.
+    // An MTU that is smaller than any report: each arrival is reported nevertheless.
     let mut receiver = receiver();
     for n in 0..3 {
         receiver.on_packet(at(1), [SSRC, n], Ecn::NotEct);
@@ -75,7 +75,7 @@ fn what_lies_far_below_the_highest_is_forgotten() {
     let last = REMEMBERED as u32 - 1;
     for (n, copy) in [
         (last, Accepted::Duplicate(0)),
-        // A number that is half of all below the highest.
+        // A number that is half of the number space below the highest.
         (last + 1, Accepted::New(0)),
     ] {
         receiver.on_packet(at(1), [SSRC, 0], Ecn::NotEct);
@@ -88,8 +88,8 @@ fn what_lies_far_below_the_highest_is_forgotten() {
 
 #[test]
 fn first_numbers_are_in_the_lower_half_and_not_zero() {
-    // RFC 3711 §3.3.1 advises a first number below 2^15, so that the loss of the first packets does
-    // not make the ends count the rounds differently.
+    // RFC 3711 §3.3.1 advises a first number below 2^15, so that both ends count the same number of
+    // wraps if the first packets are lost.
     let first = |seed| {
         let mut sender = Session::new(Config {
             seed,

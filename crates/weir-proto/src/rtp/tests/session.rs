@@ -4,7 +4,7 @@ use super::*;
 use crate::endpoint::Statistics;
 use crate::event::{PacketContent, PacketType};
 
-/// An end that records everything.
+/// A session that records all events.
 fn session(config: Config) -> Session {
     let mut session = Session::new(config);
     let events = session.events().expect("it traces");
@@ -176,7 +176,7 @@ fn without_a_report_the_rate_is_halved_once_and_again_only_for_what_is_sent_late
         assert!(matches!(rows[0], Event::Timeout { backoff: 0 }));
         assert_eq!(rates(&rows).len(), 1, "the new rate has its row");
     }
-    // Without a controller nothing waits for reports.
+    // Without a controller no timer waits for reports.
     let mut sender = waiting(Controller::Uncontrolled, 1);
     packets(&mut sender, 0);
     assert_eq!(sender.poll_timeout(), None);
@@ -190,7 +190,7 @@ fn a_closed_end_waits_for_no_report() {
     sender.close(at(0));
     assert_eq!(packets(&mut sender, 0).len(), 1);
     assert_eq!(sender.poll_timeout(), None);
-    // Nor does it open again with what arrives, or by a call.
+    // Neither an arriving packet nor a call opens it again.
     let mut peer = waiting(Controller::Uncontrolled, 1);
     let mut packet = packets(&mut peer, 0).remove(0);
     endpoint_events(&mut sender);
@@ -212,7 +212,7 @@ fn an_end_is_connected_once() {
         endpoint_events(&mut sender),
         [EndpointEvent::Closed(CloseReason::Finished)]
     );
-    // One that never was open has nothing to end.
+    // A session that never was open does not report an end.
     let mut sender = session(config(Controller::Nada));
     sender.close(at(0));
     assert_eq!(endpoint_events(&mut sender), []);
@@ -272,7 +272,7 @@ fn a_loss_is_counted_as_one_packet_and_one_event() {
 }
 
 #[test]
-fn what_holds_an_end_back_is_told() {
+fn the_bound_of_a_session_is_reported() {
     let bound = |end: &mut Session| {
         let bound = |event: Event| match event {
             Event::Blocked(bound) => Some(bound),
@@ -295,7 +295,7 @@ fn what_holds_an_end_back_is_told() {
 }
 
 #[test]
-fn writes_have_rows_with_their_octets_and_room_is_told_once() {
+fn writes_have_rows_with_their_octets_and_room_is_reported_once() {
     let mut sender = session(Config {
         send_queue: 1,
         ..config(Controller::Uncontrolled)
@@ -346,7 +346,7 @@ fn ends_differ_by_their_seed_and_take_no_other_stream() {
     assert_eq!(receiver.statistics().packets_received, 1);
     receiver.handle_timeout(at(101));
     let mut report = packets(&mut receiver, 101).remove(0);
-    // The report is about the first stream only: the other's packet stays on its way.
+    // The report is about the first stream only: the packet of the other stream stays in flight.
     other.handle(at(102), &mut report);
     let rows = rows(&mut other);
     assert!(!rows.iter().any(|event| matches!(event, Event::Rtt(_))));

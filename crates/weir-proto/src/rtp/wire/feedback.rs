@@ -23,9 +23,9 @@ const RECEIVED: u16 = 0x8000;
 const ECN_SHIFT: u16 = 13;
 /// The bits of the arrival time offset.
 const OFFSET_BITS: u16 = 0x1fff;
-/// The longest offset that is told exactly, 8189/1024 s (RFC 8888 §3.1).
+/// The longest offset that is reported exactly, 8189/1024 s (RFC 8888 §3.1).
 const LONGEST_OFFSET: u16 = 0x1ffd;
-/// A longer one (RFC 8888 §3.1).
+/// A longer offset (RFC 8888 §3.1).
 const OVER_RANGE: u16 = 0x1ffe;
 /// An arrival time that is not known (RFC 8888 §3.1).
 const UNAVAILABLE: u16 = 0x1fff;
@@ -33,7 +33,7 @@ const UNAVAILABLE: u16 = 0x1fff;
 /// How long before the report timestamp a packet arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrivalOffset {
-    /// So many 1/1024 s, at most 8189.
+    /// This many units of 1/1024 s, at most 8189.
     Ticks(u16),
     /// Longer.
     OverRange,
@@ -42,7 +42,7 @@ pub enum ArrivalOffset {
 }
 
 impl ArrivalOffset {
-    /// The offset of so many 1/1024 s.
+    /// The offset of `ticks` units of 1/1024 s.
     pub fn of_ticks(ticks: u64) -> Self {
         match u16::try_from(ticks) {
             Ok(ticks) if ticks <= LONGEST_OFFSET => Self::Ticks(ticks),
@@ -83,7 +83,7 @@ impl Metric {
         })
     }
 
-    /// Of a packet that was not received the other bits are ignored.
+    /// The other bits of a packet that was not received are ignored.
     fn of_bits(bits: u16) -> Option<Self> {
         (bits & RECEIVED != 0).then(|| Self {
             ecn: Ecn::from_bits((bits >> ECN_SHIFT) as u8),
@@ -92,7 +92,7 @@ impl Metric {
     }
 }
 
-/// What arrived of one stream.
+/// The packets of one stream that were received.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportBlock {
     /// The stream.
@@ -104,7 +104,7 @@ pub struct ReportBlock {
 }
 
 impl ReportBlock {
-    /// Octets of a block with so many metrics.
+    /// Octets of a block with `metrics` metrics.
     pub const fn wire_len(metrics: usize) -> usize {
         BLOCK_OCTETS + metrics.next_multiple_of(2) * 2
     }
@@ -154,7 +154,7 @@ pub struct CcFeedback {
 }
 
 impl CcFeedback {
-    /// The metrics of one stream that fit into a packet of so many octets.
+    /// The metrics of one stream that fit into a packet of `octets` octets.
     pub const fn metrics_within(octets: usize) -> usize {
         let fixed = HEADER_OCTETS + BLOCK_OCTETS + TIMESTAMP_OCTETS;
         let metrics = octets.saturating_sub(fixed) / 4 * 2;

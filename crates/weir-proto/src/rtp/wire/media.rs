@@ -1,4 +1,4 @@
-//! The RTP header (RFC 3550 §5.1) and what follows it.
+//! The RTP header (RFC 3550 §5.1) and the parts after it.
 
 use super::{VERSION, take_u16, take_u32, without_padding};
 use crate::payload::Payload;

@@ -1,8 +1,8 @@
 //! RTP packets (RFC 3550 §5.1) and congestion control feedback (RFC 8888 §3.1) as octets.
 //!
-//! Both travel over one port (RFC 5761): the second octet tells them apart, since RTCP packet
-//! types from 192 to 223 are no payload types of media. Of an RTP packet the list of contributing
-//! sources, the header extension and padding are skipped, and none is written.
+//! Both travel over one port (RFC 5761): the second octet tells them apart, since RTCP packet types
+//! from 192 to 223 are no payload types of media. The list of contributing sources, the header
+//! extension and the padding of an RTP packet are skipped when read, and never written.
 //!
 //! RFC 8888 says that a report covers `begin_seq` to `begin_seq + num_reports` "inclusive", and
 //! that zero reports have no metric block: the number of blocks is `num_reports`, so the last one
@@ -29,7 +29,7 @@ const RTCP_TYPES: std::ops::RangeInclusive<u8> = 192..=223;
 pub enum Packet {
     /// Media.
     Media(MediaPacket),
-    /// What arrived, for the sender of the media.
+    /// The packets that were received, for the sender of the media.
     Feedback(CcFeedback),
 }
 
@@ -68,7 +68,7 @@ impl Packet {
     }
 }
 
-/// The octets before the padding, whose last octet says how long it is (RFC 3550 §5.1).
+/// The octets before the padding, whose last octet is its length (RFC 3550 §5.1).
 fn without_padding(octets: &[u8]) -> Option<&[u8]> {
     if octets.first()? & PADDING == 0 {
         return Some(octets);

@@ -222,7 +222,7 @@ fn sources_padding_and_content_of_media_are_told_apart() {
         assert_eq!(media.payload, Payload::from_bytes(payload));
         assert!(!media.marker);
     }
-    // Padding that says it has no octets is refused.
+    // Padding with a length of zero is refused.
     assert_eq!(Packet::decode(&[header(0xa0), vec![0]].concat()), None);
     // A payload of which only the length is known is as long in wire form.
     let media = Packet::Media(MediaPacket {
@@ -250,7 +250,7 @@ fn a_report_covers_at_most_a_quarter_of_the_numbers() {
     let octets = most.encode();
     assert_eq!(octets.len(), 8 + 8 + 2 * 16_384 + 4);
     assert_eq!(Packet::decode(&octets), Some(most.clone()));
-    // One more is left out; a packet that has it nevertheless is refused.
+    // A further metric is left out; a packet that has it nevertheless is refused.
     assert_eq!(Packet::Feedback(report(16_385)).encode(), octets);
     let mut long = octets;
     long.splice(16..16, [0; 4]);

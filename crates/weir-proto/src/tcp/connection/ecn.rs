@@ -1,5 +1,5 @@
-//! ECN of a connection: what its handshake negotiates, what its segments feed back, and what it
-//! learns from the peer's feedback.
+//! ECN of a connection: the negotiation in the handshake, the feedback in segments, and the
+//! response to the peer's feedback.
 
 use super::input::AckUpdate;
 use super::output::Content;
@@ -16,9 +16,9 @@ use crate::time::Instant;
 /// The ECN state of one end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EcnState {
-    /// What this end offers.
+    /// The mode that this end offers.
     offered: EcnMode,
-    /// The feedback of both directions, once the first SYN or SYN-ACK of the peer is there.
+    /// The feedback of both directions, once the first SYN or SYN-ACK of the peer has arrived.
     mode: EcnMode,
     /// Data may be ECN-capable.
     capable: bool,
@@ -38,11 +38,11 @@ struct Classic {
     ece: bool,
     /// CWR is due on the next new data.
     cwr: bool,
-    /// ECE is not answered before this is acknowledged.
+    /// ECE is ignored before this offset is acknowledged.
     recovery_point: u64,
 }
 
-/// What a segment carries of it.
+/// The ECN feedback of a segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SegmentFeedback {
     pub(super) flags: u16,
@@ -77,7 +77,7 @@ impl EcnState {
     /// A server receives another SYN.
     pub(super) fn on_syn_again(&mut self, flags: u16, ecn: Ecn) {
         self.syn = ecn;
-        // RFC 9768 §3.1.5: the client may have gone back to no ECN.
+        // RFC 9768 §3.1.5: the client may have fallen back to no ECN.
         self.capable &= self.mode != EcnMode::Accurate || ace(flags) != 0;
     }
 
@@ -85,7 +85,7 @@ impl EcnState {
     pub(super) fn on_first_syn_ack(&mut self, flags: u16, ecn: Ecn) {
         self.mode = client_mode(self.offered, flags);
         self.on_syn_ack_again(ecn);
-        // RFC 9768 §3.2.2.3: the SYN was not ECN-capable, and must have arrived so.
+        // RFC 9768 §3.2.2.3: the SYN left without ECT, and must have arrived without ECT.
         let changed = handshake_codepoint(ace(flags)) != Ecn::NotEct;
         self.capable &= self.mode != EcnMode::Accurate || !changed;
     }
@@ -116,7 +116,7 @@ impl EcnState {
         self.syn_ack.is_some()
     }
 
-    /// The feedback of an accurate segment without SYN; a pure one has neither data nor FIN.
+    /// The AccECN feedback of a segment without SYN; a pure segment has neither data nor FIN.
     fn accurate(&mut self, pure: bool) -> SegmentFeedback {
         let count = self.receiver.on_ack_sent();
         // A full segment has no room for options.
@@ -152,13 +152,13 @@ impl Connection {
             (EcnMode::Accurate, Some(EcnCapability::Ect1), _) => Ecn::Ect1,
             // RFC 3168 §6.1.5.
             (EcnMode::Classic | EcnMode::Accurate, _, Content::Retransmission(_)) => Ecn::NotEct,
-            // RFC 9331 §4.2: without accurate feedback a sender is not for the L4S queue.
+            // RFC 9331 §4.2: a sender without accurate feedback must not use the L4S queue.
             (EcnMode::Classic | EcnMode::Accurate, _, Content::New(_)) => Ecn::Ect0,
         }
     }
 
-    /// What a segment with these flags and this content feeds back; takes SACK blocks away for
-    /// which the option leaves no room.
+    /// The feedback of a segment with these flags and this content; removes SACK blocks for which
+    /// the option leaves no room.
     pub(super) fn ecn_feedback(
         &mut self,
         flags: u16,
@@ -197,7 +197,7 @@ impl Connection {
         feedback
     }
 
-    /// What SYN and SYN-ACK carry.
+    /// The feedback of SYN and SYN-ACK.
     fn handshake_feedback(&self) -> SegmentFeedback {
         let ecn = &self.ecn;
         if self.state == State::SynSent {
@@ -228,7 +228,7 @@ impl Connection {
         }
     }
 
-    /// Accurate: counts an acceptable packet with so many octets of data.
+    /// Accurate: counts an acceptable packet with `octets` octets of data.
     pub(super) fn count_codepoint(&mut self, ecn: Ecn, octets: u64) {
         let data_waits = self.receiver.owes_ack();
         let accurate = self.ecn.mode == EcnMode::Accurate;
@@ -237,7 +237,7 @@ impl Connection {
         }
     }
 
-    /// Classic: answers to ECE with at most one reduction per window of data (RFC 3168 §6.1.2).
+    /// Classic: responds to ECE with at most one reduction per window of data (RFC 3168 §6.1.2).
     pub(super) fn handle_ece(&mut self, now: Instant, packet: &TcpPacket, ack: u64) {
         if self.ecn.mode == EcnMode::Classic
             && packet.has(flag::ECE)
@@ -260,9 +260,9 @@ impl Connection {
         }
     }
 
-    /// Accurate: returns how many packets an acknowledgement newly reports as marked. The
-    /// controller learns of each such acknowledgement outside of a recovery from losses, and
-    /// decides whether the marks begin a new period.
+    /// Accurate: returns the number of packets that an acknowledgement newly reports as marked.
+    /// Outside of a recovery from losses, each such acknowledgement is reported to the controller,
+    /// which decides whether the marks start a new period.
     pub(super) fn take_accurate_marks(
         &mut self,
         now: Instant,

@@ -12,7 +12,7 @@ use crate::tcp::sequence::unwrap;
 use crate::tcp::wire::{Packet as TcpPacket, SynOptions, flag};
 use crate::time::Instant;
 
-/// What an acknowledgement newly says about the segments in flight.
+/// The new information of an acknowledgement about the segments in flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckUpdate {
     /// Octets acknowledged or SACKed for the first time.
@@ -23,7 +23,7 @@ pub(super) struct AckUpdate {
     pub(super) acknowledged: u64,
     /// Segments of these.
     pub(super) segments: u32,
-    /// When the latest of the segments was sent that were sent once only.
+    /// When the latest of the segments that were sent only once was sent.
     pub(super) sample_from: Option<Instant>,
     /// When the latest segment was sent.
     pub(super) newest: Option<Instant>,
@@ -90,7 +90,7 @@ impl Connection {
         }
     }
 
-    /// Takes over what a SYN says about the peer.
+    /// Applies the options of the peer's SYN.
     pub(super) fn apply_syn(&mut self, packet: &TcpPacket, options: SynOptions) {
         self.peer_sequence = packet.seq;
         self.peer_window_scale = options.window_scale.min(14);
@@ -210,7 +210,7 @@ impl Connection {
         self.handle_update(now, packet, ack, kind);
     }
 
-    /// An acknowledgement arrived that may say something about the segments in flight.
+    /// An acknowledgement arrived that may concern the segments in flight.
     #[inline(never)]
     fn handle_update(&mut self, now: Instant, packet: &TcpPacket, ack: u64, kind: AckKind) {
         let in_flight = self.scoreboard.pipe();
@@ -237,9 +237,9 @@ impl Connection {
         }
     }
 
-    /// True for an acknowledgement about nothing, such as those of data that comes to an end which
-    /// sends none: no segment is outstanding, no recovery is in progress, and it feeds back no
-    /// marks.
+    /// True for an acknowledgement without new information, such as those in segments to an
+    /// endpoint that sends no data: no segment is outstanding, no recovery is in progress, and it
+    /// feeds back no marks.
     fn reports_nothing(&self, packet: &TcpPacket, ack: u64) -> bool {
         self.scoreboard.is_empty()
             && ack == self.scoreboard.high_ack()
@@ -249,7 +249,7 @@ impl Connection {
             && !self.feeds_back_marks(packet)
     }
 
-    /// Updates the scoreboard and RACK; returns what is new.
+    /// Updates the scoreboard and RACK; returns the new information.
     fn update_scoreboard(&mut self, now: Instant, ack: u64, packet: &TcpPacket) -> AckUpdate {
         let min_rtt = self.timer.rtt().min;
         let Self {
@@ -325,7 +325,7 @@ impl Connection {
         self.statistics.smoothed_rtt = self.timer.rtt().smoothed;
     }
 
-    /// Tells the controller that the acknowledgement was processed to its end.
+    /// Reports to the controller that the acknowledgement was processed completely.
     fn end_acks(&mut self, now: Instant, update: &AckUpdate, ecn_ce: u64) {
         if !self.needs.end_acks {
             return self.sampler.on_end_acks_unsampled();
@@ -352,8 +352,9 @@ impl Connection {
         }
     }
 
-    /// Tells the controller what was delivered. In fast recovery a window does not grow (RFC 5681
-    /// §3.2), but TFRC measures its receive rate; after a timeout it grows in slow start (§3.1).
+    /// Reports delivered segments to the controller. In fast recovery a window does not grow (RFC
+    /// 5681 §3.2), but TFRC measures its receive rate; after a timeout it grows in slow start
+    /// (§3.1).
     fn grow_window(&mut self, now: Instant, update: &AckUpdate, bytes_in_flight: u64) {
         let fast = matches!(self.recovery, Recovery::Fast { .. });
         let unwanted = fast && !self.needs.acks_in_recovery;

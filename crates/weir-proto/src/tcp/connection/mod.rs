@@ -133,8 +133,8 @@ struct Probe {
     is_retransmission: bool,
 }
 
-/// The ECN that a connection with this controller offers: one that answers to the share of marks
-/// needs their count.
+/// The ECN mode that a connection with this controller offers: a controller that responds to the
+/// share of marks needs accurate feedback.
 fn offered_ecn(controller: &dyn WindowController, configured: EcnMode) -> EcnMode {
     match controller.needs().ecn {
         Some(EcnCapability::NotEct) => EcnMode::Off,
@@ -143,7 +143,7 @@ fn offered_ecn(controller: &dyn WindowController, configured: EcnMode) -> EcnMod
     }
 }
 
-/// What a recovery needs to be found spurious.
+/// The state for detecting that a recovery was spurious.
 #[derive(Clone, Copy, Debug, Default)]
 struct Undo {
     /// The octets that were in flight when it began.
@@ -157,7 +157,7 @@ pub struct Connection {
     config: Config,
     state: State,
     controller: Box<dyn WindowController + Send>,
-    /// What the controller needs.
+    /// The services that the controller needs.
     needs: Needs,
     timer: RetransmissionTimer,
     scoreboard: Scoreboard,
@@ -166,9 +166,10 @@ pub struct Connection {
     recovery: Recovery,
     /// Proportional rate reduction, in fast recovery.
     prr: Option<Prr>,
-    /// When the latest of the segments was sent that were found lost and not reacted to.
+    /// When the latest of the lost segments that have caused no reaction yet was sent.
     newest_lost: Option<Instant>,
-    /// From when on loss events count, and HighData then: what lies beyond it was sent later.
+    /// The time from which on loss events count, and HighData at that time: octets beyond it were
+    /// sent later.
     counted_from: (Instant, u64),
     undo: Undo,
     /// F-RTO has not yet decided whether the timeout was spurious.
@@ -188,7 +189,7 @@ pub struct Connection {
     peer_window: u64,
     /// Max(SND.WND) of RFC 9293 §3.8.6.2.1.
     largest_peer_window: u64,
-    /// SND.WL1 and SND.WL2 as offsets: which segment updated the window last.
+    /// SND.WL1 and SND.WL2 as offsets: the segment that last updated the window.
     window_updated_at: (u64, u64),
     persist: Persist,
     receive_window: ReceiveWindow,
@@ -211,12 +212,12 @@ pub struct Connection {
     window_changed: bool,
     /// The window and the octets in flight of its last trace event.
     reported_window: (u64, u64),
-    /// What was delivered and lost, and how fast.
+    /// Octets delivered and lost, and the delivery rate.
     sampler: DeliveryRateSampler,
     pacer: Pacer,
-    /// When the pacer lets the next segment out, if it holds one back.
+    /// When the pacer releases the next segment, if it holds one back.
     paced_until: Option<Instant>,
-    /// Where the segment ends that was last declared lost.
+    /// The end of the segment that was last declared lost.
     last_lost_end: Option<u64>,
     /// The end of the data that was reported as sent.
     traced_up_to: u64,

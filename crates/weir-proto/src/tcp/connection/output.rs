@@ -11,13 +11,13 @@ use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions, flag};
 use crate::time::Instant;
 use std::collections::VecDeque;
 
-/// What a segment carries, as far as ECN tells it apart.
+/// The content of a segment, as far as ECN distinguishes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Content {
     Empty,
-    /// So many octets for the first time.
+    /// This many octets for the first time.
     New(u32),
-    /// So many octets again.
+    /// This many octets again.
     Retransmission(u32),
     /// One octet beyond the window.
     WindowProbe,
@@ -34,8 +34,8 @@ impl Content {
     }
 }
 
-/// A segment that leaves now: what is decided before its packet is built, because a packet that is
-/// passed on through several calls is copied by each.
+/// A segment that leaves now: the decisions before its packet is built, because each call that
+/// passes a packet on copies it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     pub(super) flags: u16,
@@ -51,8 +51,8 @@ struct Options {
 }
 
 impl Connection {
-    /// The next packet that leaves now. Without one, reports what is the case from now on: here,
-    /// because a caller that looked at the packet would copy it.
+    /// The next packet that leaves now. If there is none, reports the state; this is done here,
+    /// because a caller that examined the packet would copy it.
     #[inline]
     pub(super) fn next_packet(&mut self, now: Instant) -> Option<Packet> {
         if !self.transmit_queue.is_empty() {
@@ -65,7 +65,7 @@ impl Connection {
         None
     }
 
-    /// The next packet of the handshake. What follows needs no room for the queue.
+    /// The next packet of the handshake. Later packets need no memory for the queue.
     #[cold]
     fn next_queued(&mut self) -> Option<Packet> {
         let packet = self.transmit_queue.pop_front();
@@ -89,7 +89,7 @@ impl Connection {
             return None;
         }
         if self.fin.acknowledged && self.fin.received {
-            // With this acknowledgement all is done.
+            // This acknowledgement completes the connection.
             self.end(now, CloseReason::Finished);
         }
         Some(self.empty_segment())
@@ -113,7 +113,7 @@ impl Connection {
         if syn || self.receiver.has_blocks() || self.ecn.is_on() {
             return self.build_with_options(segment, ack);
         }
-        // What most packets have: known here, where it is written, it needs no copies.
+        // The values of most packets. As constants at this place they are not copied.
         let options = Options {
             syn: None,
             sack: SackBlocks::default(),
@@ -215,7 +215,7 @@ impl Connection {
         }
     }
 
-    /// The flags, with ACK behind the first SYN.
+    /// The flags, with ACK on every segment after the first SYN.
     fn with_ack(&self, flags: u16) -> u16 {
         match self.state {
             State::SynSent => flags,
@@ -223,7 +223,7 @@ impl Connection {
         }
     }
 
-    /// A segment of data leaves: what timer, controller and pacer need to know.
+    /// A segment of data leaves: updates timer, controller and pacer.
     fn data_segment(&mut self, now: Instant, start: u64, content: Content) -> Segment {
         self.timer.start_if_idle(now);
         self.last_sent = now;
@@ -268,7 +268,7 @@ impl Connection {
         self.scoreboard.pipe().saturating_sub(arrived)
     }
 
-    /// True if the pacer lets a full segment out; notes the time if it holds one back.
+    /// True if the pacer releases a full segment; otherwise records its time.
     fn pacer_releases(&mut self, now: Instant) -> bool {
         let Some((rate, quantum)) = self.controller.pacer() else {
             return true;
@@ -289,8 +289,8 @@ impl Connection {
         }
     }
 
-    /// The next segment with data: a loss probe that is due, else what the window lets out,
-    /// retransmissions first (RFC 6675 §4, NextSeg()).
+    /// The next segment with data: a loss probe that is due, otherwise the data that the window
+    /// allows, retransmissions first (RFC 6675 §4, NextSeg()).
     fn next_data(&mut self, now: Instant) -> Option<Segment> {
         self.paced_until = None;
         if self.rests() {
@@ -335,8 +335,8 @@ impl Connection {
         None
     }
 
-    /// True if no data is unsent or outstanding, whatever window and pacer allow, and that is
-    /// known: most calls at a receiver of data.
+    /// True if it is known that no data is unsent or outstanding, whatever window and pacer allow,
+    /// as in most calls at a receiver of data.
     #[inline]
     fn rests(&self) -> bool {
         self.unsent == 0
@@ -347,7 +347,7 @@ impl Connection {
             && self.sampler.is_app_limited_from_here(0)
     }
 
-    /// An idle time longer than the RTO takes the window back (RFC 5681 §4.1).
+    /// Restarts the window after an idle time longer than the RTO (RFC 5681 §4.1).
     fn restart_after_idle(&mut self, now: Instant) {
         if self.config.rules.restart_after_idle
             && self.unsent > 0
@@ -369,7 +369,7 @@ impl Connection {
         }
     }
 
-    /// A segment of so much new data.
+    /// A segment of `len` octets of new data.
     pub(super) fn send_new(&mut self, now: Instant, len: u64) -> Option<Segment> {
         if len == 0 {
             return None;
@@ -428,7 +428,7 @@ impl Connection {
         self.unsent + self.scoreboard.high_data() - self.scoreboard.high_ack()
     }
 
-    /// Tells the application that the send buffer has room again: a third of it, as Linux does
+    /// Reports to the application that the send buffer has room again: a third of it, as in Linux
     /// (`sk_stream_is_writeable`).
     pub(super) fn notify_writable(&mut self) {
         if self.blocked && self.buffered() <= self.config.send_buffer / 3 * 2 {

@@ -1,6 +1,6 @@
-//! What a sender does when the peer's window holds it back and nothing is in flight whose
+//! The behaviour of a sender while the peer's window limits it and no segment is in flight whose
 //! acknowledgement could open the window: it probes a closed window (RFC 9293 §3.8.6.1), and after
-//! a while it sends what a small one allows (RFC 9293 §3.8.6.2.1).
+//! a timeout it sends the data that a small window allows (RFC 9293 §3.8.6.2.1).
 
 use super::output::{Content, Segment};
 use super::{Connection, MAX_EXPIRIES};
@@ -45,7 +45,8 @@ impl Connection {
     /// Octets of the next segment of new data that the receiver's window allows; zero for none.
     ///
     /// Silly-window avoidance (RFC 9293 §3.8.6.2.1) without Nagle's algorithm: a full segment, all
-    /// that was written, or at least half of the largest window that the peer has ever offered.
+    /// data that was written, or at least half of the largest window that the peer has ever
+    /// offered.
     pub(super) fn new_data(&self) -> u64 {
         let usable = self.usable_window();
         let len = self.unsent.min(u64::from(self.config.segment_size));
@@ -58,8 +59,8 @@ impl Connection {
         }
     }
 
-    /// Takes over the window of an acknowledgement, unless an older one came late (RFC 9293
-    /// §3.10.7.4: SND.WL1 and SND.WL2).
+    /// Applies the window of an acknowledgement, unless the segment is older than the last update
+    /// (RFC 9293 §3.10.7.4: SND.WL1 and SND.WL2).
     pub(super) fn update_peer_window(&mut self, sequence: Option<u64>, ack: u64, window: u64) {
         self.persist.unanswered = 0;
         let at = (sequence.unwrap_or(self.window_updated_at.0), ack);
@@ -71,7 +72,7 @@ impl Connection {
         self.largest_peer_window = self.largest_peer_window.max(window);
     }
 
-    /// The peer has taken the octet of a probe: its window has opened.
+    /// The peer has accepted the octet of a probe: its window has opened.
     pub(super) fn take_probe_octet(&mut self, ack: u64) {
         let Some(octet) = self.persist.octet else {
             return;
@@ -89,7 +90,7 @@ impl Connection {
         self.persist.waiting.is_none() && !self.persist.due
     }
 
-    /// Starts or stops the persist timer, after all has been sent that may be.
+    /// Starts or stops the persist timer, after all permitted segments were sent.
     pub(super) fn update_persist(&mut self, now: Instant) {
         let held = self.unsent > 0 && self.scoreboard.is_empty() && self.new_data() == 0;
         let waiting = held.then(|| match self.usable_window() {
@@ -107,7 +108,7 @@ impl Connection {
         self.timer.set_persist(now, after);
     }
 
-    /// New data leaves: its acknowledgement will bring the window.
+    /// New data leaves: its acknowledgement will carry the window.
     pub(super) fn stop_persist(&mut self, now: Instant) {
         if self.persist.waiting.take().is_some() {
             self.persist.probes = 0;

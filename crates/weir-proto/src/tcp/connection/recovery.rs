@@ -1,5 +1,5 @@
-//! Loss detection and what follows from it: fast recovery, timeouts, loss probes, and the return
-//! from what was spurious.
+//! Loss detection and its consequences: fast recovery, timeouts, loss probes, and undoing spurious
+//! reactions.
 
 use super::input::{AckKind, AckUpdate};
 use super::{Connection, LEAST_PERSISTENCE, MAX_EXPIRIES, Recovery, State, Undo};
@@ -12,10 +12,10 @@ use crate::tcp::rules::{LossDetection, RecoveryWindow, ReductionBase};
 use crate::tcp::scoreboard::{Known, SentSegment};
 use crate::time::{Duration, Instant};
 
-/// Lost segments for which there is always room.
+/// The capacity for lost segments that is kept.
 const MOST_LOST_KEPT: usize = 16;
 
-/// What loss detection has found.
+/// The result of loss detection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Losses {
     segments: u32,
@@ -26,8 +26,8 @@ struct Losses {
 }
 
 impl Connection {
-    /// Ends a recovery whose point is acknowledged, detects losses, and begins a recovery if any
-    /// is left (RFC 6675 §5, RFC 6582 §3.2).
+    /// Ends a recovery whose point is acknowledged, detects losses, and begins a recovery if losses
+    /// are left (RFC 6675 §5, RFC 6582 §3.2).
     pub(super) fn recover(&mut self, now: Instant, kind: AckKind, update: &AckUpdate) {
         self.end_recovery();
         self.take_dsack(now, update);
@@ -117,7 +117,7 @@ impl Connection {
         losses
     }
 
-    /// Counts the segments that were found lost, and tells the controller of them.
+    /// Counts the segments that were found lost, and reports them to the controller.
     #[cold]
     fn note_lost(&mut self, now: Instant, losses: &mut Losses) {
         let trigger = match self.config.rules.loss_detection {
@@ -141,14 +141,14 @@ impl Connection {
                 packet_type: PacketType::None,
             });
         }
-        // Slow start loses many times as much at once as what follows.
+        // Slow start loses many more segments at once than later phases.
         found.shrink_to(MOST_LOST_KEPT);
         self.lost = found;
     }
 
     /// Without SACK: DupThresh duplicates, then one segment per partial acknowledgement (RFC 6582
-    /// §3.2). A duplicate stands for a segment that has arrived, so an advance takes away as many
-    /// as it acknowledges beyond the retransmission.
+    /// §3.2). A duplicate stands for a segment that has arrived, so an advance removes as many
+    /// duplicates as it acknowledges segments beyond the retransmission.
     fn count_duplicates(&mut self, now: Instant, kind: AckKind, update: &AckUpdate) -> Losses {
         let segment_size = u64::from(self.config.segment_size);
         let fast = matches!(self.recovery, Recovery::Fast { .. });
@@ -237,7 +237,7 @@ impl Connection {
         self.statistics.loss_events += u64::from(counts);
     }
 
-    /// Counts a loss event of the segment that ends there, sent for the first time.
+    /// Counts a loss event of the segment that ends at `end`, by its first transmission.
     pub(super) fn count_loss_event_at(&mut self, end: u64) {
         self.statistics.loss_events += u64::from(end > self.counted_from.1);
     }
@@ -309,7 +309,7 @@ impl Connection {
         if !probe.is_retransmission || duplicate {
             self.probe = None;
         } else if ack > probe.end {
-            // The probe repaired the loss of the last segment, which was one of congestion.
+            // The probe repaired the loss of the last segment, which indicates congestion.
             self.probe = None;
             if self.recovery == Recovery::None {
                 self.count_loss_event_at(probe.end);
@@ -368,8 +368,8 @@ impl Connection {
         self.window_changed = true;
     }
 
-    /// What a timeout presumes lost: everything without a SACK, or with RACK the first segment and
-    /// what is old enough (RFC 8985 §6.3).
+    /// Marks the segments that a timeout presumes lost: all without a SACK, or with RACK the first
+    /// segment and those that are old enough (RFC 8985 §6.3).
     fn mark_timed_out(&mut self, now: Instant) {
         let rules = self.config.rules;
         if rules.forget_sacks_on_timeout {
@@ -427,8 +427,8 @@ impl Connection {
         }
     }
 
-    /// A DSACK says that a retransmission was needless (RFC 2883 §5). When all of a recovery's
-    /// were, the reduction is taken back.
+    /// A DSACK reports a needless retransmission (RFC 2883 §5). If all retransmissions of a
+    /// recovery were needless, the reduction is undone.
     fn take_dsack(&mut self, now: Instant, update: &AckUpdate) {
         let Some((start, end)) = update.dsack else {
             return;
@@ -452,7 +452,7 @@ impl Connection {
         }
     }
 
-    /// The reduction was spurious.
+    /// Undoes the reduction, which was spurious.
     fn undo_reduction(&mut self, now: Instant) {
         if self.controller.on_spurious_congestion_event(now) {
             self.events
@@ -467,7 +467,7 @@ impl Connection {
     }
 }
 
-/// What the controller learns of a segment that was declared lost.
+/// The record of a lost segment for the controller.
 fn lost(
     now: Instant,
     (segment, snapshot): Known<'_>,

@@ -1,5 +1,5 @@
-//! A sender against acknowledgements written by hand: what RFCs 5681, 6298, 6582, 6675, 5682 and
-//! 8985 say about single steps.
+//! A sender against acknowledgements written by hand: single steps of RFCs 5681, 6298, 6582, 6675,
+//! 5682 and 8985.
 
 use super::*;
 use crate::cc::window::{
@@ -47,7 +47,7 @@ fn controller(config: &Config, name: &str) -> BoxedController {
     named(name, &window).expect("a known controller")
 }
 
-/// A client with much to send and a peer that says what the test wants.
+/// A client with much to send, and a peer whose segments the test writes.
 struct Bench {
     sender: Connection,
 }
@@ -220,7 +220,7 @@ fn a_lost_syn_leaves_one_segment_and_three_seconds() {
 
 #[test]
 fn one_acknowledgement_opens_the_window_by_one_segment_in_slow_start() {
-    // RFC 5681 §3.1, eq. 2: min(N, SMSS); Linux counts all that is acknowledged.
+    // RFC 5681 §3.1, eq. 2: min(N, SMSS); Linux counts all segments acknowledged.
     for (rules, window) in [("rfc", 5.0), ("linux", 14.0)] {
         let mut bench = Bench::open(rules, false);
         bench.sent(100);
@@ -288,11 +288,11 @@ fn fast_recovery_halves_the_flight_once() {
     let mut bench = Bench::open("rfc", false);
     let (first, t) = bench.grow_to(16);
     bench.ack(t + 100, first, &[(first + 1, first + 3)]);
-    // RFC 3042: each of the first two duplicates lets a new segment out.
+    // RFC 3042: each of the first two duplicates allows a new segment.
     assert_eq!(bench.sent(t + 100), [first + 16, first + 17]);
     assert_eq!(bench.window(), 16.0);
     bench.ack(t + 101, first, &[(first + 1, first + 4)]);
-    // FlightSize is 18 with the two of Limited Transmit, of which the window was 16.
+    // FlightSize is 18 with the two segments of Limited Transmit; the window was 16.
     assert_eq!((bench.window(), bench.ssthresh()), (8.0, Some(8)));
     assert_eq!(bench.sent(t + 101), [first], "the retransmission");
     for n in 5..=17 {
@@ -317,7 +317,7 @@ fn a_loss_of_the_next_window_reduces_again() {
     assert_eq!(new[0], first);
     let lost = first + 16;
     assert!(new.contains(&lost) && new.len() >= 5, "{new:?}");
-    // The first new segment is lost too; what follows it arrives, then the retransmission.
+    // The first new segment is lost too; the segments after it arrive, then the retransmission.
     bench.ack(
         t + 200,
         first,
@@ -405,7 +405,7 @@ fn a_lost_tail_is_probed_after_two_round_trips() {
     assert_eq!(bench.sent(100), [0, 1, 2]);
     assert_eq!(bench.expire(), 300);
     assert_eq!(bench.sent(300), [2]);
-    // The SACK of the probe shows that what was sent before is lost (§6.2).
+    // The SACK of the probe shows that the segments sent before are lost (§6.2).
     bench.ack(400, 0, &[(2, 3)]);
     assert_eq!(bench.sent(400), [0]);
     bench.ack(500, 1, &[(2, 3)]);
@@ -457,8 +457,8 @@ fn an_idle_time_takes_the_window_back_to_the_initial_one() {
 
 #[test]
 fn a_change_of_bound_comes_after_the_window_of_its_time() {
-    // No acknowledgement tells of a burst that the peer's window ends, nor of an idle time after
-    // which the window is smaller.
+    // No acknowledgement reports a burst that the peer's window ends, or an idle time after which
+    // the window is smaller.
     let mut bench = Bench::open("linux", false);
     let (_, t) = bench.grow_to(32);
     bench.sender.unsent = 0;
@@ -481,7 +481,7 @@ fn a_change_of_bound_comes_after_the_window_of_its_time() {
     assert_eq!([first, second], [at(t + 5000); 2]);
     assert_eq!(bound, SndLim::Window);
     assert_eq!((window.cwnd, window.bytes_in_flight), (10 * MSS, 10 * MSS));
-    // Said again at the same time, without anything sent since, it is no event.
+    // Recorded again at the same time, without a segment sent since, the bound is no event.
     bench.sent(t + 5000);
     assert!(bench.sender.events.is_empty());
 }

@@ -1,4 +1,4 @@
-//! What a connection reports about itself: packets, the window, and what holds the sender back.
+//! The reports of a connection: packets, the window, and the bound of the sender.
 
 use super::{Connection, State};
 use crate::cc::WindowControllerExt as _;
@@ -9,8 +9,8 @@ use crate::tcp::wire::{Packet as TcpPacket, flag};
 use crate::time::Instant;
 
 impl Connection {
-    /// The next segment that leaves now, reported. Segments that are not traced are left where
-    /// they were built, because a look at one copies it.
+    /// The next segment that leaves now, reported. Segments are not examined without a trace,
+    /// because that would copy them.
     #[cold]
     pub(super) fn next_traced_packet(&mut self, now: Instant) -> Option<Packet> {
         let mut packet = self.next_packet(now);
@@ -20,7 +20,7 @@ impl Connection {
         packet
     }
 
-    /// Reports the window and what holds data back, when nothing more leaves now.
+    /// Reports the window and the bound when no further segment leaves now.
     #[inline]
     pub(super) fn report_state(&mut self, now: Instant) {
         if self.events.wants(EventMask::WHEN_QUIET) {
@@ -101,9 +101,9 @@ impl Connection {
             });
     }
 
-    /// Reports the window if it has changed, or what holds data back has: what was sent since, or
-    /// an idle time, may have changed it without an acknowledgement. Called when nothing more
-    /// leaves now, so that the octets in flight are those after the window was filled again.
+    /// Reports the window if it or the bound has changed: segments sent since, or an idle time, may
+    /// have changed it without an acknowledgement. Called when no further segment leaves now, so
+    /// that the octets in flight are those after the window was filled again.
     fn emit_window(&mut self, now: Instant) {
         if !self.events.wants(EventMask::CONTROLLER) {
             return;
@@ -129,7 +129,7 @@ impl Connection {
             .push(now, EventMask::CONTROLLER, || Event::Window(state));
     }
 
-    /// What holds data back, when nothing more leaves now.
+    /// The bound of data when no further segment leaves now.
     fn bound(&self) -> SndLim {
         let waits = self.unsent > 0 || self.scoreboard.has_waiting();
         if self.state != State::Established || (!waits && self.closing) {

@@ -1,16 +1,16 @@
-//! The receiver's half of accurate ECN: counts what arrives with which codepoint, says when an
-//! acknowledgement must leave because of it, and what it feeds back (RFC 9768 §3.2).
+//! The receiver's half of accurate ECN: counts packets by codepoint, and determines when marks
+//! require an acknowledgement and the feedback that it carries (RFC 9768 §3.2).
 
 use super::option::{AccEcnOption, Order};
 use crate::packet::Ecn;
 
-/// r.cep, r.ceb, r.e0b and r.e1b at first (RFC 9768 §3.2.1): not zero, so that a field that was
-/// zeroed on the way is noticed.
+/// The initial r.cep, r.ceb, r.e0b and r.e1b (RFC 9768 §3.2.1): not zero except r.ceb, so that a
+/// field that was zeroed on the path is detected.
 pub(super) const FIRST_CE_PACKETS: u64 = 5;
 pub(super) const FIRST_CE_BYTES: u64 = 0;
 const FIRST_ECT_BYTES: u64 = 1;
-/// n, the marks after which an acknowledgement leaves, while data waits for one and else (RFC 9768
-/// §3.2.2.5.1).
+/// n, the marks after which an acknowledgement leaves, while data waits for one and otherwise (RFC
+/// 9768 §3.2.2.5.1).
 const MARKS_WITH_DATA: u32 = 2;
 const MARKS_WITHOUT_DATA: u32 = 3;
 
@@ -57,8 +57,8 @@ impl DataReceiver {
         }
     }
 
-    /// An acceptable packet without SYN arrives, with so many octets of data; `data_waits` says
-    /// that data is not yet acknowledged. True if an acknowledgement must leave at once.
+    /// An acceptable packet without SYN arrives, with `octets` octets of data; `data_waits` is true
+    /// if data is not yet acknowledged. True if an acknowledgement must leave at once.
     pub(in super::super) fn on_packet(&mut self, ecn: Ecn, octets: u64, data_waits: bool) -> bool {
         let counted = match ecn {
             Ecn::NotEct => None,

@@ -1,15 +1,15 @@
-//! The sender's half of accurate ECN: how many packets the receiver newly reports as marked, from
-//! a field of three bits that may have wrapped while acknowledgements were lost (RFC 9768
-//! §3.2.2.5.2, appendix A.2).
+//! The sender's half of accurate ECN: the number of packets that the receiver newly reports as
+//! marked, from a field of three bits that may have wrapped while acknowledgements were lost (RFC
+//! 9768 §3.2.2.5.2, appendix A.2).
 //!
-//! Among the counts that the field may stand for, 8 apart and no more than packets were
-//! acknowledged, the option's count of marked octets chooses: the smallest into which they fit at
-//! the mean size of these packets. This is exact for packets of one size, where appendix A.2.2
-//! takes the greatest count as soon as the smallest is too small. Without the option it is the
-//! greatest (A.2.1), or the smallest where acknowledgements for many packets are usual, so that
-//! one after another would be taken for a full cycle of marks.
+//! The field may stand for several counts, 8 apart and at most the packets acknowledged. The
+//! option's count of marked octets selects one: the smallest into which they fit at the mean size
+//! of these packets. This is exact for packets of one size, where appendix A.2.2 takes the greatest
+//! count as soon as the smallest is too small. Without the option the count is the greatest
+//! (A.2.1), or the smallest where acknowledgements usually cover many packets, because each of them
+//! would be taken for a full cycle of marks.
 //!
-//! Linux has the same exception. Its threshold and gain are from memory.
+//! Linux has the same exception. Its threshold and gain are not verified against its source.
 
 use super::data_receiver::{FIRST_CE_BYTES, FIRST_CE_PACKETS};
 use super::option::AccEcnOption;
@@ -24,7 +24,7 @@ const THINNED: f64 = 4.0;
 /// The gain of that average. Linux's `PKTS_ACKED_WEIGHT` is 6, as a power of two.
 const THINNED_GAIN: f64 = 1.0 / 64.0;
 
-/// What an acknowledgement newly acknowledges, selectively or not.
+/// The packets that an acknowledgement newly acknowledges, selectively or not.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in super::super) struct NewlyAcked {
     pub(in super::super) packets: u64,
@@ -63,19 +63,19 @@ impl DataSender {
         }
     }
 
-    /// An acknowledgement arrives; returns how many packets it newly reports as marked.
+    /// An acknowledgement arrives; returns the number of packets that it newly reports as marked.
     pub(in super::super) fn on_ack(
         &mut self,
         ace: u8,
         option: Option<&AccEcnOption>,
         acked: NewlyAcked,
     ) -> u64 {
-        // One that acknowledges nothing new may be an older one (RFC 9768 appendix A.1).
+        // An acknowledgement of nothing new may be an older one (RFC 9768 appendix A.1).
         if self.disabled || acked.bytes == 0 {
             return 0;
         }
         let marked_bytes = option.and_then(|option| self.newly_marked_bytes(option));
-        // A count of octets that has fallen is an older one as well.
+        // A count of octets that has fallen comes from an older acknowledgement as well.
         if marked_bytes.is_some_and(|bytes| bytes >= OPTION_VALUES / 2) {
             return 0;
         }
@@ -92,8 +92,8 @@ impl DataSender {
         marked
     }
 
-    /// d.ceb of RFC 9768 appendix A.1. An option that ends before ECEB says that nothing was marked
-    /// ever, or else nothing about marks.
+    /// d.ceb of RFC 9768 appendix A.1. An option that ends before ECEB means that no octets were
+    /// ever marked, or else it has no information about marks.
     fn newly_marked_bytes(&self, option: &AccEcnOption) -> Option<u64> {
         let known = self.ce_bytes % OPTION_VALUES;
         match option.ce_bytes() {
@@ -110,7 +110,7 @@ impl DataSender {
 }
 
 /// dSafer.cep (RFC 9768 appendix A.2.1): as many marks as the packets allow. More marks than
-/// packets are believed (§3.2.2.5.2): packets without data are marked too.
+/// packets are accepted (§3.2.2.5.2): packets without data are marked too.
 const fn safest(fewest: u64, packets: u64) -> u64 {
     match packets.checked_sub(fewest) {
         Some(rest) => packets - rest % ACE_VALUES,

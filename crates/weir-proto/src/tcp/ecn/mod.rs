@@ -1,11 +1,12 @@
-//! ECN feedback in TCP: none, classic (RFC 3168), which says once a round trip that there were
+//! ECN feedback in TCP: none, classic (RFC 3168), which reports once a round trip that there were
 //! marks, or accurate (AccECN, RFC 9768), which counts them. RFC 9768 was read in its last draft,
 //! draft-ietf-tcpm-accurate-ecn-34.
 //!
 //! The three flags AE, CWR and ECE of SYN and SYN-ACK negotiate which (RFC 9768 §3.1). With
 //! accurate feedback they are then one field, ACE: the low three bits of the receiver's count of
-//! packets with Congestion Experienced. The [`AccEcnOption`] adds counts of octets, by which a
-//! sender tells how often ACE has wrapped. The [`DataReceiver`] counts, the [`DataSender`] decodes.
+//! packets with Congestion Experienced. The [`AccEcnOption`] adds counts of octets, from which a
+//! sender determines how often ACE has wrapped. The [`DataReceiver`] counts, the [`DataSender`]
+//! decodes.
 //!
 //! Not modelled: SYNs and options that middleboxes block, and the tests for these (§3.1.4.1,
 //! §3.2.3.2); a field that a middlebox changes, beyond the tests of the handshake (§3.2.2.3,
@@ -67,13 +68,13 @@ impl Value for EcnMode {
     }
 }
 
-/// The flags AE, CWR and ECE as a number of three bits, AE the highest: what RFC 9768 §3.2.2 calls
-/// the ACE field behind the handshake.
+/// The flags AE, CWR and ECE as a number of three bits, AE the highest: the ACE field of RFC 9768
+/// §3.2.2 after the handshake.
 pub(super) const fn ace(flags: u16) -> u8 {
     ((flags & flag::ACE) >> flag::ACE_SHIFT) as u8
 }
 
-/// The flags of such a number.
+/// The flags of an ACE value.
 pub(super) const fn ace_flags(ace: u8) -> u16 {
     ((ace & 0b111) as u16) << flag::ACE_SHIFT
 }
@@ -94,7 +95,7 @@ pub(super) const fn server_mode(offered: EcnMode, syn: u16) -> EcnMode {
         (EcnMode::Accurate, 0b011) => EcnMode::Classic,
         // RFC 9768 §3.1.3: combinations for the future count as an offer of AccECN.
         (EcnMode::Accurate, _) => EcnMode::Accurate,
-        // RFC 3168 §6.1.1: both flags; its server does not look at AE.
+        // RFC 3168 §6.1.1: both flags; a server of RFC 3168 ignores AE.
         (EcnMode::Classic, flags) if flags & 0b011 == 0b011 => EcnMode::Classic,
         (EcnMode::Classic, _) => EcnMode::Off,
     }
@@ -112,7 +113,7 @@ pub(super) const fn syn_ack_flags(mode: EcnMode, ecn: Ecn) -> u16 {
 /// The mode of a client that receives a SYN-ACK (RFC 9768, table 2).
 pub(super) const fn client_mode(offered: EcnMode, syn_ack: u16) -> EcnMode {
     match (offered, ace(syn_ack)) {
-        // 111: a server that reflects what it does not know.
+        // 111: the server reflects flags that it does not support.
         (EcnMode::Off, _) | (EcnMode::Accurate, 0b000 | 0b111) => EcnMode::Off,
         (EcnMode::Accurate, 0b001) => EcnMode::Classic,
         // RFC 9768 §3.1.3: 101 is reserved and counts as AccECN.
@@ -133,8 +134,8 @@ pub(super) const fn handshake_encoding(ecn: Ecn) -> u8 {
     }
 }
 
-/// The codepoint that this stands for. SYN and SYN-ACK leave without ECT, so a value for the future
-/// means that they arrived so (RFC 9768 §3.1.3).
+/// The codepoint that this stands for. SYN and SYN-ACK leave without ECT, so a reserved value means
+/// that they arrived without ECT (RFC 9768 §3.1.3).
 pub(super) const fn handshake_codepoint(ace: u8) -> Ecn {
     match ace {
         0b011 => Ecn::Ect1,

@@ -84,7 +84,7 @@ impl AccEcnOption {
         out.extend(std::iter::repeat_n(1, self.padding()));
     }
 
-    /// Octets of padding behind it.
+    /// Octets of padding after it.
     pub(in super::super) fn padding(&self) -> usize {
         self.len().next_multiple_of(4) - self.len()
     }

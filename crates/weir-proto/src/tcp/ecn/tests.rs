@@ -1,4 +1,4 @@
-//! The tables and examples of RFC 9768, and what must hold however acknowledgements arrive.
+//! The tables and examples of RFC 9768, and invariants for any arrival of acknowledgements.
 
 use super::*;
 use crate::tcp::wire::{Packet, SackBlocks};
@@ -38,14 +38,14 @@ fn the_flags_of_the_handshake_negotiate_as_in_table_2() {
             "{a:?} to {b:?}"
         );
     }
-    // The first block: what arrived on the SYN. The fourth: a server that reflects the flags.
+    // The first block: the codepoint of the SYN. The fourth: a server that reflects the flags.
     for (ecn, flags) in [(Ecn::Ect1, 0b011), (Ecn::Ect0, 0b100), (Ecn::Ce, 0b110)] {
         assert_eq!(ace(syn_ack_flags(Accurate, ecn)), flags);
         assert_eq!(client_mode(Accurate, ace_flags(flags)), Accurate);
         assert_eq!(handshake_codepoint(flags), ecn);
     }
     assert_eq!(client_mode(Accurate, ace_flags(0b111)), Off);
-    // §3.1.3: what is reserved counts as AccECN, on the SYN and on the SYN-ACK.
+    // §3.1.3: reserved combinations count as AccECN, on the SYN and on the SYN-ACK.
     for flags in [0b001, 0b010, 0b100, 0b101, 0b110] {
         assert_eq!(server_mode(Accurate, ace_flags(flags)), Accurate);
     }
@@ -74,7 +74,7 @@ fn the_field_lies_in_octets_12_and_13() {
 
 #[test]
 fn a_server_takes_table_4_from_the_acknowledgement_of_its_syn_ack() {
-    // RFC 9768, table 4: s.cep is 6 after CE and 5 else; 0b000 disables it. The next ACE is 7.
+    // RFC 9768, table 4: s.cep is 6 after CE and 5 otherwise; 0b000 disables it. The next ACE is 7.
     for (first, marked) in [(0b110, 1), (0b010, 2), (0b111, 2), (0b001, 2), (0b000, 0)] {
         let mut sender = DataSender::new();
         sender.on_handshake_ack(first);
@@ -101,7 +101,7 @@ fn the_safest_count_is_that_of_the_examples_of_appendix_a_2_1() {
         let mut sender = DataSender::new();
         assert_eq!(sender.on_ack(7, None, acked(packets)), marked, "{packets}");
     }
-    // §3.2.2.5.2: more marks than packets are believed.
+    // §3.2.2.5.2: more marks than packets are accepted.
     assert_eq!(DataSender::new().on_ack(7, None, acked(1)), 2);
 }
 
@@ -111,7 +111,7 @@ fn the_field_cycles_after_eight_marks() {
     let mut sender = DataSender::new();
     for ace in [6, 7, 0, 1, 2, 3, 4, 5, 6] {
         assert_eq!(sender.on_ack(ace, None, acked(1)), 1, "{ace}");
-        // The same again is an older one: it acknowledges nothing.
+        // The same ACE again is from an older acknowledgement: it acknowledges nothing.
         assert_eq!(sender.on_ack(ace, None, acked(0)), 0);
     }
     assert_eq!(sender.ce_packets(), 14);
@@ -119,14 +119,14 @@ fn the_field_cycles_after_eight_marks() {
 
 #[test]
 fn thinned_acknowledgements_are_no_cycles() {
-    // Each is for 10 packets, none marked; A.2.1 alone would take every one for 8 marks. The
-    // average passes THINNED = 4 when 10 · (1 - (63/64)^n) does: after the 33rd.
+    // Each acknowledgement is for 10 packets, none marked; A.2.1 alone would take each for 8 marks.
+    // The average passes THINNED = 4 when 10 · (1 - (63/64)^n) does: after the 33rd.
     let mut sender = DataSender::new();
     for count in 1..=100 {
         let marked = sender.on_ack((5 + (count.min(33) * 8)) as u8 & 0b111, None, acked(10));
         assert_eq!(marked, if count <= 33 { 8 } else { 0 }, "{count}");
     }
-    // With the option there is no doubt.
+    // With the option the count is certain.
     let mut sender = DataSender::new();
     let unmarked = AccEcnOption::new(Order::Ect1First, [14_601, 0, 1], 1);
     assert_eq!(sender.on_ack(5, Some(&unmarked), acked(10)), 0);
@@ -287,7 +287,7 @@ struct Ack {
 }
 
 /// The acknowledgements of a receiver of these marks, one for each `every` packets and where marks
-/// call for one; `with_options` says whether options arrive.
+/// call for one; `with_options` is true if options arrive.
 fn acks(marks: &[bool], every: u64, with_options: bool) -> Vec<Ack> {
     let mut receiver = DataReceiver::new();
     let mut acks = Vec::new();
@@ -346,8 +346,8 @@ proptest! {
     }
 
     /// Without the option a count is exact as long as an acknowledgement is for fewer packets than
-    /// the field has values. Else it is no smaller than the truth, by whole cycles, and no greater
-    /// than there are packets (RFC 9768 §3.2.2.5.2). Few enough arrive here that none counts as
+    /// the field has values. Otherwise it exceeds the true count by whole cycles, and is at most
+    /// the number of packets (RFC 9768 §3.2.2.5.2). Few enough arrive here that none counts as
     /// thinned: eight of at most 32 packets.
     #[test]
     fn without_the_option_the_count_errs_to_the_safe_side(

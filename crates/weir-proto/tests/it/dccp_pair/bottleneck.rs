@@ -20,7 +20,7 @@ fn path(configs: [Config; 2], rate_bps: u64, delay: Duration) -> Pair {
     pair
 }
 
-/// From now on this share of the packets is lost: of those that carry data, and of the others.
+/// From now on the path loses this share of the packets that carry data, and of the others.
 fn lose(pair: &mut Pair, data: f64, others: f64) {
     let mut rngs = ["there", "back"].map(|name| Rng::stream(7, name));
     pair.drops = Box::new(move |end, packet| {
@@ -111,8 +111,8 @@ fn without_agreement_both_use_ccid_2() {
     );
 }
 
-/// RFC 4341 §6.1: lost acknowledgements raise the Ack Ratio, which feature negotiation tells the
-/// receiver; it then acknowledges more rarely.
+/// RFC 4341 §6.1: lost acknowledgements raise the Ack Ratio, which feature negotiation announces to
+/// the receiver; it then acknowledges more rarely.
 #[test]
 fn a_receiver_of_ccid_2_follows_the_ack_ratio_that_its_sender_announces() {
     let data_packets_per_ack = |ack_loss| {

@@ -1,4 +1,4 @@
-//! The end of connections when the other side is silent, is gone, or closes at the same time
+//! The end of connections when the peer is silent, no longer exists, or closes at the same time
 //! (RFC 4340 §8.1.1, §8.1.3, §8.1.5, §8.3).
 
 use super::{Pair, config};

@@ -171,7 +171,7 @@ impl Pair {
         }
     }
 
-    /// Goes to the time of the next event, if it comes by then; false without an event.
+    /// Advances to the next event, if it occurs by then; false without an event.
     fn go_to_next_event(&mut self, until: Instant) -> bool {
         let first = |link: &Link| link.wire.front().map(|(at, _)| *at);
         let arrivals = self.links.iter().filter_map(first);
@@ -186,7 +186,7 @@ impl Pair {
         true
     }
 
-    /// What is due now happens.
+    /// Processes the events that are due now.
     fn process_events(&mut self) {
         let next = self.now;
         for end in 0..2 {

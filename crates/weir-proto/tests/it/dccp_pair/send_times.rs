@@ -1,12 +1,13 @@
-//! The time of the next data packet is asked for once an instant, as long as nothing comes.
+//! The CCID is asked once an instant for the time of the next data packet, as long as no event
+//! occurs.
 
 use super::*;
 use proptest::prelude::*;
 
-/// What the client says about its next data packet is what it says if it computes it again.
+/// The time that the client keeps for its next data packet is the time that it computes again.
 fn check(pair: &mut Pair) {
     let known = pair.ends[0].next_data_at();
-    // A timer that may have expired makes the connection ask its CCID again.
+    // After a timer that may have expired, the connection asks its CCID again.
     pair.ends[0].handle_timeout(pair.now);
     assert!(pair.ends[0].poll_transmit(pair.now).is_none());
     assert_eq!(pair.ends[0].next_data_at(), known);
@@ -35,7 +36,7 @@ proptest! {
             pair.to_write.push_back(len);
             let until = pair.now + Duration::from_micros(micros);
             while pair.go_to_next_event(until) {
-                // Feedback comes after a question at the same instant.
+                // Feedback arrives after the CCID was asked at the same instant.
                 pair.flush();
                 pair.process_events();
                 check(&mut pair);

@@ -25,17 +25,17 @@ impl Client {
         client.end.connect(client.now);
         let request = drain(&mut client.end, client.now).remove(0);
         assert_eq!(cookies_of(&request), <[Vec<u8>; 0]>::default());
-        let said = client.hears(response(&request, PEER, cookies));
+        let said = client.receive(response(&request, PEER, cookies));
         (client, said)
     }
 
-    fn hears(&mut self, packet: Packet) -> Vec<Packet> {
+    fn receive(&mut self, packet: Packet) -> Vec<Packet> {
         self.now += Duration::from_millis(1);
         self.end.handle(self.now, &mut envelope(packet));
         drain(&mut self.end, self.now)
     }
 
-    fn writes(&mut self, octets: u32) -> Vec<Packet> {
+    fn write(&mut self, octets: u32) -> Vec<Packet> {
         let written = self.end.write(self.now, Payload::of_len(octets));
         assert_eq!(written, Ok(()));
         drain(&mut self.end, self.now)
@@ -65,8 +65,8 @@ fn cookies_are_echoed_in_order_on_every_packet_until_the_server_has_one() {
     let (mut client, mut said) = Client::answered(&cookies);
     // The largest that fits beside an acknowledgement with the cookies, and one octet more.
     let room = config().mtu - 20 - 56 - 264;
-    said.extend(client.writes(room));
-    said.extend(client.writes(room + 1));
+    said.extend(client.write(room));
+    said.extend(client.write(room + 1));
     // The Ack is repeated.
     client.now += Duration::from_millis(300);
     client.end.handle_timeout(client.now);
@@ -82,9 +82,9 @@ fn cookies_are_echoed_in_order_on_every_packet_until_the_server_has_one() {
             packet.wire_len()
         );
     }
-    let said = client.hears(Packet::new_ack(SeqNum::new(PEER + 1), said[0].seq));
+    let said = client.receive(Packet::new_ack(SeqNum::new(PEER + 1), said[0].seq));
     assert_eq!(client.end.state(), State::Open);
-    let said = [said, client.writes(100)].concat();
+    let said = [said, client.write(100)].concat();
     assert!(said.iter().any(|packet| packet.kind.carries_data()));
     assert!(said.iter().all(|packet| cookies_of(packet).is_empty()));
 }
@@ -102,17 +102,17 @@ fn a_close_before_a_packet_of_the_server_carries_the_cookies_too() {
 fn the_cookies_are_those_of_the_response_that_is_acknowledged() {
     let (mut client, said) = Client::answered(&[b"one"]);
     let request = Packet::request(said[0].seq.previous(), 0);
-    let said = client.hears(response(&request, PEER + 1, &[b"two"]));
+    let said = client.receive(response(&request, PEER + 1, &[b"two"]));
     assert_eq!(
         (cookies_of(&said[0]), said[0].ack()),
         (vec![b"two".to_vec()], Some(SeqNum::new(PEER + 1)))
     );
     // A late copy of the first Response.
-    let said = client.hears(response(&request, PEER, &[b"one"]));
+    let said = client.receive(response(&request, PEER, &[b"one"]));
     assert_eq!(
         (cookies_of(&said[0]), said[0].ack()),
         (vec![b"two".to_vec()], Some(SeqNum::new(PEER + 1)))
     );
-    let said = client.hears(response(&request, PEER + 2, &[]));
+    let said = client.receive(response(&request, PEER + 2, &[]));
     assert_eq!(cookies_of(&said[0]), <[Vec<u8>; 0]>::default());
 }

@@ -28,7 +28,7 @@ struct Forged {
     short: bool,
     ccval: u8,
     options: Vec<(u8, Vec<u8>)>,
-    /// Octets behind the options, which need not be any.
+    /// Octets after the options, which need not be valid options.
     tail: Vec<u8>,
     reset_code: u8,
     /// Octets of a payload, which begin with its number.

@@ -11,8 +11,8 @@ fn with(change: impl FnOnce(&mut NadaConfig)) -> Nada {
 #[test]
 fn the_first_report_compares_its_signal_with_none() {
     // Two of twenty packets are marked: p_mark = 0.1 · 0.1 (10), x_curr = 2 ms · (1 %/1 %)² (2).
-    // (5): 2 ms - 10 ms · 1500/750 = -18 ms; (6): 2 ms - 0; (7) with DELTA for delta:
-    // 750 kbit/s · (1 - 0.5 · (0.1/0.5 · -0.018/0.5 + 2 · 0.002/0.5)) = 0.9996 · 750 kbit/s.
+    // (5): 2 ms - 10 ms · 1500/750 = -18 ms; (6): 2 ms - 0; (7) with DELTA for delta: 750 kbit/s ·
+    // (1 - 0.5 · (0.1/0.5 · -0.018/0.5 + 2 · 0.002/0.5)) = 0.9996 · 750 kbit/s.
     let mut nada = nada();
     nada.reference_rate = 750_000.0;
     let mut packets: Vec<_> = (0..20).map(|n| received(n, 20 * n, 10, 1000)).collect();
@@ -40,7 +40,7 @@ fn a_packet_that_left_with_the_last_report_was_sent_before_the_pause() {
 
 #[test]
 fn settings_of_zero_switch_their_rule_off() {
-    // A reference ratio of zero would make any ratio infinitely many of it.
+    // A reference ratio of zero would divide by zero.
     let mut no_reference = with(|config| {
         config.reference_loss = 0.0;
         config.reference_marking = 0.0;
@@ -57,11 +57,11 @@ fn settings_of_zero_switch_their_rule_off() {
     for queue in [0.0, 0.02, 0.2] {
         assert!(close(no_warping.warp(queue), queue), "{queue}");
     }
-    // In a window of no length nothing arrives.
+    // No packet arrives within a window of zero length.
     let mut no_window = with(|config| config.observation_window = Duration::ZERO);
     report(&mut no_window, 120, &[received(0, 100, 10, 1000)]);
     assert!(no_window.measured.receive_bytes_per_sec.abs() < f64::EPSILON);
-    // A minimum filter of one packet is none.
+    // A minimum filter over one packet has no effect.
     let mut no_filter = with(|config| config.delay_filter = 1);
     let packets = [received(0, 0, 10, 1000), received(1, 20, 50, 1000)];
     report(&mut no_filter, 90, &packets);
@@ -86,7 +86,8 @@ fn a_rate_at_its_bound_is_limited_by_it() {
 
 #[test]
 fn feedback_is_awaited_for_two_round_trips() {
-    // More than the 500 ms of `feedback_timeout` only if the path is longer than half of that.
+    // Two round trips exceed the 500 ms of `feedback_timeout` only if R is longer than half of
+    // that.
     for (rtt, deadline) in [(200, 600), (250, 600), (400, 900)] {
         let mut nada = nada();
         nada.rtt.on_sample(at(50), Duration::from_millis(rtt));

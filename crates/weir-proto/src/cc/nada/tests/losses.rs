@@ -1,4 +1,4 @@
-//! What counts as a loss, and as one event of loss.
+//! Which packets count as lost, and which losses are one loss event.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn a_lost_packet_adds_no_octets_and_counts_among_the_packets() {
     packets[4] = lost(4, 80);
     report(&mut nada, 220, &packets);
     assert!(close(nada.measured.receive_bytes_per_sec, 18_000.0));
-    // The only packet of a window: (10) takes ALPHA of a ratio of one.
+    // The window has one packet, which is lost: (10) takes ALPHA of a ratio of one.
     let mut nada = super::nada();
     report(&mut nada, 120, &[lost(0, 100)]);
     assert!(close(nada.measured.loss_ratio, 0.1));

@@ -6,8 +6,8 @@ use super::*;
 use crate::cc::tfrc::wireless_extensions::WirelessRules;
 use crate::cc::tfrc::{SmallPackets, response};
 
-/// f(p) after packets of so many octets at these milliseconds; the first is reported at once if
-/// `feedback` says so, and no other.
+/// f(p) after packets of these octets at these times in milliseconds. Feedback is sent for the
+/// first packet if `feedback` is set, and for no other packet.
 fn response_after(
     profile: Profile,
     rtt: Duration,
@@ -37,7 +37,7 @@ fn the_first_interval_is_made_of_the_rate_that_its_revision_names() {
     let (rfc3448, rfc5348) = (Profile::rfc3448, Profile::rfc5348);
     // f(p) = s/(R·X).
     for (profile, rtt, octets, feedback, packets, expected) in [
-        // RFC 3448 §6.3.1, nothing measured: X is at least an octet per second, 1/(10·1).
+        // RFC 3448 §6.3.1, without a measurement X is at least an octet per second, 1/(10·1).
         (
             rfc3448(),
             slow,
@@ -105,8 +105,8 @@ fn the_first_interval_of_small_packets_allows_for_their_headers() {
 
 #[test]
 fn an_open_interval_that_becomes_short_is_reported_at_once() {
-    // RFC 4828 §3, RFC 5348 §6.1: R grows from 1 ms to 1 s, so that 100 ms are short again, the
-    // open interval counts no more and p increases.
+    // RFC 4828 §3, RFC 5348 §6.1: R grows from 1 ms to 1 s, so that an interval of 100 ms becomes
+    // short; the open interval no longer counts, and p increases.
     let mut receiver = Receiver::new(Profile {
         small_packets: Some(SmallPackets::CCID4),
         ..Profile::rfc5348()
@@ -181,7 +181,8 @@ fn packets_above_a_hole_are_skipped() {
 
 #[test]
 fn a_mark_is_an_interval_of_one_lost_packet() {
-    // RFC 5348 §5.1: the marked packet 10 is the lost one. Nothing follows it; then 11 to 14.
+    // RFC 5348 §5.1: the marked packet 10 counts as lost. First no packet follows it, then 11 to 14
+    // do.
     let mut receiver = Receiver::new(Profile::rfc5348());
     for seq in 0..=10 {
         let packet = ArrivedPacket {
@@ -190,7 +191,7 @@ fn a_mark_is_an_interval_of_one_lost_packet() {
         };
         receiver.on_packet(at(1), &packet, |_| {});
     }
-    // It has arrived all the same.
+    // The marked packet has arrived nevertheless.
     assert_eq!(receiver.packets_lost(), 0);
     let rows = reported(&receiver);
     assert_eq!((rows[0], rows[1][0]), ([0, 1, 1, 1], 10));
@@ -216,7 +217,7 @@ fn the_drop_count_has_24_bits() {
 #[test]
 fn biaz_takes_a_gap_of_the_lost_packets_time_for_an_error_of_the_link() {
     // n losses are random if (n + 1)·T <= gap < (n + 2)·T, where T = 10 ms is the least time
-    // between two packets. A packet that is late by reordering changes nothing but the one after.
+    // between two packets. A packet that is late by reordering affects only the packet after it.
     let profile = Profile {
         wireless: WirelessRules {
             discriminator: LossDiscriminator::Biaz,

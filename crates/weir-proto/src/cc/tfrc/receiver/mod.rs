@@ -43,7 +43,7 @@ const QUIESCENT_ROUND_TRIPS: u64 = 2;
 const QUIESCENT_TIME: Duration = Duration::from_millis(200);
 /// The least X_target at the first loss, in packets a round trip (RFC 5348 §6.3.1).
 const LEAST_TARGET: f64 = 0.5;
-/// An interval of so many round trips is short (RFC 4828 §3).
+/// An interval of at most this many round trips is short (RFC 4828 §3).
 const SHORT_ROUND_TRIPS: u64 = 2;
 /// The greatest Drop Count (RFC 5622 §8.7).
 const MAX_DROP_COUNT: u64 = (1 << 24) - 1;
@@ -53,7 +53,7 @@ const MAX_DROP_COUNT: u64 = (1 << 24) - 1;
 pub struct ArrivedPacket {
     /// Sequence number, extended beyond 48 bits so that it does not wrap.
     pub seq: i64,
-    /// CCVal: the window counter; used of data packets only.
+    /// CCVal: the window counter; used for data packets only.
     pub counter: u8,
     /// Octets of payload; `None` for a packet without data.
     pub payload: Option<u32>,
@@ -131,7 +131,8 @@ pub struct Receiver {
     greatest_receive_rate: f64,
     /// The least time between two data packets, for the loss discriminator.
     least_gap: Option<Duration>,
-    /// The number from which on loss events count, and how many began before it since.
+    /// The sequence number from which on loss events count, and the events since that began before
+    /// it.
     counted_from: i64,
     uncounted_events: u64,
 }
@@ -176,8 +177,8 @@ impl Receiver {
         self.intervals.loss_event_rate()
     }
 
-    /// Packets lost so far, of a direction with data. Those that arrived marked are not lost,
-    /// though they are losses for the loss event rate (RFC 5348 §5.1).
+    /// Packets lost so far, from the first data packet on. Marked packets that arrived are not
+    /// included, though they count as losses for the loss event rate (RFC 5348 §5.1).
     pub const fn packets_lost(&self) -> u64 {
         self.packets_lost
     }
@@ -192,12 +193,13 @@ impl Receiver {
         self.intervals.events()
     }
 
-    /// Those whose first lost or marked packet has at least the number that was given last.
+    /// Loss events whose first lost or marked packet has at least the number given to
+    /// [`count_loss_events_from`](Self::count_loss_events_from) last.
     pub const fn counted_loss_events(&self) -> u64 {
         self.intervals.events() - self.uncounted_events
     }
 
-    /// Loss events that begin before this number do not count from now on.
+    /// Stops counting loss events that begin before this sequence number.
     pub const fn count_loss_events_from(&mut self, seq: i64) {
         self.counted_from = seq;
     }
@@ -219,7 +221,8 @@ impl Receiver {
         self.any_data && now.since(self.newest_data_at) >= silence
     }
 
-    /// A packet arrived; `on_lost` takes the sequence numbers of packets that it shows to be lost.
+    /// A packet arrived; `on_lost` receives the sequence numbers of packets that it shows to be
+    /// lost.
     pub fn on_packet(
         &mut self,
         now: Instant,
@@ -379,7 +382,7 @@ impl Receiver {
             match detected {
                 Detected::InOrder(packet) => self.settle(now, &packet),
                 Detected::Lost(hole) => {
-                    // The receiver half of an end that gets acknowledgements alone loses no data.
+                    // An endpoint that receives only acknowledgements loses no data.
                     if self.any_data {
                         self.packets_lost += hole.drops();
                         on_lost(hole.lost());
@@ -391,7 +394,7 @@ impl Receiver {
         }
     }
 
-    /// All packets before this one have arrived or are lost.
+    /// All packets before `packet` have arrived or are lost.
     fn settle(&mut self, now: Instant, packet: &HistoryEntry) {
         if packet.marked {
             self.on_loss(now, &Hole::of_mark(packet));
@@ -469,8 +472,7 @@ impl Receiver {
         self.report_loss_event();
     }
 
-    /// RFC 5348 §6.1 steps 3 and 4: p is calculated; if it is greater than the last time, feedback
-    /// is due at once.
+    /// RFC 5348 §6.1 steps 3 and 4: p is calculated; if it has increased, feedback is due at once.
     fn report_loss_event(&mut self) {
         let before = std::mem::replace(&mut self.last_mean, self.intervals.mean());
         let greater = before == 0.0 || self.last_mean < before;

@@ -2,14 +2,14 @@
 //!
 //!   X_recv = octets received in t / t,   t = max(R, time since the last feedback)
 //!
-//! Feedbacks that are remembered and reach less than R back, because R is far too long, give the
-//! rate of the time that they reach.
+//! If R is so long that all remembered feedbacks are less than R ago, X_recv covers the time since
+//! the oldest of them.
 
 use super::super::profile::{Arithmetic, Profile, ReceiveRateRule};
 use crate::time::{Duration, Instant};
 
-/// Feedbacks remembered, to find one that is a round-trip time ago: one a round trip, and those of
-/// loss events.
+/// The feedbacks kept, to find one that is a round-trip time old: one for each round trip, and
+/// those of loss events.
 const SAMPLES: usize = 8;
 
 /// The octets received up to a feedback.
@@ -23,7 +23,7 @@ struct Sample {
 #[derive(Clone, Debug)]
 pub(super) struct ReceivedOctets {
     octets: u64,
-    /// The newest first; of them the first `known` are feedbacks.
+    /// The newest first; the first `known` entries are feedbacks.
     samples: [Sample; SAMPLES],
     known: u8,
 }
@@ -41,7 +41,7 @@ impl ReceivedOctets {
         }
     }
 
-    /// A packet with so many octets of payload arrived.
+    /// A packet with `payload` octets of payload arrived.
     pub(super) const fn add(&mut self, payload: u32) {
         self.octets = self.octets.saturating_add(payload as u64);
     }
@@ -74,8 +74,8 @@ impl ReceivedOctets {
             return 0.0;
         };
         let octets = self.octets.saturating_sub(sample.octets);
-        // What came before the first feedback is known: nothing. What came before those that are
-        // remembered is not, and their octets are no rate over R.
+        // Before the first feedback no octets were received, so t can be R. The octets before the
+        // oldest of a full set are not known, so t is the time since that feedback.
         let forgotten = old_enough.is_none() && samples.len() == SAMPLES;
         let least = if forgotten { Duration::ZERO } else { least };
         let span = now

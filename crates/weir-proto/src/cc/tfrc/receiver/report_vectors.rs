@@ -109,7 +109,7 @@ fn a_loss_event_repeats_the_rate_in_linux_and_measures_it_in_the_rfc() {
         (5, 2000, 7, 998),
     ];
     for (profile, at_end_only, packets, expected) in [
-        // Nothing was reported before, so that no time to measure over has begun.
+        // No feedback was sent before, so there is no time to measure over.
         (linux(), true, &lost_at_once[..], 0),
         (rfc(), true, &lost_at_once[..], 0),
         // The first feedback has no rate to repeat: 1500 octets in 10 ms.

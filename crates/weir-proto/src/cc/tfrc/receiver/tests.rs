@@ -72,9 +72,9 @@ fn a_loss_event_is_reported_at_once() {
 
 #[test]
 fn a_loss_event_that_does_not_increase_p_waits_for_the_next_feedback() {
-    // RFC 5348 §6.1 step 4. After ten intervals of 150 packets one of 1100 counts more and more
-    // while it is open, so that its end does not increase p; the end of another 150 does. Losses
-    // show three packets later.
+    // RFC 5348 §6.1 step 4. After ten intervals of 150 packets, an interval of 1100 counts while it
+    // is open, so that its end does not increase p; the end of another interval of 150 does. A loss
+    // is detected three packets later.
     let lost: Vec<i64> = (1..=10).map(|n| 150 * n).chain([2600, 2750]).collect();
     let profiles = [
         (Profile::rfc5348(), [false, true]),

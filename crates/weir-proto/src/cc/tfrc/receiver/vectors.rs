@@ -168,7 +168,7 @@ fn the_receive_rate_covers_at_least_a_round_trip() {
             "{until}"
         );
     }
-    // With the last feedback less than R ago and none before it, R counts as the time.
+    // If the only feedback is less than R ago, the rate is taken over R.
     let mut receiver = received(Profile::rfc5348(), &[(0, 0)]);
     receiver.on_rtt_estimate(Duration::from_millis(100));
     receiver.take_feedback(at(0));

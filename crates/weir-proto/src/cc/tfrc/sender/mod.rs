@@ -95,7 +95,7 @@ pub struct Sender {
     time_last_doubled: Option<Instant>,
     /// t_ipi.
     inter_packet_interval: Duration,
-    /// t_i: the nominal time of the last packet; of the next one where it is kept.
+    /// t_i: the nominal time of the last packet; of the next packet under [`NominalTime::Kept`].
     nominal_time: Instant,
     window_counter: WindowCounter,
     last_sent: Option<Instant>,
@@ -184,7 +184,7 @@ impl Sender {
         self.maximum_segment_size = octets.max(1);
     }
 
-    /// The handshake's round-trip time is known; used if the profile says so.
+    /// Takes the round-trip time of the handshake, if the profile uses it.
     pub fn on_handshake_rtt(&mut self, rtt: Duration) {
         if self.profile.handshake_rtt == HandshakeRtt::Use {
             self.handshake_rtt = Some(self.clamp_sample(rtt, Duration::ZERO));
@@ -255,7 +255,7 @@ impl Sender {
         }
     }
 
-    /// A data packet is handed over; returns its window counter (CCVal).
+    /// A data packet leaves; returns its window counter (CCVal).
     pub fn on_sent(&mut self, now: Instant, payload_len: u32) -> u8 {
         self.start(now, payload_len);
         let rtt = self.smoothed_rtt.unwrap_or(DEFAULT_RTT);
@@ -282,7 +282,7 @@ impl Sender {
         self.window_counter.on_ack(counter, &self.profile);
     }
 
-    /// Feedback arrived. False if it is discarded as the profile says.
+    /// Feedback arrived. Returns false if the profile discards it.
     pub fn on_feedback(&mut self, now: Instant, feedback: &Feedback, events: &mut Events) -> bool {
         if !self.started {
             return false;
@@ -380,7 +380,7 @@ impl Sender {
         } else {
             sample
         };
-        // At least a nanosecond, whatever the profile says, because rates divide by it.
+        // At least a nanosecond under every profile, because rates divide by it.
         sample
             .min(profile.rtt_max.unwrap_or(Duration::MAX))
             .max(profile.rtt_min)

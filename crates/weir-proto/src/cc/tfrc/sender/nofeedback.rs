@@ -57,7 +57,7 @@ enum State {
     #[default]
     Off,
     Set(Instant),
-    /// Since when, and the time between two expiries.
+    /// The time of the suspension, and the time between two expiries.
     Suspended(Instant, Duration),
 }
 
@@ -264,7 +264,7 @@ mod tests {
             (5, Duration::ZERO, TimerTick::Hz(1), 6),
             // One tick a second: 1.5 s and 100 ms give the start at 1 s and one tick.
             (1_500_000_000, hundred, TimerTick::Hz(1), 2_000_000_000),
-            // More ticks than nanoseconds are as exact as a nanosecond.
+            // A tick shorter than a nanosecond counts as a nanosecond.
             (4, Duration::from_nanos(3), TimerTick::Hz(u32::MAX), 7),
         ] {
             let found = expiry(nanos(now), span, tick);

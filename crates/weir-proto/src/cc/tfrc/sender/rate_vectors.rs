@@ -127,7 +127,7 @@ fn at_equality_the_rule_of_the_rate_itself_is_its_limit() {
 }
 
 #[test]
-fn idle_are_two_round_trips_without_a_new_counter() {
+fn a_sender_is_idle_after_two_round_trips_without_a_new_counter() {
     // Linux, ccid3_hc_tx_idle_rtt(): the counter changed at 100 ms and R is 100 ms.
     for (micros, expected) in [(299_999, 10_000.0), (300_000, 40_000.0)] {
         let mut sender = started(Profile::linux_2008(), 1460);

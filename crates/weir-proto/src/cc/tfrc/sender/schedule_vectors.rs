@@ -19,7 +19,7 @@ fn linux_sends_below_a_millisecond_and_waits_whole_ones() {
         (ahead(1000), 1999, 1000),
         (ahead(1000), 2000, 2000),
         (ahead(1000), 22_831, 22_000),
-        // A timer of no milliseconds runs one.
+        // A timer of zero milliseconds runs for one.
         (ahead(500), 499, 0),
         (ahead(500), 500, 1000),
         (ahead(0), 0, 0),
@@ -102,8 +102,8 @@ fn an_acknowledgement_moves_the_window_counter() {
 
 #[test]
 fn the_next_packet_follows_a_change_of_its_interval_except_in_linux() {
-    // RFC 5348 §4.6: t_(i+1) = t_i + t_ipi, with the t_ipi of now. One leaves at 64 s, with one
-    // in 64 s; then feedback allows one in 2 s. Linux has set 128 s by then.
+    // RFC 5348 §4.6: t_(i+1) = t_i + t_ipi, with the present t_ipi. A packet leaves at 64 s at a
+    // rate of one in 64 s; then feedback allows one in 2 s. Linux has already set 128 s by then.
     for (nominal_time, set, next) in [
         (NominalTime::Rescheduled, at(0), at(66_000)),
         (NominalTime::Kept, at(64_000), at(128_000)),

@@ -19,7 +19,7 @@ pub(super) fn without_oscillation_reduction() -> Profile {
     }
 }
 
-/// A sender that knows R = 100 ms and sent a packet of 1000 octets at 0; MSS as given.
+/// A sender with R = 100 ms that sent a packet of 1000 octets at 0; MSS as given.
 pub(super) fn started(profile: Profile, mss: u32) -> Sender {
     let mut sender = Sender::new(profile, mss);
     sender.on_handshake_rtt(RTT);
@@ -186,7 +186,7 @@ fn a_loss_in_a_data_limited_interval_leaves_half_or_85_percent() {
 #[test]
 fn a_receive_rate_of_zero_is_not_data_limited() {
     // RFC 5348 §4.3: "If the feedback packet reports a receive rate X_recv of zero …". The rate of
-    // 40 000 was measured more than two round trips ago and counts no more.
+    // 40 000 was measured more than two round trips ago and no longer counts.
     let mut sender = started(without_oscillation_reduction(), 1460);
     feed(&mut sender, at(100), 0, 0.0001);
     feed(&mut sender, at(400), 40_000, 0.0001);

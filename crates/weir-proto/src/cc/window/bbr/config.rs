@@ -50,7 +50,7 @@ const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 /// The least time between two probes for bandwidth (draft-bbr §5.3.3.8.3, PickProbeWait).
 const PROBE_WAIT: Duration = Duration::from_secs(2);
-/// The most that chance adds to it (draft-bbr §5.3.3.8.3, PickProbeWait).
+/// The greatest random addition to it (draft-bbr §5.3.3.8.3, PickProbeWait).
 const PROBE_WAIT_SPREAD: Duration = Duration::from_secs(1);
 /// The most rounds between two probes for bandwidth (draft-bbr §5.3.3.8.3).
 const RENO_ROUNDS: u64 = 63;

@@ -1,17 +1,17 @@
-//! What follows from the model: pacing rate, quantum and window (draft-ietf-ccwg-bbr §5.6).
+//! Pacing rate, quantum and window, which follow from the model (draft-ietf-ccwg-bbr §5.6).
 
 use super::{Bbr, state::State};
 use crate::cc::{EndAcks, Rtt};
 use crate::event::Limit;
 use crate::time::Duration;
 
-/// The time over which the quantum is what pacing lets out (draft-bbr §5.6.3).
+/// The quantum is the number of octets that pacing sends in this time (draft-bbr §5.6.3).
 const QUANTUM_TIME: Duration = Duration::from_millis(1);
 /// The largest quantum in octets (draft-bbr §5.6.3).
 const MAX_QUANTUM: u64 = 64 * 1024;
 /// The smallest quantum in packets (draft-bbr §5.6.3).
 const MIN_QUANTUM_PACKETS: u64 = 2;
-/// The round-trip time that counts before the first sample (draft-bbr §5.6.2).
+/// The round-trip time used before the first sample (draft-bbr §5.6.2).
 const NOMINAL_RTT: Duration = Duration::from_millis(1);
 
 impl Bbr {

@@ -56,7 +56,7 @@ fn a_window_that_recovery_or_probe_rtt_has_reduced_is_not_what_is_saved() {
     }
 }
 
-/// An acknowledgement of so much.
+/// An acknowledgement of `newly_acked` octets.
 fn acked(newly_acked: u64) -> EndAcks {
     EndAcks {
         newly_acked,

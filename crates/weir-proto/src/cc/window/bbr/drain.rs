@@ -1,4 +1,4 @@
-//! Drain: the queue that Startup has built is taken down (draft-ietf-ccwg-bbr §5.3.2).
+//! Drain: the flow empties the queue that Startup has built (draft-ietf-ccwg-bbr §5.3.2).
 
 use super::{Bbr, state::State};
 use crate::cc::EndAcks;
@@ -10,8 +10,8 @@ impl Bbr {
         self.drain_start_round = self.model.rounds.count();
     }
 
-    /// CheckDrainDone (draft-bbr §5.3.2): nothing more than the bandwidth-delay product is in
-    /// flight, or it has taken too many rounds.
+    /// CheckDrainDone (draft-bbr §5.3.2): at most the bandwidth-delay product is in flight, or
+    /// Drain has taken too many rounds.
     pub(super) fn check_drain_done(&mut self, acks: &EndAcks) {
         if self.state != State::Drain {
             return;

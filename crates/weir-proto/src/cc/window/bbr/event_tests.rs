@@ -1,4 +1,4 @@
-//! What BBR does with each event of the transport, against draft-ietf-ccwg-bbr.
+//! BBR's reaction to each event of the transport, against draft-ietf-ccwg-bbr.
 
 use super::tests::{Flow, MDS, MS, at, on_path};
 use super::*;
@@ -112,7 +112,7 @@ fn a_restart_begins_the_interval_of_aggregation_anew() {
 
 #[test]
 fn what_was_in_flight_before_an_acknowledgement_is_kept_beside_what_is_behind_it() {
-    // draft-bbr §5.3.3.6 compares with what the window had let out.
+    // draft-bbr §5.3.3.6 compares with the octets that the window had allowed.
     let mut bbr = on_path();
     bbr.on_sent(&Sent {
         bytes: MDS,
@@ -128,7 +128,8 @@ fn what_was_in_flight_before_an_acknowledgement_is_kept_beside_what_is_behind_it
 
 #[test]
 fn a_recovery_is_for_the_packets_that_left_before_it_began() {
-    // RFC 9002 §7.3.2: the next begins, and the present one ends, with one that left after it.
+    // RFC 9002 §7.3.2: a packet sent after the start of a recovery starts the next recovery if it
+    // is lost, and ends the present one if it is acknowledged.
     let lost = |now, sent_at| Lost {
         now: at(now),
         sent_at: at(sent_at),
@@ -161,7 +162,7 @@ fn rounds_are_counted_one_by_one_since_the_last_probe() {
 #[test]
 fn startup_remembers_one_round_of_aggregation_and_later_ten() {
     // draft-bbr §5.5.9: filter_len = 1 until the pipe is full, then ExtraAckedFilterLen = 10. Eight
-    // packets come in the first round at once, and nothing in the 8 ms that they are expected in.
+    // packets arrive at once in the first round, and none in the 8 ms in which they are expected.
     for (full, extra) in [(false, [8000, 8000, 0]), (true, [8000; 3])] {
         let mut bbr = on_path();
         bbr.full.reached = full;
@@ -192,7 +193,7 @@ fn a_drain_ends_at_the_bandwidth_delay_product_exactly() {
 
 #[test]
 fn spurious_losses_restore_the_state_that_they_have_ended() {
-    // draft-bbr §5.5.11.2, HandleSpuriousLossDetection; a visit of ProbeRTT goes on.
+    // draft-bbr §5.5.11.2, HandleSpuriousLossDetection; a visit of ProbeRTT continues.
     for (undo, state, restored, full) in [
         (UndoState::None, State::Down, State::Down, true),
         (UndoState::Startup, State::Drain, State::Startup, false),
@@ -218,7 +219,7 @@ fn spurious_losses_restore_the_state_that_they_have_ended() {
 
 #[test]
 fn spurious_losses_give_back_the_window_and_the_bounds_of_before() {
-    // draft-bbr §5.5.11.2: each is at least what was saved, and no loss is left of the round.
+    // draft-bbr §5.5.11.2: each is at least the saved value, and the round has no loss left.
     let mut bbr = on_path();
     bbr.state = State::Cruise;
     (bbr.cwnd, bbr.prior_cwnd) = (30_000, 50_000);
@@ -241,7 +242,7 @@ fn spurious_losses_give_back_the_window_and_the_bounds_of_before() {
 }
 
 #[test]
-fn it_says_what_it_does_to_the_transport() {
+fn the_transport_gets_needs_limit_and_pacing_rate() {
     let mut flow = Flow::cruising();
     let bbr = &flow.bbr;
     assert!(bbr.needs().window_in_recovery);
@@ -265,9 +266,9 @@ fn it_says_what_it_does_to_the_transport() {
 
 #[test]
 fn a_receiver_that_is_slow_ends_startup_with_the_next_acknowledgement() {
-    // RFC 4341 §5.2: a receiver that reports Slow Receiver ends slow start; what follows Startup is
-    // Drain (draft-bbr §5.3.1.1) while more than the bandwidth-delay product is in flight: 0.1 MB/s
-    // over 100 ms are 10,000 octets.
+    // RFC 4341 §5.2: a receiver that reports Slow Receiver ends slow start; the state after Startup
+    // is Drain (draft-bbr §5.3.1.1) while more than the bandwidth-delay product is in flight: 0.1
+    // MB/s over 100 ms are 10,000 octets.
     for (tells, state) in [(false, "startup"), (true, "drain")] {
         let mut flow = Flow::new();
         if tells {
@@ -279,7 +280,7 @@ fn a_receiver_that_is_slow_ends_startup_with_the_next_acknowledgement() {
 }
 
 #[test]
-fn what_limits_the_rate_is_told_of_the_sample_that_the_bandwidth_came_from() {
+fn the_limit_of_the_rate_is_that_of_the_sample_behind_the_bandwidth() {
     // draft-bbr §5.5.5: the maximum of the samples is the bandwidth.
     let mut flow = Flow::new();
     for (rate, limited_by, told) in [

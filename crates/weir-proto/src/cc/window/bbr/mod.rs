@@ -8,7 +8,7 @@
 //! | `control` | pacing rate, quantum, window (§5.6) |
 //! | `config` | the constants (§2) |
 //!
-//! Where the text leaves something open:
+//! Choices where the draft is open:
 //! - the pacing gains are those of the table in §5.6.1, since the pseudocode of ProbeBW sets none;
 //! - `TargetInflight()` counts in packets where it stands for rounds (§5.3.3.8.3);
 //! - recovery begins with the first loss of a packet that was sent after the last recovery began,
@@ -16,14 +16,14 @@
 //! - the state to restore is saved when a recovery begins, as §5.5.11 has it in words, and not
 //!   again with the first loss of each round, as NoteLoss() has it: a probe that losses end resets
 //!   the round, so that the second loss would overwrite what the first has saved;
-//! - a precautionary probe ends when what was in flight before an acknowledgement left no room for
-//!   a packet below `inflight_longterm` (§5.3.3.6): the window holds at most that much, so behind
-//!   an acknowledgement there is always less;
-//! - persistent congestion of QUIC is a timeout of which only an acknowledgement tells. That what
-//!   it acknowledges has left the network is not yet counted in flight, so that "one packet more"
-//!   than that would be no reduction: the window is the minimum of RFC 9002 §7.6.2, and grows from
-//!   the next acknowledgement on;
-//! - the pacing rate is set anew with the first sample of the round-trip time (§5.6.2);
+//! - a precautionary probe ends when the octets in flight before an acknowledgement left no room
+//!   for a packet below `inflight_longterm` (§5.3.3.6): the window holds at most that much, so that
+//!   after an acknowledgement there is always room;
+//! - QUIC establishes persistent congestion when an acknowledgement arrives. The packets that it
+//!   acknowledges still count as in flight then, so that "one packet more" than that would be no
+//!   reduction: the window is the minimum of RFC 9002 §7.6.2, and grows from the next
+//!   acknowledgement on;
+//! - the pacing rate is set again with the first sample of the round-trip time (§5.6.2);
 //! - a sample without a rate does not count as a round without growth (§5.3.1.2), and a bandwidth
 //!   of zero sets no pacing rate (§5.6.2);
 //! - Drain is not bounded by `inflight_longterm`, as in BoundCwndForModel() and not as in the table
@@ -79,7 +79,7 @@ enum UndoState {
     ProbeUp,
 }
 
-/// What a spurious loss recovery restores (draft-bbr §5.5.11.1).
+/// The state to restore after a spurious loss recovery (draft-bbr §5.5.11.1).
 #[derive(Clone, Copy, Debug, Default)]
 struct Undo {
     state: UndoState,
@@ -122,7 +122,7 @@ pub struct Bbr {
     /// When persistent congestion was last established.
     persistent_congestion_at: Option<Instant>,
     bytes_in_flight: u64,
-    /// Octets in flight before the acknowledgement, less what was lost with it.
+    /// Octets in flight before the acknowledgement, less the octets lost with it.
     prior_in_flight: u64,
     /// The window was full in this round, and in the last.
     cwnd_limited: [bool; 2],
@@ -232,7 +232,7 @@ impl Bbr {
         if !self.is_inflight_too_high(lost.lost_since_sent, lost.tx_in_flight) {
             return;
         }
-        // InflightAtLoss: at which volume the losses crossed the threshold.
+        // InflightAtLoss: the volume at which the losses crossed the threshold.
         let threshold = self.config.loss_threshold;
         let inflight_prev = lost.tx_in_flight.saturating_sub(lost.bytes) as f64;
         let lost_prev = lost.lost_since_sent.saturating_sub(lost.bytes) as f64;
@@ -306,7 +306,7 @@ impl WindowController for Bbr {
         self.state == State::ProbeRtt
     }
 
-    /// BBR has reacted to each of the lost packets.
+    /// BBR has already reacted to each lost packet.
     fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {
         self.period.begins(event)
     }
@@ -319,7 +319,7 @@ impl WindowController for Bbr {
 
     fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout) {
         // OnEnterRTO (draft-bbr §5.6.4.4): one packet more than the flight, which is declared lost
-        // behind this call.
+        // after this call.
         self.enter_recovery(timeout.now);
         self.cwnd = self.mds;
         self.limit = Limit::Timeout;
@@ -354,7 +354,7 @@ impl WindowController for Bbr {
     fn on_connection_event(&mut self, event: ConnectionEvent) {
         match event {
             ConnectionEvent::HandshakeLoss => self.cwnd = self.mds,
-            // Pacing bounds what leaves after an idle time (draft-bbr §5.4.1): see
+            // Pacing bounds the packets that leave after an idle time (draft-bbr §5.4.1): see
             // `handle_restart_from_idle`.
             ConnectionEvent::IdleRestart => {}
             // Startup ends with the next acknowledgement.

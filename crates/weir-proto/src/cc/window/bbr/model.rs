@@ -1,5 +1,5 @@
-//! The model of the path (draft-ietf-ccwg-bbr §5.5): what was delivered, how fast, over which
-//! round-trip time, and what was lost at which volume in flight.
+//! The model of the path (draft-ietf-ccwg-bbr §5.5): octets delivered, bandwidth, round-trip time,
+//! and losses with the volume in flight at which they occurred.
 //!
 //! Rates are octets per second, volumes octets; [`f64::INFINITY`] and [`u64::MAX`] stand for a
 //! bound that is not set.
@@ -12,7 +12,7 @@ use crate::time::{Duration, Instant};
 use crate::units::Rate;
 use std::cmp::Ordering;
 
-/// A sample of the delivery rate with what limited it. Samples compare by their rates.
+/// A sample of the delivery rate with its limit. Samples compare by their rates.
 #[derive(Clone, Copy, Debug, Default)]
 struct BwSample {
     rate: f64,
@@ -189,8 +189,8 @@ impl Model {
         self.cycle_count += 1;
     }
 
-    /// UpdateCongestionSignals after UpdateMaxBw (draft-bbr §5.5.10.3): once in a round with a
-    /// loss the short-term bounds follow what was delivered, unless the flow probes.
+    /// UpdateCongestionSignals after UpdateMaxBw (draft-bbr §5.5.10.3): once in a round with a loss
+    /// the short-term bounds follow the latest delivery, unless the flow probes.
     pub(super) fn adapt_lower_bounds(&mut self, state: State, cwnd: u64, beta: f64) {
         if !self.loss_round_start {
             return;
@@ -214,7 +214,8 @@ impl Model {
         self.bw = self.max_bw.min(self.bw_shortterm);
     }
 
-    /// What limited the sample that BBR.bw came from; what losses have set is the path's.
+    /// The limit of the sample behind BBR.bw; a bandwidth that losses have reduced counts as the
+    /// path's.
     pub(super) const fn bw_limited_by(&self) -> RateLimit {
         if self.bw < self.max_bw {
             RateLimit::Path

@@ -104,7 +104,7 @@ fn a_sample_counts_if_it_has_a_rate_and_no_application_holds_it_below_the_maximu
         model.update_max_bw(&sampled(Some(rate), app_limited), &BbrConfig::default());
         assert_eq!(model.max_bw, max_bw, "{rate} {app_limited}");
     }
-    // As much as the maximum is a new maximum, which stays when less comes.
+    // A sample equal to the maximum is a new maximum, which stays when smaller samples follow.
     let mut model = stale_maximum();
     for (rate, app_limited) in [(1000.0, true), (500.0, false)] {
         model.update_max_bw(&sampled(Some(rate), app_limited), &BbrConfig::default());
@@ -161,7 +161,7 @@ fn what_a_round_delivered_is_the_greatest_and_begins_anew_with_the_next() {
 #[test]
 fn each_round_with_a_loss_takes_three_tenths_from_the_short_term_bounds() {
     // draft-bbr §5.5.10.3, AdaptLowerBoundsFromCongestion: BBR.Beta = 0.7 of cwnd and max_bw, then
-    // of the bounds; at least what was delivered last.
+    // of the bounds; at least the latest delivery.
     let mut model = Model::new();
     model.max_bw = 1e6;
     for (inflight_latest, inflight, bw) in [
@@ -185,8 +185,8 @@ fn each_round_with_a_loss_takes_three_tenths_from_the_short_term_bounds() {
 #[test]
 fn acknowledgements_beyond_the_expected_are_counted_from_the_last_time_they_were_fewer() {
     // draft-bbr §5.5.9, UpdateACKAggregation, from 10 ms on: at 1 MB/s 2000 octets are expected in
-    // 2 ms and 8000 in 8 ms, which is what came: the interval begins anew. At 0.5 MB/s a
-    // millisecond later 500 are expected, and 1000 + 7000 came.
+    // 2 ms and 8000 in 8 ms, as many as arrived: the interval restarts. At 0.5 MB/s a millisecond
+    // later 500 are expected, and 1000 + 7000 arrived.
     let mut model = Model::new();
     for (now, bw, newly_acked, extra, delivered) in [
         (10, 1e6, 5000, 5000, 5000),
@@ -233,7 +233,7 @@ fn the_least_round_trip_time_is_replaced_after_ten_seconds_by_that_of_the_last_p
 
 #[test]
 fn a_probe_that_finds_the_same_least_round_trip_time_leaves_its_time() {
-    // draft-bbr §5.3.4.3: only a shorter one is new.
+    // draft-bbr §5.3.4.3: only a shorter sample is new.
     let mut model = Model::new();
     model.init(at(0), Duration::ZERO);
     for now in [100, 5101] {

@@ -5,7 +5,7 @@ use super::{Bbr, UndoState, model, state::State};
 use crate::cc::EndAcks;
 use crate::time::{Duration, Instant};
 
-/// BBR.ack_phase: what acknowledgements say about a probe (draft-bbr §2.14).
+/// BBR.ack_phase: the part of a probe to which acknowledgements belong (draft-bbr §2.14).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckPhase {
     Init,
@@ -120,8 +120,8 @@ impl Bbr {
         }
     }
 
-    /// IsTimeToProbeBW (draft-bbr §5.3.3.8.3): begins a probe if the time or the rounds between two
-    /// have passed.
+    /// IsTimeToProbeBW (draft-bbr §5.3.3.8.3): starts a probe if the time or the rounds between two
+    /// probes have passed.
     fn probe_if_due(&mut self, now: Instant) -> bool {
         let elapsed = now > self.cycle.stamp + self.cycle.wait;
         // IsRenoCoexistenceProbeTime: as many rounds as Reno would take to grow by the window.
@@ -212,7 +212,7 @@ impl Bbr {
                 if !acks.rate.app_limited {
                     self.model.advance_max_bw_filter();
                 }
-                // The cautious probe went well: the next one follows at once.
+                // The precautionary probe succeeded: the next one follows at once.
                 if self.cycle.prev_precautionary && !self.cycle.prev_too_high {
                     self.start_refill();
                     return true;

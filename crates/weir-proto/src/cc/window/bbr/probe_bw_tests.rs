@@ -85,7 +85,7 @@ fn a_refill_begins_without_what_the_last_probe_has_counted() {
 
 #[test]
 fn a_probe_is_due_after_its_wait_or_as_many_rounds_as_reno_would_take() {
-    // draft-bbr §5.3.3.8.3: HasElapsedInPhase wants more than the wait; the rounds are those of
+    // draft-bbr §5.3.3.8.3: HasElapsedInPhase requires more than the wait; the rounds are those of
     // min(bdp, cwnd) in packets, at most 63. The bdp is 100 packets.
     for (now, rounds, cwnd, due) in [
         (3500, 0, 200_000, false),
@@ -123,7 +123,7 @@ fn cruising_begins_when_the_headroom_and_the_queue_are_free() {
     }
 }
 
-/// What IsTimeToGoDown is decided by.
+/// The inputs of IsTimeToGoDown.
 struct Probe {
     prev_too_high: bool,
     in_flight: u64,
@@ -148,7 +148,7 @@ fn a_probe_ends_where_the_last_was_too_high_or_when_the_pipe_is_full() {
         (probe(true, 100_001, false, 0, false), true, true, false),
         (probe(true, 99_000, false, 0, false), false, false, false),
         (probe(false, 100_000, false, 0, false), false, false, false),
-        // The bound, not the path, limits the rate: the estimator begins anew.
+        // The bound, not the path, limits the rate: the estimator is reset.
         (probe(false, 0, true, 100_000, true), false, false, false),
         (probe(false, 0, true, 100_001, true), false, false, false),
         (probe(false, 0, true, 99_999, true), true, false, true),
@@ -341,8 +341,8 @@ fn too_much_in_flight_bounds_at_beta_of_the_target_or_what_was_in_flight() {
 
 #[test]
 fn the_cycle_goes_on_as_its_state_says() {
-    // draft-bbr §5.3.3.9, UpdateProbeBWCyclePhase: in DOWN a probe that is due begins whatever is
-    // in flight, REFILL ends with a round, and all of it is for a pipe that was full once.
+    // draft-bbr §5.3.3.9, UpdateProbeBWCyclePhase: in DOWN a due probe starts whatever is in
+    // flight, REFILL ends with a round, and the cycle requires a pipe that was full once.
     for (full, state, wait, in_flight, round_start, next) in [
         (true, State::Down, 1000, 500_000, false, State::Refill),
         (true, State::Down, 5000, 500_000, false, State::Down),

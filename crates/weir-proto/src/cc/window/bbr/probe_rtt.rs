@@ -33,8 +33,8 @@ impl Bbr {
         }
     }
 
-    /// HandleProbeRTT (draft-bbr §5.3.4.3). That samples are limited meanwhile, the transport
-    /// learns from `limits_samples`.
+    /// HandleProbeRTT (draft-bbr §5.3.4.3). The return value of `on_end_acks` marks samples as
+    /// limited by the application meanwhile.
     fn handle_probe_rtt(&mut self, acks: &EndAcks) {
         if self.visit.done.is_some() {
             self.visit.round_done |= self.model.round_start;

@@ -1,4 +1,4 @@
-//! Startup: the rate doubles each round until the delivery rate grows no more, or until losses say
+//! Startup: the rate doubles each round until the delivery rate stops growing, or until losses show
 //! that the pipe is full (draft-ietf-ccwg-bbr §5.3.1).
 
 use super::{Bbr, UndoState, model, state::State};
@@ -32,7 +32,7 @@ impl Bbr {
         self.state = State::Startup;
     }
 
-    /// CheckFullBWReached (draft-bbr §5.3.1.2). A sample without a rate says nothing.
+    /// CheckFullBWReached (draft-bbr §5.3.1.2). A sample without a rate is ignored.
     pub(super) fn check_full_bw_reached(&mut self, acks: &EndAcks) {
         if self.full.now || !self.model.round_start || acks.rate.app_limited {
             return;
@@ -59,7 +59,8 @@ impl Bbr {
     }
 
     /// CheckStartupHighLoss (draft-bbr §5.3.1.3), with selective acknowledgements: the flow has
-    /// been in recovery for a round, in which so many ranges and such a share were lost.
+    /// been in recovery for a round in which the ranges and the share of lost packets reached their
+    /// thresholds.
     fn check_startup_high_loss(&mut self, acks: &EndAcks) {
         let rate = &acks.rate;
         let too_high = self.model.loss_round_start

@@ -14,7 +14,7 @@ pub(super) fn at(millis: u64) -> Instant {
 /// A flow over a path of 100 ms whose samples the test gives. Each acknowledgement is a round.
 pub(super) struct Flow {
     pub(super) bbr: Bbr,
-    /// What the last acknowledgement was answered with.
+    /// The return value of `on_end_acks` for the last acknowledgement.
     pub(super) limits_samples: bool,
     now: u64,
     delivered: u64,
@@ -41,7 +41,7 @@ impl Flow {
     }
 
     /// An acknowledgement at `now + after` that ends a round, with this rate in octets per second
-    /// and so much in flight behind it.
+    /// and `bytes_in_flight` after it.
     fn round(&mut self, after: u64, rate: f64, bytes_in_flight: u64) {
         self.ack(after, rate, bytes_in_flight, RateSample::default());
     }
@@ -75,7 +75,7 @@ impl Flow {
         });
     }
 
-    /// A packet that was sent just now with so much in flight is lost, and so much since then.
+    /// A packet sent just now with `tx_in_flight` is lost, and `lost_since_sent` octets since then.
     fn lose_of(&mut self, tx_in_flight: u64, lost_since_sent: u64) {
         self.lose(Lost {
             sent_at: at(self.now),
@@ -227,7 +227,7 @@ fn startup_ends_by_loss_with_six_ranges_of_more_than_two_percent() {
                 ..Lost::default()
             });
         }
-        // The second loss of a range is none of its own.
+        // The second loss of a range does not count as a range of its own.
         flow.lose(Lost {
             continues_range: true,
             ..Lost::default()
@@ -265,7 +265,7 @@ fn the_cycle_probes_with_its_gains_and_goes_down_at_a_plateau() {
     // draft-bbr §5.3.3 and §5.6.2; margins of 1 %.
     let mut flow = Flow::cruising();
     assert!((flow.pacing() - 0.99e6).abs() < 1.0);
-    // §5.6.4.2: 2 · 100,000 and what was acknowledged beyond expectation.
+    // §5.6.4.2: 2 · 100,000 and the octets acknowledged beyond expectation.
     flow.bbr.cwnd = 1_000_000;
     flow.round(1, 1e6, 100_000);
     assert_eq!(flow.bbr.window(), 200_000 + flow.bbr.model.extra_acked);
@@ -289,7 +289,7 @@ fn too_much_loss_in_a_probe_sets_the_long_term_bound_where_it_crossed_the_thresh
     assert_eq!(flow.bbr.model.inflight_longterm, 118_367);
     // §5.3.3.9: the headroom is 15 %.
     assert_eq!(flow.bbr.inflight_with_headroom(), 118_367 - 17_755);
-    // What did not exceed 2 % changes nothing.
+    // A loss of at most 2 % changes nothing.
     let mut flow = Flow::probing();
     flow.lose_of(120_000, 2400);
     assert_eq!(flow.bbr.report().state, "probe_bw_up");

@@ -3,18 +3,18 @@
 use crate::cc::Acked;
 use crate::time::{Duration, Instant};
 
-/// `hystart_low_window`: packets below which slow start goes on.
+/// `hystart_low_window`: packets below which slow start continues.
 const LOW_WINDOW: u64 = 16;
 /// `hystart_ack_delta_us`: acknowledgements that are closer belong to one train.
 const ACK_DELTA: Duration = Duration::from_millis(2);
-/// `HYSTART_MIN_SAMPLES`: round-trip times of which the least is that of a round.
+/// `HYSTART_MIN_SAMPLES`: the samples whose minimum is the round-trip time of a round.
 const MIN_SAMPLES: u32 = 8;
 /// `HYSTART_DELAY_MIN` and `HYSTART_DELAY_MAX` bound the growth of the delay that ends slow start.
 const DELAY_THRESHOLD: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(16));
 
-/// HyStart: slow start ends when a round's acknowledgements come as one train for half the least
-/// round-trip time, or when the least of a round's first eight round-trip times exceeds the least
-/// of all by an eighth, at least 4 ms and at most 16 ms.
+/// HyStart: slow start ends when the acknowledgements of a round form one train that lasts half the
+/// minimum round-trip time, or when the minimum of a round's first eight round-trip times exceeds
+/// the minimum of all by an eighth, at least 4 ms and at most 16 ms.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::cc::window) struct HyStart {
     round_start: Option<Instant>,
@@ -26,7 +26,7 @@ pub(in crate::cc::window) struct HyStart {
 impl HyStart {
     /// A packet was acknowledged in slow start; true if slow start ends.
     pub(super) fn on_ack(&mut self, acked: &Acked, cwnd_packets: u64) -> bool {
-        // A round ends when a packet is acknowledged that was sent in it.
+        // A round ends when a packet that was sent in it is acknowledged.
         let start = match self.round_start {
             Some(start) if acked.sent_at < start => start,
             _ => {
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_round_begins_with_the_packet_that_left_at_the_beginning_of_the_last() {
-        // The least of the first round is 100 ms, of the second 113 ms, its eighth sample.
+        // The minimum of the first round is 100 ms, that of the second 113 ms, its eighth sample.
         let mut hystart = HyStart::default();
         for n in 0..9 {
             assert!(!hystart.on_ack(&acked(1000 + 3 * n, 900, 100), 16));

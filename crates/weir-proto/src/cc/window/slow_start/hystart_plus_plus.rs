@@ -1,15 +1,15 @@
-//! HyStart++ (RFC 9406): slow start ends when a round's round-trip times have grown, by way of a
-//! conservative slow start that goes back if they fall again.
+//! HyStart++ (RFC 9406): slow start ends when the round-trip times of a round have grown, after a
+//! conservative slow start, which returns to slow start if they fall again.
 //!
-//! A round ends when a packet is acknowledged that was sent in it. Each acknowledged packet counts
-//! as a sample of the round-trip time. Only the first slow start of a connection ends this way
-//! (RFC 9406 §4.3).
+//! A round ends when a packet that was sent in it is acknowledged. Each acknowledged packet counts
+//! as a sample of the round-trip time. Only the first slow start of a connection ends this way (RFC
+//! 9406 §4.3).
 //!
-//! What it cannot do: the samples of a round are those of its first packets, which tell of the
-//! queue that the round before has left. A window of w bandwidth-delay products, w <= 1, doubles
-//! to 2w while nothing is seen; the first acknowledgements that show the queue come at a window of
-//! 4w. Since w is above 9/16 when that queue is an eighth of the round-trip time, slow start is
-//! left at 2.25 to 4.5 bandwidth-delay products: behind a queue of one, always too late.
+//! Limits: the samples of a round come from its first packets, which see the queue that the
+//! previous round left. A window of w bandwidth-delay products, w <= 1, doubles to 2w without a
+//! visible queue; the first acknowledgements that show the queue arrive at a window of 4w. Since w
+//! is above 9/16 when that queue is an eighth of the round-trip time, slow start ends at 2.25 to
+//! 4.5 bandwidth-delay products, which is always too late for a buffer of one.
 
 use crate::cc::Acked;
 use crate::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::time::{Duration, Instant};
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
 /// MAX_RTT_THRESH (RFC 9406 §4.3).
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
-/// The share of the last round's least round-trip time by which it must grow (RFC 9406 §4.3).
+/// The share of the last round's minimum round-trip time by which it must grow (RFC 9406 §4.3).
 const MIN_RTT_DIVISOR: u64 = 8;
 /// N_RTT_SAMPLE (RFC 9406 §4.3).
 const N_RTT_SAMPLE: u32 = 8;
@@ -50,7 +50,7 @@ pub(in crate::cc::window) struct HyStartPlusPlus {
     current_round_min: Option<Duration>,
     samples: u32,
     conservative: Option<Conservative>,
-    /// The time of the acknowledgement in work and the octets that it has counted.
+    /// The time of the current acknowledgement and the octets counted for it so far.
     counted: (Instant, u64),
 }
 
@@ -75,7 +75,8 @@ impl HyStartPlusPlus {
         (growth, ends)
     }
 
-    /// min(N, L * SMSS): what counts of this packet, if one acknowledgement names many.
+    /// min(N, L * SMSS): the octets of this packet that count, if one acknowledgement covers many
+    /// packets.
     fn limited(&mut self, acked: &Acked, packet: Option<u64>) -> u64 {
         let Some(packet) = packet else {
             return acked.bytes;
@@ -104,7 +105,7 @@ impl HyStartPlusPlus {
         conservative.rounds >= CSS_ROUNDS
     }
 
-    /// Compares the least round-trip time of this round with that of the last, or in conservative
+    /// Compares the minimum round-trip time of this round with that of the last, or in conservative
     /// slow start with that at its beginning.
     fn compare(&mut self, least: Duration) {
         if let Some(conservative) = self.conservative {
@@ -135,7 +136,7 @@ mod tests {
     use crate::cc::Rtt;
 
     /// Rounds of nine packets each, 100 ms apart, with these round-trip times in milliseconds.
-    /// Returns by how much each round made the window grow, until slow start ends.
+    /// Returns the growth of the window in each round until slow start ends.
     fn growth(rtts: &[u64]) -> (Vec<u64>, bool) {
         let mut hystart = HyStartPlusPlus::default();
         let mut grown = Vec::new();

@@ -1,6 +1,6 @@
 //! Slow start (RFC 9002 §7.3.1), which all policies share: while cwnd < ssthresh the window grows
-//! by the octets acknowledged, which doubles it in a round-trip time. The first congestion event
-//! ends it, or one of the rules here that look at delays or at what arrives.
+//! by the octets acknowledged, which doubles it in a round-trip time. It ends with the first
+//! congestion event, or by one of the rules here, which examine delays or delivered octets.
 
 mod hystart;
 mod hystart_plus_plus;
@@ -21,10 +21,10 @@ pub(super) const fn applies(cwnd: u64, ssthresh: Option<u64>) -> bool {
     }
 }
 
-/// What ends slow start beside a congestion event.
+/// The rule that ends slow start, beside a congestion event.
 #[derive(Clone, Debug)]
 pub(super) enum SlowStart {
-    /// Nothing.
+    /// No rule.
     Standard,
     /// Linux's HyStart.
     HyStart(HyStart),
@@ -37,15 +37,15 @@ pub(super) enum SlowStart {
 /// A window in slow start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlowWindow {
-    /// Its octets.
+    /// Its size in octets.
     pub(super) octets: u64,
-    /// The octets of the largest packet.
+    /// The size of the largest packet in octets.
     pub(super) packet: u64,
     /// It is the first slow start: there has been no congestion event.
     pub(super) first: bool,
 }
 
-/// What an acknowledgement does in slow start.
+/// The effect of an acknowledgement in slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Growth {
     /// The window after it in octets.
@@ -55,7 +55,7 @@ pub(super) struct Growth {
 }
 
 impl SlowStart {
-    /// What the rules ask for; `hystart` says whether the policy takes Linux's.
+    /// The rule that the settings select; `hystart` is true if the policy supports Linux's HyStart.
     pub(super) fn new(rules: &ControllerRules, hystart: bool) -> Self {
         if rules.search {
             Self::Search(Box::default())
@@ -203,9 +203,9 @@ mod tests {
 
     #[test]
     fn search_takes_back_what_was_too_much_down_to_two_packets() {
-        // A packet in each bin of 35 ms: what is expected to double stays as it is, and the last
-        // five packets were too much. Bin 14 is the first with a window a round-trip time (two
-        // bins and 30/35) before it.
+        // A packet in each bin of 35 ms: the octets should double but do not, and the last five
+        // packets were too much. Bin 14 is the first with a window a round-trip time (two bins and
+        // 30/35) before it.
         for (octets, first, window_after) in [
             (50_000, true, Some(46_000)),
             (1000, true, Some(2000)),

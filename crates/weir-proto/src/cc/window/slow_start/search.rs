@@ -1,29 +1,28 @@
 //! SEARCH 3.0, Slow start Exit At Right CHokepoint (draft-chung-ccwg-search, the text of its
-//! version 3): slow start ends when what arrives no longer doubles from one round-trip time to the
-//! next.
+//! version 3): slow start ends when the octets delivered in a round-trip time no longer double.
 //!
-//! What was delivered is summed up in bins of 0.35 of the first round-trip time. At the end of each
-//! bin the octets of the last ten bins are compared with twice those of the ten bins that ended a
+//! Delivered octets are summed in bins of 0.35 of the first round-trip time. At the end of each
+//! bin, the octets of the last ten bins are compared with twice those of the ten bins that ended a
 //! round-trip time before; if a share of 0.35 or more of them is missing, slow start ends. Since
-//! that shows two round-trip times late, the window goes back to what it was two first round-trip
+//! this is detected two round-trip times late, the window returns to its size two first round-trip
 //! times ago.
 //!
-//! The newest revision (09) compares with what was sent a round-trip time ago, has a threshold of
-//! 0.26 and drains the window slowly; its text was not at hand, only neqo's implementation of it.
-//! As there, more than a window of bins without an acknowledgement begins the search anew.
+//! The newest revision (09) compares with the octets sent a round-trip time ago, has a threshold of
+//! 0.26 and drains the window slowly; only neqo's implementation of it was available. As there, the
+//! search restarts after more than a window of bins without an acknowledgement.
 
 use crate::cc::Acked;
 use crate::time::{Duration, Instant};
 
 /// W: bins of a window.
 const WINDOW_BINS: u64 = 10;
-/// EXTRA_BINS: by how many bins a window may lie back.
+/// EXTRA_BINS: the most bins by which a compared window may lie back.
 const EXTRA_BINS: u64 = 15;
 /// A bin in hundredths of the first round-trip time: WINDOW_SIZE / W with WINDOW_SIZE 3.5.
 const BIN_PERCENT: u64 = 35;
 /// THRESH.
 const THRESHOLD: f64 = 0.35;
-/// Ends of bins that a comparison can reach back to.
+/// The ends of bins that a comparison can use.
 const SLOTS: usize = (WINDOW_BINS + EXTRA_BINS + 2) as usize;
 
 /// The state of SEARCH.
@@ -38,12 +37,12 @@ pub(in crate::cc::window) struct Search {
 #[derive(Clone, Debug)]
 struct Bins {
     duration: Duration,
-    /// When the bin in work ends.
+    /// When the current bin ends.
     end: Instant,
     /// Bins that have ended: curr_idx + 1.
     ended: u64,
-    /// Octets delivered up to the end of the n-th bin, at n modulo [`SLOTS`]; of bin 0 to the
-    /// beginning.
+    /// Octets delivered up to the end of the n-th bin, at n modulo [`SLOTS`]; bin 0 ends where the
+    /// search starts.
     totals: [u64; SLOTS],
 }
 
@@ -110,11 +109,11 @@ impl Bins {
             .saturating_sub(self.total(last - WINDOW_BINS)) as f64
     }
 
-    /// Compares the last window with the one a round-trip time before; if it lacks too much,
-    /// returns the octets of two first round-trip times.
+    /// Compares the last window with the one a round-trip time before; if too many octets are
+    /// missing, returns the octets of two first round-trip times.
     fn overshoot(&self, rtt: Duration) -> Option<u64> {
         let back = rtt.as_nanos() / self.duration.as_nanos();
-        // The window before may begin within the bin before its first.
+        // The earlier window may begin within the bin before its first.
         if back > EXTRA_BINS || self.ended < back + WINDOW_BINS + 1 {
             return None;
         }
@@ -124,7 +123,7 @@ impl Bins {
         let expected =
             2.0 * ((1.0 - fraction) * self.window(previous) + fraction * self.window(previous - 1));
         let missing = expected - self.window(self.ended);
-        // Where nothing is expected, the quotient is negative or not a number.
+        // If no octets are expected, the quotient is negative or not a number.
         let over = missing / expected >= THRESHOLD;
         over.then(|| {
             let late_bins = 200 / BIN_PERCENT;
@@ -134,7 +133,7 @@ impl Bins {
     }
 }
 
-/// The place of a bin in the ring.
+/// The index of a bin in the ring.
 const fn slot(bin: u64) -> usize {
     (bin % SLOTS as u64) as usize
 }
@@ -212,7 +211,7 @@ mod tests {
         assert!(at > 1400 + 440, "{at}: thirteen bins after the pause");
     }
 
-    /// Bins of 35 ms, the end of a path of 100 ms, which all got as many octets.
+    /// Bins of 35 ms, for a path of 100 ms, with the same number of octets in each.
     fn steady(bins: u64) -> Bins {
         let mut steady = Bins::new(Instant::ZERO, Duration::from_millis(100), 0).expect("bins");
         for bin in 1..=bins {
@@ -265,8 +264,8 @@ mod tests {
 
     #[test]
     fn a_comparison_reaches_back_by_fifteen_bins_and_no_further() {
-        // EXTRA_BINS = 15, of which 525 ms are exactly all; 15 + 10 + 1 bins must have ended.
-        // Where nothing grows, half of what is expected is missing: five bins were too much.
+        // EXTRA_BINS = 15, of which 525 ms are exactly all; 15 + 10 + 1 bins must have ended. With
+        // constant delivery, half of the expected octets are missing: five bins were too much.
         for (ended, bins, overshoot) in [
             (26, 15, Some(500)),
             (25, 15, None),

@@ -1,4 +1,4 @@
-//! What leaves at once after a pause (RFC 9002 §7.7).
+//! The packets that leave at once after a pause (RFC 9002 §7.7).
 
 use super::*;
 use crate::event::SndLim;
@@ -6,8 +6,8 @@ use crate::event::SndLim;
 /// Presets of models that do not pace.
 const UNPACED: [&str; 2] = ["inet-2025", "inet-now"];
 
-/// Octets of the client's packets that leave at the end of a pause behind a transfer of 1 MB, at
-/// that very moment and within a millisecond; what holds it at that moment, and its window.
+/// Octets of the client's packets that leave at the end of a pause after a transfer of 1 MB, at
+/// that instant and within a millisecond; the bound at that instant, and the window.
 fn after_a_pause(config: Config, delay: Duration, pause: Duration) -> ([u64; 2], SndLim, u64) {
     const TRANSFER: u32 = 1_000_000;
     let mut pair = Pair::started(config);
@@ -49,8 +49,8 @@ fn no_more_than_the_initial_window_leaves_at_once_after_a_pause() {
                     _ => initial_window,
                 };
                 assert!(sent[0] <= most, "{case}");
-                // No window is more than twice the megabyte that was sent, so that a millisecond
-                // is at most 1.25 (Copa and BBR: 2.77) of it over two ways through the path.
+                // No window exceeds twice the megabyte that was sent, so that a millisecond is at
+                // most 1.25 (Copa and BBR: 2.77) times that over a round trip of two delays.
                 let in_a_millisecond = 2_770_000 * 2 / (2 * delay);
                 assert!(sent[1] <= most + in_a_millisecond, "{case}");
                 let has_room = window >= sent[0] + 1252;

@@ -1,4 +1,4 @@
-//! What is written arrives, within what the receiver allows (RFC 9000 §4).
+//! Written data arrives, within the limits of the receiver (RFC 9000 §4).
 
 use super::*;
 

@@ -19,7 +19,7 @@ fn a_send_queue_takes_what_leaves_it_below_its_limit() {
         |client: &mut Connection, octets| client.write(Instant::ZERO, Payload::of_len(octets));
     assert_eq!(write(&mut client, 1), Err(WriteError::Closed), "not open");
     client.connect(Instant::ZERO);
-    // A write is taken whole while less than the limit waits.
+    // A write is accepted entirely while less than the limit waits.
     assert_eq!(write(&mut client, 19_999), Ok(()));
     assert_eq!(write(&mut client, 1), Ok(()));
     assert_eq!(write(&mut client, 1), Err(WriteError::Blocked));
@@ -88,7 +88,7 @@ fn only_an_idle_client_connects() {
 }
 
 #[test]
-fn the_code_of_a_close_says_whether_it_was_in_good_order() {
+fn the_code_of_a_close_determines_the_reason() {
     // RFC 9000 §20.1: NO_ERROR is 0; §19.19: a frame of type 0x1c has the type of the frame that
     // was wrong, 0 if that is unknown.
     for (code, frame_type, reason) in [
@@ -113,7 +113,7 @@ fn the_code_of_a_close_says_whether_it_was_in_good_order() {
             (State::Draining, None)
         );
 
-        // One that is closing does not answer the peer's close (RFC 9000 §10.2.1).
+        // A closing connection does not answer the peer's close (RFC 9000 §10.2.1).
         let mut closing = established().0;
         closing.connect(Instant::ZERO);
         closing.close(Instant::ZERO);
@@ -142,8 +142,8 @@ fn handshake_done_is_for_clients() {
 
 #[test]
 fn the_acknowledgement_of_an_initial_packet_validates_the_address() {
-    // RFC 9000 §8.1: three times what came, 3600 octets of 1200, until the client has proved that
-    // it hears.
+    // RFC 9000 §8.1: three times the octets received, 3600 of 1200, until the address of the client
+    // is validated.
     let mut server = Connection::server(Config::named("rfc9002").unwrap());
     let initial = |number, frame| wire::Packet {
         space: SpaceId::Initial,
@@ -173,7 +173,7 @@ fn the_acknowledgement_of_an_initial_packet_validates_the_address() {
 #[test]
 fn an_idle_timeout_leaves_room_for_three_probe_timeouts() {
     // RFC 9000 §10.1: at least three PTO, of 2 + 4 · 1 + 25 ms over a path of 2 ms after the first
-    // sample; from the last packet that came.
+    // sample; from the last packet received.
     for (timeout, ends) in [(millis(1), 3 * 31), (millis(93), 93), (millis(94), 94)] {
         let mut config = lossy_link("inet-2025", 1);
         config.idle_timeout = Some(timeout);
@@ -192,7 +192,7 @@ fn an_idle_timeout_leaves_room_for_three_probe_timeouts() {
 }
 
 #[test]
-fn the_application_is_told_once_that_there_is_something_to_read() {
+fn the_application_is_notified_once_of_readable_data() {
     let mut server = established().1;
     server.poll_event();
     let stream = |offset| {
@@ -235,8 +235,8 @@ fn loss_events_count_from_the_packets_sent_at_that_time_on() {
 
 #[test]
 fn counts_that_the_path_has_spoilt_are_no_marks() {
-    // RFC 9000 §13.4.2.1: ten packets with ECT(0) were acknowledged and nine are counted; what is
-    // said later is not looked at.
+    // RFC 9000 §13.4.2.1: ten packets with ECT(0) were acknowledged and nine are counted; later
+    // counts are ignored.
     for (ect0, marks) in [(9, [0, 0]), (10, [0, 1])] {
         let mut config = lossy_link("inet-2025", 1);
         config.ecn = true;
@@ -341,7 +341,7 @@ fn an_empty_stream_frame_before_padding_has_its_length() {
     }
 }
 
-/// An open client of this script that has nothing to send.
+/// An open client with this script and without data to send.
 fn scripted(config: Config, recorder: &Recorder) -> Connection {
     let mut client = Connection::client(config);
     client.needs = recorder.needs();
@@ -364,7 +364,7 @@ fn sizes(client: &mut Connection, now: Instant) -> Vec<u32> {
 #[test]
 fn what_holds_data_back_is_named() {
     let config = || lossy_link("inet-2025", 1);
-    // New data, and lost data alone, wait for the window; also of an end that closes.
+    // New data, and lost data alone, wait for the window; also in a connection that closes.
     let recorder = Recorder::of_window(0);
     let mut client = scripted(config(), &recorder);
     assert_eq!(client.bound(), SndLim::Application);
@@ -401,7 +401,7 @@ fn what_holds_data_back_is_named() {
     assert_eq!(client.streams.unsent(), 1);
     assert_eq!(client.bound(), SndLim::ReceiverCredit);
 
-    // A client that waits for the handshake is held by nothing of ours.
+    // A client that waits for the handshake has the bound `nothing`.
     let mut client = Connection::client(Config::named("rfc9002").unwrap());
     client.connect(Instant::ZERO);
     assert_eq!(client.bound(), SndLim::Nothing);
@@ -463,7 +463,7 @@ fn the_pacer_lets_a_packet_out_at_its_time() {
     assert_eq!(client.paced_until, None);
     assert_eq!(sizes(&mut client, at), [1252]);
     assert_eq!(client.bound(), SndLim::Pacer);
-    // Nothing waits behind the last packet.
+    // No data waits behind the last packet.
     let at = at + Duration::from_micros(10_016);
     client.handle_timeout(at);
     assert_eq!(sizes(&mut client, at).len(), 1);

@@ -1,5 +1,5 @@
-//! The handshake, what a server may send before the address of its client is proven (RFC 9000
-//! §8.1), and the end of an idle connection (§10.1).
+//! The handshake, the limit of a server before the client's address is validated (RFC 9000 §8.1),
+//! and the end of an idle connection (§10.1).
 
 use super::*;
 
@@ -59,8 +59,8 @@ fn a_server_sends_at_most_three_times_what_an_unvalidated_client_sent() {
 fn a_server_whose_probes_the_limit_holds_back_is_held_by_anti_amplification() {
     let mut pair = Pair::started(Config::named("rfc9002").unwrap());
     pair.server.events.set_mask(EventMask::BOUND);
-    // Only the first packet of the client arrives, and the application of the server has nothing to
-    // say: it repeats its handshake twice (RFC 9002 §6.2.2: after 999 ms, then after twice as
+    // Only the first packet of the client arrives, and the application of the server sends no data:
+    // the server repeats its handshake twice (RFC 9002 §6.2.2: after 999 ms, then after twice as
     // long), and may send no more (RFC 9000 §8.1).
     pair.drop = Box::new(|side, _| side == Side::Client);
     pair.run_for(Duration::from_secs(9));

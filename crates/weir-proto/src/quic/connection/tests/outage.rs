@@ -1,9 +1,9 @@
-//! What a sender does when a path is dead, and when it is back.
+//! The behaviour of a sender while a path is down, and when it is up again.
 
 use super::*;
 use crate::event::WindowState;
 
-/// A window of so many packets right behind persistent congestion, and the rule that bound it.
+/// A window of `packets` packets right after persistent congestion, and the rule that bound it.
 struct Expected {
     packets: u64,
     limit: Limit,
@@ -22,11 +22,11 @@ fn expected(name: &str) -> Expected {
     }
 }
 
-/// A client over 50 ms whose path dies for `dead`, after acknowledgements were lost for 40 ms: what
-/// the client says when the path is back and the first losses are found, and what it says last at
-/// that time.
+/// A client with a round-trip time of 50 ms whose path fails for `dead`, after acknowledgements
+/// were lost for 40 ms. Returns the first and the last window that the client reports when the path
+/// is up again and the first losses are detected.
 fn windows_behind_an_outage(mut config: Config, dead: Duration) -> (WindowState, WindowState) {
-    // The path has no rate: without it some would send ever more.
+    // The path has no rate limit: without this credit some windows would grow without bound.
     config.flow_control.initial_max_data = 200_000;
     let mut pair = Pair::started(config);
     pair.delay = millis(25);
@@ -71,8 +71,8 @@ fn persistent_congestion_leaves_the_minimum_window_to_every_controller() {
 
 #[test]
 fn what_left_the_network_with_the_acknowledgement_is_no_room_for_bbr() {
-    // Packets that arrived before the path died are acknowledged together with the first probes:
-    // they are in flight when persistent congestion is found, and no longer behind it.
+    // Packets that arrived before the path failed are acknowledged together with the first probes:
+    // they are in flight when persistent congestion is detected, and no longer after it.
     let mut config = lossy_link("rfc9002", 2);
     config.controller = window::find("bbr").unwrap();
     let (first, last) = windows_behind_an_outage(config, Duration::from_secs(6));
@@ -84,7 +84,8 @@ fn what_left_the_network_with_the_acknowledgement_is_no_room_for_bbr() {
 #[test]
 fn the_back_off_of_probes_ends_at_its_maximum() {
     // Smoothed 2 ms and variation 1 ms make a timeout of 2 + 4 + 25 ms, which doubles (RFC 9002
-    // §6.2.1). A maximum below it takes nothing away: probes would leave before an answer can come.
+    // §6.2.1). A maximum below this has no effect, because probes would leave before a response can
+    // arrive.
     for (pto_max, at) in [
         (None, [31, 93, 217, 465]),
         (Some(100), [31, 93, 193, 293]),
@@ -116,7 +117,7 @@ fn the_back_off_of_probes_ends_at_its_maximum() {
 }
 
 #[test]
-fn a_minute_without_a_path_is_followed_by_no_more_silence_than_the_maximum() {
+fn after_a_minute_without_a_path_a_sender_waits_at_most_the_maximum() {
     for (pto_max, silence) in [(Some(2000), 2000), (Some(500), 500), (None, 60_000)] {
         let mut config = lossy_link("rfc9002", 2);
         config.pto_max = pto_max.map(millis);
@@ -133,7 +134,7 @@ fn a_minute_without_a_path_is_followed_by_no_more_silence_than_the_maximum() {
             let next = pair.next_at();
             pair.run_until(next);
         }
-        // A way through the path is 25 ms.
+        // The one-way delay is 25 ms.
         let waited = pair.now.since(back);
         assert!(waited <= millis(silence + 25), "{pto_max:?}: {waited}");
         assert_eq!(waited > millis(2025), pto_max.is_none(), "{waited}");

@@ -115,10 +115,10 @@ fn a_reduction_is_undone_when_the_lost_packets_are_acknowledged() {
 
 #[test]
 fn persistent_congestion_takes_three_probe_timeouts() {
-    // RFC 9002 §7.6.1: two samples of 5 ms leave a variation of 1.875 ms, and three times
-    // 5 + 4 * 1.875 + 25 ms are 112.5 ms between two lost packets.
-    // Packets 0 and 3, with 13 octets of header and 2 or 4 of frame, grow the window in slow start.
-    // Half of 10 packets and packet 0 is left, or two packets (§7.6.2) and packet 3.
+    // RFC 9002 §7.6.1: two samples of 5 ms leave a variation of 1.875 ms, and three times 5 + 4 *
+    // 1.875 + 25 ms are 112.5 ms between two lost packets. Packets 0 and 3, with 13 octets of
+    // header and 2 or 4 of frame, grow the window in slow start. The window is half of 10 packets
+    // and packet 0, or two packets (§7.6.2) and packet 3.
     for (between, window) in [(112, 6260 + 1015 / 2), (113, 2504 + 1017)] {
         let mut client = Connection::client(lossy_link("inet-2025", 1));
         client.connect(Instant::ZERO);

@@ -1,4 +1,5 @@
-//! What the published experiments measure: periodic and random loss (50 packets in 7 round trips).
+//! The measurements of the published experiments: periodic and random loss (50 packets in 7 round
+//! trips).
 
 use super::*;
 

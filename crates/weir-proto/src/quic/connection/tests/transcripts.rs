@@ -1,4 +1,5 @@
-//! Whole conversations, packet by packet: what leaves, when, and what the controller is told.
+//! Whole conversations, packet by packet: the packets, their times, and the calls to the
+//! controller.
 
 use super::*;
 use crate::cc::WindowController;
@@ -56,8 +57,8 @@ fn line(side: Side, packet: &Packet) -> String {
     )
 }
 
-/// A pair over 5 ms each way that notes every packet; those of these numbers, counted from 0 over
-/// both sides, are lost.
+/// A pair over 5 ms each way that records every packet. The packets with the numbers in `lost`,
+/// counted from 0 over both sides, are lost.
 struct Conversation {
     pair: Pair,
     recorder: Recorder,
@@ -88,7 +89,7 @@ impl Conversation {
         }
     }
 
-    /// What left in this time, each line with its time in milliseconds.
+    /// The packets that left in this time, each line with its time in milliseconds.
     fn run(&mut self, millis_: u64) -> Vec<String> {
         let mut all = Vec::new();
         for _ in 0..=millis_ {
@@ -164,8 +165,8 @@ fn a_handshake_is_acknowledged_and_padded_as_the_rfc_says() {
             ..Statistics::default()
         }
     );
-    // RFC 9002 §2: a packet with PADDING is in flight, though it elicits no acknowledgement; what
-    // the server acknowledged at last leaves none.
+    // RFC 9002 §2: a packet with PADDING is in flight, though it elicits no acknowledgement; the
+    // server's last acknowledgement leaves none in flight.
     assert_eq!(
         talk.recorder.take_calls(),
         [
@@ -186,8 +187,9 @@ fn a_handshake_is_acknowledged_and_padded_as_the_rfc_says() {
 
 #[test]
 fn a_loss_is_found_by_the_packet_threshold_and_sent_again() {
-    // RFC 9002 §6.1.1: three packets later. RFC 9000 §13.2.1: the server acknowledges at once what
-    // comes out of order, and every other packet; a lone one after max_ack_delay, in units of 8 µs.
+    // RFC 9002 §6.1.1: three packets later. RFC 9000 §13.2.1: the server acknowledges at once
+    // packets out of order, and every other packet; a single packet after max_ack_delay, in units
+    // of 8 µs.
     let mut talk = open(small(), &[4]);
     talk.write(Side::Client, 8000);
     assert_eq!(
@@ -301,8 +303,8 @@ fn probes_repeat_the_oldest_data_and_the_timeout_doubles() {
 
 #[test]
 fn credit_is_given_as_data_is_read() {
-    // RFC 9000 §4.1: a sender without credit says so (§19.13); §4.2: what was read, and the
-    // windows of 3000 and 2500 octets beyond it.
+    // RFC 9000 §4.1: a sender without credit sends DATA_BLOCKED or STREAM_DATA_BLOCKED (§19.12,
+    // §19.13); §4.2: the maxima are the octets read plus the windows of 3000 and 2500 octets.
     let mut config = small();
     config.flow_control.initial_max_data = 3000;
     config.flow_control.initial_max_stream_data = 2500;
@@ -339,7 +341,7 @@ fn credit_is_given_as_data_is_read() {
     let found = talk.pair.client.statistics();
     let sent = (found.packets_sent, found.data_packets_sent);
     // The two of the handshake, of which one elicits an acknowledgement; of the ten of the Data
-    // space, two that say that there is no credit, and one with an acknowledgement alone.
+    // space, two that report missing credit, and one with an acknowledgement alone.
     assert_eq!((sent, found.control_packets_sent), ((12, 7), 3));
     assert_eq!(found.packets_retransmitted, 0);
 }
@@ -383,7 +385,7 @@ fn a_mark_is_a_congestion_event_without_a_loss() {
     );
     let found = talk.pair.client.statistics();
     assert_eq!((found.loss_events, found.packets_lost), (1, 0));
-    // The second mark is one more, whatever the count is by then.
+    // The second mark counts as one more, whatever the total count is.
     talk.pair.mark_next = true;
     talk.write(Side::Client, 500);
     talk.run(50);
@@ -419,6 +421,6 @@ fn a_client_that_closes_answers_each_packet_and_then_is_silent() {
     );
     let states = (talk.pair.client.state, talk.pair.server.state);
     assert_eq!(states, (State::Closed, State::Draining));
-    // Nothing of a packet that comes then is counted.
+    // A packet that arrives then is not counted.
     assert_eq!(talk.pair.client.statistics().packets_received, 1);
 }

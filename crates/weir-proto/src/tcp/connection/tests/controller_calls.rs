@@ -1,4 +1,4 @@
-//! What a sender tells its controller, call by call, and what the controller's pacing rate does.
+//! The calls of a sender to its controller, and the effect of the controller's pacing rate.
 
 use super::*;
 use crate::cc::recorder::Recorder;
@@ -12,14 +12,14 @@ fn recorded(rules: &str, window: u64) -> (Bench, Recorder) {
     (bench, recorder)
 }
 
-/// Segments of 1000 octets that leave at this time, with so many in flight then.
+/// Segments of 1000 octets that leave at this time, with these numbers of segments in flight.
 fn left(millis: u64, in_flight: RangeInclusive<u64>) -> Vec<String> {
     let line = |n| format!("{millis} sent 1000 of {n}000");
     in_flight.map(line).collect()
 }
 
 #[test]
-fn each_call_says_what_was_in_flight_and_what_was_delivered() {
+fn each_call_reports_the_octets_in_flight_and_delivered() {
     let (mut bench, recorder) = recorded("linux", 4);
     assert_eq!(bench.sent(100), [0, 1, 2, 3]);
     assert_eq!(recorder.take_calls(), left(100, 1..=4));
@@ -35,8 +35,8 @@ fn each_call_says_what_was_in_flight_and_what_was_delivered() {
     assert_eq!(bench.sent(200), [4, 5]);
     assert_eq!(recorder.take_calls(), left(200, 3..=4));
     // RFC 8985 §6.2: three segments are SACKed, so that the one before them is lost at once. When
-    // it left 3000 octets were in flight; five segments have arrived. What the last one that
-    // arrived delivered: C.delivered was 2000 when it left.
+    // it left 3000 octets were in flight; five segments have arrived. The sample is that of the
+    // last segment that arrived: C.delivered was 2000 when it left.
     bench.ack(300, 2, &[(3, 6)]);
     assert_eq!(
         recorder.take_calls(),
@@ -62,7 +62,7 @@ fn each_call_says_what_was_in_flight_and_what_was_delivered() {
 }
 
 #[test]
-fn a_timeout_tells_of_all_that_it_presumes_lost() {
+fn a_timeout_reports_all_segments_that_it_presumes_lost() {
     let (mut bench, recorder) = recorded("linux", 4);
     bench.sent(100);
     bench.ack(200, 2, &[]);
@@ -89,8 +89,8 @@ fn a_timeout_tells_of_all_that_it_presumes_lost() {
     // RFC 5682 §3.1: the first segment again, then new data.
     assert_eq!(bench.sent(700), [2, 7, 8, 9]);
     assert_eq!(recorder.take_calls(), left(700, 1..=4));
-    // RFC 6298 §5.5: twice 300 ms later it expires for the same segment; only what was sent since
-    // is newly presumed lost.
+    // RFC 6298 §5.5: twice 300 ms later it expires for the same segment; only the segments sent
+    // since are newly presumed lost.
     assert_eq!(bench.expire(), 1300);
     assert_eq!(
         recorder.take_calls(),
@@ -141,7 +141,7 @@ fn rfc_5681_takes_a_window_back_from_what_is_outstanding() {
     );
 }
 
-/// A millisecond for each segment, and two at once.
+/// Paces a segment each millisecond, and two at once.
 fn paced(window: u64) -> (Bench, Recorder) {
     let (bench, recorder) = recorded("linux", window);
     recorder.script().pacing = Some((Rate::from_bps(8e6), 2 * MSS));
@@ -193,7 +193,7 @@ fn a_pacer_holds_nothing_back_without_data() {
         assert_eq!(bench.sent(100), []);
         assert_eq!(bench.sender.paced_until, Some(at(101)));
     }
-    // A rate without a quantum is calls, and holds nothing back.
+    // Without a pacing rate no segment is held back.
     let (mut bench, recorder) = recorded("linux", 3);
     recorder.script().pacing = None;
     assert_eq!(bench.sent(100), [0, 1, 2]);
@@ -222,7 +222,7 @@ fn what_holds_data_back_is_named() {
     bench.sender.unsent = 1;
     assert_eq!(bound(&mut bench, 101), Some(SndLim::Window));
     bench.sender.unsent = MSS;
-    // RFC 9293 §3.8.6: the window lets a segment out, the peer does not.
+    // RFC 9293 §3.8.6: the window allows a segment, the peer's window does not.
     recorder.script().window = 5 * MSS;
     bench.sender.peer_window = 4 * MSS;
     bench.sender.unsent = 1;
@@ -237,7 +237,8 @@ fn what_holds_data_back_is_named() {
     bench.sender.blocked = false;
     bench.sender.close(at(105));
     assert_eq!(bound(&mut bench, 105), Some(SndLim::Nothing));
-    // Closed with data, the data counts: a lost segment waits for a window that is too small.
+    // In a closing connection the data determines the bound: a lost segment waits for a window that
+    // is too small.
     let (mut bench, recorder) = recorded("linux", 4);
     bench.sender.events.set_mask(EventMask::BOUND);
     bench.sender.unsent = 5 * MSS;
@@ -271,7 +272,7 @@ fn idle_and_handshake_are_reported() {
         [""; 0],
         "not with data in flight"
     );
-    // The application limited what was sent before.
+    // The application limited the segments sent before.
     bench.sender.unsent = 0;
     bench.sent(801);
     recorder.take_calls();
@@ -281,7 +282,7 @@ fn idle_and_handshake_are_reported() {
         recorder.take_calls_of("sent"),
         ["801 sent 1000 of 2001 limited"]
     );
-    // Before the first segment there is nothing that an idle time could end.
+    // Before the first segment there is no idle time.
     let (mut bench, recorder) = recorded("linux", 4);
     assert_eq!(bench.sent(5000), [0, 1, 2, 3]);
     assert_eq!(recorder.take_calls_of("idle"), [""; 0]);

@@ -1,4 +1,4 @@
-//! Loss recovery without SACK (RFC 6582), and what DSACKs say (RFC 2883).
+//! Loss recovery without SACK (RFC 6582), and DSACKs (RFC 2883).
 
 use super::*;
 
@@ -14,9 +14,9 @@ fn duplicates_lead_to_fast_recovery_and_partial_acknowledgements_through_it() {
     let mut bench = without_sack("rfc");
     let (first, t) = bench.grow_to(16);
     // RFC 3042 for the first two; the third sends the first segment again. ssthresh is half of the
-    // window; RFC 6937 §3 lets out ceil(delivered · 8/18) less what left, in octets: 1333 and
-    // 1777 of 3 and 4 segments are less than a second segment, 2222 of five are one, and so on;
-    // from the fourteenth on there are eight in the network, and one leaves for one.
+    // window; RFC 6937 §3 allows ceil(delivered · 8/18) less what left, in octets: 1333 and 1777 of
+    // 3 and 4 segments are less than a second segment, 2222 of five are one, and so on; from the
+    // fourteenth on there are eight in the network, and one leaves for one.
     let new = |n: u64| vec![first + 16 + n];
     for duplicate in 1..=17 {
         let now = t + 100 + duplicate;
@@ -53,7 +53,8 @@ fn duplicates_lead_to_fast_recovery_and_partial_acknowledgements_through_it() {
 
 #[test]
 fn duplicates_count_in_a_row_only() {
-    // RFC 5681 §3.2: the third in a row; §2: none that brings a window or data.
+    // RFC 5681 §3.2: the third in a row; §2: an acknowledgement with a new window or data is no
+    // duplicate.
     let mut bench = without_sack("rfc");
     let (first, t) = bench.grow_to(16);
     let lost = |bench: &Bench| bench.sender.statistics().packets_lost;
@@ -68,7 +69,7 @@ fn duplicates_count_in_a_row_only() {
     let mut smaller = segment(first + 1, &[]);
     smaller.window -= 1;
     bench.receive(at(t + 103), smaller);
-    // The window of before is a change again.
+    // The earlier window is a change again.
     bench.ack(t + 103, first + 1, &[]);
     let mut with_data = segment(first + 1, &[]);
     with_data.payload_len = 1;
@@ -76,8 +77,8 @@ fn duplicates_count_in_a_row_only() {
     assert_eq!(lost(&bench), 0);
     bench.ack(t + 104, first + 1, &[]);
     assert_eq!(lost(&bench), 1);
-    // An acknowledgement below the highest is none either, and one of what was never sent is
-    // answered (RFC 9293 §3.10.7.4).
+    // An acknowledgement below the highest is no duplicate either, and an acknowledgement of data
+    // that was never sent is answered (RFC 9293 §3.10.7.4).
     bench.ack(t + 106, first, &[]);
     assert_eq!(bench.sender.duplicate_acks, 3);
     bench.ack(t + 107, first + 100, &[]);
@@ -87,7 +88,7 @@ fn duplicates_count_in_a_row_only() {
 
 #[test]
 fn duplicates_after_a_timeout_are_not_counted() {
-    // RFC 6582 §4: they may come from what the timeout sent again.
+    // RFC 6582 §4: the segments that the timeout sent again may have caused them.
     let mut bench = without_sack("rfc");
     let (first, _) = bench.grow_to(16);
     let now = bench.expire();
@@ -116,7 +117,7 @@ fn a_recovery_is_taken_back_when_all_its_retransmissions_were_duplicates() {
         // The second block does not hold the first.
         (&[(5, 6), (6, 10)], &[(0, 1)], false),
         (&[(5, 6), (1, 5)], &[(0, 1)], false),
-        // A duplicate of what was sent after the recovery began.
+        // A duplicate of a segment that was sent after the recovery began.
         (&[(5, 6), (1, 10)], &[(32, 33)], false),
     ];
     for (within, below, undone) in cases {

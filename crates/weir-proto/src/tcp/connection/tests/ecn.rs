@@ -1,4 +1,4 @@
-//! The handshake of ECN, and what accurate feedback does to a sender (RFC 9768).
+//! The handshake of ECN, and the effect of accurate feedback on a sender (RFC 9768).
 
 use super::*;
 use crate::tcp::ecn::{AccEcnOption, EcnMode, Order, ace, ace_flags};
@@ -113,7 +113,7 @@ fn feedback_falls_back_to_what_both_ends_have() {
 
 #[test]
 fn codepoints_that_change_in_the_handshake_end_the_use_of_ecn() {
-    // RFC 9768 §3.2.2.3: Not-ECT must not change. The other direction is not concerned.
+    // RFC 9768 §3.2.2.3: Not-ECT must not change. The other direction is not affected.
     let ends = [("prague", EcnMode::Off), ("prague", EcnMode::Off)];
     let (flags, mut client, mut server) = handshake(ends, [Ecn::Ect0, Ecn::NotEct]);
     assert_eq!(flags, [0b111, 0b100, 0b010]);
@@ -143,7 +143,7 @@ fn marks_are_fed_back_at_once_and_with_their_octets() {
     let ends = [("prague", EcnMode::Off), ("prague", EcnMode::Off)];
     let (_, mut client, mut server) = handshake(ends, [Ecn::NotEct; 2]);
     server.unsent = 0;
-    // r.cep begins at 5. The first segment waits for a second one, a mark for nothing.
+    // r.cep begins at 5. The first segment is acknowledged with a second one, a mark at once.
     server.handle(at(200), &mut send(&mut client, 101));
     assert!(server.poll_transmit(at(200)).is_none());
     for (millis, expected, octets) in [(201, 6, MSS), (202, 0, 0), (203, 0, 3 * MSS)] {
@@ -152,7 +152,7 @@ fn marks_are_fed_back_at_once_and_with_their_octets() {
         server.handle(at(millis), &mut marked);
         let answer = server.poll_transmit(at(millis));
         let Some(answer) = answer else {
-            // RFC 9768 §3.2.2.5.1: behind a mark the second one.
+            // RFC 9768 §3.2.2.5.1: after the first mark, every second one is acknowledged at once.
             assert_eq!(expected, 0);
             continue;
         };
@@ -198,7 +198,7 @@ fn a_sender_takes_each_mark_once() {
 
 const CLASSIC: [(&str, EcnMode); 2] = [("cubic", EcnMode::Classic); 2];
 
-/// The next data that leaves because a timer has run down.
+/// The next data that leaves because a timer has expired.
 fn at_timeout(from: &mut Connection) -> Packet {
     for _ in 0..10 {
         let next = from.poll_timeout().expect("a timer");
@@ -253,7 +253,7 @@ fn a_window_probe_is_not_ecn_capable() {
 }
 
 #[test]
-fn the_first_new_data_says_that_the_window_was_reduced() {
+fn the_first_new_data_after_a_reduction_has_cwr() {
     // RFC 3168 §6.1.2.
     let (_, mut client, _) = handshake(CLASSIC, [Ecn::NotEct; 2]);
     for _ in 0..2 {
@@ -296,7 +296,7 @@ fn a_receiver_ignores_marks_outside_of_its_window() {
 
 #[test]
 fn a_mark_counts_from_the_first_to_behind_the_last_octet_of_the_window() {
-    // RFC 3168 §6.1.5 and §6.1.6: what came out of order, and a probe at the edge of the window.
+    // RFC 3168 §6.1.5 and §6.1.6: a segment out of order, and a probe at the edge of the window.
     let (_, _, mut server) = handshake(CLASSIC, [Ecn::NotEct; 2]);
     server.unsent = 0;
     let marked = |offset: u64, octets| {
@@ -349,7 +349,8 @@ fn a_client_that_goes_back_to_no_ecn_gets_none() {
 
 #[test]
 fn data_has_no_room_for_the_option() {
-    // RFC 9768 §3.2.3.3: of a full segment; the acknowledgement without data has it.
+    // RFC 9768 §3.2.3.3: a full segment has no room for it; the acknowledgement without data has
+    // it.
     let ends = [("prague", EcnMode::Off), ("prague", EcnMode::Off)];
     let (_, mut client, mut server) = handshake(ends, [Ecn::NotEct; 2]);
     for millis in [200, 201] {

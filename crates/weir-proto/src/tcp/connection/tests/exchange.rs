@@ -1,5 +1,5 @@
 //! Two ends with a wire between them: whole connections, segment by segment, as RFC 9293 §3.5 and
-//! §3.6 draw them, with what both ends count and trace.
+//! §3.6 draw them, with the counters and traces of both ends.
 
 use super::*;
 use crate::endpoint::Statistics;
@@ -8,7 +8,7 @@ use crate::event::{PacketContent, PacketType};
 /// Half of the round-trip time.
 const DELAY: u64 = 50;
 
-/// A client and a server; segments that `drops` names by direction and place are lost.
+/// A client and a server; the segments that `drops` selects by direction and index are lost.
 pub(super) struct Exchange {
     pub(super) ends: [Connection; 2],
     wire: Vec<(Instant, usize, Packet)>,
@@ -179,7 +179,7 @@ fn lines(text: &str) -> Vec<&str> {
 fn a_whole_connection_is_counted_and_traced_at_both_ends() {
     let mut exchange = Exchange::new(&config("linux"));
     exchange.ends[0].connect(at(0));
-    exchange.ends[0].connect(at(0)); // Once more says nothing more.
+    exchange.ends[0].connect(at(0)); // A second call has no effect.
     exchange.run(100);
     assert_eq!(exchange.events(0), [EndpointEvent::Connected]);
     exchange.write(2500);
@@ -214,7 +214,7 @@ fn a_whole_connection_is_counted_and_traced_at_both_ends() {
     assert_eq!([exchange.events(0), exchange.events(1)], [closed; 2]);
     assert_eq!(exchange.ends[0].poll_timeout(), None);
     // A header has 20 octets, that of a SYN 12 more: maximum segment size, window scale and SACK
-    // permitted, with what fills up a word. Offsets count from the first octet of data.
+    // permitted, with the padding of the last word. Offsets count from the first octet of data.
     assert_eq!(
         exchange.rows(0),
         lines(
@@ -435,7 +435,7 @@ fn a_peer_that_never_answers_ends_the_connection_after_r2() {
     let backoffs: Vec<u32> = events.filter_map(backoff).collect();
     assert_eq!(backoffs, (0..15).collect::<Vec<_>>());
 
-    // The same of data: the first segment at 6140 ms, an RTO after the acknowledgement before it.
+    // The same for data: the first segment at 6140 ms, an RTO after the acknowledgement before it.
     let mut exchange = Exchange::new(&config("rfc"));
     exchange.drops = |end, place| end == 0 && place > 3;
     exchange.ends[0].connect(at(0));
@@ -469,7 +469,7 @@ fn a_reset_or_a_close_before_the_handshake_ends_the_connection() {
                 ..segment(0, &[])
             };
             exchange.ends[0].handle(at(100), &mut packet(reset.clone()));
-            // A second one meets a closed end.
+            // A second one arrives at a closed connection.
             exchange.ends[0].handle(at(101), &mut packet(reset));
         } else {
             exchange.ends[0].close(at(10));
@@ -486,7 +486,7 @@ fn a_reset_or_a_close_before_the_handshake_ends_the_connection() {
 #[test]
 fn without_sack_each_round_trip_repairs_one_segment() {
     // RFC 6582 §3.2: the third duplicate sends the second segment again, the partial
-    // acknowledgement of 3001 at 300 ms the fourth. The first two duplicates let new segments out
+    // acknowledgement of 3001 at 300 ms the fourth. The first two duplicates allow new segments
     // (RFC 3042).
     let mut exchange = Exchange::new(&Config {
         sack: false,
@@ -643,7 +643,7 @@ fn one_segment_is_acknowledged_after_the_delay() {
     exchange.ends[1].handle(at(191), &mut packet(data(2000, 1000)));
     exchange.send();
     assert_eq!(exchange.log[1], "150 < . 1 3001 0");
-    // A damaged segment is none (RFC 9293 §3.1).
+    // A damaged segment is ignored (RFC 9293 §3.1).
     let mut damaged = packet(data(3000, 1000));
     damaged.damaged_at = std::num::NonZeroU32::new(50);
     let before = exchange.ends[1].statistics();

@@ -1,4 +1,4 @@
-//! Which acknowledgements a controller sees in fast recovery.
+//! The acknowledgements that a controller processes in fast recovery.
 
 use super::*;
 use crate::cc::recorder::Recorder;

@@ -43,7 +43,7 @@ impl Held {
         assert_eq!(written, Ok(()));
     }
 
-    /// An acknowledgement of so many octets, with a window.
+    /// An acknowledgement of `octets` octets, with a window.
     fn ack(&mut self, millis: u64, octets: u64, window: u16) {
         let body = TcpPacket {
             ack: wrap(0, octets),
@@ -142,7 +142,7 @@ fn a_small_window_is_used_after_the_override_timeout() {
         assert_eq!(held.sent(200), [], "{rules}");
         assert_eq!(held.expire(), 200 + timeout, "{rules}");
         assert_eq!(held.sent(200 + timeout), [(2000, 400)], "{rules}");
-        // The acknowledgement moves the window on; it is small still.
+        // The acknowledgement moves the window forward; it is still small.
         held.ack(300 + timeout, 2400, 400);
         assert_eq!(held.sent(300 + timeout), []);
         assert_eq!(held.expire(), 300 + 2 * timeout, "{rules}");
@@ -173,10 +173,10 @@ fn a_closed_window_is_probed_after_the_rto_and_then_ever_more_rarely() {
     }
     assert_eq!(held.sender.statistics().timeouts, 0);
     assert_eq!(held.sender.statistics().packets_retransmitted, 4);
-    // The window opens: the probe's octet was not taken and is sent again with the rest.
+    // The window opens: the probe's octet was not accepted and is sent again with the rest.
     held.ack(due + 200, 1000, 1000);
     assert_eq!(held.sent(due + 200), [(1000, 1000)]);
-    // Closed again: the back-off starts anew.
+    // Closed again: the back-off starts again.
     held.ack(due + 300, 2000, 0);
     held.sent(due + 300);
     assert_eq!(held.expire(), due + 600);
@@ -231,7 +231,7 @@ fn a_connection_lives_as_long_as_probes_are_answered() {
 
 #[test]
 fn fifteen_probes_without_an_answer_end_a_connection() {
-    // R2 of RFC 9293 §3.8.3 is MAX_EXPIRIES, counted from the last answer on.
+    // R2 of RFC 9293 §3.8.3 is MAX_EXPIRIES, counted from the last response on.
     let mut held = Held::open("linux", 1000);
     held.write(100, 1001);
     held.sent(100);
@@ -331,7 +331,7 @@ fn data(offset: u64, octets: u32) -> Packet {
 }
 
 #[test]
-fn a_receiver_closes_its_window_answers_probes_and_says_when_it_opens() {
+fn a_receiver_closes_its_window_answers_probes_and_reports_its_opening() {
     let mut receiver = receiver();
     receiver.handle(at(10), &mut data(0, 1000));
     receiver.handle(at(10), &mut data(1000, 500));

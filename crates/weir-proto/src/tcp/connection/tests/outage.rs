@@ -1,13 +1,13 @@
-//! What a sender does when a path is dead.
+//! The behaviour of a sender while a path is down.
 
 use super::*;
 use crate::cc::window::REGISTRY;
 use crate::event::Limit;
 
-/// What a timeout leaves: the loss window of one segment (RFC 5681 §3.1) for every controller that
-/// has a rule for it, BBR included (draft-bbr §5.6.4.4: what is in flight, which is nothing, and
-/// one). To TFRC a timeout is a loss event (RFC 5348 §5.2), and its window is at least two; which
-/// rule of its rate binds depends on what was measured.
+/// The window after a timeout: the loss window of one segment (RFC 5681 §3.1) for every controller
+/// that has a rule for it, BBR included (draft-bbr §5.6.4.4: one more than the segments in flight,
+/// which are none). For TFRC a timeout is a loss event (RFC 5348 §5.2), and its window is at least
+/// two; the measurements determine which rule of its rate binds.
 fn expected(name: &str) -> (u64, Option<Limit>) {
     match name {
         "tfrc" => (2, None),
@@ -32,7 +32,7 @@ fn a_timeout_leaves_one_segment_to_every_controller() {
             while bench.sender.statistics().timeouts == 0 {
                 now = bench.expire();
                 if bench.sender.statistics().timeouts == 0 {
-                    // The time is rounded down, and a pacer's is no whole millisecond.
+                    // The time is rounded down, and a pacer's time is not a whole millisecond.
                     bench.sent(now + 1);
                 }
             }

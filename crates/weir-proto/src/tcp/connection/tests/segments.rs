@@ -58,7 +58,7 @@ fn a_syn_counts_only_where_it_belongs() {
 }
 
 #[test]
-fn what_the_syn_of_the_peer_says_is_bounded() {
+fn the_options_of_the_syn_of_the_peer_are_bounded() {
     // RFC 7323 §2.3: a shift above 14 counts as 14. RFC 2018 §2: no SACK without permission.
     let mut sender = client();
     sender.connect(at(0));
@@ -128,7 +128,7 @@ fn a_segment_of_one_octet_is_one() {
 
 #[test]
 fn a_fin_may_come_with_data_and_before_the_other_ends() {
-    // RFC 9293 §3.10.7.4: the FIN stands behind the data of its segment.
+    // RFC 9293 §3.10.7.4: the FIN follows the data of its segment.
     let mut exchange = Exchange::new(&config("linux"));
     exchange.ends[0].connect(at(0));
     exchange.run(150);

@@ -17,14 +17,14 @@ fn full(rules: &str, window: u64) -> (Bench, Recorder) {
 }
 
 #[test]
-fn an_acknowledgement_that_says_more_lets_a_segment_more_out() {
+fn an_acknowledgement_without_a_loss_allows_one_more_segment() {
     // RFC 6937 §3.1 with ssthresh 8 segments. Segments 0 and 2 are lost; six have arrived, none is
     // in the network: six leave.
     let (mut bench, _) = full("rfc", 8);
     bench.sender.config.rules.recovery_window = RecoveryWindow::PrrSafeAck;
     bench.ack(200, 0, &[(1, 2), (3, 8)]);
     assert_eq!(bench.sent(200), [0, 2, 8, 9, 10, 11]);
-    // A duplicate that says that segment 8 has arrived: one for one.
+    // A duplicate that reports the arrival of segment 8: one segment leaves for it.
     bench.ack(300, 0, &[(3, 9), (1, 2)]);
     assert_eq!(bench.sent(300), [12]);
     // An advance without a loss: one more than max(8 - 7, 1).
@@ -37,7 +37,7 @@ fn a_partial_acknowledgement_sends_again_whatever_the_window() {
     // RFC 6582 §3.2, step 3; ns-2's window in recovery is ssthresh.
     let (mut bench, recorder) = full("ns2-sack1", 8);
     bench.sender.sack = false;
-    // The first one brings a window, so that it is no duplicate.
+    // The first one changes the window, so that it is no duplicate.
     for _ in 0..4 {
         bench.ack(200, 0, &[]);
     }
@@ -70,7 +70,7 @@ fn only_the_first_retransmission_of_a_recovery_passes_the_window() {
 
 #[test]
 fn without_limited_transmit_duplicates_let_nothing_out() {
-    // RFC 3042; FlightSize stays what it is.
+    // RFC 3042; FlightSize does not change.
     for (limited_transmit, segments) in [(true, vec![4, 5]), (false, vec![])] {
         let (mut bench, _) = full("rfc", 4);
         bench.sender.config.rules.limited_transmit = limited_transmit;
@@ -92,7 +92,7 @@ fn the_limit_of_slow_start_ends_with_it() {
 }
 
 #[test]
-fn blocks_that_hold_nothing_or_what_was_never_sent_say_nothing() {
+fn empty_blocks_and_blocks_of_unsent_octets_are_ignored() {
     let (mut bench, recorder) = full("rfc", 4);
     bench.ack(200, 0, &[(4, 9)]);
     bench.ack(200, 0, &[(2, 9)]);
@@ -121,7 +121,7 @@ fn the_last_original_before_a_timeout_takes_it_back() {
 
 #[test]
 fn a_timeout_presumes_lost_what_is_old_enough() {
-    // RFC 8985 §6.3: with RACK what left 100 ms ago or earlier; RFC 6675 §5.1: all.
+    // RFC 8985 §6.3: with RACK the segments that left 100 ms ago or earlier; RFC 6675 §5.1: all.
     for (rules, rto, lost) in [("linux", 500, 5), ("rfc", 1200, 6)] {
         let (mut bench, recorder) = full(rules, 4);
         bench.sender.config.rules.tail_loss_probe = false;
@@ -139,7 +139,7 @@ fn a_timeout_presumes_lost_what_is_old_enough() {
 
 #[test]
 fn a_timeout_without_sack_forgets_the_duplicates() {
-    // RFC 6582 §3.2: they stand for segments that have left the network before it.
+    // RFC 6582 §3.2: duplicates stand for segments that have left the network before the timeout.
     let (mut bench, recorder) = full("rfc", 4);
     bench.sender.sack = false;
     for _ in 0..3 {
@@ -188,7 +188,7 @@ fn an_echo_reduces_once_in_a_window_of_data() {
     let event = |millis, in_flight| {
         format!("{millis} event from {millis}: 0 lost, {in_flight} in flight, None outstanding ecn")
     };
-    // What was sent before the time does not count, up to its last segment.
+    // Segments sent before the time do not count, up to the last of them.
     assert_eq!(echo(200, 4), (vec![event(200, 0)], 0));
     assert_eq!(echo(201, 4), (vec![], 0), "the end of that window");
     assert_eq!(echo(202, 5), (vec![event(202, 3000)], 1));

@@ -1,4 +1,5 @@
-//! What timers do: RACK's reordering timer, the probe of a tail, idle times, and the send buffer.
+//! The effects of timers: RACK's reordering timer, the probe of a tail, idle times, and the send
+//! buffer.
 
 use super::*;
 
@@ -15,7 +16,7 @@ fn reordering_is_waited_for_a_quarter_of_the_least_round_trip() {
     let counted = bench.sender.statistics();
     assert_eq!((counted.packets_lost, counted.loss_events), (2, 1));
     assert_eq!(counted.timeouts, 0);
-    // PRR lets the first one out at once.
+    // PRR allows the first one at once.
     assert_eq!(bench.sent(225), [0]);
     // The third SACK would have ended the wait.
     let mut bench = Bench::open("linux", false);
@@ -37,7 +38,7 @@ fn a_lost_retransmission_reduces_again_if_that_is_the_rule() {
         let new = bench.sent(t + 110);
         let (window, last) = (bench.window(), new[new.len() - 1]);
         assert!(last >= first + 16, "{new:?}");
-        // What was sent 10 ms after the retransmission has arrived.
+        // The segments sent 10 ms after the retransmission have arrived.
         bench.ack(t + 210, first, &[(last, last + 1), (first + 1, first + 16)]);
         let counted = bench.sender.statistics();
         assert_eq!(
@@ -51,8 +52,8 @@ fn a_lost_retransmission_reduces_again_if_that_is_the_rule() {
 
 #[test]
 fn a_probe_waits_for_a_delayed_acknowledgement_of_a_single_segment() {
-    // RFC 8985 §7.2: PTO = 2 · SRTT, and of one segment in flight the longest delay of its
-    // acknowledgement too, here 40 ms. With data to send the probe is new.
+    // RFC 8985 §7.2: PTO = 2 · SRTT, and with one segment in flight also the longest delay of its
+    // acknowledgement, here 40 ms. With data to send the probe is new data.
     for (segments, due) in [(1, 340), (2, 300)] {
         let mut bench = Bench::open("linux", false);
         bench.sender.unsent = segments * MSS;
@@ -66,7 +67,7 @@ fn a_probe_waits_for_a_delayed_acknowledgement_of_a_single_segment() {
 
 #[test]
 fn only_one_probe_is_in_flight() {
-    // RFC 8985 §7.3: none before the last one is answered; what expires next is the RTO.
+    // RFC 8985 §7.3: none before the last one is acknowledged; the RTO expires next.
     let mut bench = Bench::open("linux", false);
     bench.sender.unsent = 3 * MSS;
     bench.sent(100);
@@ -75,7 +76,7 @@ fn only_one_probe_is_in_flight() {
     assert_eq!(bench.sender.statistics().packets_retransmitted, 1);
     let next = bench.expire();
     assert_eq!(bench.sender.statistics().timeouts, 1, "{next}");
-    // §7.4.2: the acknowledgement of the probe and a DSACK of it say that nothing was lost.
+    // §7.4.2: the acknowledgement of the probe and a DSACK of it show that no segment was lost.
     for (sacks, events) in [(vec![(2, 3)], 0), (vec![], 0)] {
         let mut bench = Bench::open("linux", false);
         bench.sender.unsent = 3 * MSS;
@@ -108,7 +109,7 @@ fn an_idle_time_is_longer_than_the_timeout() {
 }
 
 #[test]
-fn a_full_send_buffer_is_told_when_a_third_of_it_is_free() {
+fn the_application_is_notified_when_a_third_of_a_full_send_buffer_is_free() {
     // SO_SNDBUF: written and not acknowledged. Linux wakes the writer when a third is free.
     let mut bench = Bench::open("linux", false);
     bench.sender.config.send_buffer = 9000;
