@@ -55,7 +55,7 @@ pub struct Bulk {
 }
 
 impl Bulk {
-    /// An application that writes nothing but whole packets, except for the last one of a total.
+    /// An application that writes whole packets only, except for the last write of a total.
     pub fn new(config: BulkConfig) -> Self {
         Self {
             packet: config.packet,
