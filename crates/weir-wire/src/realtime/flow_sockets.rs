@@ -71,7 +71,7 @@ impl FlowSockets {
         })
     }
 
-    /// Shows every datagram to a tap.
+    /// Passes a copy of every datagram to a tap.
     pub fn set_tap(&mut self, tap: &Arc<dyn Tap>) {
         for port in &mut self.ports {
             port.socket.set_tap(Some(Arc::clone(tap)));
