@@ -246,7 +246,7 @@ impl Agent {
         }
     }
 
-    /// Events of the host; the endpoint has a queue of its own.
+    /// Events of the host; the endpoint has a separate queue.
     pub(crate) fn host_events(&mut self) -> &mut Events {
         &mut self.events
     }
@@ -300,7 +300,7 @@ impl Agent {
         self.app_due = self.app.poll_timeout().unwrap_or(Instant::FAR_FUTURE);
     }
 
-    /// Starts and stops the flow when the schedule says so.
+    /// Starts and stops the flow according to the schedule.
     fn follow_schedule(&mut self, now: Instant) {
         if self.schedule.start.is_some_and(|at| at <= now) {
             self.schedule.start = None;

@@ -1,4 +1,4 @@
-//! Applications: what writes into an endpoint and reads from it.
+//! Applications, which write into an endpoint and read from it.
 //!
 //! The driver calls [`App::poll`] when the endpoint has an event for the application or the
 //! application's own time has come. In `poll` the application drains `Endpoint::poll_event` and
@@ -100,7 +100,7 @@ impl AppConfig {
         self.settings().load()
     }
 
-    /// True if what it writes, or when, is random.
+    /// True if the content or the times of its writes are random.
     pub fn is_random(&self) -> bool {
         self.settings().is_random()
     }
@@ -164,7 +164,7 @@ trait AppSettings {
     /// The load that it offers; `None` if it writes as much as the transport takes.
     fn load(&self) -> Option<WriteLoad>;
 
-    /// True if what it writes, or when, is random.
+    /// True if the content or the times of its writes are random.
     fn is_random(&self) -> bool;
 
     /// A configuration for property tests: small writes, and a limit if it writes as much as it
@@ -228,7 +228,7 @@ pub struct WriteLoad {
 }
 
 impl WriteLoad {
-    /// Writes of so many octets at so many bits per second.
+    /// Writes of `packet` octets at `rate` bit/s.
     fn constant(rate: u64, packet: u32) -> Self {
         Self {
             per_second: rate as f64 / (f64::from(packet) * 8.0),
@@ -283,7 +283,7 @@ pub trait App {
     /// True once it will neither write nor read any more.
     fn done(&self) -> bool;
 
-    /// What it has measured up to `now`.
+    /// The measurements up to `now`.
     fn report(&self, now: Instant) -> AppReport<'_>;
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Output of so many octets.
+    /// Output of this many octets.
     pub(super) fn new(octets: u64) -> Self {
         Self {
             octets,

@@ -46,7 +46,7 @@ pub struct LinkConfig {
     pub netem: NetemConfig,
     /// Periods in which all packets are lost.
     pub outages: Vec<OutageConfig>,
-    /// What the wire does to packets because of their ECN field.
+    /// The ECN faults of the wire.
     pub ecn_faults: EcnFaultsConfig,
     /// Additional delays of classes of packets.
     pub class_delays: Vec<ClassDelayConfig>,

@@ -170,7 +170,8 @@ impl Network {
         None
     }
 
-    /// Counts loss events of the flow only for packets sent from this time on, which has come.
+    /// Counts loss events of the flow only for packets sent from `at` on, which is not in the
+    /// future.
     pub fn count_loss_events_from(&mut self, flow: FlowId, at: Instant) {
         let sender = self.statistics(flow, Side::Sender);
         let from = CountedFrom {

@@ -24,7 +24,7 @@ pub struct FlowSocket {
 }
 
 struct FlowPort {
-    /// Where received packets come from and go to.
+    /// The flow and the hosts of received packets.
     route: Route,
     socket: PortSocket,
     peer_address: SocketAddr,

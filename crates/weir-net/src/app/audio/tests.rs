@@ -141,7 +141,7 @@ fn a_stream_that_stalls_is_silent_until_it_has_caught_up() {
         sink.play(at(n * 25));
         sink.on_octets(at(n * 25), 400);
     }
-    // Units 8 to 11 come at 380 ms; they were due at 300, 325, 350 and 375.
+    // Units 8 to 11 arrive at 380 ms; they were due at 300, 325, 350 and 375.
     sink.play(at(380));
     sink.on_octets(at(380), 1600);
     for n in 12..20_u64 {
