@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_takes_its_beginning_and_leaves_its_end() {
+    fn an_outage_includes_its_start_and_excludes_its_end() {
         let once = OutageConfig {
             at: millis(3).into(),
             duration: millis(2).into(),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn drawn_times_lie_in_their_ranges_and_do_not_depend_on_who_asks() {
+    fn random_times_lie_in_their_ranges_and_do_not_depend_on_queries() {
         let range = |least, most| DurationRange {
             least: millis(least),
             most: millis(most),

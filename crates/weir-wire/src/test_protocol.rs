@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_of_another_version_is_refused_in_words_that_each_version_reads() {
+    fn a_request_of_another_version_is_refused_in_a_format_of_all_versions() {
         let mut octets = Vec::new();
         Message::Request(TestConfig::default(), None).write(5, &mut octets);
         assert_eq!(Message::answer_other_version(&octets), None);

@@ -80,7 +80,7 @@ mod tests {
     use weir_proto::time::{Duration, Instant};
 
     #[test]
-    fn a_burst_into_an_endpoint_with_room_without_end_has_one() {
+    fn a_burst_into_an_endpoint_without_a_limit_is_bounded() {
         // 128 MiB are 95,870 writes of 1400 octets; a million of one octet are less.
         for (packet, burst) in [(1400, 95_870 * 1400), (1, 1_000_000)] {
             let mut app = Bulk::new(BulkConfig {

@@ -55,7 +55,7 @@ fn a_node_that_is_due_again_at_once_lets_those_go_first_that_waited() {
 }
 
 #[test]
-fn a_time_that_is_taken_back_never_comes() {
+fn a_cancelled_time_is_never_due() {
     let mut queue = queue_of(2);
     queue.set(TargetId(0), at(5), START);
     queue.set(TargetId(0), NOT_DUE, START);
@@ -64,7 +64,7 @@ fn a_time_that_is_taken_back_never_comes() {
 }
 
 #[test]
-fn who_waits_longer_than_the_number_holds_still_comes_in_time() {
+fn a_wait_longer_than_an_entry_can_hold_counts_as_the_longest() {
     let mut queue = queue_of(3);
     let late = MAX_WAITING + 1000;
     queue.set(TargetId(2), at(late), START);

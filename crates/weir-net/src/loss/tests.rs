@@ -17,7 +17,7 @@ fn lost(config: &LossConfig, n: u64) -> Vec<u64> {
 }
 
 #[test]
-fn periodic_loss_takes_the_51st_of_51() {
+fn periodic_loss_drops_the_51st_of_51() {
     // A rate of 2 % in the QUIC document's model: 50 delivered, one dropped, period 51.
     assert_eq!(
         lost(&PeriodicLossConfig { every: 50 }.into(), 160),
@@ -27,7 +27,7 @@ fn periodic_loss_takes_the_51st_of_51() {
 }
 
 #[test]
-fn a_trace_takes_the_packets_it_names() {
+fn a_trace_drops_the_packets_that_it_lists() {
     let drops = vec![9, 2, 2, 4];
     assert_eq!(
         lost(&LossConfig::Trace(TraceLossConfig { drops }), 20),

@@ -58,7 +58,7 @@ pub(crate) fn of_three() -> [QueueConfig; 8] {
 }
 
 #[test]
-fn each_holds_its_limit_and_tells_its_head_and_its_backlog() {
+fn each_keeps_its_limit_and_reports_its_head_and_its_backlog() {
     for config in of_three() {
         let limits = [QueueLimit::Packets(3), QueueLimit::Bytes(3000)];
         assert!(limits.contains(&config.limit()), "{config:?}");

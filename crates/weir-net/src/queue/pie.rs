@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn two_mean_packets_are_no_queue() {
+    fn no_packet_is_dropped_from_a_queue_of_two_mean_packets() {
         // RFC 8033 §4.1 and appendix B, MEAN_PACKET: byte_length <= 2·MEAN_PKTSIZE = 2048.
         for (octets, dropped) in [(2048, false), (2049, true)] {
             let mut queue = busy(0.5, MS * 20, 9.0);

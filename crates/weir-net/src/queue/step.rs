@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_above_its_threshold_and_drops_only_when_full_or_told_to() {
+    fn marks_above_its_threshold_and_drops_only_when_full_or_configured() {
         let delay = |micros| StepThreshold::Delay(Duration::from_micros(micros));
         for (threshold, drop_others, marked, dropped) in [
             // Packet n finds n packets: those from 2 on find more than one.

@@ -268,7 +268,7 @@ impl Medium {
                     end: end + ack_time,
                 };
             }
-            None => self.wait_for_nothing(frame, end, senders),
+            None => self.defer_without_ack(frame, end, senders),
         }
     }
 
@@ -321,7 +321,7 @@ impl Medium {
     }
 
     /// No acknowledgement follows: each station defers for its own time.
-    fn wait_for_nothing(&mut self, frame: Option<Frame>, end: Instant, senders: &[usize]) {
+    fn defer_without_ack(&mut self, frame: Option<Frame>, end: Instant, senders: &[usize]) {
         for index in 0..self.stations.len() {
             let wait = if senders.contains(&index) {
                 self.phy.ack_timeout()

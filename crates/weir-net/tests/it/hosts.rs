@@ -314,7 +314,7 @@ fn flows_start_and_stop_when_they_should() {
 }
 
 #[test]
-fn a_machine_that_does_not_get_on_is_named() {
+fn an_endpoint_without_progress_is_named() {
     let (mut network, from, to) = pair(Default::default(), millis(1));
     let broken = PlainEndpoint {
         never_satisfied: true,

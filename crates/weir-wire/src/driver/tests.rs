@@ -455,7 +455,7 @@ async fn an_unproven_address_gets_one_answer_of_three_times_the_octets_or_as_man
 }
 
 #[tokio::test]
-async fn ended_connections_keep_no_client_out_and_are_removed_beyond_a_bound() {
+async fn ended_connections_block_no_client_and_are_removed_beyond_a_bound() {
     let mut fixture = Fixture::new(&EndpointConfig {
         max_connections: 10,
         max_connections_per_address: 2,

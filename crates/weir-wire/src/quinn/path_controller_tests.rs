@@ -255,7 +255,7 @@ fn a_window_below_the_pacing_rate_does_not_slow_the_pacer_while_there_is_room() 
 }
 
 #[test]
-fn losses_that_quinn_tells_together_are_told_packet_by_packet() {
+fn losses_that_quinn_reports_together_are_reported_packet_by_packet() {
     let mut flight = Flight::default();
     for number in 0..6 {
         flight.on_sent(at(number / 2), PACKET, (number + 1) * PACKET);

@@ -122,11 +122,11 @@ impl UdpRelay {
             return Some(number);
         }
         if self.clients.len() >= MAX_CLIENTS {
-            self.remove_most_silent();
+            self.remove_least_recent();
         }
         // The system may permit fewer sockets.
         let to_server = self.connect_to_server().or_else(|_| {
-            self.remove_most_silent();
+            self.remove_least_recent();
             self.connect_to_server()
         });
         let to_server = to_server.ok()?;
@@ -154,7 +154,7 @@ impl UdpRelay {
     }
 
     /// Removes the client with the longest inactivity.
-    fn remove_most_silent(&mut self) {
+    fn remove_least_recent(&mut self) {
         let clients = self.clients.iter();
         let silent = clients.min_by_key(|(_, client)| client.last_datagram);
         if let Some((number, address)) = silent.map(|(number, client)| (*number, client.address)) {
@@ -346,7 +346,7 @@ mod tests {
         let address = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
         let first = relay.client_number(address(1)).expect("there is room");
         assert_eq!(relay.client_number(address(1)), Some(first));
-        relay.remove_most_silent();
+        relay.remove_least_recent();
         let second = relay.client_number(address(2)).expect("there is room");
         assert_ne!(first, second);
         let again = relay.client_number(address(1)).expect("there is room");

@@ -188,7 +188,7 @@ fn the_data_ends_when_it_has_left_and_not_with_the_last_end() {
 
 /// Forgeries of a message: any of its fields of eight octets is replaced by a small value, an edge
 /// case, a 64-bit float, or any value.
-fn told(honest: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
+fn forged_message(honest: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     /// Octets before the first field: the magic number, the kind and the test's number.
     const HEADER: usize = 13;
     let odd = [f64::NAN, f64::INFINITY, -1e300, -0.0];
@@ -244,7 +244,7 @@ proptest! {
     #[test]
     fn whatever_a_peer_claims_the_counts_are_possible(
         sends: bool,
-        told in prop::collection::vec(told(honest()), 1..12),
+        told in prop::collection::vec(forged_message(honest()), 1..12),
     ) {
         let mut end = if sends { sender() } else { receiver() };
         let mut has_reason = false;
@@ -269,7 +269,7 @@ proptest! {
     #[test]
     fn whatever_a_receiver_of_a_stream_reports_it_has_no_more_than_was_written(
         told in prop::collection::vec(
-            told(vec![
+            forged_message(vec![
                 stream_report(900, false).to_octets(),
                 stream_report(900, true).to_octets(),
                 Message::End { sent: 1 }.to_octets(),
@@ -357,7 +357,7 @@ fn ask(
 }
 
 #[test]
-fn a_server_lets_in_over_a_connection_whom_it_can_and_tells_the_others_why() {
+fn a_server_admits_clients_over_a_connection_or_reports_the_refusal() {
     let secret: &[u8] = b"a secret of some length";
     let mut server = admitting(Some(secret), None);
     let reversed = TestConfig {
@@ -391,7 +391,7 @@ fn a_server_lets_in_over_a_connection_whom_it_can_and_tells_the_others_why() {
 }
 
 #[test]
-fn a_client_that_does_not_ask_sends_as_it_likes_or_is_not_let_in() {
+fn a_client_without_a_request_sends_without_limits_or_is_refused() {
     let unasked = TestConfig {
         length: 1400,
         duration: std::time::Duration::from_secs(5),
@@ -425,7 +425,7 @@ fn a_client_that_does_not_ask_sends_as_it_likes_or_is_not_let_in() {
 }
 
 #[test]
-fn a_silent_peer_and_one_that_leaves_are_missed_over_a_connection() {
+fn a_silent_peer_and_one_that_closes_are_detected_over_a_connection() {
     for sends in [true, false] {
         for channel in [Channel::Connection, Channel::Stream] {
             let sent = if sends { SENT } else { Sent::default() };

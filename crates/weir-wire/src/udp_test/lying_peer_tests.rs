@@ -15,7 +15,7 @@ fn value() -> impl Strategy<Value = u64> {
 }
 
 /// A message with some of its fields replaced.
-fn told() -> impl Strategy<Value = Option<Message>> {
+fn forged_message() -> impl Strategy<Value = Option<Message>> {
     let fields = prop::collection::vec(prop::option::of(value()), 20);
     (prop::sample::select(messages()), fields).prop_map(|(honest, fields)| {
         let mut octets = Vec::new();
@@ -35,7 +35,7 @@ fn told() -> impl Strategy<Value = Option<Message>> {
 type Dialogue = Vec<(u64, Option<Message>, usize, bool)>;
 
 fn dialogue() -> impl Strategy<Value = Dialogue> {
-    let step = (0_u64..400, told(), 0_usize..200, any::<bool>());
+    let step = (0_u64..400, forged_message(), 0_usize..200, any::<bool>());
     prop::collection::vec(step, 1..16)
 }
 
@@ -103,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn a_test_of_any_request_keeps_to_it(request in told(), told in dialogue()) {
+    fn a_test_of_any_request_keeps_to_it(request in forged_message(), told in dialogue()) {
         let Some(Message::Request(asked, _)) = request else { return Ok(()) };
         let start = Instant::from_nanos(1_000_000_000);
         let mut end = Session::server(7, asked, start);

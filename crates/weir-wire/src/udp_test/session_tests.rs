@@ -540,7 +540,7 @@ fn other_traffic_that_jumps_ahead_of_its_test_is_a_lie() {
 }
 
 #[test]
-fn both_ends_of_other_traffic_miss_a_dead_peer() {
+fn both_ends_of_other_traffic_detect_a_dead_peer() {
     for reverse in [false, true] {
         let ends = carry(reverse, |millis| millis < 500);
         let ended = ends.each_ref().map(Session::end_reason);

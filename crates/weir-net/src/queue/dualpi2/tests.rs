@@ -163,7 +163,7 @@ fn the_scheduler_leaves_the_classic_queue_its_share_and_prefers_the_other_at_fir
 }
 
 #[test]
-fn packets_are_told_apart_by_the_low_bit_of_their_ecn_field() {
+fn packets_are_classified_by_the_low_bit_of_their_ecn_field() {
     let mut queue = dualpi2();
     let mut effects = DropsAndMarks::default();
     for (number, ecn) in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]

@@ -293,7 +293,7 @@ fn newreno_with_byte_counting_sends_the_same_packets_as_quinns_own() {
 }
 
 #[test]
-fn a_server_that_hears_nothing_more_is_held_by_anti_amplification() {
+fn a_server_that_receives_nothing_more_is_limited_by_anti_amplification() {
     let config = SimConfig {
         idle_timeout: None,
         ..config("cubic")
