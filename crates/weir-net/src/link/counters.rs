@@ -22,8 +22,8 @@ impl QueueMeter {
         counters.byte_nanos_queued += nanos * u128::from(backlog.bytes);
     }
 
-    /// Called after a packet has entered and an idle transmitter has taken it out again: the
-    /// backlog may be a new maximum.
+    /// Records the backlog after a packet has entered and, if the transmitter was idle, has been
+    /// taken out again: it may be a new maximum.
     #[inline]
     pub(crate) fn entered(backlog: Backlog, counters: &mut LinkCounters) {
         counters.max_packets_queued = counters.max_packets_queued.max(backlog.packets);

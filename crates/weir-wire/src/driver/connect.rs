@@ -18,10 +18,9 @@ impl Connection {
     /// the port of the address is ignored.
     ///
     /// # Errors
-    /// [`Error::Socket`]; [`Error::Privilege`]; [`Error::Randomness`];
-    /// [`Error::Refused`] if an ICMP message reports that no process listens there;
-    /// [`Error::Reset`] if the server refuses; [`Error::TimedOut`] if no answer arrives within the
-    /// configured time.
+    /// [`Error::Socket`]; [`Error::Privilege`]; [`Error::Randomness`]; [`Error::Refused`] if an
+    /// ICMP message reports that no process listens there; [`Error::Reset`] if the server refuses;
+    /// [`Error::TimedOut`] if no answer arrives within the configured time.
     pub async fn connect(to: SocketAddr, config: EndpointConfig) -> Result<Self, Error> {
         let connected = EndpointDriver::spawn_client(to, &config)?;
         connected.await.map_err(|_| Error::Closed)?

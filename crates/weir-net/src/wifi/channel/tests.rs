@@ -77,8 +77,8 @@ fn damage_is_as_likely_in_every_octet_of_a_frame_that_is_rarely_damaged() {
 #[test]
 fn the_ratio_is_that_of_the_powers_at_the_receiver() {
     // 15 - 40 - 30 log10(10) = -55 dBm of signal; a source of -5 dBm at 1 m from the receiver gives
-    // -45 dBm there, and 9 m from it -73.6: 18.6 dB, and half of the frames at 36 Mbit/s (18 dB)
-    // minus some: 1/(1 + e^0.6) = 0.35.
+    // -45 dBm there, and 9 m from it -73.6: 18.6 dB, at which 1/(1 + e^0.6) = 0.35 of the frames at
+    // 36 Mbit/s (18 dB) fail.
     let near = steady(Some(-5.0), 11.0, Audibility::AtReceivers);
     let mut at_listener = channel(&near, 10.0);
     assert_eq!(
