@@ -1,8 +1,8 @@
-//! Runs one network of the speed measurement and prints what it counted: a small program for
+//! Runs one network of the speed measurement and prints its counters: a small program for
 //! profilers.
 //!
 //! `steady_flows TRANSPORT TOPOLOGY FLOWS SECONDS`, for example `steady_flows quic dumbbell 10 5`:
-//! so many seconds of virtual time after the warm-up. `scripts/instructions.sh` runs it.
+//! that many seconds of virtual time after the warm-up. `scripts/instructions.sh` runs it.
 #![allow(
     clippy::disallowed_methods,
     reason = "a program reads its arguments; the library does not"

@@ -1,11 +1,11 @@
-//! Thinning of acknowledgements: of the small packets of a flow only each n-th passes a link, as
-//! behind modems and radios that spare their slow way back.
+//! Thinning of acknowledgements: of the small packets of a flow a link delivers only every n-th, as
+//! modems and radios do to save capacity on a slow return path.
 //!
-//! The network does not look into packets: what is at most `largest` octets long counts as an
-//! acknowledgement without data. One of a flow passes if it is the n-th since the last that
-//! passed, or if none has passed for `gap`, so that handshakes and flows with few packets in
-//! flight go on. Devices that hold the newest acknowledgement and replace it lose none at the end
-//! of a burst; here that one may be missing, and the sender's timer has to find out.
+//! The network does not look into packets: a packet of at most `largest` octets counts as an
+//! acknowledgement without data. One of a flow passes if it is the n-th since the last that passed,
+//! or if none has passed for `gap`, so that handshakes and flows with few packets in flight
+//! proceed. Devices that hold the newest acknowledgement and replace it lose none at the end of a
+//! burst; here the last one may be dropped, and the sender recovers by its timer.
 
 use weir_proto::packet::FlowId;
 use weir_proto::settings::{Form, Keyword, bytes, count, or_table};
@@ -38,7 +38,7 @@ weir_proto::settings! {
     }
 }
 
-/// The acknowledgements of a flow so far.
+/// The acknowledgements of a flow since the last that passed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     passed_at: Option<Instant>,
@@ -101,7 +101,7 @@ mod tests {
             let now = Instant::ZERO + Duration::from_millis(millis);
             thinning.passes(now, FlowId(flow), size)
         };
-        // The first passes, then the third after it, and so on; other flows have their own count.
+        // The first packet passes, then every third after it; each flow is counted separately.
         let row: Vec<_> = (0..7).map(|n| passes(n, 5, 60)).collect();
         assert_eq!(row, [true, false, false, true, false, false, true]);
         assert!(passes(7, 1, 100), "the first of another flow");

@@ -75,14 +75,15 @@ impl Schedule {
     }
 }
 
-/// An agent. In this order, so that what each packet reads shares cache lines.
+/// An agent. `repr(C)` keeps the fields in this order, so that those read for each packet share
+/// cache lines.
 #[repr(C)]
 pub(crate) struct Agent {
     endpoint: Box<dyn Endpoint + Send>,
     app: Box<dyn App + Send>,
-    /// When the application wants to be polled, as it said when it was polled last.
+    /// When the application asked to be polled next.
     app_due: Instant,
-    /// When the schedule goes on.
+    /// When the schedule must be followed next.
     scheduled: Instant,
     /// `None` if packets take no time in the host.
     path: Option<Box<HostPath>>,
@@ -97,22 +98,22 @@ pub(crate) struct Agent {
     counters: AgentCounters,
     timing: HostTiming,
     schedule: Schedule,
-    /// Drops at the socket, which the endpoint does not know of.
+    /// Drops at the socket, which the endpoint does not report.
     events: Events,
 }
 
-/// A call of an agent for the packets that leave.
+/// The limits of a call that polls an agent for outgoing packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
-    /// The time.
+    /// The current time.
     pub(crate) now: Instant,
-    /// What the packets that the endpoint has handed over may come to. Those that the host delays
-    /// and the socket loses never come out of [`Agent::poll_transmit`], so that its caller alone
-    /// cannot end a sender that has no end.
+    /// The most packets that the endpoint may have handed over in all. [`Agent::poll_transmit`]
+    /// does not return packets that the host delays or the socket loses, so its caller cannot bound
+    /// an endless sender by counting what is returned.
     pub(crate) most_sent: u64,
 }
 
-/// Measures the packets that the endpoint held back and takes now; returns how many.
+/// Measures the packets that the endpoint had held back and accepts now; returns their number.
 #[inline]
 fn meter_held(now: Instant, endpoint: &mut dyn Endpoint, delays: &mut DelayMeter) -> u64 {
     let mut packets = 0;
@@ -123,7 +124,7 @@ fn meter_held(now: Instant, endpoint: &mut dyn Endpoint, delays: &mut DelayMeter
     packets
 }
 
-/// What takes time between the endpoint and the network, and the packets there.
+/// The delays of the host between the endpoint and the network, and the packets in them.
 struct HostPath {
     interface: Option<Box<Interface>>,
     down: VecDeque<(Instant, Packet)>,
@@ -146,12 +147,12 @@ pub(crate) struct Parts {
     pub(crate) app: Box<dyn App + Send>,
 }
 
-/// What is between the endpoint of an agent and the network.
+/// The host between the endpoint of an agent and the network.
 pub(crate) struct HostSide {
     pub(crate) timing: HostTiming,
-    /// `None` if packets take no time there.
+    /// `None` if packets are not delayed there.
     pub(crate) interface: Option<Box<Interface>>,
-    /// `None` if none is lost.
+    /// `None` if no packets are lost.
     pub(crate) loss: Option<Box<Loss>>,
 }
 
@@ -195,7 +196,7 @@ impl Agent {
         &*self.app
     }
 
-    /// Packets that the endpoint has handed over.
+    /// Packets that the endpoint has handed over to the host.
     #[inline]
     pub(crate) const fn packets_sent(&self) -> u64 {
         self.counters.packets_sent
@@ -214,20 +215,20 @@ impl Agent {
         }
     }
 
-    /// The least time that a packet down and one up take in the host and its access link.
+    /// The least time that one packet sent and one received take in the host and its access link.
     pub(crate) fn round_trip_delay(&self) -> Duration {
         let interface = self.path.as_ref().and_then(|path| path.interface.as_ref());
         let each = interface.map_or(Duration::ZERO, |interface| interface.least_delay());
         self.timing.transmit_delay + self.timing.receive_delay + each + each
     }
 
-    /// Begins to measure the delays of the packets that arrive, or begins again.
+    /// Starts or restarts the measurement of the delays of arriving packets.
     pub(crate) fn measure_delays(&mut self) {
         while self.endpoint.poll_accepted().is_some() {}
         self.delays.get_or_insert_default().restart();
     }
 
-    /// Ends measuring delays; `None` unless they are measured here.
+    /// Ends the measurement of delays; `None` if it was not running.
     pub(crate) fn take_delays(&mut self) -> Option<DelayStatistics> {
         Some(self.delays.take()?.into_statistics())
     }
@@ -245,7 +246,7 @@ impl Agent {
         }
     }
 
-    /// Events of the host; the endpoint has a queue of its own.
+    /// Events of the host; the endpoint has a separate queue.
     pub(crate) fn host_events(&mut self) -> &mut Events {
         &mut self.events
     }
@@ -268,12 +269,12 @@ impl Agent {
         self.counters.packets_delivered += 1;
         self.counters.bytes_delivered += u64::from(packet.size);
         if let Some(delays) = &mut self.delays {
-            // A packet has only arrived if the transport takes it: not a damaged one, a copy that
-            // it refuses, nor one for a connection that is over.
+            // Only packets that the transport accepts count: not damaged ones, duplicates that it
+            // rejects, or packets of a closed connection.
             let before = self.endpoint.packets_received();
             self.endpoint.handle(now, packet);
             let accepted = self.endpoint.packets_received() - before;
-            // Those that were held back come first.
+            // Packets that were held back are accepted, and measured, before this one.
             if accepted > meter_held(now, &mut *self.endpoint, delays) {
                 delays.on_packet(now, (&*packet).into());
             }
@@ -299,7 +300,7 @@ impl Agent {
         self.app_due = self.app.poll_timeout().unwrap_or(Instant::FAR_FUTURE);
     }
 
-    /// Starts and stops the flow at its times.
+    /// Starts and stops the flow according to the schedule.
     fn follow_schedule(&mut self, now: Instant) {
         if self.schedule.start.is_some_and(|at| at <= now) {
             self.schedule.start = None;
@@ -320,7 +321,7 @@ impl Agent {
         let polled = self.endpoint.poll_transmit(now);
         let is_some = polled.is_some();
         if is_some {
-            // Whole, which is one move of a packet and not two.
+            // Assigning the whole `Option` moves the packet once instead of twice.
             *slot = polled;
         }
         is_some
@@ -460,7 +461,7 @@ impl Agent {
     #[inline]
     pub(crate) fn handle(&mut self, now: Instant, slot: &mut Option<Packet>) {
         if self.path.is_none() {
-            // Each move of a packet costs as much as a link's work on it: it is read where it lies.
+            // Moving a packet costs as much as a link's work on it, so it is read in place.
             if let Some(packet) = slot {
                 self.receive(now, packet);
             }
@@ -470,7 +471,7 @@ impl Agent {
         }
     }
 
-    /// A packet arrives at a host in which packets take time.
+    /// A packet arrives at a host that delays packets.
     #[inline(never)]
     fn enter_path(&mut self, now: Instant, packet: Packet) {
         let path = self.path.as_mut();
@@ -490,7 +491,7 @@ impl Agent {
         }
     }
 
-    /// Packets arrive that took time in the host.
+    /// Delivers the packets whose delays in the interface and the host have elapsed.
     fn receive_delayed(&mut self, now: Instant) {
         let next = |path: &mut HostPath| path.interface.as_mut()?.poll_received(now);
         while let Some(packet) = self.path.as_deref_mut().and_then(next) {
@@ -513,7 +514,7 @@ impl Agent {
         if self.path.is_some() {
             self.receive_delayed(now);
         }
-        // It does nothing before its time.
+        // Does nothing before the endpoint's own timer is due.
         self.endpoint.handle_timeout(now);
         if let Some(delays) = &mut self.delays {
             meter_held(now, &mut *self.endpoint, delays);

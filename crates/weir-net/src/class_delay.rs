@@ -1,9 +1,9 @@
 //! Delays of packets of a class: by their size and by their ECN field.
 //!
-//! Radio links fragment large packets, tunnels and middleboxes take a slow way for some, and queues
-//! of their own wait for a codepoint: packets of one flow then overtake each other by their class.
-//! The delay comes on top of the link's, in propagation, and takes no room of the queue. Does not
-//! model: DSCP, which packets do not have here.
+//! Radio links fragment large packets, tunnels and middleboxes forward some packets on a slow path,
+//! and others queue packets by codepoint: packets of one flow then overtake each other by class.
+//! The delay adds to the link's propagation delay and does not occupy the queue. Does not model:
+//! DSCP, which packets do not carry here.
 
 use weir_proto::packet::Ecn;
 use weir_proto::rng::Rng;
@@ -59,7 +59,7 @@ impl ClassDelayConfig {
         size > self.larger_than && size <= self.up_to && self.ecn.contains(ecn)
     }
 
-    /// One for property tests.
+    /// A class for property tests.
     pub fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             delay: Duration::from_micros(rng.below(5000)),

@@ -1,13 +1,13 @@
-//! What the packets of a flow meet on their way, as their receiver's host measures it.
+//! Delay, jitter and ECN marks of the packets of a flow, measured at the receiving host.
 //!
-//! One-way delay (RFC 7679) is the time from the sender's transport, which hands the packet over,
-//! to the receiver's, which takes it, so that hosts and access links are part of it, and with
-//! `handshake_delay` the time for which the host holds a packet of the handshake. Queueing delay is
-//! the part of it that the packet spent in the queues of links and of 802.11 stations; on a medium
-//! the packet that contends is out of its queue. Jitter is that of RFC 3550 §6.4.1, after each
-//! packet. All packets of the data's direction that the transport takes count, with data or
-//! without; those that it refuses, such as copies, do not. Packets from outside the simulation have
-//! no delay.
+//! One-way delay (RFC 7679) is the time from the handover by the sender's transport to the
+//! acceptance by the receiver's, so that it includes hosts and access links and, with
+//! `handshake_delay`, the time for which the host holds a packet of the handshake. Queueing delay
+//! is the part of it that the packet spent in the queues of links and of 802.11 stations; on a
+//! medium the packet that contends has left its queue. Jitter is that of RFC 3550 §6.4.1, after
+//! each packet. All packets in the direction of the data that the transport accepts count, with
+//! data or without; packets that it rejects, such as duplicates, do not. Packets from outside the
+//! simulation have no delay.
 
 use crate::histogram::Histogram;
 use weir_proto::endpoint::Arrival;
@@ -19,7 +19,7 @@ use weir_proto::time::{Duration, Instant};
 pub struct DelayStatistics {
     /// From the sender's transport to the receiver's.
     pub one_way: Histogram,
-    /// In queues.
+    /// Time in queues.
     pub queueing: Histogram,
     /// RFC 3550's estimate after each packet but the first.
     pub jitter: Histogram,
@@ -28,7 +28,7 @@ pub struct DelayStatistics {
 }
 
 impl DelayStatistics {
-    /// Adds those of another connection.
+    /// Adds the statistics of another connection.
     pub fn add(&mut self, other: &Self) {
         self.one_way.add(&other.one_way);
         self.queueing.add(&other.queueing);
@@ -55,7 +55,7 @@ pub struct IntervalDelays {
 }
 
 impl IntervalDelays {
-    /// These and those of another connection in the same interval.
+    /// The sum of these and those of another connection in the same interval.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -80,7 +80,7 @@ pub(crate) struct DelayMeter {
 }
 
 impl DelayMeter {
-    /// The transport takes a packet.
+    /// The transport has accepted a packet.
     #[inline]
     pub(crate) fn on_packet(&mut self, now: Instant, packet: Arrival) {
         let marked = u64::from(packet.ecn == Ecn::Ce);
@@ -106,7 +106,7 @@ impl DelayMeter {
         interval.queueing_max = interval.queueing_max.max(queueing);
     }
 
-    /// Begins the statistics again; the estimate of the jitter goes on.
+    /// Clears the statistics; the jitter estimate continues.
     pub(crate) fn restart(&mut self) {
         self.statistics = DelayStatistics::default();
     }
@@ -115,7 +115,7 @@ impl DelayMeter {
         self.statistics
     }
 
-    /// What came since the last call.
+    /// The delays since the last call.
     pub(crate) fn take_interval(&mut self) -> IntervalDelays {
         std::mem::take(&mut self.interval)
     }

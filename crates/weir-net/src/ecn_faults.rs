@@ -1,9 +1,10 @@
 //! Faults of the path with ECN: fields that are cleared, and packets that are dropped for theirs.
 //!
 //! Some routers clear the ECN field with the rest of the former TOS octet: ECT and CE become
-//! Not-ECT, "bleaching", so that a mark made before gets lost and a queue behind drops where it
-//! would mark. Some middleboxes drop what is not Not-ECT, a "black hole" for ECN. Transports
-//! have to notice both: RFC 3168 §6.1.1.1 and RFC 9768 §3.2.2.4 (TCP), RFC 9000 §13.4.2 (QUIC).
+//! Not-ECT ("bleaching"), so that earlier marks are lost and a later queue drops packets that it
+//! would mark. Some middleboxes drop every packet that is not Not-ECT, a "black hole" for ECN.
+//! Transports must detect both: RFC 3168 §6.1.1.1 and RFC 9768 §3.2.2.4 (TCP), RFC 9000 §13.4.2
+//! (QUIC).
 
 use weir_proto::packet::Ecn;
 use weir_proto::rng::Rng;
@@ -21,18 +22,18 @@ weir_proto::settings! {
 }
 
 impl EcnFaultsConfig {
-    /// True if it changes nothing.
+    /// True if no packet is affected.
     pub fn is_none(&self) -> bool {
         self.bleach.get() <= 0.0 && self.black_hole.get() <= 0.0
     }
 
-    /// True if which packets suffer is random.
+    /// True if a random choice determines which packets are affected.
     pub fn is_random(&self) -> bool {
         let draws = |p: Probability| p.get() > 0.0 && p.get() < 1.0;
         draws(self.bleach) || draws(self.black_hole)
     }
 
-    /// One for property tests.
+    /// Faults for property tests.
     pub fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             bleach: Probability::clamped(rng.uniform()),
@@ -41,14 +42,14 @@ impl EcnFaultsConfig {
     }
 }
 
-/// What becomes of a packet.
+/// The effect of the faults on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EcnFate {
-    /// It passes as it is.
+    /// The packet passes unchanged.
     Kept,
-    /// It passes as Not-ECT.
+    /// The packet passes as Not-ECT.
     Bleached,
-    /// It is dropped.
+    /// The packet is dropped.
     Dropped,
 }
 
@@ -60,12 +61,12 @@ pub(crate) struct EcnFaults {
 }
 
 impl EcnFaults {
-    /// `None` if nothing happens.
+    /// `None` if the configuration has no faults.
     pub(crate) fn new(config: EcnFaultsConfig, rng: Rng) -> Option<Self> {
         (!config.is_none()).then_some(Self { config, rng })
     }
 
-    /// What becomes of the next packet with this field.
+    /// The effect on the next packet, which has this ECN field.
     pub(crate) fn fate_of(&mut self, ecn: Ecn) -> EcnFate {
         if ecn == Ecn::NotEct {
             EcnFate::Kept
@@ -94,8 +95,8 @@ mod tests {
         for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
             let fates: Vec<_> = (0..100_000).map(|_| faults.fate_of(ecn)).collect();
             let share = |fate| fates.iter().filter(|&&one| one == fate).count() as f64 / 1e5;
-            // Of the four fifths that pass half is cleared. Standard errors are 0.0013 and less
-            // than 0.0016.
+            // Half of the 80 % that pass are cleared. The standard errors are 0.0013 and less than
+            // 0.0016.
             assert!((share(EcnFate::Dropped) - 0.2).abs() < 0.007, "{ecn:?}");
             assert!((share(EcnFate::Bleached) - 0.4).abs() < 0.008, "{ecn:?}");
         }

@@ -1,20 +1,20 @@
-//! The event queue: one entry a target, ordered by (time, the time since which it is due then,
-//! target).
+//! The event queue: one entry for each target, ordered by (time, the time since which the target
+//! has been due at it, target number).
 //!
-//! Of two targets that are due at one instant, that which has waited for it longer comes first, and
-//! of two that have waited as long that with the lower number. All three are times and places of
-//! the network and say nothing about how a run is computed: a link that books arrivals ahead keeps
-//! the order of one that is called for each.
+//! Of two targets due at the same instant, the one that has waited longer comes first; if both have
+//! waited equally long, the one with the lower number. All three keys are properties of the
+//! network, not of how a run is computed: a link that books arrivals ahead keeps the order of one
+//! that is called for each arrival.
 //!
-//! A 4-ary heap. Each target knows the time of its entry there. When it is set to a later time, as
-//! by an acknowledgement that restarts a timer, the heap corrects the entry when the old time
-//! reaches the top. When it is set to an earlier time it gets a second entry, and the first one is
-//! dropped at the top, or when there are more of these than targets. No target knows where its
-//! entry stands, so that a move of an entry writes nothing else.
+//! A 4-ary heap. Each target keeps the time of its entry in the heap. When a target is set to a
+//! later time, as by an acknowledgement that restarts a timer, the heap corrects the entry once the
+//! old time reaches the top. When it is set to an earlier time it gets a second entry, and the
+//! first one is dropped at the top, or when there are more stale entries than targets. Targets do
+//! not store the position of their entry, so moving an entry writes nothing else.
 //!
-//! An entry is one integer, compared as a whole: 64 bits of time, 40 of waiting (18 minutes; a
-//! longer wait counts as this long), 24 of target. Four entries with one parent share a line of
-//! the cache.
+//! An entry is one integer, compared as a whole: 64 bits of time, 40 of waiting time (18 minutes;
+//! longer waits count as this long), 24 of target number. Four entries with one parent share a
+//! cache line.
 
 use weir_proto::time::Instant;
 
@@ -23,12 +23,12 @@ use weir_proto::time::Instant;
 pub struct TargetId(pub u32);
 
 const TARGET_BITS: u32 = 24;
-/// The longest waiting that is told apart.
+/// The longest waiting time that an entry can represent.
 const MAX_WAITING: u64 = (1 << 40) - 1;
 /// The most targets: an entry has 24 bits for their number.
 pub const MAX_TARGETS: usize = 1 << TARGET_BITS;
 
-/// Later than any entry: the target is not due.
+/// Greater than any entry: the target is not due.
 const NEVER: u128 = u128::MAX;
 const ARITY: usize = 4;
 
@@ -36,7 +36,7 @@ const fn target_of(entry: u128) -> u32 {
     target_of_order(entry as u64).0
 }
 
-/// The target in the order of an event.
+/// The target of an event, from the lower half of its entry.
 pub(crate) const fn target_of_order(order: u64) -> TargetId {
     TargetId(order as u32 & (MAX_TARGETS as u32 - 1))
 }
@@ -45,13 +45,13 @@ const fn time_of(entry: u128) -> u64 {
     (entry >> 64) as u64
 }
 
-/// When a target is due, and when an entry for it comes to the top of the heap: that is not later.
+/// When a target is due, and when its entry reaches the top of the heap, which is not later.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// The upper and the lower half of the entry: together they would be aligned to 16 octets.
+    /// The upper and the lower half of the entry: a `u128` would be aligned to 16 octets.
     time: u64,
     order: u64,
-    /// The time of its entry in the heap. What else the heap has for this target is dropped.
+    /// The time of its entry in the heap. Other entries for this target are stale and are dropped.
     placed: u64,
 }
 
@@ -68,7 +68,7 @@ impl Slot {
     }
 }
 
-/// The entries below one entry, in a line of the cache; [`NEVER`] where there is none.
+/// The entries below one entry, in a cache line; [`NEVER`] for an empty place.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Children([u128; ARITY]);
@@ -79,14 +79,15 @@ pub struct EventQueue {
     slots: Vec<Slot>,
     /// The first entry; [`NEVER`] if there is none.
     top: u128,
-    /// `top` was that of a target that has been called and is not due again: the next entry that
-    /// comes takes its place.
+    /// `top` belongs to a target that has been called and is not due again: the next entry that is
+    /// pushed takes its place.
     top_is_free: bool,
-    /// All others: the children of the top, of the first of these, of the second one and so on.
+    /// All other entries: the children of the top, then those of its first child, its second child
+    /// and so on.
     rest: Vec<Children>,
     /// Entries in `rest`.
     below: usize,
-    /// Entries that their targets have left for earlier ones.
+    /// Stale entries: their targets have an earlier entry.
     left: usize,
 }
 
@@ -104,15 +105,15 @@ impl Default for EventQueue {
 }
 
 impl EventQueue {
-    /// Makes room for one more target, which is not due; at most [`MAX_TARGETS`] in all.
+    /// Adds a target, which is not due; at most [`MAX_TARGETS`] in all.
     pub fn add_target(&mut self) -> TargetId {
         assert!(self.slots.len() < MAX_TARGETS, "too many targets");
         self.slots.push(Slot::ABSENT);
         TargetId(self.slots.len() as u32 - 1)
     }
 
-    /// Sets the time at which the target is due, as of `since`; the far future if it is not.
-    /// Setting the same time again changes nothing.
+    /// Sets the time at which the target is due, known since `since`; the far future if it is not
+    /// due. Setting the same time again has no effect.
     #[inline]
     pub fn set(&mut self, target: TargetId, at: Instant, since: Instant) {
         let at = at.as_nanos();
@@ -127,7 +128,7 @@ impl EventQueue {
         }
     }
 
-    /// The target that is due first, and when.
+    /// The target that is due first, and its time.
     #[inline(always)]
     pub fn peek(&mut self) -> Option<(Instant, TargetId)> {
         if self.top_is_free {
@@ -146,14 +147,15 @@ impl EventQueue {
         }
     }
 
-    /// The place at its instant of the event that [`peek`](Self::peek) has returned.
+    /// The position, among the events of its instant, of the event that [`peek`](Self::peek)
+    /// returned.
     #[inline]
     pub(crate) const fn order_of_top(&self) -> u64 {
         self.top as u64
     }
 
-    /// The target has been called: its entry counts no more, and `at` is when it is due next, as of
-    /// `since`, even if that is the same time again.
+    /// The target has been called: its entry is used up, and `at` is when it is due next, known
+    /// since `since`, even if that is the same time again.
     #[inline(always)]
     pub fn reset(&mut self, target: TargetId, at: Instant, since: Instant) {
         let at = at.as_nanos();
@@ -183,8 +185,8 @@ impl EventQueue {
         self.len() == 0
     }
 
-    /// The entry at the top is not what its target is due at: that has changed since, and is not
-    /// sooner, or the target has left the entry for an earlier one.
+    /// The entry at the top differs from its target's time: the target is now due later, or the
+    /// entry is stale.
     #[cold]
     fn correct_top(&mut self) {
         let slot = &mut self.slots[target_of(self.top) as usize];
@@ -201,7 +203,7 @@ impl EventQueue {
         }
     }
 
-    /// Gives the target, which is due sooner than its entry says, a new entry.
+    /// Gives a target that is due earlier than its entry a new entry.
     #[inline]
     fn place_sooner(&mut self, target: TargetId) {
         let slot = &mut self.slots[target.0 as usize];
@@ -230,7 +232,7 @@ impl EventQueue {
         self.sift_up(position, entry);
     }
 
-    /// Builds the heap anew, without the entries that were left.
+    /// Rebuilds the heap without stale entries.
     #[cold]
     fn sweep(&mut self) {
         self.rest.fill(Children([NEVER; ARITY]));
@@ -245,7 +247,7 @@ impl EventQueue {
         }
     }
 
-    /// Puts the last entry in place of the first one.
+    /// Replaces the first entry by the last one.
     #[inline]
     fn remove_top(&mut self) {
         self.top_is_free = false;
@@ -283,7 +285,7 @@ impl EventQueue {
         let mut hole = None;
         let mut group = 0;
         while let Some(Children(children)) = self.rest.get(group) {
-            // Without branches: no branch predictor can guess which child is the least.
+            // Without branches, because the branch predictor cannot predict which child is least.
             let left = usize::from(children[1] < children[0]);
             let right = 2 + usize::from(children[3] < children[2]);
             let right_wins = children[right] < children[left];
@@ -299,7 +301,7 @@ impl EventQueue {
         self.put(hole, entry);
     }
 
-    /// Puts an entry at this place below the top, or at the top.
+    /// Stores an entry at this place below the top, or at the top.
     #[inline(always)]
     fn put(&mut self, place: Option<(usize, usize)>, entry: u128) {
         match place {
@@ -309,8 +311,8 @@ impl EventQueue {
     }
 }
 
-/// The place of an event at its instant, of a target that is due then, as of `since`: the lower
-/// half of its entry.
+/// The position among the events of its instant of a target that is due at `at`, known since
+/// `since`: the lower half of its entry.
 #[inline]
 pub(crate) fn order_of(target: TargetId, at: u64, since: Instant) -> u64 {
     let waiting = at.saturating_sub(since.as_nanos()).min(MAX_WAITING);

@@ -1,16 +1,16 @@
 //! A distribution of nanoseconds in bounded memory.
 //!
-//! The first samples are kept as they are; later all are counted in buckets whose width is 1/256
-//! of their octave, as HdrHistogram has them, so that percentiles of many samples are within
-//! 0.2 %. Only the buckets between the smallest and the largest sample take memory: an octave takes
-//! 2 kB, so that a thousand flows take megabytes.
+//! The first samples are stored; later all are counted in buckets whose width is 1/256 of their
+//! octave, as in HdrHistogram, so that percentiles of many samples are within 0.2 %. Only the
+//! buckets between the smallest and the largest sample take memory: an octave takes 2 kB, so that a
+//! thousand flows take megabytes.
 //!
-//! Count, sum, extremes and deviation are of the samples themselves and in whole numbers, so that
-//! neither the order of the samples nor that of the parts that are added changes a bit of them.
+//! Count, sum, extremes and deviation are computed from the samples themselves in integers, so that
+//! they depend neither on the order of the samples nor on the order in which parts are added.
 
-/// Samples that are kept as they are.
+/// Samples that are stored individually.
 const EXACT_SAMPLES: usize = 512;
-/// The binary logarithm of the buckets of an octave.
+/// The binary logarithm of the number of buckets in an octave.
 const BUCKET_BITS: u32 = 8;
 
 /// A distribution of nanoseconds.
@@ -22,9 +22,9 @@ pub struct Histogram {
     max: u64,
     /// The sum of squares, modulo 2^128: the deviation needs only their sum around the mean.
     squares: u128,
-    /// Until there are too many.
+    /// The samples, until there are too many.
     samples: Vec<u64>,
-    /// From then on, from the bucket `first` on.
+    /// From then on, the counts of the buckets from `first` on.
     buckets: Vec<u64>,
     first: usize,
 }
@@ -49,7 +49,7 @@ impl Histogram {
         }
     }
 
-    /// Adds all samples of another.
+    /// Adds all samples of another histogram.
     pub fn add(&mut self, other: &Self) {
         if other.buckets.is_empty() {
             other.samples.iter().for_each(|&nanos| self.push(nanos));
@@ -97,7 +97,7 @@ impl Histogram {
     pub fn standard_deviation(&self) -> Option<f64> {
         let count = u128::from(self.count);
         let whole = self.sum.checked_div(count)?;
-        // The sum of (x - whole)^2 is small enough, and so exact, whatever its terms come to.
+        // The sum of (x - whole)^2 is small, and therefore exact even if its terms overflow.
         let mixed = whole.wrapping_mul(self.sum).wrapping_mul(2);
         let squares = self.squares.wrapping_sub(mixed);
         let squares = squares.wrapping_add(count.wrapping_mul(whole * whole));
@@ -107,8 +107,8 @@ impl Histogram {
         Some(variance.max(0.0).sqrt())
     }
 
-    /// The percentile by nearest rank: the smallest sample that `percent` of all do not exceed;
-    /// `None` without a sample.
+    /// The percentile by nearest rank: the smallest sample that at least `percent` of all do not
+    /// exceed; `None` without a sample.
     pub fn percentile(&self, percent: u32) -> Option<u64> {
         let rank = u128::from(self.count) * u128::from(percent.min(100));
         let rank = (rank.div_ceil(100) as u64).max(1);
@@ -125,8 +125,8 @@ impl Histogram {
         Some(middle_of(self.first + bucket).clamp(self.min, self.max))
     }
 
-    /// The values in their order, each with the number of its samples: exact while samples are
-    /// kept as they are, then the middles of buckets.
+    /// The values in ascending order, each with the number of its samples: exact while samples are
+    /// stored individually, then the midpoints of buckets.
     pub fn values(&self) -> Vec<(u64, u64)> {
         let mut sorted = self.samples.clone();
         sorted.sort_unstable();
@@ -175,7 +175,7 @@ impl Histogram {
     }
 }
 
-/// The bucket of a value: small values have one each, later ones share one in each octave.
+/// The bucket of a value: small values have one each, larger values share 1/256 of an octave.
 #[inline]
 const fn bucket_of(nanos: u64) -> usize {
     let octave = (nanos | 1).ilog2();
@@ -186,7 +186,7 @@ const fn bucket_of(nanos: u64) -> usize {
     ((shift as usize) << BUCKET_BITS) + (nanos >> shift) as usize
 }
 
-/// The middle of the values that share a bucket.
+/// The midpoint of the values that share a bucket.
 const fn middle_of(bucket: usize) -> u64 {
     let shift = (bucket >> BUCKET_BITS).saturating_sub(1) as u32;
     let least = ((bucket - ((shift as usize) << BUCKET_BITS)) as u64) << shift;
@@ -216,7 +216,7 @@ mod tests {
     fn few_samples_are_exact_and_many_within_a_five_hundredth() {
         for count in [1_u64, 7, 512, 513, 20_000] {
             let mut histogram = Histogram::default();
-            // Every value once, in an order that is none.
+            // Every value once, in a shuffled order.
             let step = 7_919;
             let value = |n: u64| 1_000_000 + (n * step % count) * 1000;
             for n in 0..count {
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn parts_that_are_added_are_the_whole() {
         let value = |n: u64| 5_000_000 + (n * 7_919 % 3_000) * 1000;
-        // One part kept as it is, one in buckets, and both orders of these.
+        // One part with stored samples and one with buckets, added in both orders.
         for ends in [[0, 0], [0, 3_000], [100, 3_000], [2_900, 3_000], [200, 400]] {
             let mut parts = [Histogram::default(), Histogram::default()];
             let mut whole = Histogram::default();
@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    /// 3,000 delays of up to 3 s, whose squares do not fit into the 53 bits of a float together.
+    /// 3,000 delays of up to 3 s; the sum of their squares exceeds the 53 bits of a float.
     #[test]
     fn the_deviation_does_not_depend_on_the_order_of_samples_and_of_parts() {
         let value = |n: u64| n * 7_919 * 1_234_577 % 3_000_000_017;

@@ -1,4 +1,5 @@
-//! The delays of a host between a protocol and the wire, and which time counts as that of sending.
+//! The delays of a host between a protocol and the wire, and which moment counts as the time of
+//! sending.
 //!
 //! An endpoint hands a packet over at t. The packet enters the wire at t + `transmit_delay`; the
 //! host calls `Endpoint::transmitted` at t or when the packet has left, as `stamp` selects. On
@@ -6,13 +7,13 @@
 //! inside the sender's call: CCID-3 stamps a packet after that call, and so measures 3 µs of a
 //! turn-around of 50 µs.
 //!
-//! The delays of the stack are constant. What varies is the time in the host's interface, `jitter`:
-//! interrupts and the scheduler move each packet a little, which keeps flows of one round-trip time
-//! from locking in phase (Floyd and Jacobson, On Traffic Phase Effects in Packet-Switched Gateways,
-//! 1992; the same as ns-2's `overhead_`).
+//! The delays of the stack are constant. The time in the host's interface varies by `jitter`:
+//! interrupts and the scheduler shift each packet a little, which keeps flows of one round-trip
+//! time from phase locking (Floyd and Jacobson, On Traffic Phase Effects in Packet-Switched
+//! Gateways, 1992; the same as ns-2's `overhead_`).
 //!
-//! Does not model: a busy processor. Packets wait for each other only to keep their order; a tick
-//! may delay a timer and never makes it early.
+//! Does not model: CPU load. Packets wait for each other only to keep their order; a tick may delay
+//! a timer and never makes it early.
 
 use weir_proto::DurationRange;
 use weir_proto::settings::{count, or_word};

@@ -7,12 +7,12 @@ use weir_proto::packet::Packet;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
-/// How long packets take between the stack of a host and the first link.
+/// The delays of packets between the stack of a host and the first link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InterfaceConfig {
-    /// Of the access link.
+    /// Delay of the access link.
     pub(crate) delay: Duration,
-    /// In addition, drawn for each packet.
+    /// Additional delay, drawn for each packet.
     pub(crate) jitter: DurationRange,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct InterfaceConfig {
 #[derive(Debug, Default)]
 struct Line {
     packets: VecDeque<(Instant, Packet)>,
-    /// When the last packet leaves: none leaves earlier.
+    /// When the last packet leaves; later packets do not leave earlier.
     last: Instant,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Interface {
 }
 
 impl Interface {
-    /// `None` if packets take no time.
+    /// `None` if packets are not delayed.
     pub(crate) fn new(config: InterfaceConfig, rng: Rng) -> Option<Box<Self>> {
         let takes_time = !(config.delay.is_zero() && config.jitter.most.is_zero());
         takes_time.then(|| {
@@ -80,7 +80,7 @@ impl Interface {
         self.outbound.pop(now)
     }
 
-    /// A packet comes from the network.
+    /// A packet arrives from the network.
     pub(crate) fn receive(&mut self, now: Instant, packet: Packet) {
         let leaves = self.leaves(now);
         self.inbound.push(leaves, packet);
@@ -105,7 +105,7 @@ impl Interface {
         self.config.delay + self.config.jitter.least
     }
 
-    /// Packets in it: outbound and inbound.
+    /// Packets in the interface: outbound and inbound.
     pub(crate) fn backlog(&self) -> [u64; 2] {
         [&self.outbound, &self.inbound].map(|line| line.packets.len() as u64)
     }

@@ -1,5 +1,5 @@
-//! The path on which a congestion controller is tried: links with rate, delay, queue and loss,
-//! 802.11 media, hosts and applications, and the event loop that moves packets over them.
+//! The network path on which a congestion controller is tested: links with rate, delay, queue and
+//! loss, 802.11 media, hosts and applications, and the event loop that moves packets over them.
 //!
 //! The endpoints of `weir-proto` send and receive the packets; this crate models everything between
 //! two endpoints. A [`Network`] holds hosts, links and flows, and [`simulate`] advances time. The
@@ -9,8 +9,8 @@
 //! Start with [`simulator`], the loop that moves every packet. A link, a medium or an endpoint with
 //! its application has one entry in the event queue, however many packets it holds.
 //!
-//! Three registries hold what a scenario names by its `kind`: [`queue`], [`loss`] and [`app`]. Each
-//! entry is one file that declares its configuration and implements its behaviour.
+//! Three registries hold the models that a scenario selects by `kind`: [`queue`], [`loss`] and
+//! [`app`]. Each entry is one file that declares its configuration and implements its behaviour.
 #![forbid(unsafe_code)]
 
 pub mod ack_thinning;

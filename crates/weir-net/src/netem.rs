@@ -1,17 +1,19 @@
 //! The impairments of tc-netem(8) on a wire: jitter, reordering, duplication, corruption, slots.
 //!
 //! - jitter: the delay varies by `jitter` around the link's, uniformly within ± jitter, normally
-//!   with that deviation, or by a Pareto distribution of shape 3 shifted to mean zero and scaled
-//!   to that deviation. A delay is never negative. Packets overtake each other where their delays
-//!   differ, as in netem without a rate; `keep_order` lets them wait for each other.
+//!   with that deviation, or by a Pareto distribution of shape 3 shifted to mean zero and scaled to
+//!   that deviation. A delay is never negative. Packets whose delays differ may overtake each
+//!   other, as in netem without a rate; with `keep_order` they wait for each other.
 //! - reorder: each `gap`-th packet, with a probability, is not delayed at all.
 //! - duplicate: a packet arrives twice, the copy with a delay of its own.
-//! - corrupt: one octet of the packet is damaged, uniformly anywhere; damage in the IP header
-//!   drops the packet, because its checksum fails.
-//! - ecn: what the loss model takes is marked instead, if its transport is capable of ECN.
-//! - overhead and cells: a packet takes the wire's time of its size and `packet_overhead`, or of
-//!   whole cells with an overhead each, as in ATM (`packet_time_ns` of Linux's `sch_netem.c`).
-//! - slot: packets gather and arrive together ([`slot`]).
+//! - corrupt: one octet of the packet is damaged, at a uniformly distributed position; damage in
+//!   the IP header drops the packet, because its checksum fails.
+//! - ecn: packets that the loss model selects are marked instead, if their transport is
+//!   ECN-capable.
+//! - overhead and cells: a packet takes the transmission time of its size plus `packet_overhead`,
+//!   or of whole cells with an overhead each, as in ATM (`packet_time_ns` of Linux's
+//!   `sch_netem.c`).
+//! - slot: packets are collected and arrive together ([`slot`]).
 //!
 //! A correlated choice takes the uniform number (1 - c)·u + c·last, as tc-netem(8) describes;
 //! netem computes it in integers. Each impairment draws from a stream of its own.
@@ -85,7 +87,7 @@ weir_proto::settings! {
 }
 
 impl NetemConfig {
-    /// True if it changes nothing.
+    /// True if it has no effect.
     pub fn is_none(&self) -> bool {
         let chances = [self.reorder, self.duplicate, self.corrupt];
         self.jitter.is_zero()
@@ -112,7 +114,7 @@ impl NetemConfig {
     }
 }
 
-/// A uniform random number with a correlation to the one before.
+/// A uniform random number that is correlated with the previous one.
 #[derive(Clone, Debug)]
 struct Correlated {
     rng: Rng,
@@ -131,7 +133,7 @@ impl Correlated {
         self.last
     }
 
-    /// True with this probability; each draw follows the one before with this correlation.
+    /// True with this probability; each draw has this correlation with the previous one.
     fn chance(&mut self, probability: f64, correlation: f64) -> bool {
         probability > 0.0 && self.draw(correlation) < probability
     }
@@ -142,7 +144,7 @@ impl Correlated {
 pub(crate) struct Impairments {
     /// The delay of the packet itself.
     pub(crate) delay: Duration,
-    /// It was not delayed, and may have overtaken others.
+    /// The packet was not delayed, and may have overtaken others.
     pub(crate) reordered: bool,
     /// The delay of its copy, if it is duplicated.
     pub(crate) copy: Option<Duration>,
@@ -175,7 +177,7 @@ pub(crate) struct Netem {
 }
 
 impl Netem {
-    /// Impairments of the run with this seed; `name` is the link's.
+    /// The impairments of the link called `name`; their random streams derive from this seed.
     pub(crate) fn new(config: NetemConfig, seed: u64, name: &str) -> Self {
         let stream = |what: &str| Correlated::new(seed, &format!("link/{name}/{what}"));
         Self {
@@ -217,7 +219,7 @@ impl Netem {
         }
     }
 
-    /// When a packet of this size arrives that is ready at this time.
+    /// The arrival of a packet of this size that is ready at this time.
     pub(crate) fn arrival(&mut self, ready: Instant, size: u32) -> Instant {
         self.slots.arrival(&self.config, ready, size)
     }
@@ -362,7 +364,7 @@ mod tests {
         };
         assert!((share(&|packet| packet.copy.is_some()) - 0.1).abs() < 0.005);
         assert!((share(&|packet| packet.damage != Damage::None) - 0.2).abs() < 0.005);
-        // Twenty octets of two hundred are the IP header.
+        // Twenty of two hundred octets are the IP header.
         assert!((share(&|packet| packet.damage == Damage::Header) - 0.02).abs() < 0.002);
         assert!(!config.is_none() && NetemConfig::default().is_none());
     }

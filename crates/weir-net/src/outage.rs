@@ -1,11 +1,11 @@
-//! Outages: times in which nothing passes a link.
+//! Outages: periods in which a link loses all packets.
 //!
-//! A packet whose transmission starts in an outage is lost, as at a loss of 100 %: the queue drains
-//! into nothing at the link's rate, and what is on the wire arrives. Times are fixed or drawn; both
-//! directions of a link that have the same outage draw the same times. They are drawn in order,
-//! from a stream of the outage's own: what passes the link does not change them. Does not model:
-//! links that hold their packets until they are back, for which see the slots of
-//! [`netem`](crate::netem).
+//! A packet whose transmission starts in an outage is lost, as with a loss rate of 100 %: the queue
+//! drains at the link's rate, its packets are lost, and packets already on the wire arrive. Times
+//! are fixed or random; both directions of a link that have the same outage draw the same times.
+//! They are drawn in order, from a separate random stream of the outage: packets on the link do not
+//! change them. Does not model: links that hold their packets until they are available again, for
+//! which see the slots of [`netem`](crate::netem).
 
 use weir_proto::DurationRange;
 use weir_proto::rng::Rng;
@@ -26,10 +26,10 @@ weir_proto::settings! {
     }
 }
 
-/// The shortest time from the beginning of one to that of the next.
+/// The shortest time from the start of one outage to the start of the next.
 const LEAST_PERIOD: Duration = Duration::from_millis(1);
 
-/// The time from the beginning of one outage to that of the next.
+/// The time from the start of one outage to the start of the next.
 struct Period;
 
 impl Form<DurationRange> for Period {
@@ -61,13 +61,13 @@ impl Form<DurationRange> for Period {
 }
 
 impl OutageConfig {
-    /// True if its times are drawn.
+    /// True if its times are random.
     pub fn is_random(&self) -> bool {
         let every = self.every.is_some_and(|every| every.is_random());
         self.at.is_random() || self.duration.is_random() || every
     }
 
-    /// One whose times are drawn, for property tests.
+    /// An outage with random times, for property tests.
     pub fn arbitrary(rng: &mut Rng) -> Self {
         let mut range = |least: u64, span: u64| {
             let least = Duration::from_micros(least + rng.below(span));
@@ -84,7 +84,7 @@ impl OutageConfig {
     }
 }
 
-/// The outage that is present, or comes next.
+/// The current or next outage.
 #[derive(Debug)]
 pub(crate) struct Outage {
     config: OutageConfig,
@@ -94,7 +94,7 @@ pub(crate) struct Outage {
 }
 
 impl Outage {
-    /// The first one, with times from this stream.
+    /// The first outage, with times from this random stream.
     pub(crate) fn new(config: OutageConfig, mut rng: Rng) -> Self {
         let begins = Instant::ZERO + config.at.draw(&mut rng);
         let ends = begins + config.duration.draw(&mut rng);
@@ -106,7 +106,7 @@ impl Outage {
         }
     }
 
-    /// True if nothing passes at this time. Times never go back.
+    /// True during an outage. Callers must not go back in time.
     pub(crate) fn is_on(&mut self, at: Instant) -> bool {
         while self.ends <= at {
             self.go_on();
@@ -133,7 +133,7 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    /// The milliseconds of these in which nothing passes.
+    /// Those of these milliseconds that are in an outage.
     fn dead(config: OutageConfig, millis: impl Iterator<Item = u64>) -> Vec<u64> {
         let mut outage = Outage::new(config, Rng::stream(1, "outage"));
         let at = |millis| Instant::ZERO + Duration::from_millis(millis);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_takes_its_beginning_and_leaves_its_end() {
+    fn an_outage_includes_its_start_and_excludes_its_end() {
         let once = OutageConfig {
             at: millis(3).into(),
             duration: millis(2).into(),
@@ -153,7 +153,8 @@ mod tests {
             ..once
         };
         assert_eq!(dead(often, 0..20), [3, 4, 9, 10, 15, 16]);
-        // Where they touch nothing passes any more; without a length everything does.
+        // Outages without a pause between them lose everything; with a duration of zero they lose
+        // nothing.
         let long = OutageConfig {
             duration: millis(6).into(),
             ..often
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn drawn_times_lie_in_their_ranges_and_do_not_depend_on_who_asks() {
+    fn random_times_lie_in_their_ranges_and_do_not_depend_on_queries() {
         let range = |least, most| DurationRange {
             least: millis(least),
             most: millis(most),
@@ -188,11 +189,11 @@ mod tests {
         let periods: Vec<u64> = begins.windows(2).map(|two| two[1] - two[0]).collect();
         assert!(periods.iter().all(|period| (299..=501).contains(period)));
         let mean = periods.iter().sum::<u64>() as f64 / periods.len() as f64;
-        // Uniform over 200 ms: a deviation of 58, of the mean of 240 of 3.7.
+        // Uniform over 200 ms: a standard deviation of 58 ms, and of 3.7 ms for the mean of 240.
         assert!((mean - 400.0).abs() < 15.0, "{mean}");
         let share = all.len() as f64 / 100_000.0;
         assert!((share - 15.0 / 400.0).abs() < 0.003, "{share}");
-        // Who asks each seventh millisecond finds the same ones.
+        // A check every seven milliseconds finds the same outages.
         let seventh = dead(config, (0..100_000).step_by(7));
         let of_all = all.into_iter().filter(|time| time % 7 == 0);
         assert_eq!(seventh, of_all.collect::<Vec<_>>());

@@ -5,8 +5,8 @@
 //! leaves its endpoint, and out of it when it reaches the other. Slots are reused, so that nothing
 //! is allocated once the pool has grown to the number of packets in the network.
 //!
-//! All flows share the slots: what one flow's slow start needed serves the others, and a packet
-//! that enters takes the place of one that has just left, which is still in the caches.
+//! All flows share the slots: memory that one flow's slow start needed serves the others, and a
+//! packet that enters takes the place of one that has just left, which is still in the cache.
 
 mod slab;
 
@@ -27,15 +27,15 @@ pub(crate) struct PacketRef {
     pub(crate) size: u32,
     /// Offset of the first octet that was damaged on the way.
     pub(crate) damaged_at: Option<NonZeroU32>,
-    /// Why the next link, which books ahead, will drop it when it comes there.
+    /// The reason why the next link, which books ahead, will drop the packet when it arrives there.
     pub(crate) refused: Option<DropReason>,
     slot: u32,
-    /// Nanoseconds in queues so far; while it waits, less the time at which it came (wrapping).
+    /// Nanoseconds in queues so far; while it waits, minus the time at which it entered (wrapping).
     queued: u64,
 }
 
 impl PacketRef {
-    /// The packet begins to wait in a queue.
+    /// The packet enters a queue.
     #[inline]
     pub(crate) const fn enter_queue(&mut self, now: Instant) {
         self.queued = self.queued.wrapping_sub(now.as_nanos());
@@ -47,7 +47,7 @@ impl PacketRef {
         self.queued = self.queued.wrapping_add(now.as_nanos());
     }
 
-    /// What trace events need to name it.
+    /// The fields that trace events need to identify the packet.
     #[inline]
     pub(crate) const fn pooled(&self) -> PooledPacket {
         PooledPacket {
@@ -72,7 +72,7 @@ impl PacketRef {
     }
 }
 
-/// A packet that is in the pool, as trace events of links and stations name it.
+/// A packet in the pool, as trace events of links and stations identify it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PooledPacket {
     /// The flow that it belongs to.
@@ -89,8 +89,8 @@ pub(crate) struct PacketPool {
 }
 
 impl PacketPool {
-    /// Inserts the packet that `fill` writes into a free slot, if it writes one. Writing it in
-    /// place avoids the copies of a packet that is returned, unwrapped and passed on.
+    /// Inserts the packet that `fill` writes into a free slot, if it writes one. Writing in place
+    /// avoids copies when a packet is returned, unwrapped and passed on.
     #[inline]
     pub(crate) fn insert(
         &mut self,
@@ -120,7 +120,7 @@ impl PacketPool {
     }
 
     /// The slot of a packet that leaves the network, with the IP header as the network changed it.
-    /// Taking it out is for the caller: the slot counts as free.
+    /// The slot counts as free; the caller must take the packet out.
     #[inline]
     pub(crate) fn slot_of(&mut self, reference: PacketRef) -> &mut Option<Packet> {
         let slot = self.slab.free(reference.slot);
@@ -137,7 +137,7 @@ impl PacketPool {
         self.slab.packets().map(|packet| packet.flow)
     }
 
-    /// Inserts a copy of the packet that this reference stands for.
+    /// Inserts a copy of the packet to which this reference points.
     pub(crate) fn duplicate(&mut self, stub: PacketRef) -> Option<PacketRef> {
         let packet = self.slab.get(stub.slot)?.clone();
         let copy = self.insert(|slot| {
@@ -150,12 +150,12 @@ impl PacketPool {
         })
     }
 
-    /// Removes the packet and drops it.
+    /// Removes the packet from the pool.
     pub(crate) fn discard(&mut self, reference: PacketRef) {
         drop(self.remove(reference));
     }
 
-    /// The number that the packet's sender gave it; `None` if it came from outside.
+    /// The number that the sender gave to the packet; `None` if it came from outside.
     pub(crate) fn number_of(&self, packet: PooledPacket) -> Option<u64> {
         self.slab.get(packet.slot)?.number.map(TraceNumber::get)
     }
@@ -171,7 +171,7 @@ pub(crate) mod fixture {
     use super::PacketRef;
     use weir_proto::packet::{FlowId, IpHeader};
 
-    /// A reference without a packet, with a number by which a test recognises it.
+    /// A reference without a packet, with a number by which a test identifies it.
     pub(crate) fn packet_ref(number: u64, flow: u32, size: u32) -> PacketRef {
         PacketRef {
             flow: FlowId(flow),

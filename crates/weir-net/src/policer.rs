@@ -1,9 +1,9 @@
-//! A policer, as tc-police(8): a token bucket that drops what comes too fast, where a shaper would
-//! let it wait.
+//! A policer, as tc-police(8): a token bucket that drops packets above its rate instead of delaying
+//! them as a shaper does.
 //!
-//! Tokens come at `rate` up to `burst` octets. A packet that comes while there are tokens for all
-//! of it takes them and passes; any other is dropped at once and takes none. Sizes count from the
-//! IP header on plus `overhead`.
+//! Tokens accumulate at `rate` up to `burst` octets. A packet passes and takes tokens if there are
+//! enough for all of it; otherwise it is dropped at once and takes none. Sizes count from the IP
+//! header on plus `overhead`.
 
 use crate::shaper::{TokenBucket, TokenBucketConfig};
 use weir_proto::settings::{Form, Keyword, bit_rate, bytes, or_table};
@@ -36,7 +36,7 @@ weir_proto::settings! {
 }
 
 impl PolicerConfig {
-    /// The bucket, full.
+    /// The token bucket, full.
     pub(crate) fn bucket(self) -> TokenBucket {
         TokenBucket::new(TokenBucketConfig {
             rate: self.rate,
@@ -54,8 +54,8 @@ mod tests {
 
     #[test]
     fn drops_what_finds_too_few_tokens_and_takes_none_for_it() {
-        // 1 Mbit/s is 125 octets a millisecond. Of three packets of 1500 octets at once the burst
-        // of 3000 lets two pass; 12 ms later there are tokens for one, and the drops took none.
+        // 1 Mbit/s is 125 octets per millisecond. Of three packets of 1500 octets at once, two pass
+        // within the burst of 3000; 12 ms later there are tokens for one, and the drops took none.
         let config = PolicerConfig {
             rate: 1_000_000,
             burst: 3000,
@@ -77,7 +77,8 @@ mod tests {
                 let now = Instant::ZERO + Duration::from_millis(millis);
                 bucket.takes(now, 1500)
             });
-            // With an octet more for each: 1499 are left at 0, 2874 at 11 ms, 1498 at 12 ms.
+            // With one octet of overhead per packet: 1499 are left at 0, 2874 at 11 ms, 1498 at 12
+            // ms.
             assert_eq!(found, passes, "{overhead}");
             assert!(!bucket.takes(Instant::ZERO + Duration::from_secs(9), 3001));
         }

@@ -2,9 +2,8 @@
 //!
 //! A port belongs to a host. A packet that arrives at its host and belongs to no flow's endpoint
 //! there leaves through the port; so does a packet of an endpoint at that host if no link leads to
-//! the peer. A driver in real time takes it with
-//! [`Network::poll_port`](crate::Network::poll_port) and brings packets in with
-//! [`inject`](crate::inject).
+//! the peer. A real-time driver takes it with [`Network::poll_port`](crate::Network::poll_port) and
+//! inserts packets with [`inject`](crate::inject).
 
 use std::collections::{BTreeMap, VecDeque};
 use weir_proto::packet::{HostId, Packet};
@@ -13,7 +12,7 @@ use weir_proto::packet::{HostId, Packet};
 #[derive(Debug, Default)]
 pub(crate) struct Ports {
     hosts: Vec<HostId>,
-    /// From a host with a port to another: the first link.
+    /// The first link from a host with a port to another host.
     first_links: BTreeMap<(HostId, HostId), u32>,
     /// Packets on their way out, each at the host through whose port it leaves.
     leaving: VecDeque<(HostId, Packet)>,
@@ -28,14 +27,14 @@ impl Ports {
         self.hosts.contains(&host)
     }
 
-    /// All ways from a port to another.
+    /// All routes from one port to another.
     pub(crate) fn pairs(&self) -> Vec<(HostId, HostId)> {
         let others = |&from: &HostId| self.hosts.iter().map(move |&to| (from, to));
         let all = self.hosts.iter().flat_map(others);
         all.filter(|(from, to)| from != to).collect()
     }
 
-    /// The first links of these ways, `None` for those that do not exist.
+    /// Sets the first links of these routes, `None` where no route exists.
     pub(crate) fn set_routes(&mut self, pairs: Vec<(HostId, HostId)>, links: &[Option<u32>]) {
         let known = pairs.into_iter().zip(links);
         self.first_links = known
@@ -47,7 +46,7 @@ impl Ports {
         self.first_links.get(&(from, to)).copied()
     }
 
-    /// Gives a host a port; false if it has one already.
+    /// Adds a port to a host; false if it already has one.
     pub(crate) fn add(&mut self, host: HostId) -> bool {
         let new = !self.has(host);
         if new {

@@ -1,10 +1,9 @@
-//! A transmitter that follows a trace of delivery opportunities, the format of Mahimahi
+//! A transmitter that follows a trace of delivery opportunities, in the format of Mahimahi
 //! (Netravali et al., USENIX ATC 2015): each line of the file is a time in milliseconds at which
-//! 1504 octets may leave, and the trace starts again when it ends, after the time of its last
-//! line.
+//! 1504 octets may be sent, and the trace restarts after the time of its last line.
 //!
-//! A packet may take its octets from several opportunities, and several packets theirs from one.
-//! An opportunity at which no packet waits is unused.
+//! A packet may use octets of several opportunities, and several packets may share one. An
+//! opportunity at which no packet waits is unused.
 
 use std::sync::Arc;
 use weir_proto::time::Instant;
@@ -14,19 +13,19 @@ pub const OCTETS: u32 = 1504;
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// The trace and the position in it.
+/// A trace and the position in it.
 #[derive(Clone, Debug)]
 pub(crate) struct RateTrace {
-    /// In milliseconds, in order; the last is the period.
+    /// Times in milliseconds, in order; the last is the period.
     times: Arc<[u64]>,
     /// The next opportunity, counted over all repetitions.
     next: u64,
-    /// When the last opportunity was used, and what it has left.
+    /// When the last opportunity was used, and the octets left of it.
     left: (u64, u32),
 }
 
 impl RateTrace {
-    /// `None` without a time, or if the last is zero.
+    /// `None` if there are no times, or if the last is zero.
     pub(crate) fn new(times: &Arc<[u64]>) -> Option<Self> {
         (*times.last()? > 0).then(|| Self {
             times: Arc::clone(times),
@@ -45,7 +44,7 @@ impl RateTrace {
         millis.saturating_mul(MILLISECOND)
     }
 
-    /// The first opportunity at `at` or later.
+    /// Moves to the first opportunity at `at` or later.
     fn skip_to(&mut self, at: u64) {
         let len = self.times.len() as u64;
         let period = self.times.last().copied().unwrap_or(1);
@@ -53,19 +52,19 @@ impl RateTrace {
         if self.time_of(self.next) >= at {
             return;
         }
-        // Of the repetition in which `at` lies, the first opportunity that is not before it.
+        // The first opportunity at or after `at` in the repetition that contains it.
         let round = at / period;
         let within = (at - round * period).div_ceil(MILLISECOND);
         let behind = self.times.partition_point(|&millis| millis < within) as u64;
         let mut next = self.next.max(round * len + behind);
-        // The last opportunities of the repetition before may be due at the same time.
+        // The last opportunities of the previous repetition may be due at the same time.
         while next > self.next && self.time_of(next - 1) >= at {
             next -= 1;
         }
         self.next = next;
     }
 
-    /// When a packet of this size, that waits from `start` on, has left.
+    /// The end of the transmission of a packet of this size that waits from `start` on.
     pub(crate) fn end_of(&mut self, start: Instant, size: u32) -> Instant {
         let start = start.as_nanos();
         let mut need = size;
@@ -115,7 +114,7 @@ mod tests {
 
     #[test]
     fn small_packets_share_an_opportunity_and_large_ones_take_several() {
-        // 1504 = 500 + 500 + 504; the fourth takes 504, and 1000 of the next.
+        // 1504 = 500 + 500 + 504; the fourth packet uses 504 octets and 1000 are left.
         let packets = [(0, 500), (0, 500), (0, 1504), (0, 504)];
         assert_eq!(ends(&[2, 5, 9], &packets), [2, 2, 5, 5]);
     }
@@ -136,14 +135,14 @@ mod tests {
 
     #[test]
     fn the_next_opportunity_is_the_first_one_that_is_not_too_early() {
-        // Against a walk over all opportunities, for any time of asking.
+        // Compared with a search over all opportunities, for any time.
         let times = [0, 3, 3, 7, 12, 12];
         for at in (0..60 * MILLISECOND).step_by(250_000) {
             let mut trace = RateTrace::new(&times.into()).expect("a trace");
             let walked = (0..1000).find(|&number| trace.time_of(number) >= at);
             trace.skip_to(at);
             assert_eq!(Some(trace.next), walked, "{at}");
-            // It never goes back to one that was used.
+            // The position never moves back to an opportunity that was used.
             trace.next += 2;
             let used = trace.next;
             trace.skip_to(at);

@@ -1,9 +1,10 @@
-//! Static routing: the shortest path in hops; of equal ones, the link that was added first.
+//! Static routing: the shortest path in hops; among equal paths, over the link that was added
+//! first.
 //!
-//! A breadth-first search backwards from each host that is the target of some flow, or from the
-//! router before it if nothing else is connected to it, finds the routes. Only hosts in the middle
-//! of a path get a table, with one entry for each host; an agent stores its first link. Memory
-//! therefore grows with routers times hosts.
+//! Routes are found by a breadth-first search backwards from each host that is the target of a
+//! flow, or from its router if that is its only neighbour. Only hosts in the middle of a path get a
+//! table, with one entry for each host; an agent stores its first link. Memory therefore grows with
+//! routers times hosts.
 
 use weir_proto::packet::HostId;
 
@@ -12,14 +13,14 @@ pub(crate) type Edge = (HostId, HostId);
 
 const NONE: u32 = u32::MAX;
 
-/// For each host that forwards, and each target: the next link.
+/// The next link for each forwarding host and each target.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     tables: Vec<Option<Box<[u32]>>>,
     feeders: Vec<Feeder>,
 }
 
-/// What feeds a link: all ways that lead over it are known.
+/// The feeders of a link, from all routes that lead over it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feeder {
     Nothing,
@@ -31,8 +32,8 @@ enum Feeder {
 }
 
 impl Routes {
-    /// Finds the ways for packets that go from the first host of each pair to the second.
-    /// Beside the routes returns the first link for each pair.
+    /// Finds the routes of packets from the first host of each pair to the second. Also returns the
+    /// first link for each pair.
     pub(crate) fn find(
         hosts: usize,
         links: &[Edge],
@@ -63,7 +64,7 @@ impl Routes {
         (routes, first_links)
     }
 
-    /// Enters a way into the tables of the hosts between its ends.
+    /// Adds a route to the tables of the hosts between its ends.
     fn enter(&mut self, target: HostId, links: &[Edge], way: &[u32]) {
         let hosts = self.tables.len();
         if let Some(&first) = way.first() {
@@ -88,7 +89,7 @@ impl Routes {
         }
     }
 
-    /// The only link whose packets this link takes; `None` if endpoints or several links feed it.
+    /// The only link that feeds this link; `None` if endpoints or several links feed it.
     pub(crate) fn only_feeder(&self, link: u32) -> Option<u32> {
         match self.feeders.get(link as usize)? {
             Feeder::Link(feeder) => Some(*feeder),
@@ -96,12 +97,12 @@ impl Routes {
         }
     }
 
-    /// True if several ways lead into this link, at least one of them from a link.
+    /// True if this link has several feeders, at least one of which is a link.
     pub(crate) fn meet_at(&self, link: u32) -> bool {
         self.feeders.get(link as usize) == Some(&Feeder::Several)
     }
 
-    /// The link by which this host forwards packets for `target`; `None` if there is no way.
+    /// The link by which this host forwards packets to `target`; `None` if there is no route.
     #[inline]
     pub(crate) fn next(&self, host: HostId, target: HostId) -> Option<u32> {
         let table = self.tables.get(host.0 as usize)?.as_ref()?;
@@ -110,7 +111,7 @@ impl Routes {
     }
 }
 
-/// A host with one link to another and one link back, through which no way leads.
+/// A host with one link to another host and one link back, which forwards no packets.
 #[derive(Clone, Copy)]
 struct Stub {
     router: HostId,
@@ -145,14 +146,14 @@ impl<'a> Graph<'a> {
         Self { links, into, stubs }
     }
 
-    /// The host at which every way to the target arrives before it: thousands of hosts behind one
-    /// router need one search.
+    /// The host through which every route to the target leads last, so that thousands of hosts
+    /// behind one router need one search.
     fn gate(&self, target: HostId) -> HostId {
         self.stubs[target.0 as usize].map_or(target, |stub| stub.router)
     }
 
-    /// The links from the source to the target; none without a way. `next` leads to the target's
-    /// gate.
+    /// The links of the route from the source to the target; none if there is no route. `next`
+    /// leads to the target's gate.
     fn find_way(&self, source: HostId, target: HostId, next: &[Option<u32>], way: &mut Vec<u32>) {
         way.clear();
         if source == target {
@@ -179,7 +180,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// For each host the first link of its shortest way to the target.
+    /// For each host the first link of its shortest route to the target.
     fn towards(&self, target: HostId) -> Vec<Option<u32>> {
         let mut next = vec![None; self.into.len()];
         let mut reached = vec![target];
@@ -208,7 +209,7 @@ mod tests {
 
     #[test]
     fn takes_the_way_with_fewest_hops_and_of_equals_the_first() {
-        // 0 -> 4 -> 5 -> 3 is longer than 0 -> 1 -> 3 and 0 -> 2 -> 3; 6 is apart.
+        // 0 -> 4 -> 5 -> 3 is longer than 0 -> 1 -> 3 and 0 -> 2 -> 3; 6 is not connected.
         let links = [
             edge(0, 4),
             edge(4, 5),
@@ -220,7 +221,7 @@ mod tests {
         ];
         let pairs = [edge(0, 3), edge(4, 3), edge(6, 3), edge(3, 0)];
         let (routes, first) = Routes::find(7, &links, &pairs);
-        // Link 5 (2 -> 3) was added before link 6 (1 -> 3), so the way leads over 2.
+        // Link 5 (2 -> 3) was added before link 6 (1 -> 3), so the route leads over 2.
         assert_eq!(first, [Some(4), Some(1), None, None]);
         assert_eq!(routes.next(HostId(2), HostId(3)), Some(5));
         assert_eq!(routes.next(HostId(5), HostId(3)), Some(2));
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn hosts_with_one_link_each_way_are_reached_through_their_router() {
-        // 0 and 1 hang on router 4, 2 on router 5; 3 has a link to 5 and none back.
+        // 0 and 1 are connected to router 4, 2 to router 5; 3 has a link to 5 and none back.
         let links = [
             edge(0, 4),
             edge(4, 0),

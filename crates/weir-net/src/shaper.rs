@@ -1,14 +1,14 @@
-//! A token bucket, as Linux's `tbf` (tc-tbf(8)): tokens come at `rate` up to `burst` octets, and
-//! the head of the queue may start when there are tokens for all of it; with a peak rate a second
-//! bucket of one `mtu` spaces the packets of a burst.
+//! A token bucket, as Linux's `tbf` (tc-tbf(8)): tokens accumulate at `rate` up to `burst` octets,
+//! and the head of the queue may start when there are tokens for all of it; with a peak rate a
+//! second bucket of one `mtu` spaces the packets of a burst.
 //!
-//! Tokens are whole nanobits (bits times 10^9), so nothing drifts. Sizes count from the IP header
-//! on plus `overhead`: a qdisc on an Ethernet device counts 14 octets more than IP. Linux drops a
-//! packet larger than the bucket when it comes, and so does the link.
+//! Tokens are counted in whole nanobits (bits times 10^9), so that nothing drifts. Sizes count from
+//! the IP header on plus `overhead`: a qdisc on an Ethernet device counts 14 octets more than IP.
+//! Linux drops a packet larger than the bucket on arrival, and so does the link.
 //!
-//! With `limit` or `latency` the queue in front of the bucket is first in, first out, as tbf's
-//! own; without either it is the link's. Under FQ-CoDel, whose next packet is not known before it
-//! is taken, the bucket waits for tokens for the largest packet seen and charges the true size.
+//! With `limit` or `latency` the queue in front of the bucket is first in, first out, as tbf's own;
+//! without either it is the link's. Under FQ-CoDel, whose next packet is known only at dequeue, the
+//! bucket waits for tokens for the largest packet seen and charges the actual size.
 
 use weir_proto::settings::{Form, Keyword, bit_rate, bytes, natural, or_table, or_word};
 use weir_proto::time::{Duration, Instant};
@@ -53,15 +53,15 @@ weir_proto::settings! {
     };
 }
 
-/// The step of a peak rate that the scenario does not give, and of a bucket without one.
+/// The bucket of the peak rate if the scenario does not give one, or sets no peak rate.
 const PEAK_MTU: u64 = 1540;
 
 const MAX_OCTETS: u64 = 1 << 50;
 
 impl TokenBucketConfig {
     /// The most octets that wait, first in, first out; `None` if neither `limit` nor `latency` is
-    /// set. A latency stands for what the bucket lets through in that time and its burst, as tc
-    /// computes it.
+    /// set. A latency is converted to the octets that the bucket passes in that time plus its
+    /// burst, as tc does.
     pub fn queue_limit(&self) -> Option<u64> {
         let within = |latency: Duration| {
             let bits = u128::from(self.rate) * u128::from(latency.as_nanos());
@@ -98,21 +98,21 @@ impl Bucket {
         self.tokens = self.depth.min(self.tokens + u128::from(nanos) * self.rate);
     }
 
-    /// Nanoseconds until there are tokens for so many nanobits.
+    /// Nanoseconds until there are tokens for this many nanobits.
     fn wait_for(&self, need: u128) -> u64 {
         let missing = need.min(self.depth).saturating_sub(self.tokens);
         u64::try_from(missing.div_ceil(self.rate)).unwrap_or(u64::MAX)
     }
 }
 
-/// The state of a token bucket; full at first.
+/// The state of a token bucket, which is full initially.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenBucket {
     bucket: Bucket,
     peak: Option<Bucket>,
     overhead: u32,
     filled_at: Instant,
-    /// How long tokens have been missing, up to `filled_at`.
+    /// The time during which tokens were missing, up to `filled_at`.
     busy_nanos: u64,
 }
 
@@ -128,13 +128,13 @@ impl TokenBucket {
         }
     }
 
-    /// Tokens come at another rate from now on.
+    /// Changes the rate of tokens from now on.
     pub(crate) fn set_rate(&mut self, now: Instant, rate: u64) {
         self.fill(now);
         self.bucket.rate = u128::from(rate.max(1));
     }
 
-    /// Tokens come up to `now`.
+    /// Adds the tokens up to `now`.
     fn fill(&mut self, now: Instant) {
         let nanos = now.since(self.filled_at).as_nanos();
         self.filled_at = self.filled_at.max(now);
@@ -145,8 +145,8 @@ impl TokenBucket {
         }
     }
 
-    /// How long tokens have been missing up to `now`: what was let through, over the rate, less
-    /// what the burst still owes. At the rate of the bucket it is all the time.
+    /// The time during which tokens were missing up to `now`: the octets passed divided by the
+    /// rate, minus what is left to refill. At full rate it is the whole time.
     pub(crate) fn busy(&self, now: Instant) -> Duration {
         let nanos = now.since(self.filled_at).as_nanos();
         Duration::from_nanos(self.busy_nanos + nanos.min(self.bucket.missing_nanos()))
@@ -162,7 +162,7 @@ impl TokenBucket {
         need <= self.bucket.depth && self.peak.is_none_or(|peak| need <= peak.depth)
     }
 
-    /// When a packet of this size may start, as far as tokens are concerned.
+    /// The earliest start of a packet of this size by the tokens.
     pub(crate) fn ready_at(&self, size: u32) -> Instant {
         let need = self.need(size);
         let wait = self.bucket.wait_for(need);
@@ -170,7 +170,7 @@ impl TokenBucket {
         self.filled_at + Duration::from_nanos(wait)
     }
 
-    /// Takes tokens for a packet of this size, if there are enough now: what a policer does.
+    /// Takes tokens for a packet of this size, if there are enough now, as a policer does.
     pub(crate) fn takes(&mut self, now: Instant, size: u32) -> bool {
         let has = self.fits(size) && self.ready_at(size) <= now;
         if has {
@@ -179,7 +179,7 @@ impl TokenBucket {
         has
     }
 
-    /// A packet of this size starts.
+    /// The transmission of a packet of this size starts.
     pub(crate) fn on_start(&mut self, now: Instant, size: u32) {
         self.fill(now);
         let need = self.need(size);
@@ -194,7 +194,7 @@ impl TokenBucket {
 mod tests {
     use super::*;
 
-    /// Start times in microseconds of packets that all wait from time zero on.
+    /// Start times in microseconds of packets that all wait since time zero.
     fn starts(config: TokenBucketConfig, sizes: &[u32]) -> Vec<u64> {
         let mut bucket = TokenBucket::new(config);
         let mut now = Instant::ZERO;
@@ -218,8 +218,8 @@ mod tests {
 
     #[test]
     fn lets_a_burst_pass_and_then_keeps_the_rate() {
-        // `tbf rate 1000kbit burst 10000`: six packets of 1500 at once leave 1000 octets; the
-        // seventh waits for 500 (4 ms), each later one for 1500 (12 ms).
+        // `tbf rate 1000kbit burst 10000`: six packets of 1500 octets at once leave 1000 octets of
+        // tokens; the seventh waits for 500 (4 ms), each later one for 1500 (12 ms).
         let times = starts(tbf(), &[1500; 10]);
         assert_eq!(times, [0, 0, 0, 0, 0, 0, 4_000, 16_000, 28_000, 40_000]);
     }
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_bucket_is_busy_while_tokens_are_missing() {
-        // 1 Mbit/s: a packet of 1500 octets costs 12 ms of tokens.
+        // 1 Mbit/s: the tokens of a packet of 1500 octets take 12 ms.
         let mut bucket = TokenBucket::new(tbf());
         let at = |millis| Instant::ZERO + Duration::from_millis(millis);
         let busy = |bucket: &TokenBucket, millis| bucket.busy(at(millis)).as_nanos() / 1_000_000;
@@ -264,7 +264,7 @@ mod tests {
         bucket.on_start(Instant::ZERO, 100);
         for octets in 1..=300_u64 {
             let at = bucket.ready_at(1);
-            // The n-th octet is there after exactly ceil(8 n / 3) seconds.
+            // There are tokens for the n-th octet after exactly ceil(8 n / 3) seconds.
             assert_eq!(at.as_nanos(), (octets * 8 * 1_000_000_000).div_ceil(3));
             bucket.on_start(at, 1);
         }

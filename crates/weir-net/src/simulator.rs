@@ -1,16 +1,15 @@
-//! The event loop: calls the target that is due first, moves its packets, and asks it for its next
-//! time.
+//! The event loop: calls the target that is due first, moves its packets, and sets the time of its
+//! next event.
 //!
-//! Events at the same instant are processed in the order of the times at which they were set, and
-//! of their targets' numbers if that was at the same time too. The agent or the next link handles a
-//! packet that leaves a link at once, and what that agent sends enters its first link before the
-//! next event. One event may therefore move several packets, and no packet is an entry of the event
-//! queue.
+//! Events at the same instant are processed in the order of the times at which they were set, then
+//! of their targets' numbers. The agent or the next link handles a packet that leaves a link at
+//! once, and packets that the agent sends in response enter their first link before the next event.
+//! One event may therefore move several packets, and no packet is an entry of the event queue.
 //!
 //! A run without progress ends with an error that names the faulty element: a target that is due
-//! again at once, many times in a row, without sending anything; too many events at one instant; or
-//! an endpoint that sends far more in a millisecond than any path can carry, because nothing on its
-//! path takes time.
+//! again at once, many times in a row, without sending a packet; too many events at one instant; or
+//! an endpoint that sends far more packets in a millisecond than any path can carry, because its
+//! path has neither a rate nor a delay.
 
 use crate::agent::Turn;
 use crate::app::MAX_PACKETS_IN_A_MILLISECOND;
@@ -26,12 +25,12 @@ use weir_proto::time::{Duration, Instant};
 /// The most events at one instant.
 pub const MAX_EVENTS_AT_ONE_INSTANT: u32 = 1_000_000;
 
-/// The most calls in a row after which a target is due again at once without having sent anything:
-/// one timer may set another one for the same instant, but not without end.
+/// The most consecutive calls of a target that is due again at once without having sent a packet: a
+/// timer may set another one for the same instant, but not indefinitely.
 const MAX_IDLE_CALLS: u32 = 100;
 
 /// The most packets that an endpoint hands over at one event: one more than the events of an
-/// instant, which what leaves at once comes to first.
+/// instant, so that packets that leave at once reach that limit first.
 const MAX_PACKETS_OF_A_TURN: u64 = MAX_EVENTS_AT_ONE_INSTANT as u64 + 1;
 
 const TOO_FAST: &str = "sends almost a million packets in a millisecond; give a link on its way a rate \
@@ -41,12 +40,12 @@ const TOO_MUCH: &str = "has a part in a million events at one instant, as of a s
      between packets rounds to zero; give a link on its way a rate or a delay, or the application a \
      lower rate";
 
-/// How far a call of [`simulate_to`] goes.
+/// The end of a call of [`simulate_to`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Horizon {
     /// The time up to which the network runs.
     pub until: Instant,
-    /// Whether what happens exactly at `until` belongs to it.
+    /// Whether events exactly at `until` are processed.
     pub including: bool,
     /// Events after which the call returns early.
     pub max_events: u64,
@@ -62,7 +61,7 @@ impl Horizon {
         }
     }
 
-    /// The part of it that ends after this span, if that is less.
+    /// The horizon, reduced to this span from now if that ends earlier.
     pub fn after(self, now: Instant, span: Duration) -> Self {
         let until = now + span;
         if until < self.until {
@@ -87,9 +86,9 @@ impl Horizon {
 pub struct RunCounters {
     /// Events processed in this call.
     pub events: u64,
-    /// The time up to which the run has come.
+    /// The current time of the run.
     pub now: Instant,
-    /// The call went as far as it should, and not only to its number of events.
+    /// The call reached its end time, not only its number of events.
     pub finished: bool,
 }
 
@@ -125,8 +124,8 @@ pub fn simulate(
     simulate_to(network, Horizon::including(until), probe)
 }
 
-/// Runs the network as far as the horizon says; may be called again. However a run is divided into
-/// calls, it is the same run.
+/// Runs the network up to the horizon; may be called again. The division of a run into calls does
+/// not change the run.
 ///
 /// # Errors
 /// [`Stuck`] when time does not advance; the network must not be used afterwards.
@@ -146,8 +145,8 @@ pub fn simulate_to(
     Ok(counters)
 }
 
-/// Lets a packet in through the port of the host that its header names as its source, at the time
-/// up to which the run has come. A packet for a host that it cannot reach is dropped.
+/// Inserts a packet through the port of the host that its header names as source, at the current
+/// time of the run. A packet for an unreachable host is dropped.
 ///
 /// # Errors
 /// [`Stuck`] as [`simulate`].
@@ -166,7 +165,7 @@ pub fn inject(network: &mut Network, packet: Packet, probe: &mut dyn Probe) -> R
             run.enter_link(link, packet);
             Ok(())
         }
-        // A packet of a peer outside is delivered to the flow's endpoint at the host that it names.
+        // A packet of an outside peer is delivered to the flow's endpoint at the destination host.
         None if run.network.receiving_agent(packet.flow, from).is_some() => {
             run.deliver(to, packet).map_err(|stuck| *stuck)
         }
@@ -177,7 +176,7 @@ pub fn inject(network: &mut Network, packet: Packet, probe: &mut dyn Probe) -> R
     }
 }
 
-/// What a step returns: boxed, because almost every step returns that it went well.
+/// The result of a step; the error is boxed to keep it small, because almost every step succeeds.
 type Outcome<T> = Result<T, Box<Stuck>>;
 
 struct Run<'a> {
@@ -195,7 +194,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// True if the run has come to the horizon.
+    /// True if the run has reached the horizon.
     fn run(&mut self, horizon: Horizon) -> Outcome<bool> {
         while let Some((at, target)) = self.network.queue.peek() {
             if !horizon.contains(at) {
@@ -231,7 +230,7 @@ impl<'a> Run<'a> {
         Ok(true)
     }
 
-    /// Reports what has happened in the queues of traced links that are not called for it.
+    /// Reports changes of the queues of traced links that are not called at each change.
     fn report_queues(&mut self) {
         let last = self.network.progress().last();
         for index in 0..self.network.traced_plain.len() {
@@ -270,7 +269,8 @@ impl<'a> Run<'a> {
             return self.call_queued_link(id);
         }
         while let Some(packet) = slot.link.poll_booked(now) {
-            // First, so that what the packet sets takes the place of an entry that goes.
+            // Before the delivery, so that the entry set for the packet replaces the one that is
+            // removed.
             let Arrival { at, since } = slot.link.next_call();
             self.network.queue.reset(slot.target, at, since);
             self.deliver(to, packet)?;
@@ -304,7 +304,7 @@ impl<'a> Run<'a> {
     }
 
     /// Starts the transmissions of a traced link at their exact times. The link's own entry in the
-    /// event queue stays, so that tracing changes no result.
+    /// event queue stays, so that tracing does not change results.
     fn call_trace_tick(&mut self, id: u32) {
         let now = self.network.now;
         self.network.links[id as usize].link.handle_timeout(now);
@@ -404,8 +404,8 @@ impl<'a> Run<'a> {
             }
         }
         let slot = &mut self.network.agents[id as usize];
-        // What the host delays counts when it is handed over. A call that sends nothing counts too:
-        // an application may write without end in vain.
+        // Packets that the host delays count when they are handed over. A call that sends nothing
+        // counts too, because an application may write without end and without effect.
         let handed = u32::try_from(slot.agent.packets_sent() - before).unwrap_or(u32::MAX);
         if slot.recent.count(now, handed.max(1)) > MAX_PACKETS_IN_A_MILLISECOND {
             let target = slot.target;
@@ -464,7 +464,7 @@ impl<'a> Run<'a> {
         self.observe_link(id);
     }
 
-    /// Hands a packet to the medium of this hop; hops are numbered behind the links.
+    /// Hands a packet to the medium of this hop; the numbers of hops follow those of the links.
     fn enter_medium(&mut self, id: u32, packet: PacketRef) {
         let (medium, hop) = self.network.medium_hops[id as usize - self.network.links.len()];
         let now = self.network.now;
@@ -490,7 +490,7 @@ impl<'a> Run<'a> {
         queue.set(slot.target, due.unwrap_or(Instant::FAR_FUTURE), *now);
     }
 
-    /// Records the events of a medium's stations, while the packets that they name are in the pool.
+    /// Records the events of a medium's stations while their packets are in the pool.
     fn record_medium(&mut self, id: u32) {
         let Network { media, pool, .. } = &mut *self.network;
         let slot = &mut media[id as usize];
@@ -503,7 +503,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Records the events of a link, and removes what it has dropped.
+    /// Records the events of a link, and removes the packets that it has dropped.
     #[inline(never)]
     fn observe_link(&mut self, id: u32) {
         self.record_link(id);
@@ -518,7 +518,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Records the events of a traced link, while the packets that they name are in the pool.
+    /// Records the events of a traced link while their packets are in the pool.
     #[inline]
     fn record_link(&mut self, id: u32) {
         let Network { links, pool, .. } = &mut *self.network;

@@ -1,15 +1,16 @@
-//! Trace events of links and stations, which know a packet by its slot in the pool. They become
-//! [`Event`]s, which name it by its sender's number, while the packet is in the pool.
+//! Trace events of links and stations, which identify a packet by its slot in the pool. They are
+//! converted to [`Event`]s, which identify it by its sender's number, while the packet is in the
+//! pool.
 
 use crate::packet_pool::{PacketPool, PooledPacket};
 use crate::queue::Backlog;
 use weir_proto::event::{DropReason, Event, EventMask, EventSource, Probe};
 use weir_proto::time::Instant;
 
-/// What happened in a link or a station.
+/// An event in a link or a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StageEvent {
-    /// What waits in the queue changed to this.
+    /// The backlog of the queue has changed to this.
     Queue(Backlog),
     /// A packet was dropped.
     Drop(PooledPacket, DropReason),
@@ -25,7 +26,7 @@ impl StageEvent {
         }
     }
 
-    /// The event of this time as a probe takes it.
+    /// The event in the form that a probe records.
     fn named(self, at: Instant, pool: &PacketPool) -> Event {
         match self {
             Self::Queue(backlog) => backlog.change_at(at).event(),

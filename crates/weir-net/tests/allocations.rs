@@ -1,5 +1,5 @@
-//! Memory in steady state, by an allocator that counts: what a delivered packet allocates, and what
-//! a flow holds. A binary of its own, because its allocator is that of all tests beside it.
+//! Memory in steady state, measured by a counting allocator: what a delivered packet allocates, and
+//! what a flow holds. A separate binary, because all tests of a binary share the allocator.
 
 use allocation_counter::{AllocationInfo, measure};
 use weir_net::bench::{Bench, Counts, Topology, Transport, warm_up};
@@ -7,7 +7,7 @@ use weir_proto::time::Duration;
 
 const FLOWS: u32 = 10;
 
-/// What happens in these seconds after the warm-up, and what the network holds at their end.
+/// The counters of some seconds after the warm-up, and the memory of the network at their end.
 struct Steady {
     counts: Counts,
     allocations: AllocationInfo,
@@ -34,8 +34,8 @@ fn steady(transport: Transport) -> Steady {
     }
 }
 
-/// Data packets for each of which at most one allocation is made, and the octets that a flow holds
-/// at most: a little more than was measured.
+/// The number of data packets per allocation, at least, and the octets that a flow holds, at most:
+/// limits a little above the measured values.
 const fn bounds(transport: Transport) -> (u64, i64) {
     match transport {
         Transport::Quic => (250, 43_000),
@@ -58,7 +58,8 @@ fn a_packet_allocates_nothing_and_a_flow_stays_small() {
             "{name}: {allocated} allocations in {} packets with {} drops, {bytes_per_flow} bytes a flow",
             counts.data_packets, counts.dropped
         );
-        // What is lost is recorded in what may grow; what arrives allocates nothing.
+        // Lost packets are recorded in structures that may grow; packets that arrive allocate
+        // nothing.
         let (packets, most_bytes) = bounds(transport);
         let most = counts.data_packets / packets;
         assert!(allocated <= most, "{name}: {allocated} in {counts:?}");

@@ -1,4 +1,4 @@
-//! A chat over datagrams: the server passes each line of a client on to all others.
+//! A chat over datagrams: the server forwards each line of a client to all others.
 //!
 //! ```text
 //! cargo run -p weir-wire --example chat -- serve 127.0.0.1:6511
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc};
 use weir_wire::{Connection, EndpointConfig, Error, Listener};
 
-/// Both ends name the service code "CHAT", so that a client of another service is refused (RFC
+/// Both ends use the service code "CHAT", so that a client of another service is refused (RFC
 /// 5595).
 fn config() -> EndpointConfig {
     EndpointConfig {
@@ -44,14 +44,14 @@ async fn serve(address: SocketAddr) -> Result<(), Error> {
 /// A line, shared by all its receivers, and the address of its sender.
 type Line = (SocketAddr, Arc<[u8]>);
 
-/// Passes lines between a client and the others until the client leaves.
+/// Forwards lines between a client and the others until the client leaves.
 async fn serve_client(mut client: Connection, lines: broadcast::Sender<Line>) {
     let mut from_others = lines.subscribe();
     let mut sent = client.send(b"welcome").await;
     while sent.is_ok() {
         tokio::select! {
             received = client.receive() => match received {
-                // This client subscribes too, so the channel always has a receiver.
+                // Each client is subscribed too, so the channel always has a receiver.
                 Some(line) => drop(lines.send((client.peer_address(), line.into()))),
                 None => return,
             },
@@ -59,7 +59,8 @@ async fn serve_client(mut client: Connection, lines: broadcast::Sender<Line>) {
                 Ok((sender, line)) if sender != client.peer_address() => {
                     sent = client.send_shared(&line).await;
                 }
-                // The client's own line; or a slow client misses some, as with any datagram.
+                // The client's own line, or lines lost because the client is too slow, like any
+                // datagram.
                 Ok(_) | Err(_) => {}
             },
         }

@@ -7,12 +7,12 @@ pub(crate) const fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// The unspecified address of the peer's family, port 0: what a client's socket binds to.
+/// The unspecified address of the peer's family, port 0, to which a client's socket binds.
 pub(crate) const fn unspecified_for(peer: SocketAddr) -> SocketAddr {
     unspecified_with_port(peer, 0)
 }
 
-/// The same with this port.
+/// The unspecified address of the peer's family, with this port.
 pub(crate) const fn unspecified_with_port(peer: SocketAddr, port: u16) -> SocketAddr {
     let ip = match peer {
         SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),

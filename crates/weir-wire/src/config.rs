@@ -13,8 +13,8 @@ use weir_proto::event::EventMask;
 /// The UDP port of DCCP servers (RFC 6773 §3.8).
 pub const DEFAULT_PORT: u16 = 6511;
 
-/// Octets of a padded Request: more than the Response with an Init Cookie to what Weir's clients
-/// request.
+/// Octets of a padded Request: at least those of the Response, Init Cookie included, to the options
+/// that Weir's clients request.
 const PADDED_REQUEST_OCTETS: u32 = 256;
 
 /// The congestion control of a connection.
@@ -55,33 +55,33 @@ pub struct EndpointConfig {
     pub dccp_port: u16,
     /// The UDP port of a client's socket; zero for any.
     pub client_port: u16,
-    /// What carries the packets.
+    /// The encapsulation of the packets.
     pub encapsulation: Encapsulation,
     /// Congestion control of both directions; CCID 2 if the peer does not support it.
     pub ccid: Ccid,
-    /// Besides `ccid`, this end takes these, in order of preference, if the peer asks for one.
+    /// Further CCIDs that this end accepts, in order of preference, if the peer asks for one.
     pub accept_ccids: Vec<Ccid>,
     /// Datagrams that may wait to be sent.
     pub send_queue: usize,
     /// Received datagrams that may wait for the application; later ones are dropped.
     pub receive_queue: usize,
-    /// The Sequence Window feature in packets: about five times those of a round trip (RFC 4340
-    /// §7.5.2).
+    /// The Sequence Window feature in packets: about five times the packets of a round trip (RFC
+    /// 4340 §7.5.2).
     pub sequence_window: u64,
     /// The path's MTU in octets, IP header included.
     pub mtu: u32,
     /// Data packets are sent ECN-capable.
     pub ecn: bool,
-    /// Packets of equal length that may leave at once are passed to the kernel in one segmented
+    /// Packets of equal length that may be sent together are passed to the kernel in one segmented
     /// send (GSO), if it supports that.
     pub segmentation: bool,
-    /// The most connections of a listener whose handshake is not done. Beyond it the oldest is
-    /// dropped, so that a flood of Requests from forged addresses keeps clients out only briefly.
+    /// The most connections of a listener in handshake. Beyond it the oldest is dropped, so that a
+    /// flood of Requests from forged addresses blocks clients only briefly.
     pub max_handshakes: usize,
-    /// From so many unfinished handshakes on, a listener keeps no state for further Requests and
+    /// The number of handshakes from which a listener keeps no state for further Requests and
     /// answers them with an Init Cookie (RFC 4340 §8.1.4). With zero it always does.
     pub cookie_threshold: usize,
-    /// The most connections of a listener, besides those whose handshake is not done.
+    /// The most connections of a listener, without those in handshake.
     pub max_connections: usize,
     /// The most connections of a listener from one IPv4 address or one /64 of IPv6.
     pub max_connections_per_address: usize,
@@ -90,17 +90,17 @@ pub struct EndpointConfig {
     pub max_requests_per_second: u32,
     /// The rate of Resets to packets that belong to no connection, to all peers together.
     pub max_resets_per_second: u32,
-    /// A peer whose address is not proven is sent at most as many octets as it sent, instead of
+    /// A peer whose address is not validated is sent at most as many octets as it sent, instead of
     /// three times as many. A client must pad its Requests to get an answer.
     pub strict_amplification: bool,
     /// A client pads its Requests, so that servers with `strict_amplification` answer.
     pub pad_requests: bool,
     /// How long a client waits for an answer.
     pub connect_timeout: Duration,
-    /// After so long without a packet the peer is asked for one with a Sync, and after another
-    /// eight minutes (4 MSL) without an answer the connection ends; `None` for never.
+    /// The time without a packet after which a Sync asks the peer for one; after another eight
+    /// minutes (4 MSL) without an answer the connection ends; `None` for never.
     pub keepalive: Option<Duration>,
-    /// Shown every datagram of the socket.
+    /// Receives a copy of every datagram of the socket.
     pub tap: Option<Arc<dyn Tap>>,
     /// The events in [`Connection::events`](crate::Connection::events); none by default.
     pub event_mask: EventMask,
@@ -139,8 +139,8 @@ impl Default for EndpointConfig {
 }
 
 impl EndpointConfig {
-    /// The configuration of a DCCP state machine with this initial sequence number; `overhead` are
-    /// the octets of headers around DCCP beyond an IPv4 header.
+    /// The configuration of a DCCP state machine with this initial sequence number; `overhead` is
+    /// the number of header octets around DCCP beyond an IPv4 header.
     pub(crate) fn dccp(&self, overhead: u32, iss: SeqNum) -> dccp::Config {
         let ccid = self.ccid.half_connection();
         dccp::Config {

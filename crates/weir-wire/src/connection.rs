@@ -1,4 +1,4 @@
-//! A connection as its application has it.
+//! A connection as seen by its application.
 
 use crate::address::canonical;
 use crate::connection_key::ConnectionKey;
@@ -15,11 +15,11 @@ use weir_proto::packet::Payload;
 /// State and counters of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ConnectionStats {
-    /// The connection's state, in the words of RFC 4340.
+    /// The connection's state, in the terms of RFC 4340.
     pub state: &'static str,
-    /// The CCID of what this end sends, as agreed with the peer.
+    /// The CCID of the sending direction, as agreed with the peer.
     pub send_ccid: u8,
-    /// The CCID of what this end receives, as agreed with the peer.
+    /// The CCID of the receiving direction, as agreed with the peer.
     pub receive_ccid: u8,
     /// Octets of application data sent.
     pub payload_sent: u64,
@@ -31,24 +31,24 @@ pub struct ConnectionStats {
     pub loss_event_rate: f64,
     /// Octets of the longest datagram that [`Connection::send`] takes.
     pub max_datagram: u32,
-    /// What limited the rate or window last; empty before the controller's first report.
+    /// The last limit on the rate or window; empty before the controller's first report.
     pub limit: &'static str,
     /// The counters of the state machine: packets, octets, losses, the smoothed round-trip time.
     pub statistics: Statistics,
 }
 
-/// What a handle asks of the task that drives its connection.
+/// A request of a handle to the task that drives its connection.
 pub(crate) enum Command {
     /// Datagrams wait in the shared state to be sent.
     Send(ConnectionKey),
-    /// Discard the datagrams that wait to be sent, without those for which the function holds, and
-    /// answer how many.
+    /// Discard the datagrams that wait to be sent, except those for which the function returns
+    /// true, and reply with their number.
     Discard(
         ConnectionKey,
         fn(&[u8]) -> bool,
         tokio::sync::oneshot::Sender<u64>,
     ),
-    /// Close the connection after the datagrams that wait, if the key still names the connection
+    /// Close the connection after the waiting datagrams, if the key still identifies the connection
     /// with this shared state.
     Close(ConnectionKey, Arc<SharedState>),
 }
@@ -72,7 +72,7 @@ pub(crate) struct SharedState {
 }
 
 impl SharedState {
-    /// With room for so many datagrams in each direction.
+    /// State with room for this many datagrams in each direction.
     pub(crate) fn new(max_outgoing: usize, max_incoming: usize) -> Self {
         Self {
             stats: Mutex::default(),
@@ -91,19 +91,20 @@ impl SharedState {
         self.outgoing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes room for `datagrams` more, which the state machine has taken.
+    /// Makes room for `datagrams` more after the state machine has taken them.
     pub(crate) fn release_room(&self, datagrams: usize) {
         self.room.add_permits(datagrams);
     }
 
-    /// Marks the connection as ended: sends fail, and receives return `None` after what has come.
+    /// Marks the connection as ended: sends fail, and receives return `None` after the last
+    /// datagram.
     pub(crate) fn end(&self) {
         self.room.close();
         self.ended.store(true, Ordering::Release);
         self.changed.notify_one();
     }
 
-    /// Gives received datagrams to the application; those without room are dropped and counted.
+    /// Queues received datagrams for the application; those without room are dropped and counted.
     pub(crate) fn deliver(&self, datagrams: impl Iterator<Item = Payload>) {
         let mut dropped = 0;
         let mut incoming = self.incoming();
@@ -125,7 +126,7 @@ impl SharedState {
         self.incoming.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Publishes new stats; `datagrams_dropped` is counted here and stays.
+    /// Publishes new stats; keeps `datagrams_dropped`, which is counted here.
     pub(crate) fn publish(&self, stats: ConnectionStats) {
         self.max_datagram
             .store(stats.max_datagram, Ordering::Relaxed);
@@ -180,7 +181,7 @@ impl Connection {
     }
 
     /// Sends a shared datagram without a copy; the reference is held until it has been sent. For
-    /// data that goes to many peers or many times.
+    /// data that is sent to many peers or many times.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -238,7 +239,7 @@ impl Connection {
     fn enqueue(&self, datagram: Payload) -> Result<(), Error> {
         let mut outgoing = self.shared.outgoing();
         outgoing.push_back(datagram);
-        // The first datagram in the queue has already sent the command for all of them.
+        // The first datagram in the queue has already sent a command for all of them.
         if outgoing.len() > 1 {
             return Ok(());
         }
@@ -283,19 +284,19 @@ impl Connection {
         *self.shared.stats()
     }
 
-    /// A reader of the same for another task.
+    /// A reader of the stats for another task.
     pub fn stats_reader(&self) -> StatsReader {
         StatsReader(Arc::clone(&self.shared))
     }
 
-    /// The connection's events. Returns them once, and `None` after that or if the configuration
-    /// asks for no events.
+    /// The connection's events. Returns the stream once, then `None`; always `None` if the
+    /// configuration selects no events.
     pub const fn events(&mut self) -> Option<EventStream> {
         self.events.take()
     }
 
-    /// Discards the datagrams that have been handed over and wait to be sent, without those for
-    /// which `keep` holds. Returns how many; none if the connection has ended.
+    /// Discards the datagrams that have been handed over and wait to be sent, except those for
+    /// which `keep` returns true. Returns their number; zero if the connection has ended.
     pub async fn discard_unsent(&self, keep: fn(&[u8]) -> bool) -> u64 {
         let (answer, discarded) = tokio::sync::oneshot::channel();
         let command = Command::Discard(self.key, keep, answer);

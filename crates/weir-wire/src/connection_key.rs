@@ -1,4 +1,4 @@
-//! What tells the connections of one socket apart.
+//! The key that identifies a connection among those of one socket.
 
 use std::net::SocketAddr;
 

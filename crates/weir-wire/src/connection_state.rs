@@ -1,5 +1,5 @@
-//! The driver's side of a connection: the state machine, and what passes between it, the
-//! application and the socket.
+//! The driver's state of a connection: the state machine, and the data between it, the application
+//! and the socket.
 
 use crate::connection::{Connection, ConnectionStats, SharedState};
 use crate::datagram::encode;
@@ -35,23 +35,24 @@ pub(crate) struct ConnectionState {
     pub(crate) pending_accept: Option<Connection>,
     /// Datagrams that wait for room in the state machine's send queue.
     outgoing: VecDeque<Payload>,
-    /// The application wants to close once `outgoing` is empty.
+    /// The application has closed the connection; the state machine closes once `outgoing` is
+    /// empty.
     pub(crate) closing: bool,
-    /// What the congestion controller reported last.
+    /// The last report of the congestion controller.
     controller: ControllerReport,
     /// When the driver's timer for this connection is set.
     pub(crate) timeout: Option<Instant>,
-    /// The latest time passed to the state machine, which must not see time run backwards.
+    /// The latest time passed to the state machine, to which time must not run backwards.
     latest: Instant,
     encapsulation: Encapsulation,
-    /// The local address that the peer's packets came to.
+    /// The local address to which the peer's packets were sent.
     pub(crate) local_ip: Option<IpAddr>,
     /// The connection has ended and is in TIMEWAIT.
     pub(crate) time_wait: bool,
-    /// What the peer may be sent, until its address is proven.
+    /// The octets that may be sent to the peer until its address is validated.
     pub(crate) amplification_budget: Option<AmplificationBudget>,
     payload_sent: u64,
-    /// Where the state machine's events go, if the application wants any.
+    /// The destination of the state machine's events, if the application selects any.
     sink: Option<EventSink>,
 }
 
@@ -117,18 +118,19 @@ impl ConnectionState {
         }
     }
 
-    /// Whether the peer's address is not proven: at a server, before the client's acknowledgement.
+    /// True until the peer's address is validated: at a server, before the client's
+    /// acknowledgement.
     pub(crate) fn is_half_open(&self) -> bool {
         self.amplification_budget.is_some()
     }
 
-    /// Handles a packet received at `at`. If the state machine has already seen a later time, that
-    /// one counts: packets of one read are handled one after the other. Until the peer's address is
-    /// proven, `budget` bounds the answer.
+    /// Handles a packet received at `at`, or at the latest time passed to the state machine if that
+    /// is later: packets of one read are handled one after the other. Until the peer's address is
+    /// validated, `budget` limits the answer.
     pub(crate) fn handle(&mut self, at: Instant, mut packet: Packet, budget: AmplificationBudget) {
         self.latest = self.latest.max(at);
         self.machine.handle(self.latest, &mut packet);
-        // A refused Request leads to TIMEWAIT.
+        // A refused Request also leads to TIMEWAIT.
         let unproven = matches!(
             self.machine.state(),
             State::Listen | State::Respond | State::TimeWait
@@ -147,7 +149,8 @@ impl ConnectionState {
         while !self.machine.send_queue_is_full()
             && let Some(data) = self.outgoing.pop_front()
         {
-            // The size has been checked; after the end, the next send returns an error.
+            // The size has been checked; after the end of the connection, the next send returns an
+            // error.
             let _ = self.machine.write(now, data);
         }
         if before > self.outgoing.len() {
@@ -159,8 +162,8 @@ impl ConnectionState {
         }
     }
 
-    /// Discards the application's datagrams that wait, without those for which `keep` holds;
-    /// returns how many.
+    /// Discards the application's waiting datagrams, except those for which `keep` returns true;
+    /// returns their number.
     pub(crate) fn discard_unsent(&mut self, keep: fn(&[u8]) -> bool) -> u64 {
         let keep = |datagram: &Payload| datagram.content().is_some_and(keep);
         self.outgoing.append(&mut self.shared.outgoing());
@@ -192,7 +195,7 @@ impl ConnectionState {
             queue.push(|octets| encode(&packet, pseudo.as_ref(), octets).then_some(destination));
             self.machine.transmitted(now, packet.id);
         }
-        // A budget is for the answer to one packet; the rest of it expires.
+        // A budget applies to the answer to one packet; the rest of it expires.
         self.amplification_budget = self
             .amplification_budget
             .map(|_| AmplificationBudget::default());
@@ -211,7 +214,7 @@ impl ConnectionState {
         self.shared.deliver(payloads);
     }
 
-    /// Tells the application that the state machine has closed.
+    /// Reports the end of the state machine to the application.
     pub(crate) fn end(&mut self, peer: SocketAddr, reason: CloseReason) {
         self.end_with(match reason {
             CloseReason::Finished => Error::Closed,
@@ -229,7 +232,7 @@ impl ConnectionState {
         self.shared.end();
     }
 
-    /// Forwards the state machine's events to the application and notes the controller's.
+    /// Forwards the state machine's events to the application and records the controller's reports.
     pub(crate) fn forward_events(&mut self) {
         let Some(events) = self.machine.events() else {
             return;

@@ -8,14 +8,14 @@
 //!          key id  time in ms  ISS    ISR     options of the Request tag
 //! ```
 //!
-//! The tag is over these octets and over the address, the ports and the service of the packet that
-//! returns the cookie. Of the Request's options the cookie holds those that negotiate a feature:
-//! with them and the listener's own settings the listener makes the state machine that would have
-//! answered the Request. A cookie longer than one option continues in the next.
+//! The tag covers these octets and the address, the ports and the service code of the packet that
+//! returns the cookie. Of the Request's options the cookie contains those that negotiate a feature:
+//! from them and its own settings the listener recreates the state machine that would have answered
+//! the Request. A cookie longer than one option continues in the next.
 //!
-//! Keys are random and rotate every thirty seconds. The previous key stays valid, so a cookie is
-//! valid for thirty seconds whenever it was made. Each key remembers the handshakes that it has
-//! completed, so that one Request makes at most one connection. Keys rotate earlier if there are
+//! Keys are random and rotate every thirty seconds. The previous key stays valid, so that every
+//! cookie is valid for its full thirty seconds. Each key records the handshakes completed with its
+//! cookies, so that one Request creates at most one connection. Keys rotate earlier if there are
 //! many of these, which bounds the memory.
 
 use crate::connection_key::ConnectionKey;
@@ -25,23 +25,23 @@ use std::collections::BTreeSet;
 use weir_proto::dccp::wire::{DccpOption, Options, Packet, PacketType, SeqNum};
 use weir_proto::time::{Duration, Instant};
 
-/// How long a cookie is valid, and how long a key makes cookies.
+/// The lifetime of a cookie, and the time for which a key creates cookies.
 const LIFETIME: Duration = Duration::from_secs(30);
 /// Octets of data in one option (RFC 4340 §8.1.4).
 const MAX_OPTION_DATA: usize = 253;
-/// Completed handshakes that a key remembers. An early rotation fails no handshake that ends
+/// Completed handshakes that a key records. An early rotation fails no handshake that completes
 /// before the next rotation.
 const MAX_COMPLETED: usize = 1 << 15;
 
-/// What a cookie is bound to beside its own content: the packet's addresses and ports, and the
-/// listener's service code.
+/// The data to which a cookie is bound in addition to its content: the packet's addresses and
+/// ports, and the listener's service code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CookieClient {
     pub(crate) key: ConnectionKey,
     pub(crate) service_code: u32,
 }
 
-/// What a Request and its Response have negotiated.
+/// The state negotiated by a Request and its Response.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HandshakeState {
     /// The Response's sequence number.
@@ -60,7 +60,7 @@ struct CookieKey {
     completed: BTreeSet<(ConnectionKey, u64)>,
 }
 
-/// The current key of a listener and the one before.
+/// The current and the previous key of a listener.
 pub(crate) struct CookieKeys {
     current: CookieKey,
     previous: Option<CookieKey>,
@@ -87,7 +87,7 @@ impl HandshakeState {
         }
     }
 
-    /// A Request that leads to this state.
+    /// A Request that results in this state.
     pub(crate) fn request(&self, client: CookieClient) -> Packet {
         let CookieClient { key, service_code } = client;
         Packet {
@@ -129,8 +129,8 @@ impl CookieKeys {
         })
     }
 
-    /// Rotates the keys if it is time. If the system gives no random numbers the old key stays;
-    /// the time in each cookie still limits its validity.
+    /// Rotates the keys if due. If the system provides no random numbers the old key stays; the
+    /// time in each cookie still limits its validity.
     fn rotate(&mut self, now: Instant) {
         let current = &self.current;
         if now.since(current.created) < LIFETIME && current.completed.len() < MAX_COMPLETED {
@@ -163,8 +163,8 @@ impl CookieKeys {
             .all(|part| response.push(&DccpOption::InitCookie(part)))
     }
 
-    /// The state in a cookie; `None` if this listener did not make it, or not for this client, or
-    /// too long ago.
+    /// The state in a cookie; `None` unless this listener created it for this client within its
+    /// lifetime.
     pub(crate) fn decode(
         &mut self,
         now: Instant,
@@ -201,14 +201,14 @@ impl CookieKeys {
             .any(|completed| completed.contains(&(key, isr.get())))
     }
 
-    /// Remembers that this Request has become a connection.
+    /// Records that this Request has become a connection.
     pub(crate) fn mark_completed(&mut self, key: ConnectionKey, isr: SeqNum) {
         self.current.completed.insert((key, isr.get()));
     }
 }
 
-/// A packet's Init Cookie, joined from all its options; `None` if it has none, or if its type must
-/// not have one.
+/// A packet's Init Cookie, joined from all its options; `None` if it has none, or if its packet
+/// type must not carry one.
 pub(crate) fn cookie_in(packet: &Packet) -> Option<Vec<u8>> {
     if matches!(packet.kind, PacketType::Request | PacketType::Data) {
         return None;
@@ -228,7 +228,7 @@ fn seq_num(octets: [u8; 6]) -> SeqNum {
     SeqNum::new(u64::from_be_bytes(number))
 }
 
-/// A cookie's time. It wraps after seven weeks, when all keys have long been rotated.
+/// The time in a cookie. It wraps after seven weeks, long after its key was rotated.
 fn millis(now: Instant) -> u32 {
     (now.as_nanos() / 1_000_000) as u32
 }

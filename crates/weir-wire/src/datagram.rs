@@ -1,6 +1,6 @@
-//! DCCP packets to and from octets: the payload of a UDP datagram, with a DCCP checksum of zero
-//! (RFC 6773 §3.3), or of an IP packet, with a checksum over a pseudoheader (RFC 4340 §9.1). The
-//! ECN field is that of the IP header (RFC 6773 §3.5).
+//! Conversion of DCCP packets to and from octets: the payload of a UDP datagram, with a DCCP
+//! checksum of zero (RFC 6773 §3.3), or of an IP packet, with a checksum over a pseudoheader (RFC
+//! 4340 §9.1). The ECN field is that of the IP header (RFC 6773 §3.5).
 
 use crate::ecn;
 use quinn_udp::EcnCodepoint;
@@ -8,8 +8,8 @@ use weir_proto::dccp::wire;
 use weir_proto::dccp::wire::checksum::{ChecksumStatus, PseudoHeader};
 use weir_proto::packet::{Body, IpHeader, Packet};
 
-/// The packet in a datagram; `None` if there is none, or if its checksum over the pseudoheader is
-/// wrong (RFC 4340 §8.5 step 1: the packet is dropped without an answer).
+/// Decodes the packet in a datagram; `None` if it is invalid, or if its checksum over the
+/// pseudoheader is wrong (RFC 4340 §8.5 step 1: the packet is dropped without an answer).
 pub(crate) fn decode(
     octets: &[u8],
     ecn: Option<EcnCodepoint>,
@@ -39,7 +39,7 @@ pub(crate) fn encode(packet: &Packet, pseudo: Option<&PseudoHeader>, octets: &mu
     }
 }
 
-/// The DCCP packet in a packet, if it has one.
+/// The DCCP packet in a packet's body, if it is one.
 pub(crate) fn dccp_body(packet: &Packet) -> Option<&wire::Packet> {
     match &packet.body {
         Body::Dccp(body) => Some(body),

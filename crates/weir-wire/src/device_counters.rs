@@ -1,33 +1,33 @@
-//! What a network device of this thread's namespace has counted, as the kernel tells it.
+//! The kernel's counters of a network device in this thread's namespace.
 
 use std::io;
 
-/// The counters of a device since it was made.
+/// The counters of a device since it was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounters {
-    /// Packets that the kernel has sent through it.
+    /// Packets sent through the device.
     pub sent: u64,
-    /// Packets that the kernel was to send through it and dropped, because its queue was full.
+    /// Packets to be sent through the device that the kernel dropped, because its queue was full.
     pub send_drops: u64,
-    /// Packets that came in through it.
+    /// Packets received through the device.
     pub received: u64,
-    /// Packets that came in through it and that the kernel dropped.
+    /// Packets received through the device that the kernel dropped.
     pub receive_drops: u64,
 }
 
 impl DeviceCounters {
-    /// Of the device with this name in the network namespace of the calling thread; `None` if there
-    /// is none.
+    /// The counters of the device with this name in the network namespace of the calling thread;
+    /// `None` if there is no such device.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel does not provide them.
     pub fn read(device: &str) -> io::Result<Option<Self>> {
-        // The file of the thread and not of the process, which may be in another namespace.
+        // The file of the thread, because the process may be in another namespace.
         let text = std::fs::read_to_string("/proc/thread-self/net/dev")?;
         Ok(Self::parse(&text, device))
     }
 
-    /// Reads the table of proc_net_dev(5).
+    /// Parses the table of proc_net_dev(5).
     fn parse(text: &str, device: &str) -> Option<Self> {
         let mut lines = text.lines().filter_map(|line| line.split_once(':'));
         let (_, row) = lines.find(|(name, _)| name.trim() == device)?;
@@ -35,7 +35,8 @@ impl DeviceCounters {
             .split_whitespace()
             .map_while(|word| word.parse().ok())
             .collect();
-        // bytes, packets, errs, drop, … of receiving, and the same of sending after eight.
+        // bytes, packets, errs, drop, … of received packets, and the same of sent ones after eight
+        // columns.
         Some(Self {
             received: *numbers.get(1)?,
             receive_drops: *numbers.get(3)?,

@@ -1,14 +1,14 @@
-//! ECN codepoints (RFC 3168 §5) between quinn's socket and the packets of `weir-proto`.
+//! Conversion of ECN codepoints (RFC 3168 §5) between quinn's socket and `weir-proto`.
 
 use quinn_udp::EcnCodepoint;
 use weir_proto::packet::Ecn;
 
-/// A received datagram's codepoint as packets have it.
+/// The codepoint of a received datagram, for packets.
 pub(crate) fn from_udp(codepoint: Option<EcnCodepoint>) -> Ecn {
     Ecn::from_bits(codepoint.map_or(0, |codepoint| codepoint as u8))
 }
 
-/// A packet's codepoint as the socket takes it.
+/// The codepoint of a packet, for the socket.
 pub(crate) fn to_udp(ecn: Ecn) -> Option<EcnCodepoint> {
     EcnCodepoint::from_bits(ecn.bits())
 }

@@ -1,10 +1,10 @@
-//! What carries DCCP: UDP (RFC 6773, "DCCP-UDP") or IP itself (RFC 4340, "DCCP-STD").
+//! The encapsulation of DCCP: in UDP (RFC 6773, "DCCP-UDP") or in IP (RFC 4340, "DCCP-STD").
 
 use crate::send_queue::Destination;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use weir_proto::dccp::wire::checksum::PseudoHeader;
 
-/// What carries a DCCP packet.
+/// The encapsulation of a DCCP packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encapsulation {
     /// A UDP datagram, which needs no privilege (RFC 6773). The UDP checksum protects the packet;
@@ -13,7 +13,7 @@ pub enum Encapsulation {
     Udp,
     /// An IP packet, protocol 33 (RFC 4340). It needs Linux and the capability `CAP_NET_RAW`.
     ///
-    /// There are no UDP ports: the ports of socket addresses are zero, and peers are told apart by
+    /// There are no UDP ports: the ports of socket addresses are zero, and peers are identified by
     /// IP address and DCCP ports. A socket ignores packets for DCCP ports other than its own, which
     /// may belong to other processes, so a Request to an unused port gets no Reset. A host without
     /// any such socket refuses with ICMP. Two listeners at one address and DCCP port would both
@@ -34,7 +34,7 @@ impl Encapsulation {
         }
     }
 
-    /// A peer's address as it is in received packets: over IP, without a port.
+    /// A peer's address as in received packets: over IP, without a port.
     pub(crate) const fn peer(self, address: SocketAddr) -> SocketAddr {
         match (self, address) {
             (Self::Udp, _) => address,
@@ -70,7 +70,7 @@ impl Encapsulation {
     }
 }
 
-/// A pseudoheader (RFC 4340 §9.1). An unknown address is zero, with which no checksum is right.
+/// A pseudoheader (RFC 4340 §9.1). An unknown address is zero, so that checksums do not match.
 fn pseudo_header(source: Option<IpAddr>, destination: Option<IpAddr>) -> PseudoHeader {
     let [source, destination] = [source, destination].map(|ip| ip.map(|ip| ip.to_canonical()));
     let wide = |ip: Option<IpAddr>| match ip {

@@ -11,7 +11,7 @@ pub enum Error {
     /// A socket cannot be opened or used.
     #[error("cannot use a socket at {address}: {source}")]
     Socket {
-        /// The address that it was to have, or to be connected to.
+        /// The address to which it was to be bound or connected.
         address: SocketAddr,
         /// The system's error.
         source: io::Error,
@@ -24,10 +24,10 @@ pub enum Error {
         /// The DCCP port.
         port: u16,
     },
-    /// The system gives no random numbers for sequence numbers and keys.
+    /// The system provides no random numbers for sequence numbers and keys.
     #[error("the system gives no random numbers: {0}")]
     Randomness(String),
-    /// An ICMP message says that no process listens at this UDP port, or for DCCP over IP.
+    /// An ICMP message reports that no process listens at this UDP port, or for DCCP over IP.
     #[error("connection refused: no process listens at {}", describe(.0))]
     Refused(SocketAddr),
     /// There is no window controller of this name.
@@ -36,34 +36,33 @@ pub enum Error {
     /// TLS cannot be set up.
     #[error("cannot set up TLS: {0}")]
     Tls(String),
-    /// No answer came.
+    /// The peer did not answer in time.
     #[error("{} does not answer", describe(.0))]
     TimedOut(SocketAddr),
-    /// The server runs as many tests as it allows.
+    /// The server already runs as many tests as it allows.
     #[error("{0} is busy: it has as many tests as it takes")]
     Busy(SocketAddr),
-    /// The server's tests carry media over RTP and the client asks for datagrams, or the other way
-    /// round.
+    /// The server's tests use RTP media and the client asks for datagrams, or vice versa.
     #[error(
         "{0} expects the other one of UDP and RTP: give both ends the same transport (--transport)"
     )]
     OtherMedia(SocketAddr),
-    /// The server does not take the test.
+    /// The server refuses the test.
     #[error("{0} {1}")]
     Declined(SocketAddr, Refusal),
-    /// This server does not take the test.
+    /// This server refuses the test of a client.
     #[error("{0} is told: this server {1}")]
     Rejected(SocketAddr, Refusal),
-    /// A client does not ask for a test, or not with the server's secret.
+    /// A client does not request a test, or not with the server's secret.
     #[error("{0} does not ask for a test with the secret")]
     NoRequest(SocketAddr),
-    /// The peer ended the connection in a test.
+    /// The peer ended the connection during a test.
     #[error("{0} ended the connection before the test was over")]
     EndedEarly(SocketAddr),
-    /// The peer claims what cannot be true.
+    /// The peer reports an impossible value.
     #[error("{0} claims what cannot be true: {1}")]
     Lied(SocketAddr, Lie),
-    /// The sender's time is over, and it has not ended the test.
+    /// The sender has not ended the test in the agreed time.
     #[error("{} has not ended the test in its time", describe(.0))]
     Overdue(SocketAddr),
     /// The peer ended the connection with a reset code (RFC 4340 §5.6).
@@ -85,10 +84,10 @@ pub enum Error {
     Tool {
         /// The program.
         program: &'static str,
-        /// What it printed, or why it did not start.
+        /// Its output, or why it did not start.
         why: String,
     },
-    /// A system call failed: what it was for, and the system's error.
+    /// A system call failed: its purpose, and the system's error.
     #[error("cannot {0}: {1}")]
     System(String, io::Error),
     /// The connection has ended.
@@ -103,7 +102,7 @@ impl Error {
     }
 }
 
-/// An address for a message; port 0 stands for DCCP over IP.
+/// Formats an address for a message; port 0 stands for DCCP over IP.
 fn describe(address: &SocketAddr) -> String {
     match address.port() {
         0 => format!("{}, protocol 33", address.ip().to_canonical()),

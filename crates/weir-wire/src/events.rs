@@ -9,10 +9,10 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use weir_proto::event::{Event, EventMask};
 use weir_proto::time::{Duration, Instant};
 
-/// Events that may wait to be read.
+/// Events that may wait in the channel.
 const MAX_QUEUED: usize = 1 << 16;
 
-/// The events of a connection from its opening on, of the kinds in
+/// The events of a connection since it was opened, of the kinds in
 /// [`EndpointConfig::event_mask`](crate::EndpointConfig::event_mask).
 #[derive(Debug)]
 pub struct EventStream {
@@ -21,18 +21,18 @@ pub struct EventStream {
 }
 
 impl EventStream {
-    /// The next event and its time since the connection was opened; `None` when the connection is
-    /// gone.
+    /// The next event and its time since the connection was opened; `None` when the connection has
+    /// ended.
     pub async fn next(&mut self) -> Option<(Duration, Event)> {
         self.receiver.recv().await
     }
 
-    /// The next event, if there is one already.
+    /// The next event, if one is available.
     pub fn try_next(&mut self) -> Option<(Duration, Event)> {
         self.receiver.try_recv().ok()
     }
 
-    /// How many events were dropped because earlier ones had not been read.
+    /// Number of events that were dropped because earlier ones had not been read.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
@@ -48,7 +48,7 @@ pub struct EventSink {
 }
 
 impl EventSink {
-    /// The ends of the stream of a connection that is opened now; `None` for an empty mask.
+    /// Both ends of the event stream of a connection that is opened now; `None` for an empty mask.
     pub fn new(mask: EventMask, now: Instant) -> Option<(Self, EventStream)> {
         if mask == EventMask::NONE {
             return None;
@@ -72,10 +72,11 @@ impl EventSink {
         self.mask
     }
 
-    /// Passes on an event of the controller, if the mask has those, or any other. Others must be
-    /// of the mask.
+    /// Forwards an event. Events of the controller are filtered by the mask; the caller must filter
+    /// all others.
     pub fn push(&self, at: Instant, event: Event) {
-        // The driver subscribes to these for the stats, whatever the application wants.
+        // The driver subscribes to controller events for the stats, whether the application selects
+        // them or not.
         let controller = matches!(event, Event::Rate(_) | Event::Window(_));
         if controller && !self.mask.intersects(EventMask::CONTROLLER) {
             return;

@@ -1,32 +1,32 @@
-//! Why a test does not come about or ends: what a server refuses, and what a peer lies about.
+//! Reasons why a test fails: refusals of a server, and impossible values that a peer reports.
 
 use std::fmt;
 use std::time::Duration;
 
-/// The version of the protocol.
+/// The version of the test protocol.
 pub(crate) const VERSION: u8 = b'3';
 
-/// Why a server does not take a test.
+/// The reason why a server refuses a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It speaks this version of the protocol.
+    /// The server uses this version of the protocol.
     OtherVersion(u8),
-    /// It sends and receives at most so many bits per second.
+    /// The server sends and receives at most this many bits per second.
     Rate(u64),
-    /// Its tests take at most so long, in nanoseconds.
+    /// The server limits tests to this many nanoseconds.
     Time(u64),
-    /// It takes tests of those only who share its secret.
+    /// The server requires a secret, and the client has none.
     NoSecret,
-    /// The client has another secret.
+    /// The client's secret differs from the server's.
     OtherSecret,
-    /// It answers each Request with another Challenge.
+    /// The server answers each Request with another Challenge.
     Challenges,
-    /// A reason of another version.
+    /// A code that this version does not define.
     Unknown(u64),
 }
 
 impl Refusal {
-    /// Its code and its value in a message.
+    /// The code and the value of the refusal in a message.
     pub(super) const fn numbers(self) -> [u64; 2] {
         match self {
             Self::OtherVersion(version) => [1, version as u64],
@@ -75,16 +75,16 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// A claim of the peer that cannot be true.
+/// A value reported by the peer that is impossible.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lie {
-    /// What it is about, in the words of a result.
+    /// The name of the value in results.
     pub what: &'static str,
-    /// What the peer claims.
+    /// The reported value.
     pub found: f64,
-    /// The least that can be true.
+    /// The least possible value.
     pub least: f64,
-    /// The most that can be true.
+    /// The largest possible value.
     pub most: f64,
 }
 

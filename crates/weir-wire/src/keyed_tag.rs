@@ -1,5 +1,5 @@
-//! Authentication tags for tokens that a peer carries back: a BLAKE3 keyed hash of the peer's
-//! address and what the token claims, cut to 128 bits.
+//! Authentication tags for tokens that a peer returns: a BLAKE3 keyed hash of the peer's address
+//! and the content of the token, truncated to 128 bits.
 
 use crate::error::Error;
 use std::net::{IpAddr, SocketAddr};
@@ -20,7 +20,7 @@ impl TagKey {
     }
 
     /// The tag over the peer's address and these octets. All parts but the last have a fixed
-    /// length, so that no two lists of parts give the same input.
+    /// length, so that different lists of parts never yield the same input.
     pub(crate) fn tag(&self, peer: SocketAddr, parts: &[&[u8]]) -> [u8; TAG_OCTETS] {
         let ip = match peer.ip().to_canonical() {
             IpAddr::V4(ip) => ip.to_ipv6_mapped(),
@@ -38,7 +38,7 @@ impl TagKey {
     }
 }
 
-/// Compares all octets of two tags, so that the time taken does not tell where they differ.
+/// Compares all octets of two tags, so that the time taken does not reveal where they differ.
 pub(crate) fn tags_match(expected: &[u8; TAG_OCTETS], tag: &[u8; TAG_OCTETS]) -> bool {
     let pairs = expected.iter().zip(tag);
     pairs.fold(0, |difference, (a, b)| difference | (a ^ b)) == 0

@@ -1,6 +1,6 @@
-//! Congestion controllers on real sockets: DCCP, whose state machines are those that the simulator
-//! runs in virtual time, and [`quinn`] with any window controller of `weir-proto`; simulated links
-//! between real programs ([`realtime`]); tests over UDP and RTP ([`udp_test`]).
+//! Congestion controllers on real sockets: DCCP, with the state machines that the simulator runs in
+//! virtual time, and [`quinn`] with any window controller of `weir-proto`; simulated links between
+//! real programs ([`realtime`]); tests over UDP and RTP ([`udp_test`]).
 //!
 //! DCCP packets travel in UDP (RFC 6773, port 6511), which needs neither privileges nor a kernel
 //! with DCCP, or over IP itself (RFC 4340, protocol 33) through raw sockets, which need the
@@ -9,7 +9,7 @@
 //! A [`Listener`] or an outgoing [`Connection`] owns a socket and a task, which moves packets
 //! between the socket and its connections, fires their timers and paces their packets. Both are
 //! configured by an [`EndpointConfig`]. Applications send and receive whole datagrams, unreliably
-//! and unordered, at the rate that congestion control allows: [`Connection::send`] waits for room
+//! and unordered, at the rate that congestion control permits: [`Connection::send`] waits for room
 //! in the send queue.
 //!
 //! ```
@@ -38,29 +38,31 @@
 //!
 //! Supported: IPv4 and IPv6; ECN; batches of received datagrams; segmented sends (GSO); the
 //! kernel's receive timestamps; random initial sequence numbers; Init Cookies; limits on
-//! connections, in all and from each source, and on what is sent to unproven addresses. In UDP the
-//! DCCP checksum is zero and the UDP checksum protects the packet (RFC 6773 §3.3); over IP the DCCP
-//! checksum is written and checked. Not supported: path-MTU discovery, segmented sends over IP.
+//! connections, in all and from each source, and on data sent to addresses that are not validated.
+//! In UDP the DCCP checksum is zero and the UDP checksum protects the packet (RFC 6773 §3.3); over
+//! IP the DCCP checksum is written and checked. Not supported: path-MTU discovery, segmented sends
+//! over IP.
 //!
 //! # On the public Internet
-//! A listener defends itself and others against:
+//! A listener limits the effect of:
 //! - Requests from forged addresses: it keeps state for 64 of them; for further ones the client has
-//!   to return a cookie that holds the state (`cookie_threshold`);
+//!   to return a cookie that contains the state (`cookie_threshold`);
 //! - more Requests than it can read: the kernel drops a share of them before they are queued
 //!   (`max_requests_per_second`);
-//! - use as an amplifier: an unproven address is sent one packet for each of its own, of at most
-//!   three times the octets, or as many (`strict_amplification`), and none by a timer;
+//! - use as an amplifier: until its address is validated, a peer is sent one packet for each of its
+//!   own, of at most three times the octets, or as many (`strict_amplification`), and none by a
+//!   timer;
 //! - connections that are opened and kept: it has at most 10,000, and 2,000 from one source
 //!   (`max_connections`, `max_connections_per_address`);
-//! - peers that vanish: after a minute of silence it asks for an answer and after eight more it
-//!   ends the connection (`keepalive`);
+//! - peers that disappear: after a minute without a packet it asks for one, and after eight more
+//!   minutes it ends the connection (`keepalive`);
 //! - guessed sequence numbers: it accepts those in the windows of RFC 4340 §7.5, answers others
 //!   with at most eight Syncs a second, and starts at a random number;
 //! - packets that belong to no connection: it sends at most 1024 Resets a second
 //!   (`max_resets_per_second`).
 //!
-//! Nothing is encrypted or authenticated: a host that sees the packets can end a connection, as
-//! with TCP.
+//! Packets are neither encrypted nor authenticated: a host that sees the packets can end a
+//! connection, as with TCP.
 #![forbid(unsafe_code)]
 
 mod address;

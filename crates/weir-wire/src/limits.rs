@@ -1,14 +1,14 @@
-//! Bounds on what peers with unproven addresses can make a socket send and remember.
+//! Limits on what peers with addresses that are not validated can make a socket send and store.
 
 use std::net::{IpAddr, Ipv6Addr};
 use weir_proto::time::Instant;
 
-/// Octets that may be sent to an unproven address for each octet received from it, IP and UDP
-/// headers included, as in QUIC (RFC 9000 §8.1).
+/// Octets that may be sent to an address before it is validated for each octet received from it, IP
+/// and UDP headers included, as in QUIC (RFC 9000 §8.1).
 const AMPLIFICATION_FACTOR: u32 = 3;
 
-/// What may still be sent in answer to a packet from an unproven address: one packet of three
-/// times its octets, or of as many with `strict`.
+/// The octets that may still be sent in answer to a packet from an address that is not validated:
+/// one packet of three times its octets, or of as many with `strict`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AmplificationBudget {
     octets: u32,
@@ -22,7 +22,7 @@ impl AmplificationBudget {
         }
     }
 
-    /// Whether a packet of `size` octets may be sent. If so, the budget is used up.
+    /// True if a packet of `size` octets may be sent; this uses up the budget.
     pub(crate) fn take(&mut self, size: u32) -> bool {
         let fits = size <= self.octets;
         if fits {
@@ -32,7 +32,7 @@ impl AmplificationBudget {
     }
 }
 
-/// A token bucket of events: at most `rate` a second, `burst` of them at once.
+/// A token bucket for events: at most `rate` per second, `burst` of them at once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RateLimiter {
     rate: u32,
@@ -55,7 +55,7 @@ impl RateLimiter {
         }
     }
 
-    /// Whether another event is allowed now. If so, it is counted.
+    /// True if another event is allowed now; counts it.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         let full = u64::from(self.burst) * Self::TOKEN;
         let elapsed = now.since(self.updated).as_nanos();
@@ -72,7 +72,7 @@ impl RateLimiter {
     }
 }
 
-/// The source that connections are counted under: the IPv4 address, or the first 64 bits of the
+/// The source under which connections are counted: the IPv4 address, or the first 64 bits of the
 /// IPv6 address, since a host may choose the rest (RFC 4291 §2.5.4).
 pub(crate) fn source_prefix(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {

@@ -13,20 +13,19 @@ use crate::socket::Socket;
 use std::net::SocketAddr;
 use tokio::sync::{mpsc, watch};
 
-/// Connections that may wait for [`Listener::accept`]. A listener that does not accept them drops
-/// further ones.
+/// Connections that may wait for [`Listener::accept`]; further ones are dropped.
 const BACKLOG: usize = 1024;
 
-/// A socket that accepts connections. Dropping it accepts no more; accepted connections go on.
+/// A socket that accepts connections. After it is dropped, accepted connections continue.
 #[derive(Debug)]
 pub struct Listener {
     local: SocketAddr,
     connections: mpsc::Receiver<Connection>,
     load: watch::Receiver<Load>,
-    /// Over IP, the right to the DCCP port.
+    /// Over IP, the lock on the DCCP port.
     #[cfg(target_os = "linux")]
     _port: Option<RawPort>,
-    /// Keeps the task alive: it ends when no handle is left.
+    /// Keeps the task alive, which ends when the last handle is dropped.
     _commands: mpsc::UnboundedSender<Command>,
 }
 
@@ -41,7 +40,7 @@ impl Listener {
         reason = "a socket needs the runtime that it runs in"
     )]
     pub async fn bind(address: SocketAddr, config: EndpointConfig) -> Result<Self, Error> {
-        // A lack of randomness is an error here and not of the first client.
+        // Reports a lack of randomness here instead of at the first client.
         random_iss()?;
         let mut socket = Socket::bind(address, &config)?;
         socket.restrict_to_port(config.dccp_port);
@@ -70,7 +69,7 @@ impl Listener {
         self.local
     }
 
-    /// What the listener holds and has done.
+    /// The load of the listener.
     pub fn load(&self) -> Load {
         *self.load.borrow()
     }

@@ -1,9 +1,9 @@
 //! The load of a listener.
 
-/// What a listener holds, and how it has answered packets that belong to no connection.
+/// The connections of a listener, and its answers to packets that belong to no connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
-    /// All connections, also those in handshake and in TIMEWAIT.
+    /// All connections, including those in handshake and in TIMEWAIT.
     pub connections: usize,
     /// Connections whose handshake is not done.
     pub handshakes: usize,

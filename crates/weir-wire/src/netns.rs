@@ -1,8 +1,8 @@
-//! Anonymous network namespaces. Each belongs to a thread of this process and is removed by the
-//! kernel when the process ends, in whatever way.
+//! Anonymous network namespaces. Each belongs to a thread of this process; the kernel removes it
+//! when the process ends for any reason.
 //!
 //! The thread runs closures in the namespace, to open a socket or a device or to start a program. A
-//! socket stays in its namespace, whatever thread uses it afterwards.
+//! socket stays in its namespace, even if another thread uses it later.
 
 use crate::error::Error;
 use nix::sched::{CloneFlags, unshare};
@@ -16,12 +16,12 @@ type Job = Box<dyn FnOnce() + Send>;
 #[derive(Debug)]
 pub struct Namespace {
     jobs: mpsc::Sender<Job>,
-    /// The id of its thread, by which other programs find it.
+    /// The id of its thread, by which other programs refer to it.
     tid: i32,
 }
 
 impl Namespace {
-    /// Makes an empty namespace.
+    /// Creates an empty namespace.
     ///
     /// # Errors
     /// [`Error::Privilege`] without root; [`Error::System`].
@@ -73,7 +73,7 @@ impl Namespace {
         result.recv().map_err(|_| Error::Closed)
     }
 
-    /// The id of the namespace's thread, which `ip` takes for the namespace.
+    /// The id of the namespace's thread, which `ip` accepts as the namespace.
     pub const fn tid(&self) -> i32 {
         self.tid
     }
@@ -132,7 +132,7 @@ fn batch(program: &'static str, lines: &[String]) -> Result<(), Error> {
     output(program, &mut command, &script).map(drop)
 }
 
-/// The output of a program that is given this input.
+/// Runs a program with this input; returns its output.
 pub(crate) fn output(
     program: &'static str,
     command: &mut Command,
@@ -151,7 +151,7 @@ pub(crate) fn output(
             _ => failed(error.to_string()),
         })?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that ends early reports the reason itself.
+        // A program that ends early reports the reason on its own.
         let _ = stdin.write_all(input.as_bytes());
     }
     let done = child

@@ -1,29 +1,31 @@
-//! One listener for a DCCP port over IP. The kernel gives a packet to every raw socket of its
-//! protocol, so that it does not refuse a second listener at a port, and both would answer. The
-//! listeners of Weir therefore hold a name that only one of them can have: that of an abstract Unix
-//! socket, which belongs to the network namespace as ports do, and which ends with its process.
+//! Ensures that there is only one listener for a DCCP port over IP. The kernel delivers a packet to
+//! every raw socket of its protocol, so it does not refuse a second listener at a port, and both
+//! would answer. The listeners of Weir therefore bind a name that only one of them can have: that
+//! of an abstract Unix socket, which belongs to the network namespace as ports do, and is released
+//! when the process ends.
 
 use crate::error::Error;
 use std::net::{IpAddr, SocketAddr};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram};
 
-/// What all names begin with.
+/// The prefix of all names.
 const PREFIX: &str = "weir-dccp";
-/// The kernel's list of Unix sockets in this network namespace; `@` stands before abstract names.
+/// The kernel's list of Unix sockets in this network namespace; `@` precedes abstract names.
 const UNIX_SOCKETS: &str = "/proc/thread-self/net/unix";
 
-/// The right to listen at a DCCP port, as long as it is there.
+/// A lock on a DCCP port, held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct RawPort {
     _name: UnixDatagram,
 }
 
 impl RawPort {
-    /// Takes the port at this address.
+    /// Locks the port at this address.
     ///
     /// # Errors
-    /// [`Error::PortInUse`] if another process has it, there or at all addresses.
+    /// [`Error::PortInUse`] if another process has locked it, for this address or for all
+    /// addresses.
     pub(crate) fn take(ip: IpAddr, port: u16) -> Result<Self, Error> {
         let taken = |_| Error::PortInUse {
             address: SocketAddr::new(ip, 0),
@@ -31,7 +33,7 @@ impl RawPort {
         };
         let name = UnixAddress::from_abstract_name(name(ip, port)).map_err(taken)?;
         let held = UnixDatagram::bind_addr(&name).map_err(taken)?;
-        // Without the list only equal addresses are told apart.
+        // Without the list only equal addresses are detected.
         let list = std::fs::read_to_string(UNIX_SOCKETS).unwrap_or_default();
         if others(&list, port).any(|other| overlap(ip, other)) {
             return Err(taken(std::io::ErrorKind::AddrInUse.into()));
@@ -44,7 +46,7 @@ fn name(ip: IpAddr, port: u16) -> String {
     format!("{PREFIX} {port} {ip}")
 }
 
-/// The addresses at which listeners have this port, by the kernel's list.
+/// The addresses at which listeners have this port, according to the kernel's list.
 fn others(list: &str, port: u16) -> impl Iterator<Item = IpAddr> {
     list.lines().filter_map(move |line| {
         let (_, name) = line.split_once(&format!("@{PREFIX} "))?;
@@ -54,8 +56,8 @@ fn others(list: &str, port: u16) -> impl Iterator<Item = IpAddr> {
     })
 }
 
-/// Whether a packet may come to both of two different addresses. A listener at all IPv6 addresses
-/// has a socket for IPv4 too.
+/// True if a packet may be delivered to both of two different addresses. A listener at all IPv6
+/// addresses has a socket for IPv4 too.
 fn overlap(ours: IpAddr, other: IpAddr) -> bool {
     let covers =
         |all: IpAddr, one: IpAddr| all.is_unspecified() && (all.is_ipv6() || one.is_ipv4());
@@ -68,7 +70,7 @@ mod tests {
 
     #[test]
     fn equal_ports_at_addresses_that_overlap_exclude_each_other() {
-        // Another test run on this host must not have the port.
+        // Tests that run at the same time on this host must use other ports.
         let port = (20_000 + std::process::id() % 20_000) as u16;
         let ip = |text: &str| -> IpAddr { text.parse().expect("an address") };
         for (first, second, both) in [

@@ -1,9 +1,9 @@
-//! A raw socket for IP protocol 33: DCCP over IP itself (RFC 4340).
+//! A raw socket for IP protocol 33: DCCP over IP (RFC 4340).
 //!
 //! The kernel writes the IP headers. As with UDP, it takes the source address and the ECN codepoint
 //! of each sent packet, and reports those of each received one. Received IPv4 packets begin with
 //! their IP header. Weir writes and checks the DCCP checksum itself, because the kernel's option
-//! for IPv6 (RFC 3542 §3.1) cannot express the checksum coverage (RFC 4340 §9.2). Linux reassembles
+//! for IPv6 (RFC 3542 §3.1) does not support checksum coverage (RFC 4340 §9.2). Linux reassembles
 //! fragments and sends none.
 //!
 //! Not supported: segmented sends, which the kernel has for UDP only; path-MTU discovery.
@@ -14,13 +14,13 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use weir_proto::dccp::wire::checksum::PROTOCOL;
 
-/// What is missing, and how to do without it.
+/// The missing privilege, and the alternative.
 const PRIVILEGE: &str = "DCCP over IP needs a raw socket, for which the capability CAP_NET_RAW is \
                          missing (run as root or \"setcap cap_net_raw+ep\" the program); DCCP in \
                          UDP needs none";
 
-/// A raw socket at this address, whose port is ignored. Its type is that of a UDP socket, because
-/// the calls on it are those of UDP.
+/// A raw socket at this address, whose port is ignored. It has the type of a UDP socket, because
+/// the same calls are used on it.
 pub(crate) fn bind(address: SocketAddr) -> Result<UdpSocket, Error> {
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::PermissionDenied => Error::Privilege(PRIVILEGE),
@@ -37,7 +37,7 @@ pub(crate) fn bind(address: SocketAddr) -> Result<UdpSocket, Error> {
     Ok(socket.into())
 }
 
-/// The payload of a packet as the socket reads it: over IPv4, what follows the IP header.
+/// The payload of a packet as read from the socket: over IPv4, the octets after the IP header.
 pub(crate) fn payload(peer: SocketAddr, octets: &[u8]) -> Option<&[u8]> {
     match peer {
         SocketAddr::V6(_) => Some(octets),
@@ -48,7 +48,7 @@ pub(crate) fn payload(peer: SocketAddr, octets: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Whether an error reports ICMP "protocol unreachable", or "unrecognized Next Header" of IPv6.
+/// True if an error reports ICMP "protocol unreachable", or "unrecognized Next Header" of IPv6.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_refusal(error: &io::Error) -> bool {
     use rustix::io::Errno;
@@ -58,7 +58,7 @@ pub(crate) fn is_refusal(error: &io::Error) -> bool {
         .is_some_and(|os| refusals.contains(&os))
 }
 
-/// This system has no raw sockets for DCCP.
+/// Raw sockets for DCCP are not supported on this system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn is_refusal(_error: &io::Error) -> bool {
     false

@@ -1,27 +1,26 @@
-//! Floods of Requests: a filter in the kernel that lets only a share of them in.
+//! Protection against floods of Requests: a filter in the kernel that passes only a share of them.
 //!
 //! A flood costs little processing, since cookies make answers cheap, but it fills the socket's
-//! receive queue, and the packets of connections are lost with those of the flood. So when Requests
-//! fill the reads, or exceed the configured rate, a classic BPF program drops a random share of
-//! them before they are queued. Other packets pass. A client retransmits a dropped Request after a
-//! second.
+//! receive queue, so that packets of connections are lost too. When Requests fill the reads, or
+//! exceed the configured rate, a classic BPF program therefore drops a random share of them before
+//! they are queued. Other packets pass. A client retransmits a dropped Request after a second.
 //!
-//! A raw socket would receive every DCCP packet that comes to its address: the same program passes
-//! only those for the socket's own DCCP port.
+//! A raw socket would receive every DCCP packet sent to its address: the same program passes only
+//! those for the socket's own DCCP port.
 //!
-//! On systems without such filters the surplus is dropped after the queue, by
+//! On systems without such filters the excess is dropped after the queue, by
 //! [`admit`](RequestFilter::admit).
 
 use crate::limits::RateLimiter;
 use quinn_udp::BATCH_SIZE;
 use weir_proto::time::{Duration, Instant};
 
-/// How long a tighter filter is given to show its effect on the queue.
+/// The time for a tighter filter to take effect on the queue.
 const TIGHTEN_INTERVAL: Duration = Duration::from_millis(2);
-/// After how long without surplus Requests the filter is relaxed.
+/// The time without excess Requests after which the filter is relaxed.
 const RELAX_INTERVAL: Duration = Duration::from_millis(25);
-/// The most full reads in a row, at least half of them Requests, before the queue counts as
-/// growing.
+/// The most consecutive full reads, with at least half of them Requests, before the queue is
+/// considered to grow.
 const MAX_FULL_READS: u32 = 16;
 /// Octets of the receive buffer for each of these reads: an eighth of what the kernel charges for a
 /// batch of small packets, 768 octets each.
@@ -29,7 +28,7 @@ const BUFFER_PER_FULL_READ: usize = 8 * 768 * BATCH_SIZE;
 /// The filter passes at least one Request in 2^12.
 const MAX_DROP_SHIFT: u32 = 12;
 
-/// Decides what share of the Requests the kernel lets in.
+/// Decides which share of the Requests the kernel passes.
 #[derive(Debug)]
 pub(crate) struct RequestFilter {
     limiter: RateLimiter,
@@ -39,14 +38,14 @@ pub(crate) struct RequestFilter {
     changed: Instant,
     /// Requests in the current read.
     requests: usize,
-    /// Full reads in a row.
+    /// Consecutive full reads.
     full_reads: u32,
-    /// There have been surplus Requests since the last change.
+    /// There have been excess Requests since the last change.
     surplus: bool,
 }
 
 impl RequestFilter {
-    /// For `rate` Requests a second and a receive buffer of `buffer` octets.
+    /// A filter for `rate` Requests per second and a receive buffer of `buffer` octets.
     pub(crate) fn new(rate: u32, buffer: usize, now: Instant) -> Self {
         let reads = u32::try_from(buffer / BUFFER_PER_FULL_READ).unwrap_or(MAX_FULL_READS);
         Self {
@@ -60,7 +59,7 @@ impl RequestFilter {
         }
     }
 
-    /// Counts a received Request; returns whether it is within the rate.
+    /// Counts a received Request; true if it is within the rate.
     pub(crate) fn admit(&mut self, now: Instant) -> bool {
         self.requests += 1;
         let admitted = self.limiter.take(now);
@@ -68,7 +67,7 @@ impl RequestFilter {
         admitted
     }
 
-    /// Notes the end of a read of `packets`; `full` if it had no room for more.
+    /// Records the end of a read of `packets`; `full` if it had no room for more.
     pub(crate) fn end_read(&mut self, packets: usize, full: bool) {
         let requests = std::mem::take(&mut self.requests);
         self.full_reads = if full && requests * 2 >= packets {
@@ -79,7 +78,7 @@ impl RequestFilter {
         self.surplus |= self.full_reads >= self.max_full_reads;
     }
 
-    /// Nanoseconds until [`adjust`](Self::adjust) must be called even if no packet comes.
+    /// Nanoseconds until [`adjust`](Self::adjust) must be called even if no packet arrives.
     pub(crate) fn next_wakeup(&self) -> u64 {
         if self.drop_shift > 0 {
             RELAX_INTERVAL.as_nanos()
@@ -88,8 +87,8 @@ impl RequestFilter {
         }
     }
 
-    /// Tightens or relaxes the filter; returns the drop shift that the kernel's filter must have
-    /// from now on, if it changes.
+    /// Tightens or relaxes the filter; returns the new drop shift for the kernel's filter, if it
+    /// changes.
     pub(crate) fn adjust(&mut self, now: Instant) -> Option<u32> {
         let unchanged = now.since(self.changed);
         let before = self.drop_shift;
@@ -105,16 +104,16 @@ impl RequestFilter {
     }
 }
 
-/// Where the DCCP header begins in what the filter program sees of a packet.
+/// Where the DCCP header begins in the data that the filter program reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DccpOffset {
-    /// Behind so many octets.
+    /// After this many octets.
     Fixed(u32),
-    /// Behind an IPv4 header, which may have options.
+    /// After an IPv4 header, which may have options.
     AfterIpv4,
 }
 
-/// Which packets a socket's filter passes.
+/// The packets that a socket's filter passes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FilterScope {
     pub(crate) offset: DccpOffset,
@@ -148,8 +147,8 @@ mod bpf {
     const TYPE: u32 = 8;
     const TYPE_BITS: u32 = 0x1e;
 
-    /// Attaches a filter that passes packets to the scope's port, and of Requests one in
-    /// 2^`drop_shift`.
+    /// Attaches a filter that passes packets to the scope's port, and one in 2^`drop_shift` of the
+    /// Requests.
     pub(crate) fn attach(
         socket: &SockRef<'_>,
         scope: FilterScope,
@@ -178,7 +177,7 @@ mod bpf {
                 SockFilter::new(JUMP_GREATER_EQUAL, 1, 0, threshold),
             ]);
         }
-        // Pass the whole packet; drop it.
+        // Pass the whole packet, or drop it.
         program.push(SockFilter::new(RETURN, 0, 0, u32::MAX));
         program.push(SockFilter::new(RETURN, 0, 0, 0));
         socket.attach_filter(&program)
@@ -191,7 +190,7 @@ mod bpf {
     use socket2::SockRef;
     use std::io;
 
-    /// This system has no such filters.
+    /// Such filters are not supported on this system.
     pub(crate) fn attach(_: &SockRef<'_>, _: FilterScope, _: u32) -> io::Result<()> {
         Ok(())
     }
@@ -204,7 +203,7 @@ mod tests {
     use super::*;
 
     /// Sends Requests at `rate` for a second through a kernel's filter; returns the share that
-    /// passes in the second half, and how many are admitted in it.
+    /// passes in the second half, and the number admitted in it.
     fn flood(filter: &mut RequestFilter, from: Instant, rate: u32) -> (f64, u32) {
         let (mut passed, mut admitted) = (0.0, 0);
         let mut share = 0.5_f64.powi(filter.drop_shift as i32);

@@ -1,17 +1,17 @@
-//! Datagrams that wait for the kernel. Their octets lie in one buffer, in order, so that a batch of
-//! equal ones leaves in one segmented send (GSO) without a copy.
+//! Datagrams that wait for the kernel. Their octets are stored in one buffer, in order, so that a
+//! batch of equal ones is sent in one segmented send (GSO) without a copy.
 
 use quinn_udp::{EcnCodepoint, Transmit};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
-/// Datagrams that may wait because the kernel has no room for them; later ones are dropped.
+/// The most datagrams that may wait while the kernel has no room for them; later ones are dropped.
 const MAX_DATAGRAMS: usize = 1024;
 
 /// Octets of a segmented send: the largest payload of UDP over IPv6.
 const MAX_GSO_OCTETS: usize = 65_527;
 
-/// Where a datagram goes, and the fields of its IP header that the sender chooses.
+/// The destination of a datagram, and the fields of its IP header that the sender chooses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Destination {
     pub(crate) peer: SocketAddr,
@@ -24,7 +24,7 @@ pub(crate) struct Destination {
 #[derive(Debug, Default)]
 pub(crate) struct SendQueue {
     octets: Vec<u8>,
-    /// How many octets at the beginning of the buffer have been sent.
+    /// Octets at the beginning of the buffer that have been sent.
     sent: usize,
     /// Each datagram's destination and length.
     datagrams: VecDeque<(Destination, usize)>,
@@ -53,7 +53,7 @@ impl<'a> GsoBatch<'a> {
 }
 
 impl SendQueue {
-    /// How long to wait before writing again to a socket that was full.
+    /// The time to wait before writing again to a socket that was full.
     pub(crate) const RETRY_NANOS: u64 = 200_000;
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -77,7 +77,7 @@ impl SendQueue {
         }
     }
 
-    /// The next datagrams, at most `max_segments`, that can leave in one segmented send.
+    /// The next datagrams, at most `max_segments`, that fit in one segmented send.
     pub(crate) fn next_batch(&self, max_segments: usize) -> Option<GsoBatch<'_>> {
         let &(destination, size) = self.datagrams.front()?;
         let most = max_segments.min(MAX_GSO_OCTETS / size.max(1)).max(1);

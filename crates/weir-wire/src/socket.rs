@@ -17,19 +17,19 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-/// Octets of a receive buffer: the kernel may join several datagrams in one (GRO). The surplus over
-/// a power of two keeps the first octets of the buffers in different cache sets.
+/// Octets of a receive buffer: the kernel may combine several datagrams in one (GRO). The excess
+/// over a power of two places the first octets of the buffers in different cache sets.
 const BUFFER_OCTETS: usize = (1 << 16) + 1536;
 
-/// Octets to ask for as the kernel's receive buffer, for bursts that arrive while the task is busy.
+/// Octets to request as the kernel's receive buffer, for bursts that arrive while the task is busy.
 pub(crate) const RECEIVE_BUFFER_OCTETS: usize = 1 << 22;
 
-/// Whether an error reports an ICMP "port unreachable" or "protocol unreachable".
+/// True if an error reports an ICMP "port unreachable" or "protocol unreachable".
 fn is_refusal(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ConnectionRefused || raw_socket::is_refusal(error)
 }
 
-/// A socket in the runtime of its driver.
+/// A socket and its state in the async runtime.
 pub(crate) struct Socket {
     io: UdpSocket,
     state: UdpSocketState,
@@ -39,9 +39,9 @@ pub(crate) struct Socket {
     refused: bool,
     encapsulation: Encapsulation,
     filter: FilterScope,
-    /// A raw socket for IPv4 beside one for IPv6.
+    /// A raw socket for IPv4 in addition to one for IPv6.
     ipv4: Option<Box<Self>>,
-    /// Receive buffers for a batch, in one allocation: untouched pages take no memory.
+    /// Receive buffers for a batch, in one allocation, because untouched pages use no memory.
     buffers: Vec<u8>,
     metas: [RecvMeta; BATCH_SIZE],
 }
@@ -50,7 +50,7 @@ impl Socket {
     /// The most reads that the kernel combines in one call.
     pub(crate) const MAX_READS: usize = BATCH_SIZE;
 
-    /// A UDP socket, whatever encapsulation of DCCP the configuration has.
+    /// A UDP socket, regardless of the configured encapsulation of DCCP.
     pub(crate) fn bind_udp(address: SocketAddr, config: &EndpointConfig) -> Result<Self, Error> {
         let config = EndpointConfig {
             encapsulation: Encapsulation::Udp,
@@ -69,14 +69,14 @@ impl Socket {
         } else {
             std::net::UdpSocket::bind(address).map_err(failed)?
         };
-        // The kernel may allow less.
+        // The kernel may permit less.
         let _ = SockRef::from(&socket).set_recv_buffer_size(RECEIVE_BUFFER_OCTETS);
         socket.set_nonblocking(true).map_err(failed)?;
         let state = UdpSocketState::new((&socket).into()).map_err(failed)?;
         let local = encapsulation.peer(socket.local_addr().map_err(failed)?);
         let io = UdpSocket::from_std(socket).map_err(failed)?;
         let offset = match local {
-            // The filter sees the UDP header.
+            // The filter's data begins with the UDP header.
             _ if !raw => DccpOffset::Fixed(8),
             SocketAddr::V4(_) => DccpOffset::AfterIpv4,
             SocketAddr::V6(_) => DccpOffset::Fixed(0),
@@ -106,7 +106,7 @@ impl Socket {
     pub(crate) fn connect(&mut self, to: SocketAddr) -> Result<(), Error> {
         let connected = SockRef::from(&self.io).connect(&to.into());
         self.connected = true;
-        // Connecting chooses the local address.
+        // Connecting selects the local address.
         if let Ok(local) = self.io.local_addr() {
             self.tap.local = self.encapsulation.peer(local);
         }
@@ -123,14 +123,14 @@ impl Socket {
 
     /// Passes one Request in 2^`drop_shift`, if the kernel can filter.
     pub(crate) fn set_drop_shift(&self, drop_shift: u32) {
-        // Without a filter the surplus is dropped after it has been read.
+        // Without a filter the excess is dropped after it has been read.
         let _ = request_filter::attach(&SockRef::from(&self.io), self.filter, drop_shift);
         if let Some(ipv4) = &self.ipv4 {
             ipv4.set_drop_shift(drop_shift);
         }
     }
 
-    /// Restricts a raw socket to packets for this DCCP port; otherwise the kernel gives every
+    /// Restricts a raw socket to packets for this DCCP port; otherwise the kernel delivers every
     /// packet of the protocol to every raw socket. Packets for other ports that are already queued
     /// are ignored later.
     pub(crate) fn restrict_to_port(&mut self, port: u16) {
@@ -148,7 +148,7 @@ impl Socket {
     }
 
     /// The source address of a raw socket's packets, which their checksums cover. `None` for UDP,
-    /// where the kernel chooses it.
+    /// where the kernel selects it.
     pub(crate) fn source_ip(&self) -> Option<IpAddr> {
         (self.encapsulation == Encapsulation::RawIp).then_some(self.local().ip())
     }
@@ -172,15 +172,15 @@ impl Socket {
         let refused = self.io.try_io(Interest::ERROR, || {
             match SockRef::from(&self.io).take_error()? {
                 Some(error) => Ok(is_refusal(&error)),
-                // Tells the runtime to wait for the next error.
+                // Makes the runtime wait for the next error.
                 None => Err(io::ErrorKind::WouldBlock.into()),
             }
         });
         self.refused |= refused.is_ok_and(|refused| refused);
     }
 
-    /// Reads a batch and calls `take` with each datagram. Returns how many reads the kernel
-    /// combined, 0 if there was nothing to read.
+    /// Reads a batch and calls `take` with each datagram. Returns the number of reads that the
+    /// kernel combined, 0 if there was nothing to read.
     pub(crate) fn read(&mut self, mut take: impl FnMut(&RecvMeta, &[u8])) -> usize {
         let count = self.read_own(&mut take);
         let ipv4 = self.ipv4.as_mut();
@@ -226,9 +226,9 @@ impl Socket {
         count
     }
 
-    /// Sends the queued datagrams in order, equal ones in one call where the kernel can. Datagrams
-    /// that the kernel has no room for stay queued; those that it refuses for another reason are
-    /// lost, as on any path.
+    /// Sends the queued datagrams in order, equal ones in one call if the kernel supports it.
+    /// Datagrams for which the kernel has no room stay queued; those that it refuses for another
+    /// reason are lost, as on any path.
     pub(crate) fn write(&mut self, queue: &mut SendQueue) {
         let max_segments = if self.segmentation {
             self.state.max_gso_segments().max(1)
@@ -236,7 +236,7 @@ impl Socket {
             1
         };
         while let Some(batch) = queue.next_batch(max_segments) {
-            // Not through the runtime, which learns too late that a new socket is writable.
+            // Not through the runtime, which detects too late that a new socket is writable.
             let socket = self.of_family(&batch);
             let mut sent = socket.send(&batch, queue);
             if sent.as_ref().is_err_and(is_refusal) {
@@ -258,14 +258,14 @@ impl Socket {
         }
     }
 
-    /// The socket that sends to the batch's address family.
+    /// The socket for the batch's address family.
     fn of_family(&self, batch: &GsoBatch<'_>) -> &Self {
         let ipv4 = self.ipv4.as_deref();
         ipv4.filter(|_| batch.destination.peer.is_ipv4())
             .unwrap_or(self)
     }
 
-    /// Sends the batch, or more of the queue; returns how many datagrams were sent.
+    /// Sends the batch, or more of the queue; returns the number of datagrams sent.
     fn send(&self, batch: &GsoBatch<'_>, queue: &SendQueue) -> io::Result<usize> {
         if self.connected && batch.count == 1 && batch.destination.ecn.is_none() {
             return self.send_plain(batch, queue);
@@ -274,8 +274,8 @@ impl Socket {
         Ok(batch.count)
     }
 
-    /// Sends datagrams to the connected peer without ancillary data: several in one call, each a
-    /// packet of its own.
+    /// Sends datagrams to the connected peer without ancillary data: several in one call, each as a
+    /// separate packet.
     #[cfg(target_os = "linux")]
     fn send_plain(&self, batch: &GsoBatch<'_>, queue: &SendQueue) -> io::Result<usize> {
         use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, sendmmsg};
@@ -287,7 +287,7 @@ impl Socket {
             *slice = [IoSlice::new(octets)];
             count += 1;
         }
-        // With segmentation, the following datagrams of equal length are a batch of their own.
+        // With segmentation, the following datagrams of equal length form a separate batch.
         if count < 2 || self.segmentation {
             return SockRef::from(&self.io).send(batch.octets).map(|_| 1);
         }
@@ -305,8 +305,8 @@ impl Socket {
         SockRef::from(&self.io).send(batch.octets).map(|_| 1)
     }
 
-    /// Whether an ICMP message has said that no process has the peer's port. True once for each;
-    /// only a connected socket receives such messages.
+    /// True once for each ICMP message that reports that no process has the peer's port; only a
+    /// connected socket receives such messages.
     pub(crate) fn take_refused(&mut self) -> bool {
         std::mem::take(&mut self.refused)
     }
@@ -343,7 +343,7 @@ mod tests {
         let mut socket = Socket::bind(any, &config).expect("a socket");
         socket.connect(to).expect("a route");
         let mut send_queue = SendQueue::default();
-        // More than one call sends; some of equal length, some with an ECN codepoint.
+        // More than one call can send; some of equal length, some with an ECN codepoint.
         let lengths: Vec<_> = (0..100).map(|number| 1 + number / 3).collect();
         for (number, len) in lengths.iter().enumerate() {
             let ecn = (number % 10 == 7).then_some(quinn_udp::EcnCodepoint::Ect0);
@@ -372,10 +372,10 @@ mod tests {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let mut socket = Socket::bind(any, &EndpointConfig::default()).expect("a socket");
         let peer = std::net::UdpSocket::bind(any).expect("a socket");
-        // Two datagrams wait in the kernel and are read together. Their timestamps are as far apart
-        // as they came, at least the pause between them; the times of reading would not be. Linux
-        // switches timestamps on some time after the socket asks for them, and the system's clock
-        // may be set in between: one pair suffices.
+        // Two datagrams wait in the kernel and are read together. Their timestamps differ by at
+        // least the pause between their arrivals; the times of reading would not. Linux enables
+        // timestamps some time after the socket requests them, and the system clock may be set in
+        // between: one pair suffices.
         let pause = Duration::from_millis(20);
         for _ in 0..100 {
             peer.send_to(&[1], socket.local()).expect("it leaves");
@@ -389,7 +389,7 @@ mod tests {
             let [first, second] = timestamps[..] else {
                 panic!("{timestamps:?}");
             };
-            // The clock of the pause may run a little faster than the system's.
+            // The clock of the pause may run slightly faster than the system's.
             if second
                 .checked_sub(first)
                 .is_some_and(|apart| apart > pause / 2)

@@ -1,8 +1,8 @@
-//! Shows every datagram of a socket to an observer, as a capture on the host would.
+//! Passes every datagram of a socket to an observer, as a capture on the host would.
 //!
-//! A sent datagram is shown once the kernel has taken it, a received one once it has been read.
-//! Not shown: the kernel's own times, the hop limit, and how the kernel splits and joins datagrams
-//! (GSO, GRO): each datagram is shown alone.
+//! A sent datagram is passed on once the kernel has accepted it, a received one once it has been
+//! read. Not visible: the kernel's own times, the hop limit, and how the kernel splits and combines
+//! datagrams (GSO, GRO): each datagram is passed on separately.
 
 use crate::address::{canonical, local_for};
 use crate::ecn;
@@ -26,13 +26,13 @@ pub enum Direction {
 /// A datagram that was sent or received.
 #[derive(Clone, Copy, Debug)]
 pub struct TappedDatagram<'a> {
-    /// When the process read it or handed it to the kernel.
+    /// When the process read it or passed it to the kernel.
     pub at: Instant,
     /// Sent or received.
     pub direction: Direction,
     /// The source address and UDP port; the port is 0 for DCCP over IP.
     pub from: SocketAddr,
-    /// The destination, in the same form. A local address that is not known is unspecified.
+    /// The destination, in the same form. An unknown local address is unspecified.
     pub to: SocketAddr,
     /// The ECN codepoint of its IP header.
     pub ecn: Ecn,
@@ -40,14 +40,14 @@ pub struct TappedDatagram<'a> {
     pub octets: &'a [u8],
 }
 
-/// An observer of a socket's datagrams. It runs in the task that paces them, so it must be quick:
-/// an observer that writes a file hands the datagrams to a thread.
+/// An observer of a socket's datagrams. It runs in the task that paces them, so it must be fast: an
+/// observer that writes a file should pass the datagrams to a thread.
 pub trait Tap: Debug + Send + Sync {
     /// A datagram was sent or received.
     fn datagram(&self, datagram: &TappedDatagram<'_>);
 }
 
-/// A socket's tap, if it has one, and the address that its datagrams are shown with.
+/// A socket's tap, if it has one, and the local address of its datagrams.
 #[derive(Clone, Debug)]
 pub(crate) struct SocketTap {
     pub(crate) tap: Option<Arc<dyn Tap>>,
@@ -56,7 +56,7 @@ pub(crate) struct SocketTap {
 }
 
 impl SocketTap {
-    /// Shows a received datagram.
+    /// Passes on a received datagram.
     pub(crate) fn received(&self, meta: &RecvMeta, octets: &[u8]) {
         if let Some(tap) = &self.tap {
             tap.datagram(&TappedDatagram {
@@ -70,7 +70,7 @@ impl SocketTap {
         }
     }
 
-    /// Shows a sent datagram.
+    /// Passes on a sent datagram.
     pub(crate) fn sent(&self, destination: &Destination, octets: &[u8]) {
         if let Some(tap) = &self.tap {
             tap.datagram(&TappedDatagram {

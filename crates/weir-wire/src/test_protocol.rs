@@ -1,16 +1,16 @@
 //! The control protocol of throughput and loss tests, the same for all transports.
 //!
-//! A client asks for a test with a [`Request`](Message::Request). Over a transport with
-//! connections, such as DCCP and QUIC, this is the only request; if the sender cannot know what was
-//! received, the receiver sends a [`Report`] from time to time. Plain UDP ([`crate::udp_test`]) has
-//! no connections and needs the other messages: to prove the client's address, to keep the test
+//! A client requests a test with a [`Request`](Message::Request). Over a transport with
+//! connections, such as DCCP and QUIC, this is the only request; if the sender cannot know which
+//! data was received, the receiver sends periodic [`Report`]s. Plain UDP ([`crate::udp_test`]) has
+//! no connections and needs the other messages: to validate the client's address, to keep the test
 //! alive, and to agree on its end.
 //!
-//! Each end is a [`Session`], which neither reads a clock nor owns a socket, over a [`DataPath`].
+//! Each end is a [`Session`], which has neither a clock nor a socket, over a [`DataPath`].
 //!
-//! Each message begins with a magic number, its kind and the test's number, which is zero where
-//! each test has a connection of its own; numbers are in network byte order. Nothing is encrypted.
-//! The magic number ends with the version of the protocol. A Request of another version is answered
+//! Each message begins with a magic number, its kind and the test's number, which is zero if each
+//! test has its own connection; numbers are in network byte order. Messages are not encrypted. The
+//! magic number ends with the version of the protocol. A Request of another version is answered
 //! with [`Message::Refused`], whose layout is the same in all versions from 3 on.
 
 mod admission;
@@ -40,19 +40,19 @@ use std::time::Duration;
 
 const FAMILY: [u8; 3] = *b"weu";
 const MAGIC: [u8; 4] = [FAMILY[0], FAMILY[1], FAMILY[2], VERSION];
-/// The kind of a Request, the same in all versions, and that of a refusal.
+/// The kind of a Request, the same in all versions, and the kind of a refusal.
 const KIND_REQUEST: u8 = 1;
 const KIND_REFUSED: u8 = 10;
 /// Octets of the magic number, the kind and the test's number.
 const HEADER: usize = 13;
 /// Octets of a data message without its padding.
 pub(crate) const DATA_HEADER: usize = HEADER + 16;
-/// Octets of a Request, which is longer than any answer to an unproven address.
+/// Octets of a Request, which is longer than any answer to an address that is not validated.
 const REQUEST: usize = 160;
-/// The value of a rate of `None`.
+/// The encoding of a rate of `None`.
 const NO_RATE: u64 = u64::MAX;
 
-/// A token that proves a client's address.
+/// A token that validates a client's address.
 pub type Token = [u8; TAG_OCTETS];
 
 /// The parameters of a test.
@@ -62,18 +62,18 @@ pub struct TestConfig {
     pub reverse: bool,
     /// Datagrams are ECN-capable.
     pub ecn: bool,
-    /// Over UDP: media, such as a video over RTP, in place of [`Message::Data`].
+    /// Over UDP: media, such as video over RTP, instead of [`Message::Data`].
     pub media: bool,
     /// Octets of a datagram, or of a write to a stream; at most [`TestConfig::MAX_LENGTH`].
     pub length: u16,
     /// Bits per second of payload, without IP and UDP headers; `None` for as much as congestion
-    /// control allows.
+    /// control permits.
     pub rate_bps: Option<f64>,
-    /// How long to send, at most a day.
+    /// The time to send, at most a day.
     pub duration: Duration,
-    /// Datagrams or writes of a constant rate that leave together; 0 and 1 for each alone.
+    /// Datagrams or writes of a constant rate that are sent together; 0 and 1 send each separately.
     pub burst: u16,
-    /// The sender ends after so many datagrams or writes; 0 without such an end.
+    /// Datagrams or writes after which the sender ends; 0 for no limit.
     pub writes: u64,
 }
 
@@ -92,16 +92,16 @@ impl TestConfig {
     }
 }
 
-/// What a receiver has counted.
+/// The counters of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReceptionStats {
     /// Datagrams received, without duplicates.
     pub received: u64,
     /// Octets of these.
     pub octets: u64,
-    /// Datagrams that the sender has sent, as far as the receiver knows.
+    /// Datagrams that the sender has sent, to the receiver's knowledge.
     pub expected: u64,
-    /// Of `received`, those that came after one with a higher number.
+    /// Datagrams among these that arrived after one with a higher number.
     pub reordered: u64,
     /// Datagrams received again.
     pub duplicates: u64,
@@ -118,62 +118,63 @@ impl ReceptionStats {
     }
 }
 
-/// What a receiver has seen of a video.
+/// The reception of a video.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FrameStats {
-    /// Frames that were captured, as far as the receiver knows.
+    /// Frames that were captured, to the receiver's knowledge.
     pub frames: u64,
-    /// Of these, frames of which every packet arrived.
+    /// Frames of which every packet arrived.
     pub complete: u64,
-    /// Of these, frames whose delay was longer than the deadline.
+    /// Complete frames whose delay was longer than the deadline.
     pub late: u64,
-    /// Intervals between two shown frames that were much longer than those before them.
+    /// Freezes: intervals between two shown frames that were much longer than those before them.
     pub freezes: u64,
-    /// All of them together, in seconds.
+    /// The sum of these intervals in seconds.
     pub frozen_s: f64,
-    /// Median, 95th and 99th percentile of the delay of complete frames in seconds, above the least
-    /// delay of a frame in the test: the two ends have no common clock. Zero without frames.
+    /// Median, 95th and 99th percentile of the delay of complete frames in seconds, relative to the
+    /// shortest delay of a frame in the test, because the two ends have no common clock. Zero
+    /// without frames.
     pub delay_s: [f64; 3],
 }
 
 /// A message without its header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Message {
-    /// The client asks for a test. Over UDP, without a valid token the server answers with a
+    /// The client requests a test. Over UDP, without a valid token the server answers with a
     /// Challenge, and so does a server with a secret over any transport.
     Request(TestConfig, Option<Answer>),
     /// The token with which the client must repeat its Request.
     Challenge(Token),
-    /// The server runs as many tests as it allows.
+    /// The server already runs as many tests as it allows.
     Busy,
-    /// The server's tests carry media and the client asks for data, or the other way round.
+    /// The server's tests use media and the client asks for data, or vice versa.
     OtherMedia,
-    /// The test has been accepted, or goes on without data at the moment.
+    /// The test has been accepted, or continues without data at the moment.
     Alive,
     /// The header of a datagram of data.
     Data {
-        /// The datagram's number, from zero on.
+        /// The datagram's number, starting at zero.
         number: u64,
-        /// The timestamp: nanoseconds from the beginning of the data.
+        /// The timestamp: nanoseconds since the start of the data.
         sent_at: u64,
     },
     /// The sender has sent its last datagram.
     End {
-        /// How many datagrams of data it has sent.
+        /// The number of data datagrams that it has sent.
         sent: u64,
     },
-    /// What the receiver has counted so far.
+    /// The receiver's counters so far.
     Report(Report),
     /// The receiver asks the sender to end.
     Stop,
-    /// The server does not take the test.
+    /// The server refuses the test.
     Refused(Refusal),
 }
 
 /// A receiver's report to the sender, like those of RTCP (RFC 3550 §6.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
-    /// What the receiver has counted.
+    /// The receiver's counters.
     pub stats: ReceptionStats,
     /// The timestamp of the newest datagram.
     pub echo: u64,
@@ -181,7 +182,7 @@ pub struct Report {
     pub held: u64,
     /// The stats are final.
     pub last: bool,
-    /// What the receiver has seen of a video, in the last report of a test that carries one.
+    /// The reception of a video, in the last report of a test that carries one.
     pub frames: Option<FrameStats>,
 }
 
@@ -201,15 +202,14 @@ impl Message {
         }
     }
 
-    /// The octets of a message of a test with a connection of its own.
+    /// Encodes a message of a test with its own connection.
     pub fn to_octets(&self) -> Vec<u8> {
         let mut octets = Vec::new();
         self.write(0, &mut octets);
         octets
     }
 
-    /// Reads a message of a test with a connection of its own; `None` if the octets are not a
-    /// message.
+    /// Decodes a message of a test with its own connection; `None` if the octets are not a message.
     pub fn from_octets(octets: &[u8]) -> Option<Self> {
         Self::read(octets).map(|(_, message)| message)
     }
@@ -339,7 +339,8 @@ impl Message {
         Some((id, message))
     }
 
-    /// The answer to a Request of another version, if these octets are one; it is shorter.
+    /// The answer to a Request of another version, which is shorter; `None` if the octets are not
+    /// one.
     pub fn answer_other_version(octets: &[u8]) -> Option<(u64, Self)> {
         let rest = octets.strip_prefix(&FAMILY)?;
         let (&version, rest) = rest.split_first()?;
@@ -480,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_of_another_version_is_refused_in_words_that_each_version_reads() {
+    fn a_request_of_another_version_is_refused_in_a_format_of_all_versions() {
         let mut octets = Vec::new();
         Message::Request(TestConfig::default(), None).write(5, &mut octets);
         assert_eq!(Message::answer_other_version(&octets), None);
@@ -490,7 +491,7 @@ mod tests {
         let mut answer = Vec::new();
         refused.write(id, &mut answer);
         assert!(answer.len() < octets.len(), "no amplification");
-        // As a client of that version reads it.
+        // Decoded as by a client of that version.
         assert_eq!(answer[3], b'3');
         answer[3] = b'9';
         let refused = Message::Refused(Refusal::OtherVersion(b'3'));

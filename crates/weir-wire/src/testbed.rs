@@ -1,12 +1,12 @@
-//! A network of namespaces: hosts with network stacks of their own in the kernel, joined by veth
-//! pairs, or by TUN devices with a simulated link between them.
+//! A network of namespaces: hosts with separate network stacks in the kernel, joined by veth pairs,
+//! or by TUN devices with a simulated link between them.
 //!
 //! Token buckets are the kernel's (`tbf`). Host n has an address in 10.77.0.0/16; the kernels
 //! forward packets along the path with the fewest hops. The kernel removes everything when the
-//! process ends, because the namespaces are anonymous and the devices are in them.
+//! process ends, because the namespaces are anonymous and contain the devices.
 //!
-//! A `tbf` on a veth device counts the 14 octets of the Ethernet header with each packet, and on a
-//! TUN device only the IP packet.
+//! A `tbf` on a veth device counts the 14 octets of the Ethernet header for each packet, on a TUN
+//! device only the IP packet.
 
 use crate::error::Error;
 use crate::netns::{Namespace, output};
@@ -24,7 +24,7 @@ const ETHERNET_OCTETS: u32 = 14;
 /// A link between hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestbedLink {
-    /// The link's ends: two of a wire, more of a shared medium.
+    /// The link's ends: two of a wire, two or more of a shared medium.
     pub ends: Vec<LinkEnd>,
     /// Largest packet in octets, IP header included.
     pub mtu: u32,
@@ -39,7 +39,7 @@ pub struct LinkEnd {
     pub host: usize,
     /// The host of the simulated network whose port this end is.
     pub port: HostId,
-    /// The token bucket that leaving packets pass.
+    /// The token bucket for leaving packets.
     pub shaper: Option<TokenBucket>,
 }
 
@@ -54,13 +54,13 @@ pub struct TokenBucket {
     pub limit: u64,
     /// The peak rate in bits per second and its bucket's size in octets.
     pub peak: Option<(u64, u64)>,
-    /// Octets that count for each packet beyond its IP size.
+    /// Octets that are counted for each packet beyond its IP size.
     pub overhead: u32,
 }
 
 impl TokenBucket {
-    /// The line for `tc -batch`; `counted` are the octets beyond the IP size that the device counts
-    /// itself.
+    /// The line for `tc -batch`; `counted` is the number of octets beyond the IP size that the
+    /// device counts itself.
     fn line(&self, device: &str, counted: u32) -> String {
         let Self {
             rate, burst, limit, ..
@@ -137,7 +137,8 @@ impl Testbed {
     /// Builds a network of `hosts` hosts joined by these links.
     ///
     /// # Errors
-    /// [`Error::Privilege`]; [`Error::Tool`]; [`Error::System`]. Nothing is left behind.
+    /// [`Error::Privilege`]; [`Error::Tool`]; [`Error::System`]. Namespaces created so far are
+    /// removed.
     pub fn build(hosts: usize, links: Vec<TestbedLink>) -> Result<Self, Error> {
         let made = (0..hosts).map(|_| Namespace::new());
         let mut testbed = Self {
@@ -146,7 +147,7 @@ impl Testbed {
             devices: None,
         };
         for host in &testbed.hosts {
-            // IPv6 would send packets of its own.
+            // IPv6 would send additional packets.
             for variable in ["net/ipv6/conf/all", "net/ipv6/conf/default"] {
                 let variable = format!("{variable}/disable_ipv6");
                 if std::path::Path::new("/proc/sys").join(&variable).exists() {
@@ -201,7 +202,7 @@ impl Testbed {
         routes
     }
 
-    /// Makes the devices of a link.
+    /// Creates the devices of a link.
     fn create_devices(
         &self,
         number: usize,
@@ -233,7 +234,7 @@ impl Testbed {
         Ok(())
     }
 
-    /// Gives a host its address and its routes.
+    /// Configures the address and the routes of a host.
     fn configure_host(&self, host: usize, routes: &Routes) -> Result<(), Error> {
         let own = address(host);
         let mut lines = vec![
@@ -270,7 +271,7 @@ impl Testbed {
         Ok(())
     }
 
-    /// The TUN devices of the simulated links. Empty from the second call on.
+    /// The TUN devices of the simulated links; only the first call returns any.
     pub fn take_devices(&mut self) -> TunDevices {
         self.devices.take().unwrap_or_default()
     }
@@ -294,7 +295,7 @@ impl Testbed {
         for plan in flows {
             let TestbedFlow { flow, from, to, .. } = *plan;
             let near = self.bind(from, 0)?;
-            // Another flow may have the port already.
+            // The port may be in use by another flow.
             let far = self.bind(to, plan.port).or_else(|_| self.bind(to, 0))?;
             let addresses = [local(&near)?, local(&far)?];
             connect(&near, addresses[1])?;
@@ -367,7 +368,7 @@ fn bucket_counters(text: &str) -> Option<[u64; 3]> {
     Some([numbers.next()?, numbers.next()?, numbers.next()?])
 }
 
-/// Makes a TUN device in the namespace of the calling thread, not up yet. Dropping it removes it.
+/// Creates a TUN device in the namespace of the calling thread, not yet up. Dropping it removes it.
 ///
 /// # Errors
 /// [`Error::Privilege`], [`Error::System`].

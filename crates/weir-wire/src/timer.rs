@@ -1,8 +1,8 @@
-//! A timer finer than the runtime's millisecond.
+//! A timer with a finer resolution than the runtime's millisecond.
 //!
 //! On Linux it is a timerfd, which expires within some tens of microseconds; the runtime polls it
-//! like a socket. Elsewhere a sleep ends a millisecond early by the runtime's timer, and the caller
-//! yields until the rest has passed.
+//! like a socket. Elsewhere a sleep with the runtime's timer ends a millisecond early, and the
+//! caller yields until the rest has passed.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::Timer;
@@ -19,7 +19,7 @@ mod linux {
     use std::time::{Duration, Instant};
     use tokio::net::unix::pipe::Receiver;
 
-    /// A timerfd. The runtime has no type for one, so it is registered as the read end of a pipe,
+    /// A timerfd. The runtime has no type for it, so it is registered as the read end of a pipe,
     /// from which eight octets can be read after the timer has expired.
     pub(crate) struct Timer {
         timer: Receiver,
@@ -40,11 +40,11 @@ mod linux {
             })
         }
 
-        /// Sleeps for `nanos` less the time that the kernel needs to wake a task. The sleep ends
-        /// earlier if the timer is still armed for an earlier time by a cancelled sleep.
+        /// Sleeps for `nanos` minus the time that the kernel needs to wake a task. The sleep ends
+        /// earlier if a cancelled sleep has left the timer armed for an earlier time.
         ///
         /// Arming the timer takes several microseconds on a virtual machine, and the driver sleeps
-        /// after each batch of packets, so the timer is armed again only for an earlier time.
+        /// after each batch of packets, so the timer is rearmed only for an earlier time.
         pub(crate) async fn sleep(&mut self, nanos: u64) -> io::Result<()> {
             let nanos = nanos.saturating_sub(Self::MIN_SLEEP_NANOS / 2).max(1);
             let end = Instant::now() + Duration::from_nanos(nanos);
@@ -59,7 +59,7 @@ mod linux {
                         self.expires = None;
                         return Ok(());
                     }
-                    // It was armed again after it had expired.
+                    // The timer was rearmed after it had expired.
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                     Err(error) => return Err(error),
                 }
@@ -106,11 +106,11 @@ mod tests {
             let mut timer = Timer::new().expect("a timer");
             cancel(&mut timer, HOUR_NANOS).await;
             timer.sleep(Timer::MIN_SLEEP_NANOS).await.expect("a sleep");
-            // The expiry of a cancelled sleep ends the next one, once.
+            // The expiry of a cancelled sleep ends the next sleep, once.
             cancel(&mut timer, 20_000_000).await;
             timer.sleep(HOUR_NANOS).await.expect("a sleep");
             cancel(&mut timer, HOUR_NANOS).await;
-            // A timer that expired while no task waited.
+            // A timer that expires while no task waits.
             cancel(&mut timer, 1_000_000).await;
             tokio::time::sleep(Duration::from_millis(5)).await;
             timer.sleep(HOUR_NANOS).await.expect("a sleep");
@@ -138,7 +138,7 @@ mod other {
             Ok(Self)
         }
 
-        /// Sleeps for `nanos` less the runtime's millisecond.
+        /// Sleeps for `nanos` minus the runtime's millisecond.
         pub(crate) async fn sleep(&mut self, nanos: u64) -> io::Result<()> {
             tokio::time::sleep(Duration::from_nanos(nanos.saturating_sub(1_000_000))).await;
             Ok(())

@@ -1,13 +1,13 @@
-//! A thousand connections to one listener, each at 100 kbit/s for ten seconds: none is lost. Their
-//! memory is printed and not asserted, because it depends on the allocator. A binary of its own,
-//! because the connections take all of the machine, and the memory is that of the process.
+//! A thousand connections to one listener, each at 100 kbit/s for ten seconds, none of which fails.
+//! Their memory is printed and not asserted, because it depends on the allocator. A separate
+//! binary, because the connections use the whole machine, and the memory is that of the process.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 use weir_wire::{Connection, EndpointConfig, Listener};
 
 const CONNECTIONS: usize = 1000;
-/// Ten datagrams a second of 1250 octets are 100 kbit/s.
+/// Ten datagrams of 1250 octets per second are 100 kbit/s.
 const OCTETS: usize = 1250;
 const DATAGRAMS: usize = 100;
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -20,7 +20,7 @@ fn resident_kib() -> u64 {
     number.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// Whether this process may open a socket and a timer for each client.
+/// True if this process may open a socket and a timer for each client.
 fn enough_descriptors() -> bool {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits
@@ -85,7 +85,8 @@ async fn a_thousand_connections_at_once_lose_none() {
     let all = OCTETS * DATAGRAMS;
     for server in servers {
         let received = server.await.expect("no connection breaks");
-        // On a busy machine full sockets lose datagrams, as any path may; no connection loses all.
+        // On a busy machine full sockets drop datagrams, as any path may; no connection loses all
+        // of them.
         assert!(
             received > 0 && received <= all,
             "{received} of {all} octets"

@@ -1,11 +1,11 @@
-//! A hundred thousand forged Requests to a listener with a connection: the connection goes on, new
-//! clients connect, and the listener's memory stays bounded.
+//! A hundred thousand forged Requests to a listener with a connection: the connection continues,
+//! new clients connect, and the listener's memory stays bounded.
 //!
-//! The forger is a thread with a plain UDP socket. It sends as fast as the system lets it, and
-//! yields now and then; packets that the listener's socket has no room for are lost before Weir
-//! reads them, those of the connection as well as the forger's. The connection sends at a constant
-//! rate, so that its throughput beside a flood of another socket and during that of its own
-//! listener can be compared. A binary of its own, because the memory is that of the process.
+//! The attacker is a thread with a plain UDP socket. It sends as fast as the system permits, and
+//! yields occasionally; packets for which the listener's socket has no room are lost before Weir
+//! reads them, those of the connection as well as the attacker's. The connection sends at a
+//! constant rate, so that its throughput during a flood of another socket and during one of its own
+//! listener can be compared. A separate binary, because the memory is that of the process.
 
 #[path = "support/request.rs"]
 mod request;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use weir_wire::{Connection, EndpointConfig, Error, Listener};
 
 const REQUESTS: u64 = 100_000;
-/// From one datagram to the next: about ten megabits per second.
+/// The interval between datagrams: about ten megabits per second.
 const INTERVAL: Duration = Duration::from_millis(1);
 const OCTETS: usize = 1200;
 const NEW_CLIENTS: usize = 20;
@@ -30,8 +30,8 @@ fn resident() -> u64 {
     pages.and_then(|text| text.parse().ok()).unwrap_or(0) * 4096
 }
 
-/// Sends all Requests, from a socket for each 65,536; returns how long it took and how many answers
-/// came.
+/// Sends all Requests, from one socket for every 65,536; returns the time taken and the number of
+/// answers.
 fn flood(to: SocketAddr) -> (Duration, usize) {
     let start = Instant::now();
     let mut answers = 0;
@@ -51,7 +51,8 @@ fn flood(to: SocketAddr) -> (Duration, usize) {
     (start.elapsed(), answers)
 }
 
-/// Sends datagrams at a constant rate until `until`; returns how many arrive each second.
+/// Sends datagrams at a constant rate until `until` holds; returns the number that arrives per
+/// second.
 async fn delivered_per_second(
     received: &AtomicU64,
     client: &Connection,
@@ -84,8 +85,8 @@ async fn throughput_during_flood(received: &AtomicU64, client: &Connection, to: 
     flooded
 }
 
-/// The throughput during a flood of the listener as a share of that during one of a socket that
-/// is never read: the forger and all else on the machine slow both.
+/// The throughput during a flood of the listener as a share of that during a flood of a socket that
+/// is never read, because the attacker and other load slow both.
 async fn flooded_share(received: &AtomicU64, client: &Connection, to: SocketAddr) -> f64 {
     let unread = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let elsewhere = unread.local_addr().expect("it is bound");
@@ -115,13 +116,13 @@ async fn a_hundred_thousand_forged_requests_slow_no_connection_and_take_no_memor
             counter.fetch_add(1, Ordering::Relaxed);
         }
     });
-    // Let slow start end before the measurement.
+    // Slow start ends before the measurement.
     delivered_per_second(&received, &client, |passed| passed > Duration::from_secs(1)).await;
     let memory = resident();
     let new_clients = (0..NEW_CLIENTS).map(|number| tokio::spawn(connect_during_flood(to, number)));
     let new_clients: Vec<_> = new_clients.collect();
     let mut share = 0.0;
-    // Other load on the machine may disturb a measurement, but not each of them.
+    // Other load on the machine may disturb a measurement, but not all of them.
     for _ in 0..20 {
         share = flooded_share(&received, &client, to).await;
         if share >= 0.9 {
@@ -132,7 +133,7 @@ async fn a_hundred_thousand_forged_requests_slow_no_connection_and_take_no_memor
     let grown = resident().saturating_sub(memory);
     let mut open = Vec::new();
     for new_client in new_clients {
-        // It repeats its Request until one gets through.
+        // The client repeats its Request until one is accepted.
         let new_client = new_client.await.expect("a task").expect("a new_client");
         open.push((new_client, listener.accept().await.expect("a server")));
     }

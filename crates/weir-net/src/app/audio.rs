@@ -1,25 +1,25 @@
 //! An audio stream and its listener.
 //!
-//! The stream is a row of **units** of equal size and playing time: mp3 frames (417 octets, 26 ms
-//! at 128 kbit/s) or ogg pages (4 kB, a quarter of a second). The sender puts them into packets.
-//! With forward error correction, packets form groups of n, of which the first k carry data: any
-//! k of them restore the whole group (an erasure code such as Reed-Solomon), and the n packets
-//! are spread evenly over the group's playing time. Without it every packet is a group of one,
-//! spaced like the music.
+//! The stream is a sequence of **units** of equal size and playing time: mp3 frames (418 octets, 26
+//! ms at 128 kbit/s) or ogg pages (4 kB, a quarter of a second). The sender puts them into packets.
+//! With forward error correction, packets form groups of n, of which the first k carry data: any k
+//! of them restore the whole group (an erasure code such as Reed-Solomon), and the n packets are
+//! spread evenly over the group's playing time. Without it every packet is a group of one, spaced
+//! by its playing time.
 //!
-//! The listener starts to play `playout` after the first packet arrived, and from then on needs
-//! each unit at its time. A unit is **on time** if all its packets arrived by then, **repaired**
-//! if the code gave it back by then, **late** if it came or was repaired after that, **lost** if
-//! never. A run of units that did not play is an audible **gap**.
+//! The listener starts to play `playout` after the first packet arrived; from then on each unit has
+//! a playing time. A unit is **on time** if all its packets arrived by its playing time,
+//! **repaired** if the code restored it by then, **late** if it arrived or was restored afterwards,
+//! and **lost** otherwise. A run of units that were not played is an audible **gap**.
 //!
-//! Over a byte stream (TCP, QUIC) the units follow each other without packets, headers or
-//! correction, the sender waits where a datagram would be dropped, and a unit is there when the
-//! stream has been delivered up to its end: the timetable stays that of a live stream, so what
-//! comes too late is not played.
+//! Over a byte stream (TCP, QUIC) the units follow each other without packet headers or error
+//! correction, the sender waits for room instead of dropping, and a unit has arrived when the
+//! stream has been delivered up to its end. The playing times are still those of a live stream: a
+//! unit that arrives late is not played.
 //!
-//! Every datagram carries an 8-octet header of group and index. The content is not music; the
-//! listener only judges which octets arrive in time. Does not model: codecs' own concealment,
-//! clocks that differ, adaptation of the bitrate.
+//! Every datagram carries an 8-octet header of group and index. The payload is not audio; the
+//! listener only judges which octets arrive in time. Does not model: error concealment of codecs,
+//! clock drift, bitrate adaptation.
 
 mod sink;
 mod source;
@@ -32,7 +32,7 @@ use weir_proto::rng::Rng;
 use weir_proto::settings::{bit_rate, bytes, count};
 use weir_proto::time::Duration;
 
-/// Octets of group and index at the start of each packet.
+/// Octets of the header of each packet: group and index.
 const HEADER: u32 = 8;
 
 weir_proto::settings! {

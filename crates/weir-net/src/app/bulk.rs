@@ -1,7 +1,7 @@
 //! Writes as much as the endpoint takes, from the handshake to the end.
 //!
 //! For datagrams (DCCP) `packet` is the payload of a packet; for a stream (QUIC) it is only the
-//! size of one write. With `total` the application writes so many octets and closes.
+//! size of one write. With `total` the application writes that many octets and closes.
 
 use super::outgoing::Outgoing;
 use super::{App, AppEnvironment, AppPair, AppReport, AppSettings, Session, WriteLoad};
@@ -55,7 +55,7 @@ pub struct Bulk {
 }
 
 impl Bulk {
-    /// An application that writes nothing but whole packets, except for the last one of a total.
+    /// An application that writes whole packets only, except for the last write of a total.
     pub fn new(config: BulkConfig) -> Self {
         Self {
             packet: config.packet,

@@ -80,7 +80,7 @@ impl AppSettings for CbrConfig {
     }
 
     fn check(&self) -> Result<(), Contradiction> {
-        // A burst of a few writes is no stream.
+        // The limit on the rate applies to long streams, not to a burst of a few writes.
         match self.count {
             Some(count) if count < u64::from(MAX_PACKETS_IN_A_MILLISECOND) => Ok(()),
             _ => check_writes(self.rate, self.packet),
@@ -94,14 +94,14 @@ pub struct Cbr {
     config: CbrConfig,
     left: Option<u64>,
     due: Option<Instant>,
-    /// Of the exact time of the next write, what lies beyond `due`, in 1/rate nanoseconds.
+    /// The part of the exact time of the next write that exceeds `due`, in 1/rate nanoseconds.
     remainder: u64,
     blocked: bool,
     session: Session,
 }
 
 impl Cbr {
-    /// An application that starts its timetable at the handshake.
+    /// An application whose schedule of writes starts at the handshake.
     pub fn new(config: CbrConfig) -> Self {
         Self {
             left: config.count,
@@ -119,7 +119,7 @@ impl Cbr {
         let bits = u128::from(self.config.packet.max(1)) * 8;
         let exact = bits * 1_000_000_000 + u128::from(self.remainder);
         self.remainder = (exact % rate) as u64;
-        // Time must advance, at any rate.
+        // Time must advance at any rate.
         from + Duration::from_nanos(u64::try_from(exact / rate).unwrap_or(u64::MAX).max(1))
     }
 

@@ -1,4 +1,4 @@
-//! Applications: what writes into an endpoint and reads from it.
+//! Applications, which write into an endpoint and read from it.
 //!
 //! The driver calls [`App::poll`] when the endpoint has an event for the application or the
 //! application's own time has come. In `poll` the application drains `Endpoint::poll_event` and
@@ -33,7 +33,7 @@ use weir_proto::packet::Payload;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
-/// Makes from one line for each application the configuration of any, and the dispatch to it.
+/// Generates, from one line for each application, the configuration enum and the dispatch to it.
 macro_rules! applications {
     ($($name:ident($config:ty) = $word:literal),* $(,)?) => {
         weir_proto::kinds! {
@@ -95,23 +95,22 @@ impl AppConfig {
         self.settings().packet()
     }
 
-    /// How much the application writes by itself; `None` if it writes all that the transport
-    /// takes.
+    /// The load that the application offers; `None` if it writes as much as the transport takes.
     pub fn load(&self) -> Option<WriteLoad> {
         self.settings().load()
     }
 
-    /// True if what it writes, or when, is random.
+    /// True if the content or the times of its writes are random.
     pub fn is_random(&self) -> bool {
         self.settings().is_random()
     }
 
-    /// True if it writes all that the transport takes, without end.
+    /// True if it writes as much as the transport takes, without end.
     pub fn is_endless_bulk(&self) -> bool {
         matches!(self, Self::Bulk(bulk) if bulk.total.is_none())
     }
 
-    /// Octets that it writes in all; `None` without such an end.
+    /// Octets that it writes in all; `None` without a limit.
     pub fn total(&self) -> Option<u64> {
         match self {
             Self::Bulk(bulk) => bulk.total,
@@ -119,22 +118,22 @@ impl AppConfig {
         }
     }
 
-    /// True if it must know which octets came in one datagram.
+    /// True if it must know the boundaries of datagrams.
     pub fn needs_datagrams(&self) -> bool {
         matches!(self, Self::Video(_))
     }
 
-    /// True if it must know where in a stream it is: none of its octets may be lost.
+    /// True if it relies on its position in a byte stream: no octet may be lost.
     pub fn needs_stream(&self) -> bool {
         matches!(self, Self::Request(_))
     }
 
-    /// True if the receiver opens the connection, as a client does that asks for the data.
+    /// True if the receiver opens the connection, as a client that requests the data does.
     pub fn receiver_connects(&self) -> bool {
         matches!(self, Self::Request(_))
     }
 
-    /// Its sizes, with the keys that lead to them.
+    /// Its transfer sizes, each with its key.
     pub fn sizes_mut(&mut self) -> Vec<(&'static str, &mut TransferSize)> {
         match self {
             Self::Request(config) => vec![
@@ -162,13 +161,14 @@ trait AppSettings {
     /// Octets of one write at most.
     fn packet(&self) -> u32;
 
-    /// How much it writes by itself; `None` if it writes all that the transport takes.
+    /// The load that it offers; `None` if it writes as much as the transport takes.
     fn load(&self) -> Option<WriteLoad>;
 
-    /// True if what it writes, or when, is random.
+    /// True if the content or the times of its writes are random.
     fn is_random(&self) -> bool;
 
-    /// A configuration for property tests: small writes, an end if it writes all that it can.
+    /// A configuration for property tests: small writes, and a limit if it writes as much as it
+    /// can.
     fn arbitrary(rng: &mut Rng) -> Self
     where
         Self: Sized;
@@ -179,12 +179,12 @@ trait AppSettings {
     }
 }
 
-/// The flow of an application, as far as it matters to it.
+/// What an application needs to know about its flow.
 #[derive(Clone, Copy, Debug)]
 pub struct AppEnvironment<'a> {
     /// The seed of the run.
     pub seed: u64,
-    /// The name of the flow, of which that of the random stream is made: `flow/NAME/app`.
+    /// The name of the flow, part of the name of the random stream: `flow/NAME/app`.
     pub flow: &'a str,
     /// How the transport delivers data.
     pub delivery: Delivery,
@@ -209,7 +209,7 @@ pub struct AppPair {
 }
 
 impl AppPair {
-    /// A writer, with a reader that only counts.
+    /// A writer, with a reader that only counts what it reads.
     fn with_sink(source: impl App + Send + 'static) -> Self {
         Self {
             source: Box::new(source),
@@ -218,7 +218,7 @@ impl AppPair {
     }
 }
 
-/// How much an application writes by itself.
+/// The load that an application offers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WriteLoad {
     /// Writes per second at most.
@@ -228,7 +228,7 @@ pub struct WriteLoad {
 }
 
 impl WriteLoad {
-    /// Writes of so many octets at so many bits per second.
+    /// Writes of `packet` octets at `rate` bit/s.
     fn constant(rate: u64, packet: u32) -> Self {
         Self {
             per_second: rate as f64 / (f64::from(packet) * 8.0),
@@ -237,11 +237,11 @@ impl WriteLoad {
     }
 }
 
-/// The most packets of one endpoint in a millisecond: more than the smallest packets on a link of
-/// 400 Gbit/s.
+/// The most packets of one endpoint in a millisecond: more than a link of 400 Gbit/s carries of the
+/// smallest packets.
 pub(crate) const MAX_PACKETS_IN_A_MILLISECOND: u32 = 900_000;
 
-/// Fails if writes of so many octets at so many bits per second are more than a run can make.
+/// Fails if writes of `packet` octets at `rate` bit/s are more than a run can make.
 ///
 /// # Errors
 /// At the key `rate`.
@@ -273,8 +273,8 @@ pub struct Contradiction {
 
 /// An application at one end of a connection.
 pub trait App {
-    /// Something happened at the endpoint, or the time of [`poll_timeout`](Self::poll_timeout)
-    /// has come: take the events, read, write what is due.
+    /// Called when the endpoint has an event or the time of [`poll_timeout`](Self::poll_timeout)
+    /// has come: takes the events, reads, and writes what is due.
     fn poll(&mut self, now: Instant, endpoint: &mut dyn Endpoint);
 
     /// When [`poll`](Self::poll) must be called at the latest; `None` while nothing is due.
@@ -283,31 +283,31 @@ pub trait App {
     /// True once it will neither write nor read any more.
     fn done(&self) -> bool;
 
-    /// What it has measured up to `now`.
+    /// The measurements up to `now`.
     fn report(&self, now: Instant) -> AppReport<'_>;
 }
 
-/// The report of an application: its counters, and what applications of its kind measure.
+/// The report of an application: its counters, and the measurements of its kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppReport<'a> {
     /// Writes and reads.
     pub statistics: AppStatistics,
-    /// What a listener heard, if the application plays something.
+    /// The playback, if the application plays something.
     pub playback: Option<PlaybackReport>,
-    /// The frames of video that were captured, or of which something arrived, by their numbers.
+    /// The frames of video that were captured, or of which packets arrived, by number.
     pub frames: &'a [VideoFrame],
-    /// How to judge the frames; `None` if this is no source of video.
+    /// How to judge the frames; `None` if this is not a source of video.
     pub video_timing: Option<VideoTiming>,
     /// The requests that were sent, in their order.
     pub requests: &'a [RequestRecord],
 }
 
-/// What a listener heard.
+/// The playback of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlaybackReport {
-    /// The units of the stream, and what became of them.
+    /// The units of the stream, and how many were on time, late or lost.
     pub statistics: AudioStatistics,
-    /// The gaps: when each began, and how long it lasted; one that still lasts is the last.
+    /// The gaps: start and length of each; a gap that has not ended is the last.
     pub gaps: Vec<(Instant, Duration)>,
 }
 
@@ -327,11 +327,11 @@ pub struct AppStatistics {
     pub writes: u64,
     /// Octets of these.
     pub bytes_written: u64,
-    /// Writes that were due and never made, because the endpoint could not take them.
+    /// Writes that were due and were skipped because the endpoint could not take them.
     pub writes_skipped: u64,
-    /// Writes that had to wait for room, and were made later.
+    /// Writes that waited for room and were made later.
     pub writes_delayed: u64,
-    /// The endpoint refused a write as too large, which ends the application: the largest
+    /// Set if the endpoint refused a write as too large, which ends the application: the largest
     /// datagram that it takes.
     pub too_large: Option<u32>,
     /// Payloads read.
@@ -346,13 +346,13 @@ pub struct AppStatistics {
     pub last_read_at: Option<Instant>,
     /// How the connection ended.
     pub closed: Option<CloseReason>,
-    /// When it did.
+    /// When the connection ended.
     pub closed_at: Option<Instant>,
-    /// The application had so much to write and no more, and all of it was taken.
+    /// The application had a limited amount to write, and the endpoint took all of it.
     pub finished: bool,
 }
 
-/// The state that all applications share: counters, and whether the endpoint takes writes.
+/// The state that all applications share: counters, and whether the endpoint accepts writes.
 #[derive(Debug, Default)]
 struct Session {
     statistics: AppStatistics,

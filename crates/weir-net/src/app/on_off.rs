@@ -1,7 +1,7 @@
-//! Writes at a constant rate for a while, pauses, and begins again: talk spurts, sensors, web
-//! pages that are fetched. Lengths of both periods are constant, exponentially distributed, or
-//! distributed by Pareto with shape 1.5, whose sum over many sources is self-similar (Willinger
-//! et al. 1997). What cannot be written in time is skipped, as media do.
+//! Writes at a constant rate for a while, pauses, and starts again: talk spurts, sensors, web
+//! pages. The lengths of both periods are constant, exponentially distributed, or
+//! Pareto-distributed with shape 1.5; the sum of many such sources is self-similar (Willinger et
+//! al. 1997). Writes that cannot be made in time are skipped, as for live media.
 
 use super::{
     App, AppEnvironment, AppPair, AppReport, AppSettings, Contradiction, Session, WriteLoad,
@@ -56,7 +56,7 @@ impl LengthDistribution {
                 least * libm::pow(1.0 - rng.uniform(), -1.0 / SHAPE)
             }
         };
-        // A day at most, because the tail of a Pareto distribution with shape 1.5 has no bound.
+        // At most a day, because the tail of a Pareto distribution with shape 1.5 is unbounded.
         Duration::from_secs_f64(drawn.min(86_400.0))
     }
 }
@@ -91,7 +91,7 @@ impl AppSettings for OnOffConfig {
     }
 
     fn load(&self) -> Option<WriteLoad> {
-        // Each period begins with a write, however short it is.
+        // Each period begins with a write, even if it is shorter than the interval between writes.
         let steady = WriteLoad::constant(self.rate, self.packet);
         let on = self.on.as_secs_f64();
         let writes = 1.0 + on * steady.per_second;
@@ -113,7 +113,7 @@ pub struct OnOff {
     config: OnOffConfig,
     rng: Rng,
     due: Option<Instant>,
-    /// When the present period of writing ends.
+    /// When the current period of writing ends.
     until: Instant,
     session: Session,
 }

@@ -1,31 +1,31 @@
 //! Octets that an application writes as fast as its endpoint takes them.
 //!
-//! An endpoint may have room without end, so a burst has one: more than a terabit in a second or a
-//! write in a nanosecond is written by no machine. A driver is thus called back within every
-//! millisecond of virtual time, and what bounds a run is looked at.
+//! An endpoint may accept writes without limit, so the size of a burst is bounded, at more than a
+//! terabit per second or one write per nanosecond. The driver thus regains control within every
+//! millisecond of virtual time and can check the limits of the run.
 
 use super::Session;
 use weir_proto::endpoint::Endpoint;
 use weir_proto::time::{Duration, Instant};
 
-/// The most writes of a burst.
+/// The most writes in a burst.
 const MAX_WRITES: u64 = 1_000_000;
 /// Octets after which a burst ends.
 const MAX_OCTETS: u64 = 1 << 27;
-/// The time from a burst to the next.
+/// The time from one burst to the next.
 const BURST_INTERVAL: Duration = Duration::from_millis(1);
 
-/// What is still to be written, in pieces of a packet.
+/// The octets still to be written, in writes of at most a packet.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
-    /// Octets; `u64::MAX` is more than is ever written.
+    /// Octets; `u64::MAX` stands for no limit.
     pub(super) octets: u64,
     /// When the next burst begins; `None` unless the last one was cut off.
     resumes: Option<Instant>,
 }
 
 impl Outgoing {
-    /// So many octets.
+    /// Output of this many octets.
     pub(super) fn new(octets: u64) -> Self {
         Self {
             octets,
@@ -33,7 +33,7 @@ impl Outgoing {
         }
     }
 
-    /// Writes as much as the endpoint takes, and a burst at most; true once all is written.
+    /// Writes as much as the endpoint takes, at most a burst; true once everything is written.
     pub(super) fn write(
         &mut self,
         now: Instant,
@@ -54,7 +54,7 @@ impl Outgoing {
                 self.resumes = Some(now + BURST_INTERVAL);
                 return false;
             }
-            // A write without octets would never end.
+            // Writes of zero octets would never finish.
             let len = self.octets.min(u64::from(packet.max(1)));
             if !session.write(now, endpoint, len as u32) {
                 return false;
@@ -66,7 +66,7 @@ impl Outgoing {
         true
     }
 
-    /// When [`write`](Self::write) must be called again, unless the endpoint takes more before.
+    /// When [`write`](Self::write) must be called again, unless the endpoint has room earlier.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         self.resumes
     }
@@ -80,7 +80,7 @@ mod tests {
     use weir_proto::time::{Duration, Instant};
 
     #[test]
-    fn a_burst_into_an_endpoint_with_room_without_end_has_one() {
+    fn a_burst_into_an_endpoint_without_a_limit_is_bounded() {
         // 128 MiB are 95,870 writes of 1400 octets; a million of one octet are less.
         for (packet, burst) in [(1400, 95_870 * 1400), (1, 1_000_000)] {
             let mut app = Bulk::new(BulkConfig {
@@ -96,7 +96,7 @@ mod tests {
             app.poll(Instant::ZERO, &mut endpoint);
             assert_eq!(endpoint.written, burst);
             assert_eq!(app.poll_timeout(), Some(millis(1)));
-            // Not earlier, whatever else happens.
+            // A `Writable` event does not start the next burst early.
             endpoint.events.push_back(EndpointEvent::Writable);
             app.poll(Instant::ZERO + Duration::from_micros(999), &mut endpoint);
             assert_eq!(endpoint.written, burst);

@@ -1,10 +1,10 @@
-//! A client asks and a server answers, over one connection: requests and responses of drawn sizes,
-//! one at a time, with a pause of thinking after each response, as a browser has it over a
-//! connection that is kept, or a service behind another.
+//! A client sends requests and a server responds over one connection: requests and responses of
+//! random sizes, one at a time, with a think time after each response, as of a browser over a
+//! persistent connection or of one service that calls another.
 //!
-//! The server sends the data of a flow, the responses; the client, at the receiving end, opens the
-//! connection. Both draw the sizes from the same random stream, so that the server knows where a
-//! request ends without a format of messages.
+//! The server sends the data of the flow, the responses; the client, at the receiving end, opens
+//! the connection. Both ends draw the sizes from the same random stream, so that the server knows
+//! where a request ends without a message format.
 
 use super::outgoing::Outgoing;
 use super::{
@@ -92,11 +92,11 @@ pub struct RequestRecord {
     pub completed: Option<Instant>,
 }
 
-/// The sizes of all requests and responses, which both ends draw alike.
+/// The sizes of all requests and responses; both ends draw the same values.
 #[derive(Debug)]
 struct Sizes {
     config: RequestConfig,
-    /// Those that are still to come; `None` without end.
+    /// Requests that are still to come; `None` without a limit.
     left: Option<u64>,
     rng: Rng,
 }
@@ -115,20 +115,20 @@ impl Sizes {
     }
 }
 
-/// Octets that were read since the last call.
+/// Reads from the endpoint; returns the octets that were read.
 fn read(now: Instant, endpoint: &mut dyn Endpoint, session: &mut Session) -> u64 {
     let before = session.statistics.bytes_read;
     session.drain(now, endpoint);
     session.statistics.bytes_read - before
 }
 
-/// The server: writes a response once a whole request has come, and closes after the last.
+/// The server: writes a response once a whole request has arrived, and closes after the last.
 #[derive(Debug)]
 pub struct RequestServer {
     sizes: Sizes,
-    /// The request that comes or is awaited, and its response; `None` after the last.
+    /// The request that arrives next and its response; `None` after the last.
     awaited: Option<[u64; 2]>,
-    /// Octets that have come of it.
+    /// Octets of this request that have arrived.
     received: u64,
     outgoing: Outgoing,
     session: Session,
@@ -191,7 +191,7 @@ pub struct RequestClient {
     /// When the next request is due; `None` before the handshake and while a response is awaited.
     due: Option<Instant>,
     outgoing: Outgoing,
-    /// Octets that are missing of the response.
+    /// Octets of the response that have not arrived.
     missing: u64,
     requests: Vec<RequestRecord>,
     session: Session,

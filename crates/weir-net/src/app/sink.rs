@@ -1,4 +1,4 @@
-//! Reads whatever arrives and counts it.
+//! Reads all data that arrives and counts it.
 
 use super::{App, AppReport, Session};
 use weir_proto::endpoint::Endpoint;

@@ -30,8 +30,8 @@ kinds! {
     }
 }
 
-/// The size in bytes and the share of transfers up to it, read off the figures of the papers by
-/// those who simulate with them: the tables that HKUST's TrafficGenerator and HPCC's simulator use.
+/// The size in bytes and the share of transfers up to it, read off the figures of the papers for
+/// use in simulations: the tables of HKUST's TrafficGenerator and HPCC's simulator.
 const WEB_SEARCH: &[[f64; 2]] = &[
     [0.0, 0.0],
     [10e3, 0.15],
@@ -137,7 +137,7 @@ settings! {
 /// Pairs of numbers, by a file or by its content.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pairs {
-    /// The file that has them, until it is read.
+    /// The file that holds them, until it is read.
     pub file: Option<String>,
     /// The pairs, in the order of the file.
     pub pairs: Vec<[f64; 2]>,
@@ -201,12 +201,12 @@ fn of_raw(raw: &Raw) -> Option<f64> {
 }
 
 impl TransferSize {
-    /// All of so many bytes.
+    /// All transfers of this size.
     pub const fn constant(bytes: u64) -> Self {
         Self::Constant(ConstantSize { bytes })
     }
 
-    /// True unless all are alike.
+    /// True unless all sizes are equal.
     pub const fn is_random(&self) -> bool {
         !matches!(self, Self::Constant(_))
     }
@@ -219,10 +219,10 @@ impl TransferSize {
         }
     }
 
-    /// What is wrong with the pairs of a measured distribution, once they are read.
+    /// Checks the pairs of a measured distribution, once they are read.
     ///
     /// # Errors
-    /// That they are no cumulative distribution.
+    /// If they are not a cumulative distribution.
     pub fn check(&self) -> Result<(), Diagnostic> {
         match self {
             Self::Cdf(size) => check_cdf(&size.cdf.pairs),
@@ -284,7 +284,8 @@ fn check_cdf(pairs: &[[f64; 2]]) -> Result<(), Diagnostic> {
     }
 }
 
-/// The mean of [`quantile`]: each row's share by the middle between its size and the one before.
+/// The mean of [`quantile`]: for each row, its share times the midpoint of its size and the one
+/// before.
 fn mean_of(cdf: &[[f64; 2]]) -> f64 {
     let first = cdf.first().map_or(0.0, |[size, share]| size * share);
     let rest = cdf.windows(2).map(|pair| {
@@ -294,7 +295,7 @@ fn mean_of(cdf: &[[f64; 2]]) -> f64 {
     first + rest.sum::<f64>()
 }
 
-/// The size up to which this share of transfers are.
+/// The size that this share of transfers does not exceed.
 fn quantile(cdf: &[[f64; 2]], share: f64) -> f64 {
     let after = cdf.partition_point(|[_, known]| *known < share);
     let Some(&[size, known]) = cdf.get(after) else {
@@ -336,8 +337,8 @@ mod tests {
         }
     }
 
-    /// The means are those of the tables: the sum over their rows of the share that a row adds
-    /// times the middle between its size and the one before.
+    /// The means are those of the tables: the sum over the rows of the share that a row adds times
+    /// the midpoint of its size and the one before.
     #[test]
     fn published_sizes_are_distributions_with_their_means_and_medians() {
         for (cdf, mean, median) in [

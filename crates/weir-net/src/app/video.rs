@@ -1,23 +1,23 @@
-//! Video: an encoder that follows a target rate, and what of its frames arrives when.
+//! Video: an encoder that follows a target rate, and the arrival of its frames.
 //!
 //! Frames are captured at constant intervals and written at once, in packets of at most `packet`
-//! octets. The transport's controller says the target rate; without one it is `rate`. The encoder
-//! takes a new target at most once in `encoder_lag`, as in the model of RFC 8593, where it is the
-//! reaction latency. Every `key_frame_interval` a frame is a key frame, `key_frame_ratio` times as
-//! large as the others, which are smaller by as much, so that the mean is the target.
+//! octets. The transport's controller provides the target rate; without one it is `rate`. The
+//! encoder adopts a new target at most once in `encoder_lag`, as in the model of RFC 8593, where it
+//! is the reaction latency. Every `key_frame_interval` a frame is a key frame, `key_frame_ratio`
+//! times as large as the others, whose size is reduced so that the mean rate is the target.
 //!
-//! In a pause no frame is captured; what waits in the sender leaves. The first frame after it is a
-//! key frame, with which the intervals of key frames begin anew.
+//! No frame is captured during a pause; packets that wait in the sender are still sent. The first
+//! frame after it is a key frame, and restarts the key frame interval.
 //!
-//! The frame delay is from capture until the last packet has arrived. A frame is complete if all
-//! its packets arrived, and late if that took longer than `deadline`. The display shows a complete
-//! frame unless a later one was shown before. It **freezes** when the time between two shown frames
-//! is more than 150 ms longer, and more than three times as long, as the mean of the last 30: the
-//! rule of freezeCount in the W3C's WebRTC statistics.
+//! The frame delay is the time from capture until the last packet has arrived. A frame is complete
+//! if all its packets arrived, and late if that took longer than `deadline`. The display shows a
+//! complete frame unless a later one was shown before. It **freezes** when the time between two
+//! shown frames is more than 150 ms longer, and more than three times as long, as the mean of the
+//! last 30: the rule of freezeCount in the W3C's WebRTC statistics.
 //!
 //! Every packet carries a header of 28 octets that describes its frame; its content is not video.
 //! Does not model: coding and decoding times, dependence of frames on each other (a lost frame
-//! spoils itself only), retransmission and forward error correction, resolution and quality.
+//! damages no other), retransmission and forward error correction, resolution and quality.
 
 mod frame;
 mod sink;
@@ -34,7 +34,7 @@ pub use source::VideoSource;
 pub struct VideoTiming {
     /// A frame is late if its delay is longer.
     pub deadline: Duration,
-    /// When the next frame would have been captured but for a pause; `None` outside of pauses.
+    /// When the next frame would have been captured without the pause; `None` outside of pauses.
     pub paused_since: Option<Instant>,
 }
 
@@ -168,7 +168,7 @@ impl AppSettings for VideoConfig {
 }
 
 impl VideoConfig {
-    /// How long after a frame the `number`th frame after it is captured, without a pause.
+    /// The time from a frame to the capture of the `number`th frame after it, without pauses.
     fn capture_time(&self, number: u64) -> Duration {
         let nanos = u128::from(number) * 1_000_000_000 / u128::from(self.frame_rate.max(1));
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

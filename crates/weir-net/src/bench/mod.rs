@@ -1,11 +1,11 @@
 //! The networks whose speed the command's `benches/simulator.rs` measures: bulk flows over one
-//! bottleneck, counted, never timed here.
+//! bottleneck. This module counts packets; it measures no time.
 //!
 //! The bottleneck carries 10 Mbit/s for each flow, so that the share of a flow does not depend on
 //! their number; the base round-trip time is 20 ms; the bottleneck's queue is drop-tail of one
-//! bandwidth-delay product, rate * 20 ms. The way back has the same rate and delay. Flows start 1/n
-//! of a second apart, so that they are not synchronised, and are counted after their
-//! [`warm_up`]. [`Topology`] says what else is on the way.
+//! bandwidth-delay product, rate * 20 ms. The return path has the same rate and delay. Flows start
+//! 1/n of a second apart, so that they are not synchronised, and are counted after their
+//! [`warm_up`]. [`Topology`] gives the other links of the path.
 
 mod transport;
 
@@ -28,8 +28,9 @@ pub const RATE_PER_FLOW: u64 = 10_000_000;
 /// The round-trip time of the empty path.
 pub const ROUND_TRIP: Duration = Duration::from_millis(20);
 
-/// Virtual time before the counting starts: handshakes, slow start and its losses. So many flows
-/// that five seconds are tens of millions of packets get a second after the start of the last one.
+/// Virtual time before the counting starts: handshakes, slow start and its losses. With more than a
+/// thousand flows a second after the start of the last one is enough, because five seconds would be
+/// tens of millions of packets.
 pub const fn warm_up(flows: u32) -> Duration {
     Duration::from_secs(if flows > 1000 { 2 } else { 5 })
 }
@@ -46,15 +47,15 @@ const ACCESS_QUEUE: u64 = 1000;
 /// The links between the two ends of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topology {
-    /// An access link of each flow's own at both ends and the bottleneck between two routers:
-    /// three links each way.
+    /// An access link for each flow at both ends and the bottleneck between two routers: three
+    /// links each way.
     Dumbbell,
     /// The bottleneck alone, between two hosts that all flows share: one link each way.
     OneLink,
 }
 
 impl Topology {
-    /// Both of them.
+    /// Both topologies.
     pub const ALL: [Self; 2] = [Self::Dumbbell, Self::OneLink];
 
     /// Its name on the command line.
@@ -70,7 +71,7 @@ impl Topology {
 pub struct FlowEndpoints {
     /// Sends the data, and opens the connection.
     pub sender: Box<dyn Endpoint + Send>,
-    /// Receives it.
+    /// Receives the data.
     pub receiver: Box<dyn Endpoint + Send>,
 }
 
@@ -87,7 +88,7 @@ pub struct Counts {
     pub events: u64,
     /// Virtual time.
     pub simulated: Duration,
-    /// The share of it in which the bottleneck transmitted.
+    /// The share of this time in which the bottleneck transmitted.
     pub utilisation: f64,
 }
 
@@ -169,7 +170,7 @@ impl Bench {
         })
     }
 
-    /// The time in which the full bottleneck carries so many packets of this size.
+    /// The time in which the bottleneck transmits `packets` packets of this size.
     pub fn time_for(&self, packets: u64, size: u32) -> Duration {
         let bits = u128::from(packets) * u128::from(size) * 8 * 1_000_000_000;
         Duration::from_nanos((bits / u128::from(self.rate)) as u64)
@@ -263,7 +264,7 @@ impl EventQueueBench {
         Self { queue, rng }
     }
 
-    /// Takes the first entry out and puts it back up to a millisecond later, so many times;
+    /// Takes the first entry out and puts it back up to a millisecond later, `operations` times;
     /// returns the time reached.
     pub fn run(&mut self, operations: u64) -> Instant {
         let mut reached = Instant::ZERO;

@@ -5,19 +5,19 @@ use weir_proto::cc::tfrc::Profile;
 use weir_proto::cc::window::{BoxedController, REGISTRY, WindowConfig};
 use weir_proto::{dccp, quic, tcp};
 
-/// What carries the flows.
+/// The transport of the flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// QUIC with NewReno.
     Quic,
-    /// TCP with NewReno: SACK, RACK and PRR as Linux has them.
+    /// TCP with NewReno: SACK, RACK and PRR as in Linux.
     Tcp,
     /// DCCP with CCID-3 by RFC 5348, feedback once a round-trip time.
     Dccp,
 }
 
 impl Transport {
-    /// All of them.
+    /// All transports.
     pub const ALL: [Self; 3] = [Self::Quic, Self::Tcp, Self::Dccp];
 
     /// Its name on the command line.
@@ -29,7 +29,7 @@ impl Transport {
         }
     }
 
-    /// A connection that has not begun. Over a dumbbell every packet of QUIC and TCP is
+    /// A connection before its handshake. Over a dumbbell every packet of QUIC and TCP is
     /// acknowledged, as by the sinks of ns-2; over one link every other one.
     pub fn ends(self, topology: Topology) -> FlowEndpoints {
         let ack_every = match topology {
@@ -39,7 +39,8 @@ impl Transport {
         match self {
             Self::Quic => {
                 let mut config = quic::Config {
-                    // Little more than the window waits, so that memory shows the protocol.
+                    // Little more than the congestion window, so that memory use is that of the
+                    // protocol.
                     send_queue_limit: 200_000,
                     ..quic::Config::default()
                 };
@@ -82,7 +83,7 @@ impl Transport {
         }
     }
 
-    /// Octets of a full data packet on the wire, nearly: it only scales the time of a run.
+    /// Approximate octets of a full data packet on the wire, which only scale the time of a run.
     pub const fn packet_size(self) -> u32 {
         match self {
             Self::Quic => 1_280,

@@ -14,7 +14,7 @@ const fn at(nanos: u64) -> Instant {
     Instant::from_nanos(nanos)
 }
 
-/// Takes out everything, in order.
+/// Removes all entries, in order.
 fn drain(queue: &mut EventQueue) -> Vec<(u64, u32)> {
     let mut out = Vec::new();
     while let Some((time, target)) = queue.peek() {
@@ -26,7 +26,7 @@ fn drain(queue: &mut EventQueue) -> Vec<(u64, u32)> {
 
 const NOT_DUE: Instant = Instant::FAR_FUTURE;
 
-/// Since the start.
+/// The start of the run.
 const START: Instant = Instant::ZERO;
 
 #[test]
@@ -35,8 +35,8 @@ fn of_equal_times_the_one_that_was_set_first_comes_first_and_then_the_lower_numb
     for (target, since) in [(2, 1), (0, 2), (4, 3), (3, 3), (1, 4)] {
         queue.set(TargetId(target), at(5), at(since));
     }
-    // Node 0 was set once more, to another time and back: it comes last. Node 3 was set to what
-    // it had: it keeps its place.
+    // Target 0 is set to another time and back: it comes last. Target 3 is set to the time that it
+    // had: it keeps its position.
     queue.set(TargetId(0), at(9), at(5));
     queue.set(TargetId(0), at(5), at(5));
     queue.set(TargetId(3), at(5), at(5));
@@ -55,7 +55,7 @@ fn a_node_that_is_due_again_at_once_lets_those_go_first_that_waited() {
 }
 
 #[test]
-fn a_time_that_is_taken_back_never_comes() {
+fn a_cancelled_time_is_never_due() {
     let mut queue = queue_of(2);
     queue.set(TargetId(0), at(5), START);
     queue.set(TargetId(0), NOT_DUE, START);
@@ -64,7 +64,7 @@ fn a_time_that_is_taken_back_never_comes() {
 }
 
 #[test]
-fn who_waits_longer_than_the_number_holds_still_comes_in_time() {
+fn a_wait_longer_than_an_entry_can_hold_counts_as_the_longest() {
     let mut queue = queue_of(3);
     let late = MAX_WAITING + 1000;
     queue.set(TargetId(2), at(late), START);
@@ -79,7 +79,7 @@ fn entries_that_are_left_for_sooner_ones_are_cleared_away() {
     let mut queue = queue_of(TARGETS);
     for round in 0..10_000 {
         for target in (0..TARGETS).map(TargetId) {
-            // A timer far away, and one that is always sooner than what was set before.
+            // A timer far in the future, and one that is always earlier than the one set before.
             for due in [1 << 40, 1 << 30] {
                 queue.set(target, at(due - round), at(round));
             }

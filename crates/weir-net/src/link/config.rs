@@ -19,34 +19,34 @@ use weir_proto::time::{Duration, Instant};
 pub struct LinkConfig {
     /// Its name, also of its random stream: `link/NAME/loss`.
     pub name: String,
-    /// The wire of which it is a direction, if that has another name: of the random streams that
-    /// both directions share, `link/WIRE/outage/0`.
+    /// The name of the wire of which it is a direction, if it differs: used for the random streams
+    /// that both directions share, `link/WIRE/outage/0`.
     pub wire: Option<String>,
     /// Where packets enter.
     pub from: HostId,
     /// Where packets arrive.
     pub to: HostId,
-    /// Bits per second; `None` transmits in no time.
+    /// Bits per second; `None` for a transmission time of zero.
     pub rate: Option<u64>,
     /// Propagation delay.
     pub delay: Duration,
     /// The largest packet, IP header included; larger ones are dropped. `None` takes all.
     pub mtu: Option<u32>,
-    /// The queue of packets that wait for their transmission; a shaper's own limit replaces it.
+    /// The queue of packets that wait for transmission; a shaper's own limit replaces it.
     pub queue: QueueConfig,
     /// A token bucket that delays the start of transmissions.
     pub shaper: Option<TokenBucketConfig>,
-    /// A token bucket that drops what comes too fast, before the queue.
+    /// A token bucket that drops packets above its rate, before the queue.
     pub policer: Option<PolicerConfig>,
-    /// What thins acknowledgements out, before the queue.
+    /// Thinning of acknowledgements, before the queue.
     pub ack_thinning: Option<AckThinningConfig>,
     /// The loss model of the wire.
     pub loss: LossConfig,
     /// The other impairments of the wire.
     pub netem: NetemConfig,
-    /// Times in which nothing passes.
+    /// Periods in which all packets are lost.
     pub outages: Vec<OutageConfig>,
-    /// What the wire does to packets because of their ECN field.
+    /// The ECN faults of the wire.
     pub ecn_faults: EcnFaultsConfig,
     /// Additional delays of classes of packets.
     pub class_delays: Vec<ClassDelayConfig>,

@@ -4,15 +4,16 @@ use crate::queue::Backlog;
 use weir_proto::event::DropReason;
 use weir_proto::time::{Duration, Instant};
 
-/// Counts what a queue holds over time: the same for a link and for a station.
+/// Integrates the backlog of a queue over time, for a link or a station.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueueMeter {
-    /// Up to when the integrals are counted.
+    /// The time up to which the integrals are counted.
     counted_to: Instant,
 }
 
 impl QueueMeter {
-    /// The queue has held this since the last change: adds the time to the integrals.
+    /// Adds the time since the last change, during which the queue has held `backlog`, to the
+    /// integrals.
     #[inline]
     pub(crate) fn advance(&mut self, now: Instant, backlog: Backlog, counters: &mut LinkCounters) {
         let nanos = u128::from(now.since(self.counted_to).as_nanos());
@@ -21,8 +22,8 @@ impl QueueMeter {
         counters.byte_nanos_queued += nanos * u128::from(backlog.bytes);
     }
 
-    /// A packet has entered, and an idle transmitter has taken it out again: the queue may be
-    /// longer than ever.
+    /// Records the backlog after a packet has entered and, if the transmitter was idle, has been
+    /// taken out again: it may be a new maximum.
     #[inline]
     pub(crate) fn entered(backlog: Backlog, counters: &mut LinkCounters) {
         counters.max_packets_queued = counters.max_packets_queued.max(backlog.packets);
@@ -30,8 +31,8 @@ impl QueueMeter {
     }
 }
 
-/// Counters of a link since its start, and its content at the time of asking. What each packet
-/// counts comes first, so that it shares cache lines.
+/// Counters of a link since its start, and its content when they are read. The counters of each
+/// packet come first, so that they share cache lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct LinkCounters {
@@ -41,15 +42,15 @@ pub struct LinkCounters {
     pub bytes_in: u64,
     /// Time spent transmitting.
     pub busy: Duration,
-    /// The time of asking.
+    /// The time at which the counters were read.
     pub at: Instant,
     /// Integral of the waiting packets over time, in packet nanoseconds.
     pub packet_nanos_queued: u128,
     /// Integral of the waiting octets over time, in octet nanoseconds.
     pub byte_nanos_queued: u128,
-    /// The most packets that waited at a time.
+    /// The most packets that waited at one time.
     pub max_packets_queued: u64,
-    /// The most octets that waited at a time.
+    /// The most octets that waited at one time.
     pub max_bytes_queued: u64,
     /// Packets that arrived at the other end.
     pub packets_delivered: u64,
@@ -150,7 +151,7 @@ impl LinkCounters {
     }
 
     /// The share of the time since `earlier` spent transmitting or, if that is more, waiting for
-    /// tokens to fill the token bucket or the policer: of the three the one that is used most.
+    /// tokens of the shaper or the policer: the largest of the three.
     pub fn utilisation_since(&self, earlier: &Self) -> f64 {
         let wire = self.busy.saturating_sub(earlier.busy);
         let shaper = self.shaper_busy.saturating_sub(earlier.shaper_busy);

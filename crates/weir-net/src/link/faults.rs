@@ -1,7 +1,7 @@
-//! What befalls packets on a wire beside its loss model and netem: outages, faults with ECN, and
-//! delays by class.
+//! Impairments of a wire other than its loss model and netem: outages, ECN faults, and delays by
+//! class.
 //!
-//! Boxed, because most links have none of it.
+//! Boxed, because most links have none.
 
 use super::Wire;
 use super::config::LinkConfig;
@@ -41,12 +41,12 @@ impl Faults {
         }))
     }
 
-    /// True if nothing passes the wire at this time.
+    /// True if an outage is in progress at this time.
     pub(super) fn is_out(&mut self, at: Instant) -> bool {
         self.outages.iter_mut().any(|outage| outage.is_on(at))
     }
 
-    /// What its ECN field brings upon a packet: its field may be cleared, or it is dropped.
+    /// Applies the ECN faults to a packet: its field may be cleared, or it is dropped.
     pub(super) fn meet_ecn(
         &mut self,
         wire: &mut Wire,

@@ -5,21 +5,21 @@
 //! and a remainder in units of 1/rate nanoseconds; only the arrival is rounded, up to the next
 //! nanosecond, so that nothing drifts and nothing is early.
 //!
-//! Transmissions are started late: the event loop calls the link when a packet enters or arrives,
+//! Transmissions are started lazily: the event loop calls the link when a packet enters or arrives,
 //! never between, and the link then starts every transmission that is due, each with its own exact
-//! time. A packet therefore costs one event. Where a packet that starts may arrive before one that
-//! is on the wire, because of jitter, copies or a delay that becomes shorter, the loop calls the
-//! link at each start too. While the queue is traced, the event loop also calls
-//! the link at each start, which changes the times of trace events and no result; a plain link
-//! knows these times without being called.
+//! time. A packet therefore costs one event. If a packet may arrive before one that is already on
+//! the wire, because of jitter, duplication or a delay that becomes shorter, the loop also calls
+//! the link at each start. While the queue is traced, the event loop calls the link at each start
+//! too, which changes the times of trace events and no result; a plain link knows these times
+//! without being called.
 //!
-//! A policer and the thinning of acknowledgements drop packets before the queue, when they come.
-//! What gets lost on the wire has used its transmission time: an [outage](crate::outage) takes all,
-//! the loss model drops packets of the rest, then ECN may meet [faults](crate::ecn_faults). Delays
-//! [by class](crate::class_delay) and the impairments of [`netem`](crate::netem) follow. Scheduled
-//! changes hold for transmissions that start at their time or later: a
-//! packet on the wire keeps its arrival, so that after a change
-//! to a shorter delay packets may overtake. Does not model: framing below IP.
+//! A policer and the thinning of acknowledgements drop packets before the queue, when they enter. A
+//! packet lost on the wire has used its transmission time: an [outage](crate::outage) drops all
+//! packets, the loss model drops some of the rest, then [ECN faults](crate::ecn_faults) apply.
+//! Delays [by class](crate::class_delay) and the impairments of [`netem`](crate::netem) follow.
+//! Scheduled changes apply to transmissions that start at their time or later: a packet on the wire
+//! keeps its arrival time, so that packets may overtake after a change to a shorter delay. Does not
+//! model: framing below IP.
 
 mod config;
 mod counters;
@@ -42,7 +42,8 @@ use weir_proto::event::{DropReason, EventMask};
 use weir_proto::packet::FlowId;
 use weir_proto::time::{Duration, Instant};
 
-/// What every link has. In this order, so that what each packet reads shares cache lines.
+/// State that every link has. `repr(C)` keeps the fields in this order, so that those read for each
+/// packet share cache lines.
 #[derive(Debug)]
 #[repr(C)]
 struct Wire {
@@ -55,7 +56,7 @@ struct Wire {
     events: StageEvents,
 }
 
-/// What a link has dropped.
+/// The packets that a link has dropped.
 #[derive(Debug, Default)]
 struct Drops {
     of_flow: BTreeMap<FlowId, u64>,
@@ -85,7 +86,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// An empty link that draws its losses from the run of this seed.
+    /// An empty link whose random streams derive from this seed.
     pub(crate) fn new(config: &LinkConfig, seed: u64) -> Self {
         Self {
             service: Service::new(config, seed),
@@ -114,7 +115,7 @@ impl Link {
         }
     }
 
-    /// The present delay of the wire.
+    /// The current propagation delay of the wire.
     pub(crate) const fn propagation_delay(&self) -> Duration {
         self.wire.delay
     }
@@ -127,7 +128,8 @@ impl Link {
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) must be called for exact trace events: at the
-    /// next start of a transmission, if the queue or its drops are traced; else in the far future.
+    /// start of the next transmission, if the queue or its drops are traced; else in the far
+    /// future.
     pub(crate) fn poll_trace_tick(&self) -> Instant {
         let Service::Queued(queued) = &self.service else {
             return Instant::FAR_FUTURE;
@@ -171,8 +173,8 @@ impl Link {
         (at < Instant::FAR_FUTURE).then_some(at)
     }
 
-    /// When the link is to be called next, and since when that is known; the far future if it need
-    /// not be.
+    /// When the link must be called next, and since when that is known; the far future if no call
+    /// is needed.
     pub(crate) fn due(&self, now: Instant) -> Arrival {
         if self.is_plain() {
             return self.next_call();

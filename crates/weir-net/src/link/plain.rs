@@ -1,11 +1,11 @@
-//! A plain link: drop-tail, and nothing on the wire but rate and delay.
+//! A plain link: a drop-tail queue, a rate and a delay, without impairments.
 //!
-//! Nothing that happens later changes what becomes of a packet that it has taken, so that it books
-//! the start of the transmission and the arrival when the packet enters, in one ring for the queue
-//! and the wire. The transmissions, drops, arrivals and counters are those of any other link. One
-//! that is traced books too, but not ahead, and is not called when transmissions start: it notes
-//! each change of its queue with its own time when it counts it, and many are reported at once.
-//! Links that book for others, and what the words mean: `network/fast_path`.
+//! Later events do not change the times of a packet that has entered, so the link books the start
+//! of its transmission and its arrival when it enters, in one ring for the queue and the wire.
+//! Transmissions, drops, arrivals and counters are those of any other link. A traced link also
+//! books, but not ahead, and is not called when transmissions start: it records each change of its
+//! queue, with its exact time, when it counts it, and reports many changes at once.
+//! `network/fast_path` describes links that book for others and defines the terms.
 
 mod ahead;
 
@@ -32,8 +32,8 @@ struct Times {
 }
 
 impl Times {
-    /// The arrival of a packet with these times, behind that of the one before it. If they arrive
-    /// at the same time, both leave the link in one event.
+    /// The arrival of a packet with these times, after the packet with arrival `before`. If both
+    /// arrive at the same time, they leave the link in one event.
     #[inline]
     fn arrival(&self, before: Arrival) -> Arrival {
         let together = self.arrives == before.at;
@@ -45,8 +45,8 @@ impl Times {
     }
 }
 
-/// When a packet arrives at the end of a link, and since when it is known that it arrives next: it
-/// has entered, and the one before it has arrived.
+/// When a packet arrives at the end of a link, and since when it is known to be the next arrival:
+/// since it has entered and the packet before it has arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) at: Instant,
@@ -54,34 +54,34 @@ pub(crate) struct Arrival {
 }
 
 impl Arrival {
-    /// That of a link that holds nothing.
+    /// The next arrival of an empty link.
     const NONE: Self = Self {
         at: Instant::FAR_FUTURE,
         since: Instant::ZERO,
     };
-    /// That before the first packet.
+    /// The arrival before that of the first packet.
     const START: Self = Self {
         at: Instant::ZERO,
         since: Instant::ZERO,
     };
 }
 
-/// In place of the next link: this one holds the packet, and is called when it arrives.
+/// In place of the next link: this link holds the packet, and is called when it arrives.
 pub(crate) const HELD: u32 = u32::MAX;
 
-/// Packets after which a link forgets those that have arrived and that other links hold: many at a
-/// time cost less.
+/// Packets after which a link removes the bookings of packets that have arrived and that other
+/// links hold; removing several at once costs less.
 const FORGETS_EVERY: u64 = 4;
 
-/// Changes of a traced queue that wait for others before they are reported.
+/// Changes of a traced queue that are collected before they are reported.
 const MAX_CHANGES: usize = 256;
 
-/// What is booked for a packet: 40 octets, because each link of a chain keeps one a packet.
+/// The booking of a packet: 40 octets, because each link of a chain keeps one for each packet.
 #[derive(Debug)]
 struct Booked {
     times: Times,
     size: u32,
-    /// The link that it was handed over to; [`HELD`] if this one holds it.
+    /// The link that the packet was handed over to; [`HELD`] if this link holds it.
     next: u32,
 }
 
@@ -95,16 +95,16 @@ impl Booked {
 /// How a link serves its packets.
 #[derive(Debug)]
 pub(super) enum Service {
-    /// It has a queue and packets in flight.
+    /// With a queue and a list of packets in flight.
     Queued(Box<Queued>),
-    /// It books.
+    /// By booking.
     Plain(Bookings),
-    /// It books, and its queue or its drops are traced.
+    /// By booking, while its queue or its drops are traced.
     TracedPlain(Bookings),
 }
 
 impl Service {
-    /// Of a link with this configuration, before it is traced.
+    /// The service of a link with this configuration, before it is traced.
     pub(super) fn new(config: &LinkConfig, seed: u64) -> Self {
         match limit_of_plain(config) {
             Some(limit) => Self::Plain(Bookings::new(limit)),
@@ -128,7 +128,7 @@ impl Service {
         }
     }
 
-    /// Traced or not from now on; starts of transmissions up to now are counted.
+    /// Turns tracing on or off; counts the transmissions that have started by now.
     pub(super) fn set_mask(&mut self, now: Instant, mask: EventMask) {
         let Some(bookings) = self.bookings_mut() else {
             return;
@@ -161,45 +161,45 @@ fn limit_of_plain(config: &LinkConfig) -> Option<QueueLimit> {
     plain.then_some(queue.limit)
 }
 
-/// The queue and the wire of a plain link. In this order, so that what each packet reads shares
-/// cache lines.
+/// The queue and the wire of a plain link. `repr(C)` keeps the fields in this order, so that those
+/// read for each packet share cache lines.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Bookings {
-    /// When the transmission of the first of those that wait starts; in the far future if none
-    /// waits.
+    /// When the transmission of the first waiting packet starts; in the far future if the queue is
+    /// empty.
     next_start: Instant,
-    /// The arrival of the last packet that was booked.
+    /// The arrival of the last packet booked.
     last_arrival: Arrival,
-    /// In order of their arrival; those that wait come last.
+    /// Bookings in order of arrival; those of waiting packets come last.
     booked: Ring<Booked>,
     limit: QueueLimit,
-    /// What waits when the last one enters, as far as it has been looked at.
+    /// The backlog when the last packet enters, as far as transmissions have been counted.
     waiting: Backlog,
-    /// The arrival of the packet that was the first in `booked` before.
+    /// The arrival of the packet whose booking was removed last.
     gone: Arrival,
-    /// That of the first packet in `held`.
+    /// The arrival of the first packet in `held`.
     next_call: Arrival,
     /// Packets that this link holds, in the order of `booked`.
     held: Ring<PacketRef>,
-    /// The most that waits, up to the last packet that is booked.
+    /// The largest backlog up to the last packet booked.
     peak: Backlog,
-    /// Peaks to come, and when.
+    /// Largest backlogs at times that are still to come.
     peaks: Vec<(Instant, Backlog)>,
-    /// Only the link before it feeds this one, and hands packets over ahead.
+    /// Only the previous link feeds this one, and it hands packets over ahead.
     chained: bool,
     /// `None` if the queue is not traced: most links of a large network are not.
     changes: Option<Box<Changes>>,
 }
 
-/// How a queue has changed, as far as that is not reported.
+/// Changes of the queue that have not been reported.
 #[derive(Debug, Default)]
 struct Changes {
     noted: Vec<QueueChange>,
 }
 
 impl Changes {
-    /// In a call of its own, because most queues are not traced.
+    /// Not inlined, because most queues are not traced.
     #[inline(never)]
     fn note(&mut self, change: QueueChange) {
         self.noted.push(change);
@@ -240,7 +240,7 @@ impl Bookings {
         while self.catch_up_next(now).is_some() {}
     }
 
-    /// Counts the transmissions that have started by now, and notes them.
+    /// Counts the transmissions that have started by now, and records them.
     #[inline(never)]
     fn catch_up_traced(&mut self, now: Instant) {
         let Some(mut changes) = self.changes.take() else {
@@ -266,7 +266,7 @@ impl Bookings {
         Some(start)
     }
 
-    /// Notes what waits from this time on, if the queue is traced.
+    /// Records the backlog from this time on, if the queue is traced.
     #[inline(always)]
     fn note_change(&mut self, at: Instant) {
         if let Some(changes) = &mut self.changes {
@@ -274,7 +274,7 @@ impl Bookings {
         }
     }
 
-    /// The first packet that waits.
+    /// The first waiting packet.
     #[inline]
     fn first_waiting(&self) -> Option<&Booked> {
         let first = self.booked.len() - self.waiting.packets as usize;
@@ -300,8 +300,8 @@ impl Bookings {
     #[inline(always)]
     fn pop_first(&mut self) -> Option<bool> {
         if self.waiting.packets as usize == self.booked.len() {
-            // It counts as waiting still. Not those behind it: packets that entered before their
-            // transmission started may not be booked yet.
+            // The packet is still counted as waiting. Packets behind it are not counted, because
+            // others that entered before those transmissions start may not be booked yet.
             self.catch_up(self.next_start);
         }
         let first = self.booked.pop_front()?;
@@ -309,7 +309,8 @@ impl Bookings {
         Some(first.is_held())
     }
 
-    /// Forgets the first packets, which arrived before now and which other links hold.
+    /// Removes the bookings of the first packets that have arrived before now and that other links
+    /// hold.
     fn forget_passed(&mut self, now: Instant) {
         while let Some(first) = self.booked.front()
             && !first.is_held()
@@ -319,7 +320,8 @@ impl Bookings {
         }
     }
 
-    /// The packet that was last added to `waiting` enters at this time.
+    /// Records the backlog after the packet that was last added to `waiting`, which enters at
+    /// `enters`.
     #[inline]
     fn count_backlog(&mut self, now: Instant, enters: Instant, counters: &mut LinkCounters) {
         if enters <= now {
@@ -354,7 +356,7 @@ impl Bookings {
         }
     }
 
-    /// Finds the first packet that this link holds behind those that it does not hold.
+    /// Finds the first packet that this link holds, behind packets that other links hold.
     fn find_held(&mut self) {
         let mut before = self.gone;
         for booked in self.booked.iter() {
@@ -366,7 +368,7 @@ impl Bookings {
         }
     }
 
-    /// Books a packet, which is the last one.
+    /// Appends a booking.
     #[inline]
     fn push(&mut self, booked: Booked) -> Arrival {
         let arrival = booked.times.arrival(self.last_arrival);
@@ -377,7 +379,7 @@ impl Bookings {
 }
 
 impl Link {
-    /// True if the link is plain, and is not traced: the fast path is open to it.
+    /// True if the link is plain and not traced, so that it can use the fast path.
     #[inline]
     pub(crate) const fn is_untraced_plain(&self) -> bool {
         matches!(self.service, Service::Plain(_))
@@ -389,8 +391,8 @@ impl Link {
         !matches!(self.service, Service::Queued(_))
     }
 
-    /// True if the link may book packets before they enter: none leaves at the instant at which it
-    /// enters, so that the order of events at one instant does not depend on it.
+    /// True if the link may book packets before they enter: no packet leaves it at the instant at
+    /// which it enters, so that booking ahead does not affect the order of events at one instant.
     pub(crate) const fn books_ahead(&self) -> bool {
         self.is_untraced_plain()
             && (!self.wire.delay.is_zero() || self.wire.transmitter.takes_time())
@@ -403,9 +405,9 @@ impl Link {
         }
     }
 
-    /// Books the packet as it enters, at a time that may have passed or may be to come, unless the
-    /// link refuses it. `next` is the link that books the packet too, as of its arrival there; or
-    /// [`HELD`], and [`hold`](Self::hold) is to follow.
+    /// Books the packet as of `enters`, in the past or the future, unless the link refuses it.
+    /// `next` is the link that also books the packet, as of its arrival there; or [`HELD`], and the
+    /// caller must call [`hold`](Self::hold).
     #[inline(always)]
     pub(crate) fn book_as_of(
         &mut self,
@@ -463,7 +465,8 @@ impl Link {
         Ok(arrival)
     }
 
-    /// Holds the packet that the link has booked. Returns its arrival if the link holds no other.
+    /// Holds the packet that the link has booked. Returns its arrival if the link held no packet
+    /// before.
     #[inline(always)]
     pub(crate) fn hold(&mut self, arrival: Arrival, packet: PacketRef) -> Option<Arrival> {
         let plain = self.service.bookings_mut()?;
@@ -475,7 +478,7 @@ impl Link {
         first.then_some(arrival)
     }
 
-    /// The last packet that the link has booked is one that it holds: the next link refuses it.
+    /// The link holds the packet that it booked last, because the next link refuses it.
     #[cold]
     pub(crate) fn hold_last(&mut self) {
         let plain = self.service.bookings_mut();
@@ -525,7 +528,7 @@ impl Link {
         changes.is_some_and(|changes| changes.noted.len() >= MAX_CHANGES) || self.has_discarded()
     }
 
-    /// Removes the changes of the queue, after `take` has seen them where they lie.
+    /// Passes the recorded changes of the queue to `take` by reference, and removes them.
     #[inline]
     pub(crate) fn take_changes(&mut self, take: impl FnOnce(&[QueueChange])) {
         if let Some(plain) = self.service.bookings_mut()
@@ -554,8 +557,8 @@ impl Link {
         }
     }
 
-    /// When a plain link is to be called next, and since when that is known; the far future if it
-    /// holds nothing.
+    /// When a plain link must be called next, and since when that is known; the far future if it
+    /// holds no packet.
     #[inline]
     pub(crate) fn next_call(&self) -> Arrival {
         let plain = self.service.bookings();

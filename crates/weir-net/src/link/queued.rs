@@ -1,6 +1,6 @@
-//! The queue, the loss model and the impairments of a link that does not book its packets.
+//! A link that does not book its packets: its queue, loss model and impairments.
 //!
-//! Boxed, because most links of a large network are plain and have none of this.
+//! Boxed, because most links of a large network are plain and need none of this state.
 
 use super::config::{LinkChange, LinkConfig};
 use super::faults::Faults;
@@ -24,7 +24,7 @@ struct InFlight {
     packet: PacketRef,
 }
 
-/// The way of a packet over the wire: when its transmission begins and ends, and its delay.
+/// A packet's way over the wire: the start and end of its transmission, and its delay.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     started: Instant,
@@ -32,7 +32,7 @@ struct Flight {
     delay: Duration,
 }
 
-/// What a link has that does not book its packets, beside the wire that every link has.
+/// The state of a link that does not book its packets, in addition to the wire.
 #[derive(Debug)]
 pub(super) struct Queued {
     queue: Queue,
@@ -51,12 +51,12 @@ pub(super) struct Queued {
     stream: (u64, String),
     /// Packets to duplicate: when the copy arrives, and the packet.
     copies: Vec<(Instant, PacketRef)>,
-    /// It has or gets impairments or other delays, with which packets may overtake.
+    /// It has impairments or variable delays now or later, so that packets may overtake.
     varies: bool,
 }
 
 impl Queued {
-    /// An empty queue and wire that draw from the run of this seed.
+    /// An empty queue and wire whose random streams derive from this seed.
     pub(super) fn new(config: &LinkConfig, seed: u64) -> Self {
         Self {
             queue: Queue::new(
@@ -190,7 +190,7 @@ impl Queued {
         self.effects = effects;
     }
 
-    /// Puts the packet on the wire at `start`.
+    /// Transmits the packet from `start` on.
     #[inline]
     fn transmit(&mut self, wire: &mut Wire, start: ExactTime, mut packet: PacketRef) {
         let netem = self.netem.as_ref().map(|netem| netem.config());
@@ -217,7 +217,7 @@ impl Queued {
         self.put_in_flight(left + delay, packet);
     }
 
-    /// Why the packet that starts at this time gets lost on the wire, if it does.
+    /// The reason why the packet that starts at this time is lost on the wire, if it is.
     #[inline]
     fn loss_on_wire(
         &mut self,
@@ -239,7 +239,7 @@ impl Queued {
         self.faults.as_mut()?.meet_ecn(wire, packet)
     }
 
-    /// Arrivals are in order but for jitter, reordering and delays that become shorter.
+    /// Arrivals are in order except for jitter, reordering and delays that become shorter.
     #[inline]
     fn put_in_flight(&mut self, arrives: Instant, packet: PacketRef) {
         let in_order = self
@@ -269,8 +269,8 @@ impl Queued {
         self.put_in_flight(arrives, copy);
     }
 
-    /// Lets netem have the packet. A drop is booked when its transmission begins, as one of the
-    /// loss model is: events of a link are in order.
+    /// Applies netem's impairments to the packet. A drop is recorded at the start of the
+    /// transmission, like those of the loss model, because the events of a link are in order.
     #[cold]
     fn impair(&mut self, wire: &mut Wire, flight: Flight, mut packet: PacketRef) {
         let Some(netem) = &mut self.netem else { return };
@@ -316,7 +316,8 @@ impl Queued {
             .push(at, StageEvent::Queue(self.queue.backlog()));
     }
 
-    /// Why the policer or the thinning of acknowledgements drops the packet before the queue.
+    /// The reason why the policer or the thinning of acknowledgements drops the packet before the
+    /// queue, if it does.
     #[inline]
     fn refusal(&mut self, now: Instant, packet: &PacketRef) -> Option<DropReason> {
         if let Some(thinning) = &mut self.ack_thinning
@@ -367,7 +368,7 @@ impl Queued {
         if idle {
             self.start_transmissions(wire, now);
         }
-        // What an idle link takes at once did not wait.
+        // A packet that an idle link starts to transmit at once does not count as waiting.
         QueueMeter::entered(self.queue.backlog(), &mut wire.counters);
     }
 
@@ -381,11 +382,11 @@ impl Queued {
         Some(packet)
     }
 
-    /// When the link is to be called next.
+    /// When the link must be called next.
     #[inline]
     pub(super) fn poll_timeout(&self, wire: &Wire) -> Option<Instant> {
         let Some(first) = self.flight.front() else {
-            // Everything on the wire was lost; the next packet follows when the wire is free.
+            // No packet is on the wire; the next one starts when the transmitter is free.
             return self.next_start(wire);
         };
         let arrives = first.arrives;
@@ -397,8 +398,8 @@ impl Queued {
         Some(start.map_or(arrives, |start| start.min(arrives)))
     }
 
-    /// Whether a packet that starts at this time, or one behind it, may arrive before this time, at
-    /// which the first packet on the wire does. The link has to be called when it starts then.
+    /// True if a packet that starts at `start` or later may arrive before `arrives`, the arrival of
+    /// the first packet on the wire. The link must then be called at that start.
     #[cold]
     fn may_overtake(&self, wire: &Wire, start: Instant, arrives: Instant) -> bool {
         let netem = self.netem.as_ref();

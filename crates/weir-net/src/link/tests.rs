@@ -27,7 +27,7 @@ fn config(rate: Option<u64>, limit: QueueLimit) -> LinkConfig {
     }
 }
 
-/// When everything up to this time has happened.
+/// The progress at which every event up to this time has been processed.
 const fn progress(now: Instant) -> Progress {
     Progress {
         now,
@@ -88,7 +88,7 @@ fn the_remainder_is_carried_for_odd_rates_and_sizes() {
         link.handle(Instant::ZERO, packet(id, 1));
     }
     assert_eq!(drain(&mut link)[6], (8_000_000_000, 6));
-    // The largest rate there is does not overflow.
+    // The largest possible rate does not overflow.
     let mut link = Link::new(&config(Some(u64::MAX), QueueLimit::Packets(10)), 1);
     for id in 0..7 {
         link.handle(Instant::ZERO, packet(id, u32::MAX));
@@ -152,8 +152,8 @@ fn drops(limit: QueueLimit, offered: &[(u64, u32)]) -> Vec<u64> {
 
 #[test]
 fn a_queue_limited_in_packets_drops_the_one_too_many() {
-    // Packet 0 is on the wire until 100 us, 1 and 2 wait, 3 finds no room. At 100 us packet 1
-    // leaves the queue, 4 takes its place, 5 finds none.
+    // Packet 0 is transmitted until 100 us, 1 and 2 wait, 3 is dropped. At 100 us packet 1 leaves
+    // the queue, 4 takes its place, 5 is dropped.
     let offered = [
         (0, 100),
         (0, 100),
@@ -163,15 +163,15 @@ fn a_queue_limited_in_packets_drops_the_one_too_many() {
         (100_000, 100),
     ];
     assert_eq!(drops(QueueLimit::Packets(2), &offered), [3, 5]);
-    // One nanosecond earlier nothing has left yet.
+    // One nanosecond earlier no packet has left the queue yet.
     let offered = [(0, 100), (0, 100), (0, 100), (99_999, 100), (100_000, 100)];
     assert_eq!(drops(QueueLimit::Packets(2), &offered), [3]);
 }
 
 #[test]
 fn a_queue_limited_in_bytes_takes_what_still_fits() {
-    // On the wire: 0. Waiting: 1 (150) makes 150, 2 (100) would make 250 of 200, 3 (50) fits to
-    // the byte, 4 (1) is one too many. At 100 us packet 1 leaves the queue: 5 (150) fits again.
+    // On the wire: 0. Waiting: 1 (150 octets) makes 150, 2 (100) would make 250 of 200, 3 (50) fits
+    // exactly, 4 (1) exceeds the limit. At 100 us packet 1 leaves the queue: 5 (150) fits again.
     let offered = [
         (0, 100),
         (0, 150),
@@ -222,7 +222,7 @@ fn what_an_idle_link_takes_at_once_did_not_wait_in_any_queue() {
             let counters = link.counters(progress(at(time)));
             (counters.max_packets_queued, counters.max_bytes_queued)
         };
-        // A packet takes 1 ms.
+        // A packet takes 1 ms to transmit.
         assert_eq!(most(0, 0), (0, 0), "{queue:?}");
         assert_eq!(most(MS, 1), (0, 0), "{queue:?}");
         assert_eq!(most(MS, 2), (1, 1000), "{queue:?}");
@@ -268,7 +268,7 @@ fn a_packet_lost_on_the_wire_has_used_its_time() {
     assert_eq!(link.counters(progress(at(500_000))).dropped_loss_model, 3);
 }
 
-/// What a link does to one packet.
+/// The outcome of one packet on a link.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Arrives(u64),
@@ -321,7 +321,7 @@ fn naive_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Outcome> {
     outcomes
 }
 
-/// What the real link does, called when a packet enters and when one arrives.
+/// The outcomes on the real link, which is called when a packet enters and when one arrives.
 fn real_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Outcome> {
     let mut link = Link::new(config, 1);
     let mut outcomes: Vec<Outcome> = offered.iter().map(|_| Outcome::Lost).collect();
@@ -357,7 +357,7 @@ proptest! {
     #[test]
     fn agrees_with_a_link_that_has_an_event_for_each_packet(
         gaps in prop::collection::vec((0_u64..3_000, 40_u32..1500), 1..200),
-        // Octets per microsecond or so: from overloaded to idle.
+        // Around one octet per nanosecond: from overloaded to idle.
         rate in 1_000_000_000_u64..20_000_000_000,
         packets in 1_u64..20,
         in_bytes in any::<bool>(),
@@ -402,8 +402,8 @@ fn changes_hold_for_what_starts_later() {
         },
         1,
     );
-    // 1250 octets take 10 ms at 1 Mbit/s, 5 at 2, 20 at 0.5. The third starts at 20 and the last
-    // two wait for 40: one starts at 40, the other at 60.
+    // 1250 octets take 10 ms at 1 Mbit/s, 5 ms at 2, 20 ms at 0.5. The third starts at 20 ms; the
+    // last two wait until 40 ms, one starts then and the other at 60 ms.
     for number in 0..3 {
         link.handle(Instant::ZERO, packet(number, 1250));
     }
@@ -421,14 +421,15 @@ fn changes_hold_for_what_starts_later() {
         link.handle(at(MS * 40), packet(number, 1250));
     }
     drain(&mut link, 200);
-    // The second starts at 10, before the first change: 20 + 10. The third: 25 + 1 overtakes it.
+    // The second starts at 10 ms, before the first change: 20 + 10. The third, at 25 + 1, overtakes
+    // it.
     assert_eq!(arrivals, [(0, 20), (2, 26), (1, 30), (3, 65), (4, 85)]);
 }
 
 #[test]
 fn packets_that_overtake_arrive_at_their_own_times() {
-    // At 1 Mbit/s 1000 octets take 8 ms. The first packet is on the wire when the delay of 100 ms
-    // becomes one of 1 ms; that which follows starts at 8 ms and arrives at 17 ms.
+    // At 1 Mbit/s 1000 octets take 8 ms. The first packet is on the wire when the delay changes
+    // from 100 ms to 1 ms; the next one starts at 8 ms and arrives at 17 ms.
     let mut link = Link::new(
         &LinkConfig {
             delay: Duration::from_millis(100),
@@ -450,7 +451,8 @@ fn packets_that_overtake_arrive_at_their_own_times() {
 
 #[test]
 fn jitter_delays_packets_whether_or_not_others_enter() {
-    // In place of calls at the arrivals alone, one in each millisecond: the same arrivals.
+    // Calling the link in each millisecond instead of at the arrivals alone yields the same
+    // arrivals.
     let config = LinkConfig {
         delay: Duration::from_millis(50),
         netem: NetemConfig {

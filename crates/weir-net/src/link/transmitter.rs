@@ -29,16 +29,17 @@ impl ExactTime {
     }
 }
 
-/// The state of a transmitter. In this order, so that what each packet reads shares cache lines.
+/// The state of a transmitter. `repr(C)` keeps the fields in this order, so that those read for
+/// each packet share cache lines.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Transmitter {
-    /// When it is free.
+    /// When the transmitter becomes free.
     pub(super) free: ExactTime,
-    /// Size of the packet last transmitted, and what it took: most packets have few sizes. Zero
-    /// before the first one and with a rate trace.
+    /// Size and transmission time of the last packet, a cache because most packets have one of few
+    /// sizes. Zero before the first packet and with a rate trace.
     last_size: (u32, ExactTime),
-    /// Bits per second; zero transmits in no time.
+    /// Bits per second; zero for a transmission time of zero.
     rate: u64,
     rate_trace: Option<Box<RateTrace>>,
 }
@@ -58,11 +59,11 @@ impl Transmitter {
         self.rate > 0
     }
 
-    /// Transmits at this rate from now on; `None` in no time.
+    /// Sets the rate; `None` for a transmission time of zero.
     pub(super) fn set_rate(&mut self, rate: Option<u64>) {
         self.rate = rate.unwrap_or(0);
         self.last_size = (0, ExactTime::default());
-        // A remainder of the old rate is less than a nanosecond.
+        // The remainder of the old rate, less than a nanosecond, is rounded up.
         self.free = ExactTime::at(self.free.rounded_up());
     }
 
@@ -79,8 +80,7 @@ impl Transmitter {
         self.find_end(start, size)
     }
 
-    /// The end of a transmission that takes another time than the last one, or a fraction of a
-    /// nanosecond.
+    /// The end of a transmission if its time is not cached or includes a fraction of a nanosecond.
     fn find_end(&mut self, start: ExactTime, size: u32) -> ExactTime {
         if let Some(rate_trace) = &mut self.rate_trace {
             return ExactTime::at(rate_trace.end_of(start.rounded_up(), size));

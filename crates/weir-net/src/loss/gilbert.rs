@@ -1,12 +1,12 @@
-//! Gilbert-Elliott losses, in steps of packets: bursts from a chain of two states (Gilbert 1960,
+//! Gilbert-Elliott losses, counted in packets: bursts from a chain of two states (Gilbert 1960,
 //! Elliott 1963).
 //!
-//! Before each packet the chain moves from good to bad with probability p, from bad to good with
-//! r; then the packet is lost with the loss probability of the state. The share of the bad state
-//! is p / (p + r), the mean stay in it 1 / r packets. tc-netem(8)'s `gemodel` has the same
-//! parameters. The chain stands still while no packet comes: a sender in back-off, whose packets
-//! are timeouts apart, needs as many of them to end a burst as any other. For bursts that last a
-//! time see [`gilbert_time`](super::gilbert_time).
+//! Before each packet the chain moves from good to bad with probability p, from bad to good with r;
+//! then the packet is lost with the loss probability of the state. The share of the bad state is p
+//! / (p + r), the mean stay in it 1 / r packets. tc-netem(8)'s `gemodel` has the same parameters.
+//! The chain does not move without packets: a sender in backoff, whose packets are timeouts apart,
+//! needs as many packets to end a burst as any other sender. For bursts with a duration in time see
+//! [`gilbert_time`](super::gilbert_time).
 
 use super::{LossModel, LossModelConfig};
 use weir_proto::rng::Rng;

@@ -1,13 +1,14 @@
-//! Gilbert-Elliott losses in time: a chain of two states in continuous time, whatever passes.
+//! Gilbert-Elliott losses in time: a chain of two states in continuous time, independent of
+//! packets.
 //!
 //! Stays in the good and in the bad state are exponentially distributed with the means that the
 //! configuration gives; a packet is lost with the loss probability of the state at its time. The
 //! share of the bad state is mean_bad / (mean_good + mean_bad). The chain of
-//! [`gilbert`](super::gilbert) steps with packets instead, so that its bursts last the longer the
-//! fewer packets come.
+//! [`gilbert`](super::gilbert) steps with packets instead, so that its bursts last longer the fewer
+//! packets are sent.
 //!
-//! The stays have a random stream of their own and are drawn in order of time: which packets come
-//! does not change when bursts begin and end.
+//! The stays have a separate random stream and are drawn in order of time: the packets sent do not
+//! change when bursts begin and end.
 
 use super::{LossModel, LossModelConfig};
 use std::ops::RangeInclusive;
@@ -20,8 +21,8 @@ use weir_proto::units::Probability;
 const MEANS: RangeInclusive<Duration> =
     Duration::from_micros(1)..=Duration::from_secs(366 * 86_400);
 
-/// After so many mean cycles without a packet the chain has forgotten its state, and its stays are
-/// not drawn one by one.
+/// After this many mean cycles without a packet the state is independent of the last one, and the
+/// stays between are not drawn individually.
 const FORGETS_AFTER: u64 = 1_000_000;
 
 weir_proto::settings! {
@@ -87,12 +88,12 @@ pub(super) struct GilbertTimeLoss {
     config: GilbertTimeLossConfig,
     states: Rng,
     bad: bool,
-    /// When the present stay ends.
+    /// When the current stay ends.
     until: Instant,
 }
 
 impl GilbertTimeLoss {
-    /// Draws the stay that begins when the one before ends.
+    /// Draws the stay that begins when the previous one ends.
     fn stay(&mut self) {
         let GilbertTimeLossConfig {
             mean_good,
@@ -104,11 +105,11 @@ impl GilbertTimeLoss {
         self.until += Duration::from_secs_f64(drawn);
     }
 
-    /// Goes on to the state at this time.
+    /// Advances the chain to this time.
     fn advance(&mut self, now: Instant) {
         let cycle = self.config.mean_good + self.config.mean_bad;
         if now.since(self.until) > cycle * FORGETS_AFTER {
-            // An exponentially distributed stay has no memory: it begins as well now.
+            // An exponentially distributed stay has no memory, so it may as well begin now.
             self.bad = self.states.chance(self.config.share_of_bad());
             self.until = now;
             self.stay();

@@ -1,4 +1,4 @@
-//! Packets that get lost on the way, for reasons other than full queues.
+//! Loss models: packets that are lost for reasons other than full queues.
 //!
 //! Each link, and each sender's socket, has a loss model with a random stream of its own, so that
 //! adding a flow or a link does not change which packets another loses. A model is one file with a
@@ -35,23 +35,23 @@ trait LossModelConfig {
     /// The model.
     type Model: LossModel;
 
-    /// The model before its first packet. What happens whether packets come or not is drawn from
-    /// `states`.
+    /// The model before its first packet. `states` provides the random numbers of processes that do
+    /// not depend on packets.
     fn build(&self, states: Rng) -> Self::Model;
 
-    /// True if which packets are lost is random.
+    /// True if a random choice determines which packets are lost.
     fn is_random(&self) -> bool;
 
-    /// The share of packets that are lost in the long run, if they come at a steady rate; `None`
-    /// if it depends on how many there are.
+    /// The long-term share of lost packets at a constant packet rate; `None` if it depends on the
+    /// number of packets.
     fn mean_loss(&self) -> Option<f64>;
 
     /// A configuration for property tests.
     fn arbitrary(rng: &mut Rng) -> Self;
 }
 
-/// Makes from one line for each model the configuration of any model, the state of any model, and
-/// the dispatch between them.
+/// Generates, from one line for each model, the configuration enum, the state enum and the dispatch
+/// between them.
 macro_rules! loss_models {
     ($($name:ident($config:ty) = $word:literal),* $(,)?) => {
         weir_proto::kinds! {
@@ -73,7 +73,7 @@ macro_rules! loss_models {
         })*
 
         impl LossConfig {
-            /// True if which packets are lost is random.
+            /// True if a random choice determines which packets are lost.
             pub fn is_random(&self) -> bool {
                 match self {
                     Self::None => false,
@@ -81,8 +81,8 @@ macro_rules! loss_models {
                 }
             }
 
-            /// The share of packets that are lost in the long run, if they come at a steady rate;
-            /// `None` if it depends on how many there are.
+            /// The long-term share of lost packets at a constant packet rate; `None` if it depends
+            /// on the number of packets.
             pub fn mean_loss(&self) -> Option<f64> {
                 match self {
                     Self::None => Some(0.0),
@@ -90,7 +90,7 @@ macro_rules! loss_models {
                 }
             }
 
-            /// A configuration of a random model for property tests.
+            /// A random loss model and configuration for property tests.
             pub fn arbitrary(rng: &mut Rng) -> Self {
                 let any: &[fn(&mut Rng) -> Self] = &[
                     |_| Self::None,
@@ -144,7 +144,7 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// The model that `config` describes, drawing from the run's stream called `stream`.
+    /// The model that `config` describes, with the random stream `stream` of this seed.
     pub(crate) fn new(config: &LossConfig, seed: u64, stream: &str) -> Self {
         Self {
             model: Model::new(config, Rng::stream(seed, &format!("{stream}/states"))),
@@ -152,7 +152,7 @@ impl Loss {
         }
     }
 
-    /// The same; `None` if `config` loses nothing.
+    /// The model that `config` describes; `None` if it loses no packets.
     pub(crate) fn of(config: &LossConfig, seed: u64, stream: &str) -> Option<Box<Self>> {
         (*config != LossConfig::None).then(|| Box::new(Self::new(config, seed, stream)))
     }

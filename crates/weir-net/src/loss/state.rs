@@ -1,10 +1,10 @@
 //! Losses by a chain of four states, netem's `loss state` (tc-netem(8); Salsano, Ludovici and
 //! Ordine, Definition of a general and intuitive loss model for packet networks, 2009).
 //!
-//! State 1 is a gap in which packets arrive, 4 a single loss in it; 3 is a burst of losses, 2 what
-//! arrives within it. Each packet moves the chain with the probabilities of its state, p13 and
-//! p14, p23, p31 and p32; 4 goes back to 1. The packet is lost if the chain is in 3 or 4 after it,
-//! as in `loss_4state` of Linux's `sch_netem.c`.
+//! State 1 is a gap in which packets arrive, 4 a single loss in it; 3 is a burst of losses, 2 a run
+//! of arrivals within it. Each packet moves the chain with the probabilities of its state, p13 and
+//! p14, p23, p31 and p32; 4 returns to 1. The packet is lost if the chain is in 3 or 4 after the
+//! step, as in `loss_4state` of Linux's `sch_netem.c`.
 
 use super::{LossModel, LossModelConfig};
 use weir_proto::rng::Rng;
@@ -51,7 +51,7 @@ impl LossModelConfig for StateLossConfig {
             p14,
         } = *self;
         let [p32, p23, p14] = [p32, p23, p14].map(Probability::get);
-        // What is drawn first leaves that much to the other.
+        // p14 and p32 are compared first, so that p13 and p31 are at most the rest.
         let (p13, p31) = (p13.get().min(1.0 - p14), p31.get().min(1.0 - p32));
         if p13 <= 0.0 {
             return Some(p14 / (1.0 + p14));
@@ -60,12 +60,12 @@ impl LossModelConfig for StateLossConfig {
             // State 2 is never left.
             return Some(0.0);
         }
-        // Visits of state 2 for each of 3.
+        // Visits of state 2 for each visit of state 3.
         let within = if p32 > 0.0 { p32 / p23 } else { 0.0 };
         if p31 <= 0.0 {
             return Some(1.0 / (1.0 + within));
         }
-        // For each visit of state 1 there are p13/p31 of 3 and p14 of 4.
+        // For each visit of state 1 there are p13/p31 visits of 3 and p14 of 4.
         let burst = p13 / p31;
         Some((burst + p14) / (1.0 + p14 + burst * (1.0 + within)))
     }
@@ -83,13 +83,13 @@ impl LossModelConfig for StateLossConfig {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// 1.
+    /// State 1.
     Gap,
-    /// 2.
+    /// State 2.
     WithinBurst,
-    /// 3.
+    /// State 3.
     Burst,
-    /// 4.
+    /// State 4.
     LostInGap,
 }
 
@@ -140,18 +140,18 @@ mod tests {
 
     #[test]
     fn the_chain_moves_as_that_of_netem() {
-        // Probabilities of 0 and 1 leave nothing to chance.
+        // Probabilities of 0 and 1 make the chain deterministic.
         for (percents, lost) in [
             ([0.0, 100.0, 0.0, 100.0, 0.0], "........"),
             // 1 to 3, 3 to 1 and so on.
             ([100.0, 100.0, 0.0, 100.0, 0.0], "x.x.x.x."),
-            // A burst without end.
+            // A burst that does not end.
             ([100.0, 0.0, 0.0, 100.0, 0.0], "xxxxxxxx"),
             // 3 to 2, and 2 to 3 again.
             ([100.0, 0.0, 100.0, 100.0, 0.0], "x.x.x.x."),
-            // 2 is not left.
+            // State 2 is never left.
             ([100.0, 0.0, 100.0, 0.0, 0.0], "x......."),
-            // Single losses: 1 to 4, whatever p13 is, and back.
+            // Single losses: 1 to 4 regardless of p13, and back.
             ([100.0, 0.0, 0.0, 0.0, 100.0], "x.x.x.x."),
         ] {
             let (mut model, mut rng) = (
@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn the_share_of_losses_is_that_of_the_chain() {
-        // p13/p31 = 0.1 of state 3 for each of 1; of 2 p32/p23 = 0.5 of these, 0.05; of 4 0.02:
-        // (0.1 + 0.02) / (1 + 0.1 + 0.05 + 0.02).
+        // For each visit of state 1 there are p13/p31 = 0.1 of state 3, p32/p23 = 0.5 times as many
+        // of state 2 (0.05), and 0.02 of state 4: (0.1 + 0.02) / (1 + 0.1 + 0.05 + 0.02).
         let mixed = config([2.0, 20.0, 10.0, 20.0, 2.0]);
         assert!((mixed.mean_loss().unwrap() - 0.12 / 1.17).abs() < 1e-12);
         for percents in [

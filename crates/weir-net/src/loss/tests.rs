@@ -17,7 +17,7 @@ fn lost(config: &LossConfig, n: u64) -> Vec<u64> {
 }
 
 #[test]
-fn periodic_loss_takes_the_51st_of_51() {
+fn periodic_loss_drops_the_51st_of_51() {
     // A rate of 2 % in the QUIC document's model: 50 delivered, one dropped, period 51.
     assert_eq!(
         lost(&PeriodicLossConfig { every: 50 }.into(), 160),
@@ -27,7 +27,7 @@ fn periodic_loss_takes_the_51st_of_51() {
 }
 
 #[test]
-fn a_trace_takes_the_packets_it_names() {
+fn a_trace_drops_the_packets_that_it_lists() {
     let drops = vec![9, 2, 2, 4];
     assert_eq!(
         lost(&LossConfig::Trace(TraceLossConfig { drops }), 20),
@@ -43,20 +43,20 @@ fn random_loss_has_its_rate_and_no_memory() {
     });
     let n = 500_000;
     let lost = lost(&config, n);
-    // Standard error of the count: sqrt(n p q) = 99; five of them.
+    // Standard error of the count: sqrt(n p q) = 99; five of these are allowed.
     assert!(
         (lost.len() as f64 - 10_000.0).abs() < 500.0,
         "{}",
         lost.len()
     );
-    // Losses that follow a loss at once: n p^2 = 200, standard error 14.
+    // Losses that directly follow a loss: n p^2 = 200, standard error 14.
     let pairs = lost.windows(2).filter(|w| w[1] == w[0] + 1).count();
     assert!((pairs as f64 - 200.0).abs() < 70.0, "{pairs}");
 }
 
 #[test]
 fn gilbert_loss_has_the_stationary_rate_and_burst_length() {
-    // p = 0.01, r = 0.2: bad for 1/21 of the packets, in stays of 5 packets on average.
+    // p = 0.01, r = 0.2: 1/21 of the packets in the bad state, in stays of 5 packets on average.
     let config = LossConfig::Gilbert(GilbertLossConfig {
         to_bad: probability(0.01),
         to_good: probability(0.2),
@@ -80,7 +80,7 @@ fn elliott_adds_a_loss_rate_to_each_state() {
         loss_in_good: probability(0.01),
         loss_in_bad: probability(0.5),
     });
-    // A quarter of the time bad: 0.75 * 0.01 + 0.25 * 0.5 = 0.1325.
+    // A quarter of the packets in the bad state: 0.75 * 0.01 + 0.25 * 0.5 = 0.1325.
     let rate = lost(&config, 500_000).len() as f64 / 500_000.0;
     assert!((rate - 0.1325).abs() < 0.004, "{rate}");
 }
@@ -94,7 +94,8 @@ fn in_time(mean_good: u64, mean_bad: u64) -> LossConfig {
     })
 }
 
-/// Of packets that come each `gap` milliseconds for `seconds`: the milliseconds of the lost ones.
+/// Sends a packet every `gap` milliseconds for `seconds`; returns the milliseconds of the lost
+/// ones.
 fn lost_each(config: &LossConfig, gap: u64, seconds: u64) -> Vec<u64> {
     let mut loss = loss(config);
     let times = (0..seconds * 1000).step_by(gap as usize);
@@ -106,16 +107,16 @@ fn lost_each(config: &LossConfig, gap: u64, seconds: u64) -> Vec<u64> {
 
 #[test]
 fn bursts_in_time_have_their_share_and_their_length_however_few_packets_come() {
-    // Bad for 200 of 2000 ms on average.
+    // In the bad state for 200 of 2000 ms on average.
     let config = in_time(1800, 200);
     let often = lost_each(&config, 1, 20_000);
     let share = often.len() as f64 / 20_000_000.0;
-    // Of 10 000 cycles: a relative standard error of about 1.4 %.
+    // 10 000 cycles: a relative standard error of about 1.4 %.
     assert!((share - 0.1).abs() < 0.006, "{share}");
     let bursts = 1 + often.windows(2).filter(|two| two[1] != two[0] + 1).count();
     let mean = often.len() as f64 / bursts as f64;
     assert!((mean - 200.0).abs() < 10.0, "{mean}");
-    // Packets that come each three seconds meet the same chain: the same ones are lost.
+    // Packets that are sent every three seconds encounter the same states: the same ones are lost.
     let rarely = lost_each(&config, 3000, 20_000);
     let at_these = often.iter().copied().filter(|at| at % 3000 == 0);
     assert_eq!(rarely, at_these.collect::<Vec<_>>());
@@ -124,7 +125,8 @@ fn bursts_in_time_have_their_share_and_their_length_however_few_packets_come() {
 
 #[test]
 fn a_chain_in_packets_stands_still_while_none_comes() {
-    // Ten packets of a burst on average, whether they come each millisecond or each second.
+    // A burst takes ten packets on average, whether they are sent every millisecond or every
+    // second.
     let config = LossConfig::Gilbert(GilbertLossConfig {
         to_bad: probability(0.01),
         to_good: probability(0.1),
@@ -148,7 +150,7 @@ fn each_state_in_time_has_a_loss_rate() {
         loss_in_good: probability(0.01),
         loss_in_bad: probability(0.5),
     };
-    // A quarter of the time bad: 0.75 * 0.01 + 0.25 * 0.5 = 0.1325.
+    // A quarter of the time in the bad state: 0.75 * 0.01 + 0.25 * 0.5 = 0.1325.
     let rate = lost_each(&config.into(), 1, 5000).len() as f64 / 5e6;
     assert!((rate - 0.1325).abs() < 0.004, "{rate}");
     assert!((config.mean_loss().unwrap() - 0.1325).abs() < 1e-12);
@@ -156,7 +158,7 @@ fn each_state_in_time_has_a_loss_rate() {
 
 #[test]
 fn a_chain_of_short_stays_takes_no_time_after_a_long_silence() {
-    // 4·10^10 stays of microseconds pass in a day; the state after it has the stationary share.
+    // A day has 4·10^10 stays of microseconds; the state after it has the stationary distribution.
     let config = LossConfig::GilbertTime(GilbertTimeLossConfig {
         mean_good: Duration::from_micros(3),
         mean_bad: Duration::from_micros(1),

@@ -1,4 +1,4 @@
-//! Losses by number: exactly the packets that a list names are lost.
+//! Losses by number: exactly the packets in a list are lost.
 
 use super::{LossModel, LossModelConfig};
 use weir_proto::rng::Rng;

@@ -1,9 +1,9 @@
-//! Slots of tc-netem(8): packets gather and arrive together when a slot opens, as behind a cable
-//! modem, a radio that aggregates frames, or a receiver that bundles acknowledgements.
+//! Slots of tc-netem(8): packets are collected and arrive together when a slot opens, as behind a
+//! cable modem, a radio that aggregates frames, or a receiver that batches acknowledgements.
 //!
-//! A packet that is ready after the last slot has opened waits for a new one, which opens a delay
-//! later, drawn within `slot`; the packets that become ready meanwhile arrive with it. A slot that
-//! is full, by `slot_packets` or `slot_bytes`, is followed by the next one a delay later.
+//! A packet that is ready after the last slot has opened waits for a new slot, which opens after a
+//! delay drawn from `slot`; packets that become ready before then arrive with it. After a slot that
+//! is full, by `slot_packets` or `slot_bytes`, the next one opens a delay later.
 
 use super::NetemConfig;
 use weir_proto::rng::Rng;
@@ -28,7 +28,7 @@ impl Slots {
         }
     }
 
-    /// When a packet of this size arrives that is ready at this time.
+    /// The arrival of a packet of this size that is ready at this time.
     pub(super) fn arrival(&mut self, config: &NetemConfig, ready: Instant, size: u32) -> Instant {
         if config.slot.most.is_zero() {
             return ready;
@@ -46,7 +46,7 @@ impl Slots {
         opens
     }
 
-    /// An empty slot that opens a delay after this time.
+    /// Creates an empty slot that opens a random delay after this time; returns when it opens.
     fn open_after(&mut self, config: &NetemConfig, time: Instant) -> Instant {
         let opens = time + config.slot.draw(&mut self.rng);
         self.opens = Some(opens);
@@ -89,12 +89,12 @@ mod tests {
         let ready = [5, 6, 7, 8, 15, 16, 40];
         for (config, expected) in [
             (&none, ready),
-            // One opens at 15, one at 26, one at 50.
+            // Slots open at 15, 26 and 50.
             (&ten, [15, 15, 15, 15, 15, 26, 50]),
-            // Full at 15: the next opens at 25; of the last, one packet is there.
+            // Full at 15: the next opens at 25 and is full too; only one packet waits for the last.
             (&three, [15, 15, 15, 25, 25, 25, 50]),
-            // The second packet goes beyond 150 octets, and fills the slot; the last waits for the
-            // empty slot that follows the third full one.
+            // The second packet exceeds 150 octets and fills the slot; the last packet waits for
+            // the empty slot that follows the third full one.
             (&octets, [15, 15, 25, 25, 35, 35, 45]),
         ] {
             assert_eq!(arrivals(config, &ready), expected, "{config:?}");

@@ -29,7 +29,7 @@ pub struct FlowConfig {
     pub target: HostId,
     /// The endpoint that sends the data.
     pub sender: Box<dyn Endpoint + Send>,
-    /// The endpoint that receives it.
+    /// The endpoint that receives the data.
     pub receiver: Box<dyn Endpoint + Send>,
     /// The application that writes into the sender.
     pub app: Box<dyn App + Send>,
@@ -41,9 +41,9 @@ pub struct FlowConfig {
     pub connects: Side,
     /// When the applications start and the connection is opened.
     pub start: Instant,
-    /// The delay, each way, of an access link of the flow's own at the sender's host.
+    /// The delay, each way, of an access link at the sender's host that only this flow uses.
     pub access_delay: Duration,
-    /// When the sender is closed; data that were written before are still sent.
+    /// When the sender is closed; data written before is still sent.
     pub stop: Option<Instant>,
 }
 
@@ -60,7 +60,7 @@ impl fmt::Display for NetworkError {
 impl std::error::Error for NetworkError {}
 
 impl NetworkError {
-    /// Why a flow of this name cannot be added.
+    /// The error that a flow of this name cannot be added.
     pub(super) fn of_flow(name: &str, wrong: &str) -> Self {
         Self(format!("flow \"{name}\": {wrong}"))
     }
@@ -181,7 +181,7 @@ impl Network {
         Ok(flow)
     }
 
-    /// What is wrong with a flow between these hosts.
+    /// Why a flow between these hosts is not possible; `None` if it is.
     pub(super) fn wrong_ends(&self, [source, target]: [HostId; 2]) -> Option<&'static str> {
         if self.is_full() {
             Some(FULL)
@@ -194,7 +194,7 @@ impl Network {
         }
     }
 
-    /// A flow without agents.
+    /// A flow without agents, which reserves its number.
     pub(super) fn add_closed_flow(&mut self, [source, target]: [HostId; 2]) -> FlowId {
         self.flows.push(Flow {
             name: String::new(),
@@ -206,7 +206,7 @@ impl Network {
         FlowId(self.flows.len() as u32 - 1)
     }
 
-    /// The two ends of a flow, which gets its name.
+    /// The two agents of a flow, which is named after its configuration.
     pub(super) fn agents_of(&mut self, flow: FlowId, config: FlowConfig) -> [(Agent, Side); 2] {
         let stream = format!("flow/{}/loss", config.name);
         let loss = Loss::of(&config.loss, self.seed, &stream);
@@ -247,7 +247,7 @@ impl Network {
         [(sender, Side::Sender), (receiver, Side::Receiver)]
     }
 
-    /// Gives a host a port.
+    /// Adds a port to a host.
     ///
     /// # Errors
     /// If the host does not exist.
@@ -259,7 +259,7 @@ impl Network {
         Ok(())
     }
 
-    /// Adds this end of its flow under this number in the event queue.
+    /// Adds an end of a flow, with this number in the event queue.
     pub(super) fn add_agent(&mut self, agent: Agent, side: Side, target: TargetId) {
         let index = self.agents.len() as u32;
         self.targets[target.0 as usize] = EventTarget::Agent(index);
@@ -286,14 +286,14 @@ impl Network {
         !self.has_room_for(1)
     }
 
-    /// True if there is room for so many flows.
+    /// True if there is room for this many flows.
     pub(super) fn has_room_for(&self, flows: u64) -> bool {
-        // Each link may need two more targets: where ways meet, and once it is traced.
+        // Each link may need two more targets: as a merge, and once it is traced.
         let used = self.targets.len() + 2 * self.links.len();
         used as u64 + 2 * flows <= MAX_TARGETS as u64
     }
 
-    /// The interface of a host as the flow of this name sees it, with a random stream of its own.
+    /// The interface of a host for the flow of this name, with a separate random stream.
     fn interface(&self, host: HostId, delay: Duration, flow: &str) -> Option<Box<Interface>> {
         let Host { name, timing } = &self.hosts[host.0 as usize];
         let config = InterfaceConfig {

@@ -19,7 +19,7 @@ pub struct FlowCounters {
     pub receiver: AgentCounters,
     /// Packets of both directions dropped by links.
     pub packets_dropped: u64,
-    /// Packets of both directions that found no route or had no hops left.
+    /// Packets of both directions without a route or whose TTL expired.
     pub packets_unreachable: u64,
 }
 
@@ -53,14 +53,14 @@ impl Network {
         &self.media[medium.0 as usize].name
     }
 
-    /// The counters of the station of this host on a medium, now; `None` if it has none there.
+    /// The current counters of this host's station on a medium; `None` if it has none there.
     pub fn station_counters(&mut self, medium: MediumId, host: HostId) -> Option<StationCounters> {
         let slot = &mut self.media[medium.0 as usize];
         let station = slot.hosts.iter().position(|&other| other == host)?;
         Some(slot.medium.counters(self.now, station))
     }
 
-    /// Packets waiting or on the air in a medium.
+    /// Packets that wait or are transmitted in a medium.
     pub fn packets_in_medium(&self, medium: MediumId) -> u64 {
         self.media[medium.0 as usize].medium.packets_queued()
     }
@@ -70,16 +70,16 @@ impl Network {
         &self.flows[flow.0 as usize].name
     }
 
-    /// The hosts that a flow goes from and to.
+    /// The source and target hosts of a flow.
     pub fn ends_of_flow(&self, flow: FlowId) -> (HostId, HostId) {
         let flow = &self.flows[flow.0 as usize];
         (flow.source, flow.target)
     }
 
-    /// The counters of a link, now.
+    /// The current counters of a link.
     pub fn link_counters(&mut self, link: LinkId) -> LinkCounters {
         let progress = self.progress();
-        // Transmissions that are due start first, so that copies which they create are counted.
+        // Starts transmissions that are due first, so that the copies that they create are counted.
         self.links[link.0 as usize]
             .link
             .handle_timeout(progress.last());
@@ -89,7 +89,7 @@ impl Network {
         counters
     }
 
-    /// The counters of a flow, now.
+    /// The current counters of a flow.
     pub fn flow_counters(&self, flow: FlowId) -> FlowCounters {
         let dropped = |slot: &LinkSlot| slot.link.packets_dropped_of(flow);
         FlowCounters {
@@ -105,7 +105,7 @@ impl Network {
         }
     }
 
-    /// The counters of all ends of flows that are gone, together.
+    /// The sum of the counters of all agents that were removed.
     pub fn retired_counters(&self) -> AgentCounters {
         self.retired
     }
@@ -121,7 +121,7 @@ impl Network {
         agent.map(Agent::statistics).unwrap_or_default()
     }
 
-    /// What the application at this end has measured up to now; nothing unless the flow is open.
+    /// The report of the application at this end up to now; empty unless the flow is open.
     pub fn app_report(&self, flow: FlowId, side: Side) -> AppReport<'_> {
         let agent = self.agent(flow, side);
         agent.map_or_else(AppReport::default, |agent| agent.app().report(self.now))
@@ -133,9 +133,9 @@ impl Network {
         agent.is_none_or(|agent| agent.app().done())
     }
 
-    /// The round-trip time of a flow whose packets neither wait nor take time to transmit:
-    /// propagation, access links and hosts. 802.11 media count nothing, jitter its least. `None`
-    /// without a way, if it leads through a port, or unless the flow is open.
+    /// The round-trip time of a flow without queueing and transmission times: propagation, access
+    /// links and hosts. 802.11 media count as zero, jitter with its minimum. `None` without a
+    /// route, if the route leads through a port, or unless the flow is open.
     pub fn base_rtt(&mut self, flow: FlowId) -> Option<Duration> {
         self.update_routes();
         let ends = [Side::Sender, Side::Receiver];
@@ -146,13 +146,13 @@ impl Network {
         Some(sum)
     }
 
-    /// The propagation delay of the way from this end to the other.
+    /// The propagation delay of the route from this end to the other.
     fn base_delay(&self, flow: FlowId, side: Side) -> Option<Duration> {
         let slot = self.agents.get(self.index_of(flow, side)? as usize)?;
         let target = slot.agent.peer();
         let mut next = slot.first_link;
         let mut delay = Duration::ZERO;
-        // A way visits each host at most once.
+        // A route visits each host at most once.
         for _ in 0..self.hosts.len() {
             let id = next? as usize;
             let at = match self.links.get(id) {
@@ -170,8 +170,8 @@ impl Network {
         None
     }
 
-    /// From now on loss events of the flow count only if what was lost is sent from this time on,
-    /// which has come.
+    /// Counts loss events of the flow only for packets sent from `at` on, which is not in the
+    /// future.
     pub fn count_loss_events_from(&mut self, flow: FlowId, at: Instant) {
         let sender = self.statistics(flow, Side::Sender);
         let from = CountedFrom {
@@ -185,15 +185,15 @@ impl Network {
         }
     }
 
-    /// Begins to measure the delays of the packets that arrive at this end, or begins again.
+    /// Starts or restarts the measurement of the delays of packets that arrive at this end.
     pub fn measure_delays(&mut self, flow: FlowId, side: Side) {
         if let Some(agent) = self.agent_mut(flow, side) {
             agent.measure_delays();
         }
     }
 
-    /// Ends measuring: the delays of the packets that have arrived at this end; `None` unless they
-    /// are measured.
+    /// Ends the measurement: the delays of the packets that have arrived at this end; `None` if it
+    /// was not running.
     pub fn take_delays(&mut self, flow: FlowId, side: Side) -> Option<DelayStatistics> {
         self.agent_mut(flow, side)?.take_delays()
     }

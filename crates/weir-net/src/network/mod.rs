@@ -49,10 +49,10 @@ pub enum Side {
 pub(crate) enum EventTarget {
     /// A packet arrives at the end of a link.
     Link(u32),
-    /// A link that is not plain starts a transmission, and its queue is traced: recorded at the
+    /// A traced link that is not plain starts a transmission, so that its queue is recorded at the
     /// exact time.
     TraceTick(u32),
-    /// A plain link books what has arrived at it: the merge of this index.
+    /// A merge, by its index, books the packets that have arrived.
     Merge(u32),
     /// A phase of a shared medium ends: backoff, frame, acknowledgement or interference.
     Medium(u32),
@@ -68,8 +68,8 @@ struct Host {
     timing: HostTiming,
 }
 
-/// A link with its hosts and its entries in the event queue. In this order, so that what each
-/// packet reads shares cache lines.
+/// A link with its hosts and its entries in the event queue. `repr(C)` keeps the fields in this
+/// order, so that those read for each packet share cache lines.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct LinkSlot {
@@ -86,7 +86,7 @@ pub(crate) struct LinkSlot {
 #[derive(Debug)]
 pub(crate) struct MediumSlot {
     pub(crate) medium: Medium,
-    /// True once the events of a station were asked for.
+    /// True once trace events of a station were requested.
     pub(crate) traced: bool,
     pub(crate) target: TargetId,
     /// The number under which each station reports trace events.
@@ -95,8 +95,8 @@ pub(crate) struct MediumSlot {
     name: String,
 }
 
-/// An agent with its first link and its entry in the event queue. In this order, so that what each
-/// packet reads shares cache lines.
+/// An agent with its first link and its entry in the event queue. `repr(C)` keeps the fields in
+/// this order, so that those read for each packet share cache lines.
 #[repr(C)]
 pub(crate) struct AgentSlot {
     pub(crate) target: TargetId,
@@ -105,13 +105,13 @@ pub(crate) struct AgentSlot {
     pub(crate) traced: bool,
     pub(crate) recent: RecentPackets,
     pub(crate) agent: Agent,
-    /// Which end of its flow it is.
+    /// The end of the flow that it is.
     pub(crate) side: Side,
-    /// Calls in a row after which it was due again at once and had sent nothing.
+    /// Consecutive calls after which it was due again at once without having sent a packet.
     pub(crate) idle_calls: u32,
 }
 
-/// What an agent has sent in the present millisecond.
+/// The packets that an agent has sent in the current millisecond.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RecentPackets {
     since: Instant,
@@ -119,7 +119,7 @@ pub(crate) struct RecentPackets {
 }
 
 impl RecentPackets {
-    /// Counts these packets too; returns how many there are.
+    /// Adds these packets; returns the sum.
     #[inline]
     pub(crate) fn count(&mut self, now: Instant, packets: u32) -> u32 {
         if now.since(self.since) >= Duration::from_millis(1) {
@@ -130,7 +130,7 @@ impl RecentPackets {
     }
 }
 
-/// In place of an index: no agent, as of a flow that is not open, or no link.
+/// In place of an index: no agent, as for a flow that is not open, or no link.
 const ABSENT: u32 = u32::MAX;
 
 #[derive(Debug)]
@@ -149,31 +149,32 @@ struct Flow {
 pub struct Network {
     seed: u64,
     pub(crate) now: Instant,
-    /// Events since time last advanced.
+    /// Events processed since time last advanced.
     pub(crate) at_this_instant: u32,
-    /// What happens at `now` has happened.
+    /// Events at exactly `now` have been processed.
     pub(crate) including_now: bool,
-    /// The order at its instant of the event that is being processed, or was last; behind all of
-    /// them once that instant is over.
+    /// The position in its instant of the event that is being processed, or was last; after all
+    /// events of the instant once it is over.
     pub(crate) event_order: u64,
     hosts: Vec<Host>,
     pub(crate) links: Vec<LinkSlot>,
     pub(crate) media: Vec<MediumSlot>,
-    /// Hops over media, with the number of the medium. Routing numbers them behind the links.
+    /// Hops over media, with the number of the medium. In routing their numbers follow those of the
+    /// links.
     pub(crate) medium_hops: Vec<(u32, Hop)>,
-    /// The ends of all open flows.
+    /// Both ends of each open flow.
     pub(crate) agents: Vec<AgentSlot>,
     flows: Vec<Flow>,
     /// Flows that are opened during the run, in the order of their numbers.
     series: Vec<Series>,
-    /// The counters of all agents that are gone.
+    /// The sum of the counters of all agents that were removed.
     retired: AgentCounters,
     pub(crate) targets: Vec<EventTarget>,
     pub(crate) queue: EventQueue,
     pub(crate) routes: Routes,
     pub(crate) pool: PacketPool,
     pub(crate) ports: Ports,
-    /// Links or flows were added since the routes were found.
+    /// Links or flows were added since the routes were computed.
     stale_routes: bool,
     fast_path: FastPath,
     /// Plain links that are traced.
@@ -189,13 +190,13 @@ impl Network {
         }
     }
 
-    /// Finds the routes, if something was added since they were found.
+    /// Computes the routes, if something was added since they were computed.
     pub(crate) fn update_routes(&mut self) {
         if !self.stale_routes {
             return;
         }
         self.stale_routes = false;
-        // What is added is added before the run, and vectors double.
+        // Networks are built before the run, and vectors have grown by doubling.
         self.links.shrink_to_fit();
         self.agents.shrink_to_fit();
         self.leave_fast_path();
@@ -272,7 +273,7 @@ impl Network {
         }
     }
 
-    /// The next packet that leaves, and the host through whose port.
+    /// The next packet that leaves the network, and the host through whose port it leaves.
     pub fn poll_port(&mut self) -> Option<(HostId, Packet)> {
         self.ports.poll()
     }
@@ -282,7 +283,7 @@ impl Network {
         self.queue.peek().map(|(at, _)| at)
     }
 
-    /// How far the run has come.
+    /// The progress of the run.
     pub(crate) const fn progress(&self) -> Progress {
         Progress {
             now: self.now,
@@ -290,7 +291,7 @@ impl Network {
         }
     }
 
-    /// The time up to which the run has come.
+    /// The current time of the run.
     pub fn now(&self) -> Instant {
         self.now
     }

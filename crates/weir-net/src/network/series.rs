@@ -1,7 +1,7 @@
-//! Flows that are opened when their time comes, and are gone when they are done.
+//! Flows that are opened during the run and removed when they are done.
 //!
-//! Their numbers, also those in the event queue, are reserved before the run, and their starts
-//! count as set at its beginning, so that it is the same run as if all had been there from the
+//! Their numbers, including those in the event queue, are reserved before the run, and their starts
+//! count as set at its beginning, so that the run is the same as if all flows had existed from the
 //! start.
 
 use super::build::FULL;
@@ -19,14 +19,15 @@ pub(super) struct Series {
     flows: Range<u32>,
     source: HostId,
     target: HostId,
-    /// The number in the event queue of the first flow's first end; those of all others follow.
+    /// The number in the event queue of the first end of the first flow; those of all other ends
+    /// follow.
     first_target: TargetId,
     /// The first links of senders and of receivers.
     pub(super) first_links: [Option<u32>; 2],
 }
 
 impl Series {
-    /// The ways of the packets of senders and of receivers.
+    /// Source and destination of the packets of senders and of receivers.
     pub(super) fn ways(&self) -> [(HostId, HostId); 2] {
         [(self.source, self.target), (self.target, self.source)]
     }
@@ -72,11 +73,12 @@ impl Network {
         Ok(flows)
     }
 
-    /// Adds a flow whose number was reserved, between the hosts for which it was. What happens at
-    /// its start comes before all other events of that instant that were set during the run.
+    /// Adds a flow whose number was reserved, between the same hosts. The events at its start come
+    /// before all other events of that instant that were set during the run.
     ///
     /// # Errors
-    /// If its number was not reserved for these hosts, it is open, or its start has passed.
+    /// If its number was not reserved for these hosts, the flow is already open, or its start has
+    /// passed.
     pub fn open_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), NetworkError> {
         let error = |wrong| Err(NetworkError::of_flow(&config.name, wrong));
         let index = self
@@ -109,9 +111,9 @@ impl Network {
         Ok(())
     }
 
-    /// Those of these flows of which nothing can happen any more: no timer runs at either end,
-    /// except that of an end that lingers, and no packet is under way. None in a network with
-    /// ports, since packets may be outside.
+    /// Those of these flows that are idle: no timer runs at either end, except that of a lingering
+    /// end, and no packet is in the network. None in a network with ports, since packets may be
+    /// outside.
     pub fn idle_flows(&self, flows: impl Iterator<Item = FlowId>) -> Vec<FlowId> {
         if self.ports.any() {
             return Vec::new();
@@ -129,8 +131,8 @@ impl Network {
         quiet
     }
 
-    /// Removes the ends of a flow; its number stays taken. Packets that still arrive for it count
-    /// as unreachable.
+    /// Removes the ends of a flow; its number stays taken. Packets that still arrive for it are
+    /// counted as unreachable.
     pub fn retire_flow(&mut self, flow: FlowId) {
         let Some(closed) = self.flows.get_mut(flow.0 as usize) else {
             return;
@@ -145,7 +147,7 @@ impl Network {
             self.retired = self.retired.plus(gone.agent.counters());
             self.queue.set(gone.target, Instant::FAR_FUTURE, self.now);
             self.targets[gone.target.0 as usize] = EventTarget::Agent(ABSENT);
-            // The last agent has taken its place.
+            // The last agent of the list has been moved to its place.
             let Some(moved) = self.agents.get(index as usize) else {
                 continue;
             };

@@ -29,7 +29,7 @@ impl Network {
     pub fn set_mask_of(&mut self, source: EventSource, mask: EventMask) {
         match self.targets.get(source.0 as usize).copied() {
             Some(EventTarget::Link(id)) => {
-                // A link that is traced is not on the fast path.
+                // Traced links do not use the fast path.
                 self.leave_fast_path();
                 self.stale_routes = true;
                 let slot = &mut self.links[id as usize];
@@ -52,7 +52,7 @@ impl Network {
             Some(EventTarget::Station(id, station)) => {
                 let slot = &mut self.media[id as usize];
                 slot.medium.events(station as usize).set_mask(mask);
-                // Never unset: events of a station may wait when its mask is taken back.
+                // Never reset: events of a station may still be queued when its mask is cleared.
                 slot.traced |= mask != EventMask::NONE;
             }
             Some(EventTarget::Agent(id)) => {
@@ -66,25 +66,25 @@ impl Network {
         }
     }
 
-    /// The number under which one end of a flow reports; `None` unless the flow is open.
+    /// The number under which one end of a flow reports events; `None` unless the flow is open.
     pub fn source_of_flow(&self, flow: FlowId, side: Side) -> Option<EventSource> {
         let index = self.index_of(flow, side)?;
         Some(EventSource(self.agents.get(index as usize)?.target.0))
     }
 
-    /// The number under which a link reports.
+    /// The number under which a link reports events.
     pub fn source_of_link(&self, link: LinkId) -> EventSource {
         EventSource(self.links[link.0 as usize].target.0)
     }
 
-    /// The number under which the station of this host reports; `None` if it has none there.
+    /// The number under which this host's station reports events; `None` if it has none there.
     pub fn source_of_station(&self, medium: MediumId, host: HostId) -> Option<EventSource> {
         let slot = &self.media[medium.0 as usize];
         let station = slot.hosts.iter().position(|&other| other == host)?;
         Some(EventSource(slot.stations[station].0))
     }
 
-    /// The part of the network that reports under this number.
+    /// The part of the network that reports events under this number.
     pub fn kind_of_source(&self, source: EventSource) -> Option<SourceKind> {
         match *self.targets.get(source.0 as usize)? {
             EventTarget::Link(id) | EventTarget::TraceTick(id) => {

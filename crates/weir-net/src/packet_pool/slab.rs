@@ -3,19 +3,20 @@
 use weir_proto::packet::Packet;
 use weir_proto::ring::RoomMeter;
 
-/// Every slot.
+/// All slots are kept.
 const ALL: u32 = u32::MAX;
 
-/// Slots of packets. Their number follows the packets that are in the network: slow start needs
-/// many times as many as what follows. The slot that became free last is used first, because it is
-/// still in the processor's caches.
+/// Slots of packets. Their number follows the number of packets in the network: slow start needs
+/// many times as many as later phases. The slot that became free last is used first, because it is
+/// still in the processor's cache.
 #[derive(Debug)]
 pub(super) struct Slab {
     slots: Vec<Option<Packet>>,
-    /// Slots that may be used, in the order in which they became free; the last is next.
+    /// Free slots, in the order in which they became free; the last is used next.
     free: Vec<u32>,
     meter: RoomMeter,
-    /// Slots from this one on are given up: they are collected in `given_up` when they become free.
+    /// Slots from this one on are given up: when they become free, they are collected in
+    /// `given_up`.
     kept: u32,
     given_up: Vec<u32>,
 }
@@ -43,7 +44,7 @@ impl Slab {
         (number, &mut self.slots[number as usize])
     }
 
-    /// The slot of [`next_free`](Self::next_free) has a packet now.
+    /// The slot of [`next_free`](Self::next_free) now holds a packet.
     #[inline]
     pub(super) fn take_free(&mut self) {
         self.free.pop();
@@ -55,7 +56,7 @@ impl Slab {
         }
     }
 
-    /// The slot becomes free; taking the packet out is for the caller.
+    /// Marks the slot as free; the caller must take the packet out.
     #[inline]
     pub(super) fn free(&mut self, number: u32) -> &mut Option<Packet> {
         if number < self.kept {
@@ -99,8 +100,8 @@ impl Slab {
         }
     }
 
-    /// Gives the slots behind the first `enough` ones up, or returns their memory if they were
-    /// given up before and no packet is left in them.
+    /// Gives up the slots after the first `enough` ones, or frees their memory if they were given
+    /// up before and hold no packet any more.
     fn shrink(&mut self, enough: u32) {
         if self.kept == ALL {
             self.kept = enough;
@@ -116,7 +117,7 @@ impl Slab {
         }
     }
 
-    /// More packets came than the slots that were kept: all are used again.
+    /// The slots that were kept are not enough: all are used again.
     #[cold]
     fn keep_all(&mut self) {
         self.kept = ALL;
@@ -137,7 +138,7 @@ mod tests {
         }
     }
 
-    /// Lets so many packets through, of which at most `most` are in the network at a time.
+    /// Passes `packets` packets through the slab, with at most `most` in the network at a time.
     fn pass(slab: &mut Slab, used: &mut VecDeque<(u32, u64)>, most: usize, packets: u64) {
         for id in 0..packets {
             let (number, slot) = slab.next_free();

@@ -1,4 +1,4 @@
-//! What every discipline does alike, and the configurations that property tests draw.
+//! Tests that apply to every discipline, and the configurations that property tests draw.
 
 use super::tests::packet;
 use super::*;
@@ -58,7 +58,7 @@ pub(crate) fn of_three() -> [QueueConfig; 8] {
 }
 
 #[test]
-fn each_holds_its_limit_and_tells_its_head_and_its_backlog() {
+fn each_keeps_its_limit_and_reports_its_head_and_its_backlog() {
     for config in of_three() {
         let limits = [QueueLimit::Packets(3), QueueLimit::Bytes(3000)];
         assert!(limits.contains(&config.limit()), "{config:?}");
@@ -87,14 +87,14 @@ fn each_holds_its_limit_and_tells_its_head_and_its_backlog() {
 
 #[test]
 fn only_drop_tail_may_be_skipped() {
-    // Linux, TCQ_F_CAN_BYPASS: an active discipline measures every packet.
+    // As Linux's TCQ_F_CAN_BYPASS: a discipline with active queue management measures every packet.
     for config in of_three() {
         let may = matches!(config, QueueConfig::DropTail(_));
         assert_eq!(Queue::new(&config, 1, "queue").can_bypass(), may);
     }
 }
 
-/// What a drop-tail queue and a step read from this value; `None` if they refuse it.
+/// What a drop-tail queue and a step queue read from this value; `None` if they reject it.
 fn read_limits(value: &Raw) -> [Option<String>; 2] {
     let mut table = Table::default();
     table.put("limit", value.clone());
@@ -163,7 +163,7 @@ fn limits_and_thresholds_are_packets_octets_or_times() {
 
 const DRAWS: u32 = 400_000;
 
-/// The least, the mean and the greatest of what so many draws give.
+/// The minimum, mean and maximum of the values that `draw` returns.
 fn spread<T>(draw: impl Fn(&mut Rng) -> Option<T>) -> [f64; 3]
 where
     f64: From<T>,
@@ -230,7 +230,7 @@ fn property_tests_draw_short_queues_of_all_lengths() {
 #[test]
 fn property_tests_draw_each_option_as_often() {
     let share = |draw: fn(&mut Rng) -> bool| spread(|rng| Some(u32::from(draw(rng))))[1];
-    // Half of 400 000, within six deviations of 0.0008.
+    // Half of 400 000, within six standard deviations of 0.0008.
     for draw in [
         |rng: &mut Rng| packets(DropTailConfig::arbitrary(rng).limit).is_some(),
         |rng: &mut Rng| CodelConfig::arbitrary(rng).ecn,

@@ -1,8 +1,8 @@
-//! CoDel (RFC 8289): drops at the head when packets have waited longer than `target` for a whole
-//! `interval`, the n-th drop in a row `interval / sqrt(n)` after the one before.
+//! CoDel (RFC 8289): drops packets at the head once they have waited longer than `target` for a
+//! whole `interval`, and the n-th drop in a row follows `interval / sqrt(n)` after the one before.
 //!
-//! With `ecn` set a capable packet is marked and sent instead of dropped, as Linux does. State is
-//! a value of its own, because FQ-CoDel keeps one per queue.
+//! With `ecn` set an ECN-capable packet is marked and sent instead of dropped, as in Linux. The
+//! state is a separate type, because FQ-CoDel keeps one per queue.
 
 use super::fifo::Fifo;
 use super::{
@@ -19,9 +19,9 @@ use weir_proto::time::{Duration, Instant};
 const TARGET: Duration = Duration::from_millis(5);
 /// INTERVAL (RFC 8289 §5.3).
 const INTERVAL: Duration = Duration::from_millis(100);
-/// The shortest and the longest interval that mean anything.
+/// The shortest and the longest useful interval.
 const INTERVALS: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(3600);
-/// Intervals since the next drop was due within which the last rate of drops is taken up again
+/// Number of intervals, since the next drop was due, within which the last drop rate is resumed
 /// (RFC 8289 §5.5).
 const RECENT_INTERVALS: u64 = 16;
 
@@ -67,12 +67,12 @@ impl QueueDiscConfig for CodelConfig {
     }
 }
 
-/// What CoDel reads beside the queue when a packet is taken out.
+/// The input of CoDel, apart from the queue, when a packet is dequeued.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CodelInput<'a> {
     pub(super) config: &'a CodelConfig,
     pub(super) now: Instant,
-    /// The largest packet that ever entered: a queue of at most one such packet is not too long.
+    /// The largest packet that ever entered: a queue of at most one such packet is never too long.
     pub(super) max_packet: u32,
 }
 
@@ -94,8 +94,8 @@ impl Codel {
             .mul_f64(1.0 / f64::from(count.max(1)).sqrt())
     }
 
-    /// RFC 8289 §5.6, dodequeue(): the head, and whether the delay has been too long for long
-    /// enough.
+    /// RFC 8289 §5.6, dodequeue(): the head, and whether the delay has exceeded the target for an
+    /// interval.
     fn do_dequeue(&mut self, input: CodelInput<'_>, fifo: &mut Fifo) -> (Option<PacketRef>, bool) {
         let CodelInput {
             config,
@@ -164,7 +164,7 @@ impl Codel {
     }
 }
 
-/// Tells the packet's flow of congestion: marks and returns it, or drops it.
+/// Signals congestion to the packet's flow: marks and returns the packet, or drops it.
 fn notify(
     config: &CodelConfig,
     mut packet: PacketRef,
@@ -245,7 +245,7 @@ mod tests {
                 fifo.push(at(1000 - sojourn), packet(0, 1000));
             }
             assert!(!codel.do_dequeue(input(&config, 1000), &mut fifo).1);
-            // The sojourn of the next packets is longer; what counts is that of the first.
+            // The sojourn time of the next packets is longer; that of the first one counts.
             let (_, ok_to_drop) = codel.do_dequeue(input(&config, 1000 + wait), &mut fifo);
             assert_eq!(ok_to_drop, ok, "{sojourn} {wait}");
         }
@@ -269,9 +269,9 @@ mod tests {
         assert_eq!(codel.first_above, None);
     }
 
-    /// A controller that dropped `count` packets in its last cycle, `since` ms after its next drop
-    /// was due, enters the dropping state at 10 s; returns the new count and when the next drop is
-    /// due.
+    /// A controller that dropped `count` packets in its last cycle enters the dropping state at 10
+    /// s, `since` ms after its next drop was due; returns the new count and the time of the next
+    /// drop.
     fn reentered(count: u32, last_count: u32, since: u64) -> (u32, Instant) {
         let config = CodelConfig::default();
         let mut fifo = Fifo::default();
@@ -329,11 +329,12 @@ mod tests {
             dropping: true,
         };
         let mut effects = DropsAndMarks::default();
-        // Due at 900, 900 + 100/sqrt(4) = 950, 950 + 100/sqrt(5) = 994.7 and, beyond now, 1035.5.
+        // Due at 900, 900 + 100/sqrt(4) = 950, 950 + 100/sqrt(5) = 994.7 and, later than now,
+        // 1035.5.
         let sent = codel.dequeue(input(&config, 1000), &mut fifo, &mut effects);
         assert!(sent.is_some() && codel.dropping);
         assert_eq!((effects.dropped.len(), codel.count), (3, 6));
-        // The packets of 998 ms waited less than 5 ms: the state is left, count stays.
+        // The packets of 998 ms waited less than 5 ms: the dropping state ends, count remains.
         codel.dequeue(input(&config, 1001), &mut fifo, &mut effects);
         let sent = codel.dequeue(input(&config, 1002), &mut fifo, &mut effects);
         assert!(sent.is_some() && !codel.dropping);
@@ -355,7 +356,7 @@ mod tests {
         assert_eq!(effects.dropped[0].1, DropReason::QueueFull);
     }
 
-    /// Keeps a queue of 1000-octet packets 50 ms long and takes one out each millisecond.
+    /// Keeps a queue of 1000-octet packets at 50 ms and dequeues one each millisecond.
     fn overloaded(ecn: bool, millis: u64) -> (Vec<u64>, u64) {
         let mut queue = (CodelConfig {
             ecn,
@@ -378,9 +379,9 @@ mod tests {
 
     #[test]
     fn drops_follow_the_square_root_law() {
-        // The delay reaches 5 ms at t = 5 and has been above it for 100 ms at t = 105; the drops
-        // after it come 100/sqrt(1), 100/sqrt(2), 100/sqrt(3), 100/sqrt(4) … ms later, each at
-        // the next dequeue: 205, 275.7, 333.4, 383.4, 428.2, 469.0.
+        // The delay reaches 5 ms at t = 5 and has been above it for 100 ms at t = 105; further
+        // drops follow 100/sqrt(1), 100/sqrt(2), 100/sqrt(3), 100/sqrt(4) … ms later, each at the
+        // next dequeue: 205, 275.7, 333.4, 383.4, 428.2, 469.0.
         let (drops, sent) = overloaded(false, 470);
         assert_eq!(drops, [105, 205, 276, 334, 384, 429, 469]);
         assert_eq!(sent, 470, "a drop at the head costs the link nothing");

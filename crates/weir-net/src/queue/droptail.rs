@@ -1,7 +1,7 @@
 //! Drop-tail: first in, first out; a packet that finds the queue full is dropped.
 //!
-//! As tc-pfifo(8) (limit in packets) and tc-bfifo(8) (limit in octets): a packet is taken if the
-//! queue with it stays within the limit. Sizes count from the IP header on.
+//! As tc-pfifo(8) (limit in packets) and tc-bfifo(8) (limit in octets): a packet is queued if the
+//! queue, including it, stays within the limit. Sizes count from the IP header on.
 
 use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, TcName};
 use crate::packet_pool::PacketRef;
@@ -21,7 +21,7 @@ weir_proto::settings! {
     }
 }
 
-/// The most that a queue holds.
+/// The capacity of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
     /// This many packets.

@@ -1,19 +1,19 @@
 //! DualPI2 (RFC 9332 appendix A): two queues, one of low latency (L) for packets with ECT(1) or CE
 //! and a classic one (C) for all others, whose signals are coupled.
 //!
-//! A proportional-integral controller moves a base probability p' every `tupdate`:
-//! `p' += alpha (delay - target) + beta (delay - old delay)`, with the longer delay of the two
-//! queues' first packets. Packets of C are dropped, or marked if they are capable, with
-//! `p_C = p'^2`; packets of L are marked with the larger of the coupled `p_CL = k p'` and what L's
-//! own ramp says of the packet's delay. The recurrence of figure 4 spreads the signals evenly,
-//! without a random number. When p_CL has reached 1 both queues drop with p_C, and from
-//! `p_C = 1/k^2` on also capable packets of C are dropped (figures 7 and 8).
+//! A proportional-integral controller updates a base probability p' every `tupdate`: `p' += alpha
+//! (delay - target) + beta (delay - old delay)`, with the longer delay of the two queues' first
+//! packets. Packets of C are dropped, or marked if they are ECN-capable, with `p_C = p'^2`; packets
+//! of L are marked with the larger of the coupled `p_CL = k p'` and the probability of L's own ramp
+//! at the packet's delay. The recurrence of figure 4 spreads the signals evenly, without random
+//! numbers. When p_CL has reached 1 both queues drop with p_C, and from `p_C = 1/k^2` on
+//! ECN-capable packets of C are dropped too (figures 7 and 8).
 //!
 //! The scheduler is the weighted round robin that appendix A recommends, with the credit of Linux:
-//! it changes only while both queues hold packets, and an idle link sets it back in favour of L.
-//! Neither is here what else Linux adds: no signals below two packets of backlog. The
-//! controller's ticks are made up for when a packet enters or leaves; between two calls the first
-//! packets of the queues stay the same, so that every tick knows its exact delay.
+//! it changes only while both queues hold packets, and an idle link resets it in favour of L.
+//! Another addition of Linux is not modelled: no signals below two packets of backlog. Updates of
+//! the controller that are due are made when a packet enters or leaves; between two calls the first
+//! packets of the queues stay the same, so that the delay at every update is known exactly.
 
 use super::fifo::Fifo;
 use super::{
@@ -39,21 +39,22 @@ const COUPLING_FACTOR: f64 = 2.0;
 /// minTh with a range of zero, the step of Linux's dualpi2; the ramp of RFC 9332 appendix A.1 is
 /// 0.8 to 1.2 ms.
 const STEP_THRESHOLD: Duration = Duration::from_millis(1);
-/// Th_len, the packets in L up to which its own ramp is silent (RFC 9332 appendix A.1).
+/// Th_len, the number of packets in L up to which its own ramp does not mark (RFC 9332 appendix
+/// A.1).
 const MIN_QLEN_STEP: u64 = 1;
-/// The share of the link that C has while both queues hold packets: 10 % in Linux, 1/16 as the
+/// The share of C in the link rate while both queues hold packets: 10 % in Linux, 1/16 in the
 /// example of RFC 9332 appendix A.2.
 const CLASSIC_PROTECTION: f64 = 0.1;
 /// p_Lmax, the coupled probability from which L drops (RFC 9332 appendix A.1).
 const SATURATED: f64 = 1.0;
-/// The largest packet in octets that the first credit of the scheduler counts on.
+/// The packet size in octets from which the initial credit of the scheduler is computed.
 const MTU: f64 = 1500.0;
 /// The shortest period of the controller.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
 /// The longest period.
 const LONGEST_PERIOD: Duration = Duration::from_secs(3600);
-/// The most updates in a row while the queues stand still: beyond these the rest of a silence of
-/// days is skipped.
+/// The most consecutive updates while the queues do not change; the updates of a longer idle time
+/// are skipped.
 const MOST_UPDATES: u32 = 1_000_000;
 
 weir_proto::settings! {
@@ -85,12 +86,12 @@ weir_proto::settings! {
 }
 
 impl DualPi2Config {
-    /// `tupdate`, also where a configuration was not read from a scenario.
+    /// `tupdate`, with its lower bound also for configurations that were not read from a scenario.
     fn period(&self) -> Duration {
         self.tupdate.max(SHORTEST_PERIOD)
     }
 
-    /// The credit of an idle link: less than zero, so that L comes first.
+    /// The credit of an idle link: at most zero, so that L comes first.
     fn first_credit(&self) -> f64 {
         (MTU * (2.0 * self.classic_protection - 1.0)).min(0.0)
     }
@@ -134,18 +135,18 @@ impl QueueDiscConfig for DualPi2Config {
 #[derive(Debug, Default)]
 struct Side {
     fifo: Fifo,
-    /// The likelihoods of packets since the last signal (`count` in RFC 9332 figure 4).
+    /// The sum of likelihoods of packets since the last signal (`count` in RFC 9332 figure 4).
     likelihoods: f64,
 }
 
 impl Side {
-    /// How long the first packet has waited.
+    /// The waiting time of the first packet.
     fn delay(&self, now: Instant) -> Duration {
         let since = self.fifo.head_time();
         since.map_or(Duration::ZERO, |since| now.since(since))
     }
 
-    /// recur() of RFC 9332 figure 4: true for this share of the calls, evenly spread.
+    /// recur() of RFC 9332 figure 4: true for this share of the calls, evenly spaced.
     fn recurs(&mut self, likelihood: f64) -> bool {
         self.likelihoods += likelihood;
         if self.likelihoods > 1.0 {
@@ -162,7 +163,7 @@ pub(crate) struct DualPi2 {
     config: DualPi2Config,
     low: Side,
     classic: Side,
-    /// Octets by which C is ahead of its share; above zero C is next.
+    /// Octets by which C is behind its share; C is next if it is above zero.
     credit: f64,
     /// p', the base probability.
     base: f64,
@@ -170,7 +171,7 @@ pub(crate) struct DualPi2 {
     next_update: Instant,
 }
 
-/// What becomes of a packet that was scheduled.
+/// The signal for a packet that was scheduled.
 enum Signal {
     None,
     Mark,
@@ -188,13 +189,13 @@ impl DualPi2 {
         self.base * self.base
     }
 
-    /// p_Cmax: from this probability on capable packets of C are dropped.
+    /// p_Cmax: from this probability on ECN-capable packets of C are dropped.
     fn overload(&self) -> f64 {
         let k = self.config.coupling_factor;
         (1.0 / (k * k)).min(1.0)
     }
 
-    /// Makes the updates that are due.
+    /// Performs the updates that are due.
     fn catch_up(&mut self, now: Instant) {
         let period = self.config.period();
         let mut updates = 0_u32;
@@ -212,7 +213,7 @@ impl DualPi2 {
         }
     }
 
-    /// Skips the ticks up to `now`, which change nothing but the delay of the last one.
+    /// Skips the updates up to `now`, of which only the delay of the last one has an effect.
     fn skip_silence(&mut self, now: Instant) {
         let period = self.config.period();
         let missed = now.since(self.next_update).as_nanos() / period.as_nanos();
@@ -239,7 +240,7 @@ impl DualPi2 {
         self.old_delay = delay;
     }
 
-    /// laqm() of RFC 9332 figure 5 for a packet of L that waited so long.
+    /// laqm() of RFC 9332 figure 5 for a packet of L with this waiting time.
     fn ramp(&self, delay: Duration) -> f64 {
         let above = delay.saturating_sub(self.config.step_thresh);
         if delay >= self.config.step_thresh + self.config.ramp {
@@ -249,12 +250,12 @@ impl DualPi2 {
         }
     }
 
-    /// True if the next packet is one of L.
+    /// True if the next packet to send is one of L.
     fn low_is_next(&self) -> bool {
         self.low.fifo.packets() > 0 && (self.classic.fifo.packets() == 0 || self.credit <= 0.0)
     }
 
-    /// What a packet of L gets that waited so long; `behind` packets wait behind it.
+    /// The signal for a packet of L with this waiting time; `behind` packets wait behind it.
     fn signal_low(&mut self, delay: Duration, behind: u64) -> Signal {
         let coupled = self.coupled();
         if coupled >= SATURATED {
@@ -265,7 +266,7 @@ impl DualPi2 {
             let marked = self.low.recurs(coupled);
             return if marked { Signal::Mark } else { Signal::None };
         }
-        // RFC 9332 figure 7, line 5a, reads "> 1 packet queued": the packet itself counts.
+        // RFC 9332 figure 7, line 5a, reads "> 1 packet queued", which includes the packet itself.
         let own = if behind >= self.config.min_qlen_step {
             self.ramp(delay)
         } else {
@@ -278,7 +279,7 @@ impl DualPi2 {
         }
     }
 
-    /// What a packet of C gets.
+    /// The signal for a packet of C.
     fn signal_classic(&mut self, ecn: Ecn) -> Signal {
         let probability = self.classic_probability();
         if !self.classic.recurs(probability) {
@@ -290,7 +291,7 @@ impl DualPi2 {
         }
     }
 
-    /// Takes the scheduled packet, and says what it gets.
+    /// Takes the scheduled packet out, with its signal.
     fn take(&mut self, now: Instant) -> Option<(PacketRef, Signal)> {
         let protection = self.config.classic_protection;
         if self.low_is_next() {

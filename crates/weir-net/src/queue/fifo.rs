@@ -1,5 +1,5 @@
-//! First in, first out, with the time at which each packet entered: the list under the active
-//! disciplines.
+//! First in, first out, with the time at which each packet entered: the packet list of the
+//! disciplines with active queue management.
 
 use super::Backlog;
 use crate::packet_pool::PacketRef;

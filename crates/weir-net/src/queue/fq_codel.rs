@@ -1,7 +1,7 @@
 //! FQ-CoDel (RFC 8290): flows hashed into queues, served by deficit round robin with preference
 //! for new ones, each queue under its own CoDel.
 //!
-//! A flow's hash is that of its number and direction, seeded, so that two flows may share a queue
+//! A flow is hashed by its number and direction, with a seed, so that two flows may share a queue
 //! as they may in reality.
 
 use super::codel::{Codel, CodelConfig, CodelInput};
@@ -80,7 +80,7 @@ struct FlowQueue {
     listed: bool,
 }
 
-/// All queues and the two lists of those that have a turn.
+/// All queues, and the two lists of active ones.
 #[derive(Debug)]
 pub(crate) struct FqCodel {
     config: FqCodelConfig,
@@ -109,7 +109,7 @@ impl FqCodel {
         else {
             return;
         };
-        // A queue of one packet loses it, so that the limit holds.
+        // A queue of one packet is emptied, so that the limit holds.
         let count = (longest.fifo.packets() / 2).clamp(1, DROP_BATCH);
         for _ in 0..count {
             let Some((_, packet)) = longest.fifo.pop() else {
@@ -176,7 +176,8 @@ impl QueueDisc for FqCodel {
                 self.bytes -= u64::from(dropped.size);
             }
             let Some(packet) = packet else {
-                // An emptied new queue goes behind the old ones once, so that it cannot stay new.
+                // An emptied new queue is moved behind the old ones once, so that it cannot stay
+                // new.
                 if from_new && !self.old.is_empty() {
                     self.rotate(true);
                 } else {
@@ -192,7 +193,8 @@ impl QueueDisc for FqCodel {
         }
     }
 
-    /// The next packet is not known before it is taken out: the size of the largest that entered.
+    /// Which packet is next is known only at dequeue: the size of the largest packet that ever
+    /// entered.
     fn head_size(&self) -> Option<u32> {
         (self.packets > 0).then_some(self.max_packet)
     }
@@ -254,8 +256,8 @@ mod tests {
 
     #[test]
     fn a_queue_sends_while_it_has_credits() {
-        // RFC 8290 §4.2: a quantum of 1514 credits lets a queue send until they are used up:
-        // packets of 757, 757 leave 0 credits and with 756, 757, 757 the third goes too.
+        // RFC 8290 §4.2: with a quantum of 1514 credits a queue sends until they are used up:
+        // packets of 757, 757 leave 0 credits; of 756, 757, 757 the third is sent too.
         for (size, burst) in [
             (1514, 1),
             (1513, 2),
@@ -274,23 +276,23 @@ mod tests {
     #[test]
     fn credits_are_added_until_they_are_positive() {
         // RFC 8290 §4.2: a packet of 4000 octets leaves 1514 - 4000 = -2486 credits; the queue
-        // needs two more quanta, -972 and 542, while the other queue with packets of 1514 sends
-        // two.
+        // needs two more quanta (-972 and 542), during which the other queue sends two packets of
+        // 1514.
         let mut queue = filled(&[(1, 4000, 5), (2, 1514, 20)]);
         assert_eq!(order(&mut queue, 8), [1, 2, 2, 1, 2, 2, 2, 1]);
     }
 
     #[test]
     fn an_emptied_new_queue_goes_behind_the_old_ones_once() {
-        // RFC 8290 §4.2: it "MUST" be moved to the old queues, or its flow could stay new and
-        // starve the others by a packet each time.
+        // RFC 8290 §4.2: it "MUST" be moved to the old queues; otherwise its flow could stay new
+        // and starve the others.
         let mut queue = filled(&[(1, 1000, 50)]);
         assert_eq!(order(&mut queue, 2), [1, 1]);
         let mut effects = DropsAndMarks::default();
         queue.enqueue(Instant::ZERO, packet(2, 100), &mut effects);
         assert_eq!(order(&mut queue, 2), [2, 1]);
-        // It is in the list of old queues, empty and behind queue 1, which has credits left: a
-        // packet now does not make it new again.
+        // The queue is in the list of old queues, empty and behind queue 1, which has credits left:
+        // a packet that arrives now does not make it new again.
         queue.enqueue(Instant::ZERO, packet(2, 100), &mut effects);
         queue.enqueue(Instant::ZERO, packet(3, 100), &mut effects);
         assert_eq!(order(&mut queue, 3), [3, 1, 2]);
@@ -319,7 +321,7 @@ mod tests {
 
     #[test]
     fn the_backlog_is_what_is_left_also_after_drops() {
-        // 50 packets that waited a second: CoDel drops some of them on the way out.
+        // 50 packets that waited a second: CoDel drops some of them at dequeue.
         let mut queue = filled(&[(1, 1000, 50)]);
         let mut effects = DropsAndMarks::default();
         let mut taken = 0;
@@ -337,7 +339,7 @@ mod tests {
 
     #[test]
     fn shares_octets_not_packets() {
-        // Flow 1 sends packets of 1514, flow 2 of 757: two of flow 2 for each of flow 1.
+        // Flow 1 sends packets of 1514 octets, flow 2 of 757: two of flow 2 for each of flow 1.
         let mut queue = filled(&[(1, 1514, 100), (2, 757, 200)]);
         let order = order(&mut queue, 30);
         assert_eq!(order.iter().filter(|&&flow| flow == 1).count(), 10);

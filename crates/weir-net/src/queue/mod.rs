@@ -1,9 +1,8 @@
 //! The queue in front of a link: packets that wait for their transmission.
 //!
 //! The packet in transmission is not in the queue, as with tc: a link with a limit of 10 packets
-//! holds up to 11. A link takes packets out at the exact start of their transmission, with that
-//! time as argument, because some disciplines decide at dequeue (CoDel) and some at enqueue (RED,
-//! PIE).
+//! holds up to 11. A link dequeues a packet at the exact start of its transmission and passes that
+//! time, because some disciplines decide at dequeue (CoDel) and some at enqueue (RED, PIE).
 //!
 //! A discipline is one file with a [`QueueDisc`], its configuration as [`QueueDiscConfig`] beside
 //! it, and one line in the registry below. Dropped and marked packets go into [`DropsAndMarks`].
@@ -51,23 +50,23 @@ impl Default for QueueConfig {
     }
 }
 
-/// The state of a queue: its packets, and when to drop or mark one.
+/// The state of a queue: its packets, and the decision when to drop or mark one.
 pub(crate) trait QueueDisc: fmt::Debug + Send {
-    /// Takes the packet in, or drops it, or drops another packet for it.
+    /// Queues the packet, drops it, or drops another packet in its place.
     fn enqueue(&mut self, now: Instant, packet: PacketRef, effects: &mut DropsAndMarks);
 
     /// The packet whose transmission starts now.
     fn dequeue(&mut self, now: Instant, effects: &mut DropsAndMarks) -> Option<PacketRef>;
 
-    /// Size of the packet that `dequeue` returns next, as far as it is known; `None` if the queue
-    /// is empty.
+    /// Size of the packet that `dequeue` returns next, as far as it is known before; `None` if the
+    /// queue is empty.
     fn head_size(&self) -> Option<u32>;
 
-    /// What waits in the queue.
+    /// The packets and octets in the queue.
     fn backlog(&self) -> Backlog;
 
-    /// True if a packet that need not wait may skip the queue, as TCQ_F_CAN_BYPASS in Linux. An
-    /// active discipline measures every packet.
+    /// True if a packet that need not wait may bypass the queue, as TCQ_F_CAN_BYPASS in Linux. A
+    /// discipline with active queue management measures every packet.
     fn can_bypass(&self) -> bool {
         false
     }
@@ -100,7 +99,7 @@ impl<T: QueueDisc> QueueDisc for Box<T> {
     }
 }
 
-/// What waits in a queue, as `tc -s qdisc` shows it.
+/// The backlog of a queue, as shown by `tc -s qdisc`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Backlog {
     /// Packets that wait.
@@ -110,7 +109,7 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
-    /// That a queue holds this from now on.
+    /// The event that the queue holds this backlog from `at` on.
     #[inline(always)]
     pub(crate) const fn change_at(self, at: Instant) -> QueueChange {
         QueueChange {
@@ -121,12 +120,12 @@ impl Backlog {
     }
 }
 
-/// What tc calls a queue discipline. Its options have the names of the configuration's keys.
+/// The name of a queue discipline in tc. Its options have the names of the configuration's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcName {
-    /// The word behind `tc qdisc add`.
+    /// The word after `tc qdisc add`.
     pub name: &'static str,
-    /// A limit without a unit counts octets, and not packets.
+    /// A limit without a unit counts octets instead of packets.
     pub limit_in_octets: bool,
 }
 
@@ -148,12 +147,12 @@ impl TcName {
     }
 }
 
-/// A queue discipline as tc has it.
+/// A queue discipline of tc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcQueue {
     /// The word of the configuration's `kind`.
     pub kind: &'static str,
-    /// What tc calls it.
+    /// Its name in tc.
     pub name: TcName,
 }
 
@@ -164,19 +163,19 @@ const fn max_packets() -> impl Form<u64> + Copy {
 
 /// The configuration of a queue discipline.
 pub(crate) trait QueueDiscConfig {
-    /// What tc calls the discipline.
+    /// The names of the discipline in tc.
     const TC_NAMES: &'static [TcName];
 
-    /// It decides by random numbers, about drops or about where a flow goes.
+    /// It uses random numbers, for drops or for hashing flows.
     const IS_RANDOM: bool;
 
     /// The discipline; boxed if it is large, so that a link with a drop-tail queue stays small.
     type Disc: QueueDisc;
 
-    /// An empty queue that draws from this random stream.
+    /// An empty queue with this random stream.
     fn build(&self, rng: Rng) -> Self::Disc;
 
-    /// The most that the queue holds.
+    /// The capacity of the queue.
     fn limit(&self) -> QueueLimit;
 
     /// A configuration for property tests: a short queue, any options.
@@ -188,7 +187,7 @@ pub(crate) trait QueueDiscConfig {
 pub(crate) struct DropsAndMarks {
     /// Dropped packets, each with its reason.
     pub(crate) dropped: Vec<(PacketRef, DropReason)>,
-    /// The packets that were marked and are still in the queue or on their way.
+    /// Marked packets that are still in the queue or on their way.
     pub(crate) marked: Vec<PooledPacket>,
 }
 

@@ -1,11 +1,11 @@
 //! PIE (RFC 8033): drops at the tail with a probability that a proportional-integral controller
-//! moves every `tupdate` towards the reference delay.
+//! updates every `tupdate` to keep the delay near the reference.
 //!
-//! `p += alpha (delay - target) + beta (delay - old delay)`, scaled down while p is small
-//! (§4.2), with the burst allowance (§4.4), the derandomisation and the cap of 2 % per step of
-//! §5 and appendix B. The delay is that of the packet last taken out (§5.2, timestamps). The
-//! controller's ticks are made up for when a packet enters or leaves: nothing that it reads can
-//! have changed in between.
+//! `p += alpha (delay - target) + beta (delay - old delay)`, scaled down while p is small (§4.2),
+//! with the burst allowance (§4.4), the derandomisation and the cap of 2 % per step of §5 and
+//! appendix B. The delay is that of the packet dequeued last (§5.2, timestamps). Updates of the
+//! controller that are due are made when a packet enters or leaves: its inputs do not change in
+//! between.
 
 use super::fifo::Fifo;
 use super::{
@@ -23,7 +23,7 @@ const QDELAY_REF: Duration = Duration::from_millis(15);
 const T_UPDATE: Duration = Duration::from_millis(15);
 /// MAX_BURST (RFC 8033 §4.4).
 const MAX_BURST: Duration = Duration::from_millis(150);
-/// Up to these probabilities steps are scaled down by these divisors (RFC 8033 §4.2).
+/// Divisors that reduce the steps up to these probabilities (RFC 8033 §4.2).
 const SCALE: [(f64, f64); 6] = [
     (0.000_001, 2048.0),
     (0.000_01, 512.0),
@@ -36,28 +36,28 @@ const SCALE: [(f64, f64); 6] = [
 const ALPHA: f64 = 0.125;
 /// beta, the weight of the change of the delay, in 1/s (RFC 8033 appendix A).
 const BETA: f64 = 1.25;
-/// What a period without delay leaves of the probability (RFC 8033 §4.2).
+/// The factor by which a period without delay multiplies the probability (RFC 8033 §4.2).
 const DECAY: f64 = 0.98;
 /// The probability from which an increase is capped (RFC 8033 appendix B).
 const CAPPED_FROM: f64 = 0.1;
-/// The most that the probability grows in a period from there (RFC 8033 appendix B).
+/// The largest increase of the probability per period from there (RFC 8033 appendix B).
 const MAX_STEP: f64 = 0.02;
-/// Below this probability nothing is dropped while the delay is short (RFC 8033 appendix B).
+/// Below this probability no packet is dropped while the delay is short (RFC 8033 appendix B).
 const SAFE_PROBABILITY: f64 = 0.2;
-/// The accumulated probability below which nothing is dropped (RFC 8033 appendix B).
+/// The accumulated probability below which no packet is dropped (RFC 8033 appendix B).
 const LEAST_ACCUMULATED: f64 = 0.85;
 /// The accumulated probability from which a packet is dropped (RFC 8033 appendix B).
 const MOST_ACCUMULATED: f64 = 8.5;
-/// mark_ecnth, the probability from which capable packets are dropped too (RFC 8033 §5.1).
+/// mark_ecnth, the probability from which ECN-capable packets are dropped too (RFC 8033 §5.1).
 const MARK_THRESHOLD: f64 = 0.1;
 /// MEAN_PKTSIZE in octets, which the RFC names without a value (RFC 8033 appendix B).
 const MEAN_PACKET: u64 = 1024;
-/// The shortest period: with less than this an idle second costs more than it tells.
+/// The shortest period: shorter ones make idle time expensive without a benefit.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
 /// The longest period.
 const LONGEST_PERIOD: Duration = Duration::from_secs(3600);
-/// The most updates in a row while the queue stands still: beyond these the rest of a silence of
-/// days is skipped.
+/// The most consecutive updates while the queue does not change; the updates of a longer idle time
+/// are skipped.
 const MOST_UPDATES: u32 = 1_000_000;
 
 weir_proto::settings! {
@@ -79,7 +79,7 @@ weir_proto::settings! {
 }
 
 impl PieConfig {
-    /// `tupdate`, also where a configuration was not read from a scenario.
+    /// `tupdate`, with its lower bound also for configurations that were not read from a scenario.
     fn period(&self) -> Duration {
         self.tupdate.max(SHORTEST_PERIOD)
     }
@@ -141,14 +141,14 @@ impl Pie {
             self.next_update += period;
             updates += 1;
             if before == self.state() || updates >= MOST_UPDATES {
-                // Nothing would change any more: skip the silent ticks.
+                // Further updates would have no effect: skip them.
                 let missed = now.since(self.next_update).as_nanos() / period.as_nanos();
                 self.next_update += period * missed;
             }
         }
     }
 
-    /// What an update may change.
+    /// The state that an update may change.
     fn state(&self) -> (f64, Duration, Duration) {
         (self.probability, self.old_delay, self.burst_left)
     }
@@ -167,15 +167,15 @@ impl Pie {
             step
         };
         self.probability += step;
-        // RFC 8033 §4.2: the decay needs two samples of zero. Appendix B has half the target
-        // instead, which takes from the probability whenever the queue is short of its target.
+        // RFC 8033 §4.2: the decay needs two samples of zero. Appendix B uses half the target
+        // instead, which would reduce the probability whenever the delay is below that.
         if self.delay.is_zero() && self.old_delay.is_zero() {
             self.probability *= DECAY;
         }
         self.probability = self.probability.clamp(0.0, 1.0);
         self.old_delay = self.delay;
         self.burst_left = self.burst_left.saturating_sub(self.config.period());
-        // RFC 8033 §4.4: a quiet queue earns its burst again.
+        // RFC 8033 §4.4: the burst allowance is restored once the queue is short.
         if self.probability == 0.0 && delay < target / 2.0 && old < target / 2.0 {
             self.burst_left = self.config.max_burst;
         }
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(updated(0.001, 30, 0), 0.0);
     }
 
-    /// A queue of ten packets whose burst is over, in this state.
+    /// A queue of ten packets without burst allowance, in this state.
     fn busy(probability: f64, old_delay: Duration, accumulated: f64) -> Box<Pie> {
         let mut queue = pie();
         for _ in 0..10 {
@@ -332,14 +332,15 @@ mod tests {
             (0.2, less, false),
             (0.199_999, half, false),
         ] {
-            // So much is accumulated that a packet is dropped, unless the guard holds.
+            // The accumulated probability is high enough to drop a packet, unless the guard
+            // applies.
             let mut queue = busy(probability, old_delay, 9.0);
             assert_eq!(queue.drops_early(), !safe, "{probability}");
         }
     }
 
     #[test]
-    fn two_mean_packets_are_no_queue() {
+    fn no_packet_is_dropped_from_a_queue_of_two_mean_packets() {
         // RFC 8033 §4.1 and appendix B, MEAN_PACKET: byte_length <= 2·MEAN_PKTSIZE = 2048.
         for (octets, dropped) in [(2048, false), (2049, true)] {
             let mut queue = busy(0.5, MS * 20, 9.0);
@@ -366,7 +367,7 @@ mod tests {
                 .count()
         };
         assert_eq!(drops(0.59), 0);
-        // 100 of 400, six deviations of 8.7.
+        // 100 of 400, with six standard deviations of 8.7.
         assert!((48..152).contains(&drops(0.6)));
         assert!((48..152).contains(&drops(8.24)));
         assert_eq!(drops(8.25), 400);
@@ -427,7 +428,7 @@ mod tests {
         queue.catch_up(later);
         assert_eq!((queue.probability, queue.burst_left), (0.0, MS * 150));
         assert!(queue.next_update > later && queue.next_update <= later + MS * 15);
-        // The ticks stay multiples of the period.
+        // Updates remain at multiples of the period.
         assert_eq!(queue.next_update.as_nanos() % (MS * 15).as_nanos(), 0);
     }
 
@@ -495,7 +496,7 @@ mod tests {
 
     #[test]
     fn decays_only_after_two_periods_without_delay() {
-        // RFC 8033 §4.2, DECAY. At half the target and below there is the step alone: with p = 0.5,
+        // RFC 8033 §4.2, DECAY. At half the target and below, only the step applies: with p = 0.5,
         // 0.125 (0.005 - 0.015) = -0.00125 while the delay stays at 5 ms.
         let mut queue = pie();
         (queue.probability, queue.delay, queue.old_delay) = (0.5, MS * 5, MS * 5);
@@ -512,7 +513,7 @@ mod tests {
 
     #[test]
     fn holds_an_overloaded_queue_near_its_target() {
-        // 10 Mbit/s service (0.8 ms a packet), 12.5 % more arrives: p must come to 1/9.
+        // Service at 10 Mbit/s (0.8 ms per packet), arrivals 12.5 % faster: p must reach 1/9.
         let mut queue = pie();
         let mut effects = DropsAndMarks::default();
         let (mut arrived, mut delays, mut drops) = (0, 0.0, 0);
@@ -551,8 +552,8 @@ mod tests {
 
     #[test]
     fn a_long_silence_is_skipped_once_an_update_changes_nothing() {
-        // A queue that stands still under a closed link for ten years: its delay stays at 20 ms,
-        // above the target, so that the probability rises to 1 and stays there.
+        // A queue that does not change for ten years behind a blocked link: its delay stays at 20
+        // ms, above the target, so that the probability rises to 1 and stays there.
         let mut queue = pie();
         (queue.delay, queue.old_delay) = (MS * 20, MS * 20);
         let years = Duration::from_secs(10 * 365 * 86_400);

@@ -1,12 +1,12 @@
 //! RED (Floyd and Jacobson 1993) with the gentle variant (Floyd 2000).
 //!
 //! The mean queue `avg` follows the queue q at each arrival: `avg += w (q - avg)`; after an idle
-//! time of m packet times `avg *= (1 - w)^m`. Between `min` and `max` a packet is dropped or
-//! marked with `pb = max_p (avg - min)/(max - min)`, spread evenly by `pa = pb/(1 - count pb)`.
-//! Above `max` all are dropped; gentle lets the probability rise to 1 at twice `max` instead.
+//! time of m packet times `avg *= (1 - w)^m`. Between `min` and `max` a packet is dropped or marked
+//! with `pb = max_p (avg - min)/(max - min)`, spread evenly by `pa = pb/(1 - count pb)`. Above
+//! `max` all are dropped; the gentle variant lets the probability rise to 1 at twice `max` instead.
 //!
-//! Counts octets, as tc's red does. A packet over the hard limit is always dropped, and so is one
-//! in the region where everything is dropped, capable or not (RFC 7567 §4.2.1).
+//! Counts octets, as tc's red does. A packet that exceeds the hard limit is always dropped, and so
+//! is every packet, ECN-capable or not, in the region where all are dropped (RFC 7567 §4.2.1).
 
 use super::fifo::Fifo;
 use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName, mark};
@@ -90,13 +90,13 @@ pub(crate) struct Red {
     rng: Rng,
 }
 
-/// What RED does with an arriving packet.
+/// The decision on an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Decision {
     Enqueue,
-    /// Mark it if it is capable, else drop it.
+    /// Mark the packet if it is ECN-capable, else drop it.
     Early,
-    /// Drop it.
+    /// Drop the packet.
     Forced,
 }
 
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn without_harddrop_capable_packets_are_marked_above_max_too() {
-        // As Linux's sch_red: what is not capable is dropped there in any case.
+        // As Linux's sch_red: packets that are not ECN-capable are dropped there in any case.
         for (harddrop, ecn, drops) in [
             (false, weir_proto::packet::Ecn::Ect0, 0),
             (true, weir_proto::packet::Ecn::Ect0, 1),
@@ -335,7 +335,7 @@ mod tests {
             });
             queue.mean = 1000.0;
             queue.update_mean(Instant::from_nanos(1));
-            // An arrival at an empty queue: another 0.25.
+            // One arrival at an empty queue: another factor of 0.25.
             let expected = 1000.0 * factor * 0.25;
             assert!((queue.mean - expected).abs() < 1e-9, "{}", queue.mean);
         }
@@ -343,8 +343,9 @@ mod tests {
 
     #[test]
     fn the_thresholds_themselves_belong_to_the_region_above_them() {
-        // Floyd and Jacobson 1993, figure 2: min <= avg < max counts, max <= avg drops each. At min
-        // the probability is zero; at max the gentle variant has max_p.
+        // Floyd and Jacobson 1993, figure 2: for min <= avg < max packets are counted, for max <=
+        // avg all are dropped. At min the probability is zero; at max that of the gentle variant is
+        // max_p.
         for (gentle, mean, decision, count) in [
             (false, 4999.0, Decision::Enqueue, None),
             (false, 5000.0, Decision::Enqueue, Some(0)),
@@ -359,7 +360,8 @@ mod tests {
 
     #[test]
     fn gentle_rises_in_proportion_to_one_at_twice_max() {
-        // Floyd 2000: at 1.5 max it is max_p + (1 - max_p)/2 = 0.55, six deviations of 0.0025.
+        // Floyd 2000: at 1.5 max it is max_p + (1 - max_p)/2 = 0.55, with six standard deviations
+        // of 0.0025.
         let mut queue = red(RedConfig {
             gentle: true,
             ..CONFIG
@@ -394,7 +396,7 @@ mod tests {
             limit: 2000,
             ..CONFIG
         });
-        // A packet that does not fit leaves an empty queue idle from its time on.
+        // A packet that is dropped leaves an empty queue, which is idle from that time on.
         queue.enqueue(at(7), packet(0, 2001), &mut effects);
         assert_eq!(queue.idle_since, Some(at(7)));
         queue.enqueue(at(8), packet(0, 1000), &mut effects);

@@ -1,7 +1,7 @@
 //! The macro behind the registry of queue disciplines.
 
-/// Makes from one line for each discipline the configuration of any queue, the state of any queue,
-/// and the dispatch between them. The dispatch is a `match` and no pointer, because it runs several
+/// Generates, from one line for each discipline, the configuration enum, the state enum and the
+/// dispatch between them. The dispatch is a `match` instead of a pointer, because it runs several
 /// times per packet.
 macro_rules! queue_disciplines {
     ($($name:ident($config:ty) = $word:literal),* $(,)?) => {
@@ -21,14 +21,14 @@ macro_rules! queue_disciplines {
         })*
 
         impl QueueConfig {
-            /// The most that the queue holds.
+            /// The capacity of the queue.
             pub fn limit(&self) -> QueueLimit {
                 match self {
                     $(Self::$name(config) => config.limit(),)*
                 }
             }
 
-            /// True if it decides by random numbers.
+            /// True if it uses random numbers.
             pub const fn is_random(&self) -> bool {
                 match self {
                     $(Self::$name(_) => <$config as QueueDiscConfig>::IS_RANDOM,)*
@@ -43,7 +43,7 @@ macro_rules! queue_disciplines {
                 })
             }
 
-            /// A configuration of a random discipline for property tests: a short queue, any
+            /// A random discipline and configuration for property tests: a short queue, any
             /// options.
             pub fn arbitrary(rng: &mut Rng) -> Self {
                 let any: &[fn(&mut Rng) -> Self] = &[
@@ -60,7 +60,7 @@ macro_rules! queue_disciplines {
         }
 
         impl Queue {
-            /// An empty queue of the run with this seed; `stream` names its random stream.
+            /// An empty queue whose random stream, named `stream`, derives from this seed.
             pub(crate) fn new(config: &QueueConfig, seed: u64, stream: &str) -> Self {
                 let rng = Rng::stream(seed, stream);
                 match config {

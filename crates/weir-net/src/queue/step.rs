@@ -1,11 +1,11 @@
-//! Step marking, as switches in data centres do it for DCTCP (RFC 8257 §3.1): first in, first out;
-//! a packet of a capable transport is marked when the queue is longer than a threshold.
+//! Step marking, as by data centre switches for DCTCP (RFC 8257 §3.1): first in, first out; a
+//! packet of an ECN-capable transport is marked when the queue exceeds a threshold.
 //!
-//! A threshold in packets or octets is compared with what waits when the packet comes, without
-//! the packet itself, and the packet in transmission does not count either. A threshold in time is
-//! compared with what the packet has waited when its transmission starts. Packets that are not
-//! capable pass, unless `drop_others` is set: then they are dropped where others are marked, as a
-//! switch does whose marking is RED with both thresholds at one place.
+//! A threshold in packets or octets is compared with the backlog when the packet arrives, without
+//! the packet itself or the packet in transmission. A threshold in time is compared with the
+//! waiting time of the packet when its transmission starts. Packets that are not ECN-capable pass,
+//! unless `drop_others` is set: then they are dropped where others would be marked, as by a switch
+//! that marks by RED with equal thresholds.
 
 use super::fifo::Fifo;
 use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName, mark};
@@ -32,14 +32,14 @@ weir_proto::settings! {
     }
 }
 
-/// From where on a packet is marked.
+/// The threshold from which a packet is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepThreshold {
-    /// More packets than this wait when it comes.
+    /// The packet finds more than this many packets in the queue.
     Packets(u64),
-    /// More octets than this wait when it comes.
+    /// The packet finds more than this many octets in the queue.
     Bytes(u64),
-    /// It has waited this long or longer.
+    /// The packet has waited this long or longer.
     Delay(Duration),
 }
 
@@ -90,7 +90,7 @@ impl Value for StepThreshold {
 
 impl QueueDiscConfig for StepConfig {
     type Disc = Box<Step>;
-    /// tc has no such discipline: people write `red` with two equal thresholds.
+    /// tc has no such discipline: `red` with two equal thresholds is used instead.
     const TC_NAMES: &'static [TcName] = &[];
     const IS_RANDOM: bool = false;
 
@@ -127,7 +127,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Marks the packet, or leaves it as it is; gives it back unless it must be dropped.
+    /// Marks the packet if it is ECN-capable; returns it unless it must be dropped.
     fn signal(&self, mut packet: PacketRef, effects: &mut DropsAndMarks) -> Option<PacketRef> {
         if !mark(&mut packet, effects) && self.config.drop_others {
             effects.dropped.push((packet, DropReason::Aqm));
@@ -193,8 +193,9 @@ mod tests {
     use crate::queue::tests::capable;
     use weir_proto::packet::Ecn;
 
-    /// The numbers of the packets that are marked, and of those that are dropped, when six of 1000
-    /// octets come at once, every third not capable, and leave a millisecond apart.
+    /// The numbers of the packets that are marked, and of those that are dropped, when six packets
+    /// of 1000 octets, of which every third is not ECN-capable, enter at once and leave a
+    /// millisecond apart.
     fn outcome(threshold: StepThreshold, drop_others: bool) -> [Vec<u64>; 2] {
         let config = StepConfig {
             limit: QueueLimit::Packets(5),
@@ -226,20 +227,21 @@ mod tests {
     }
 
     #[test]
-    fn marks_above_its_threshold_and_drops_only_when_full_or_told_to() {
+    fn marks_above_its_threshold_and_drops_only_when_full_or_configured() {
         let delay = |micros| StepThreshold::Delay(Duration::from_micros(micros));
         for (threshold, drop_others, marked, dropped) in [
             // Packet n finds n packets: those from 2 on find more than one.
             (StepThreshold::Packets(1), false, vec![2, 4], vec![5]),
             (StepThreshold::Packets(4), false, vec![], vec![5]),
-            // Number 3 is not capable; there is room for number 5 then, which finds four.
+            // Packet 3 is not ECN-capable and is dropped, so there is room for packet 5, which
+            // finds four.
             (StepThreshold::Packets(1), true, vec![2, 4, 5], vec![3]),
             (StepThreshold::Bytes(1000), false, vec![2, 4], vec![5]),
             (StepThreshold::Bytes(999), false, vec![1, 2, 4], vec![5]),
             // Packet n waits n ms.
             (delay(2000), false, vec![2, 4], vec![5]),
             (delay(2001), false, vec![4], vec![5]),
-            // Number 3 is dropped at 3 ms, and number 4 leaves in its place.
+            // Packet 3 is dropped at 3 ms, and packet 4 is sent in its place.
             (delay(2000), true, vec![2, 4], vec![5, 3]),
         ] {
             let found = outcome(threshold, drop_others);

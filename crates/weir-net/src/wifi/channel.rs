@@ -1,12 +1,12 @@
 //! The channel: which frames are damaged on their way to a station, and where.
 //!
 //! The signal-to-interference-and-noise ratio at a receiver is its signal's power over the noise
-//! and the power of the interference that is on, in milliwatts; while that changes within a frame,
-//! each part has its own. Octets fail independently: of n octets at a ratio of r dB all survive
-//! with probability `(1 - e)^(n/1500)`, `e = 1/(1 + exp((r - t)/w))`, a logistic curve of width
-//! w = 1 dB through one half at the rate's threshold t for 1500 octets. Thresholds are the usual
+//! plus the power of the active interference, in milliwatts; when that changes within a frame, each
+//! part has its own ratio. Octets fail independently: of n octets at a ratio of r dB all survive
+//! with probability `(1 - e)^(n/1500)`, `e = 1/(1 + exp((r - t)/w))`, a logistic curve of width w =
+//! 1 dB through one half at the rate's threshold t for 1500 octets. Thresholds are the usual
 //! receiver requirements of the modulations (5 dB for BPSK 1/2 to 25 dB for 64-QAM 3/4); the curve
-//! is a simplification of measured ones, whose steepness it has. Octets count from the IP header,
+//! is a simplification of measured ones, with their steepness. Octets count from the IP header,
 //! spread evenly over the time of the frame.
 
 use super::interference::{Audibility, Burst, InterferenceConfig, Interferer};
@@ -18,17 +18,17 @@ use weir_proto::time::{Duration, Instant};
 
 const WIDTH_DB: f64 = 1.0;
 
-/// What frames meet on the air.
+/// The conditions of frames on the air.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChannelConfig {
-    /// How signals weaken with the distance.
+    /// How signals attenuate with distance.
     pub path_loss: PathLossConfig,
-    /// Signals that are given instead of following from places: of all frames, or of those to and
-    /// from the station with this number.
+    /// Signal-to-noise ratios that are given instead of computed from places: of all frames, or of
+    /// those to and from the station with this number.
     pub signal: Vec<(Option<usize>, SignalConfig)>,
-    /// Stations, by number, that go elsewhere.
+    /// Stations, by number, that move.
     pub moves: Vec<(usize, MoveConfig)>,
-    /// Sources of interference, each with bursts of its own.
+    /// Sources of interference, each with its own bursts.
     pub interference: Vec<InterferenceConfig>,
 }
 
@@ -72,11 +72,11 @@ weir_proto::settings! {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Radio {
     pub(super) power_dbm: f64,
-    /// Where it is at first.
+    /// The initial place.
     pub(super) place: Place,
 }
 
-/// A data frame on its way to a station, one that it is for or another.
+/// A data frame on its way to a station, which may only overhear it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) standard: Standard,
@@ -90,12 +90,12 @@ pub(super) struct Frame {
     pub(super) to: usize,
 }
 
-/// A station as the channel knows it.
+/// The state of a station that the channel needs.
 #[derive(Debug)]
 struct Antenna {
     power_dbm: f64,
     places: Schedule<Place>,
-    /// Ratios that are given, in dB.
+    /// Given signal-to-noise ratios, in dB.
     signal: Schedule<f64>,
 }
 
@@ -105,20 +105,21 @@ pub(super) struct Channel {
     path_loss: PathLossConfig,
     /// The noise of a receiver in milliwatts.
     noise: f64,
-    /// The same in dBm.
+    /// The noise of a receiver in dBm.
     noise_dbm: f64,
     antennas: Vec<Antenna>,
     /// Powers in dBm between two stations, from the first of the pair to the second.
     between_stations: Vec<Reception>,
     /// Interference in milliwatts at a station, by source and station.
     from_sources: Vec<Reception>,
-    /// Ratios that are given for all.
+    /// Given signal-to-noise ratios of all stations, in dB.
     signal: Schedule<f64>,
     rng: Rng,
     interferers: Vec<Interferer>,
-    /// What the last frame met: from, until, and milliwatts. Kept for its place in memory.
+    /// The interference during the last frame: from, until, and milliwatts. Kept to reuse its
+    /// memory.
     met: Vec<(Instant, Instant, f64)>,
-    /// The moments between which that was steady.
+    /// The times between which the interference is constant.
     cuts: Vec<Instant>,
 }
 
@@ -167,7 +168,7 @@ impl Channel {
         self.antennas[station].places.at(at).unwrap_or_default()
     }
 
-    /// The power in dBm of a frame at the station that it reaches.
+    /// The received power of a frame in dBm.
     fn signal_dbm(&mut self, frame: &Frame) -> f64 {
         let at = frame.start;
         let of = |station: usize| self.antennas[station].signal.at(at);
@@ -184,7 +185,8 @@ impl Channel {
         self.between_stations[pair].dbm(&self.path_loss, power_dbm, from, to)
     }
 
-    /// The next burst that begins by `at` and that stations hear, each burst once, in order.
+    /// The next burst that begins by `at` and that stations may hear; returns each burst once, in
+    /// order.
     pub(super) fn next_heard_burst(&mut self, at: Instant) -> Option<HeardBurst> {
         let sources = self.interferers.iter_mut().enumerate();
         let (burst, source) = sources
@@ -194,7 +196,7 @@ impl Channel {
         Some(HeardBurst { burst, source })
     }
 
-    /// True if a station hears a burst, at its beginning.
+    /// True if a station hears a burst when it begins.
     pub(super) fn hears(&self, station: usize, heard: &HeardBurst) -> bool {
         let config = &self.interferers[heard.source].config;
         match config.heard {
@@ -208,15 +210,15 @@ impl Channel {
         }
     }
 
-    /// No frame will be asked about that begins before.
+    /// Frames that begin before `horizon` will not be queried any more.
     pub(super) fn forget_before(&mut self, horizon: Instant) {
         for source in &mut self.interferers {
             source.forget_before(horizon);
         }
     }
 
-    /// Finds the interference that a frame meets at its receiver, and the moments between which
-    /// it is steady.
+    /// Finds the interference during a frame at its receiver, and the times between which it is
+    /// constant.
     fn find_interference(&mut self, frame: &Frame) {
         let place = self.place(frame.to, frame.start);
         let stations = self.antennas.len();
@@ -246,14 +248,15 @@ impl Channel {
         self.find_interference(frame);
         let length = frame.end.since(frame.start).as_secs_f64().max(1e-9);
         let full_frames = f64::from(frame.octets.max(1)) / 1500.0;
-        // Survival falls along the frame; the first damage is where it reaches `level`.
+        // The survival probability decreases along the frame; the first damage is where it reaches
+        // `level`.
         let level = 1.0 - self.rng.uniform();
         let mut survival = 1.0;
         for part in self.cuts.windows(2) {
             let on = self.met.iter();
             let on = on.filter(|i| i.0 <= part[0] && i.1 >= part[1]);
             let power: f64 = on.map(|i| i.2).sum();
-            // Most frames meet none, and logarithms take time.
+            // Most frames have no interference, and logarithms are expensive.
             let disturbance_dbm = match power {
                 0.0 => self.noise_dbm,
                 power => 10.0 * libm::log10(self.noise + power),

@@ -1,5 +1,5 @@
-//! Sources of interference that do not speak 802.11: bursts with pauses between them, from a place
-//! with a power. Bursts are drawn lazily, up to the time that a caller needs.
+//! Sources of interference other than 802.11: bursts with pauses between them, from a place with a
+//! power. Bursts are drawn lazily, up to the time that a caller needs.
 
 use super::place::Place;
 use std::collections::VecDeque;
@@ -63,13 +63,13 @@ pub(super) struct Burst {
 pub(super) struct Interferer {
     pub(super) config: InterferenceConfig,
     rng: Rng,
-    /// The bursts that a frame may still meet and those drawn ahead, in order.
+    /// The bursts that may still overlap a frame and those drawn ahead, in order.
     bursts: VecDeque<Burst>,
-    /// How many of them have been announced to the stations.
+    /// The number of these bursts that have been announced to the stations.
     announced: usize,
-    /// Where the last burst ended.
+    /// The end of the last burst drawn.
     drawn_to: Instant,
-    /// No frame will be asked about that begins before.
+    /// Frames that begin before this time will not be queried any more.
     horizon: Instant,
     over: bool,
 }
@@ -107,7 +107,7 @@ impl Interferer {
         }
     }
 
-    /// No frame will be asked about that begins before `horizon`.
+    /// Frames that begin before `horizon` will not be queried any more.
     pub(super) fn forget_before(&mut self, horizon: Instant) {
         self.horizon = horizon;
         self.forget();
@@ -134,12 +134,12 @@ impl Interferer {
         next.filter(|burst| burst.from <= at)
     }
 
-    /// The burst of [`next_announcement`](Self::next_announcement) has been announced.
+    /// Marks the burst of [`next_announcement`](Self::next_announcement) as announced.
     pub(super) fn announced(&mut self) {
         self.announced += 1;
     }
 
-    /// The bursts that are on between `start` and `end`.
+    /// The bursts that are active between `start` and `end`.
     pub(super) fn bursts_between(
         &mut self,
         start: Instant,

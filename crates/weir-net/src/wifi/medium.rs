@@ -1,14 +1,14 @@
 //! The distributed coordination function over one medium and its stations.
 //!
 //! The medium is a state machine: idle, a data frame on the air, or its acknowledgement. Each
-//! station knows from when on it hears nothing; its backoff counts down in slots from DIFS after
-//! that. Backoffs are kept relative to this time, so that a slot is no event, and bursts of
-//! interference are no events either: those that a station has heard meanwhile are caught up with
-//! when a frame might begin.
+//! station keeps the time since which its medium is idle; its backoff counts down in slots from
+//! DIFS after that. Backoffs are kept relative to this time, so that slots need no events. Bursts
+//! of interference need none either: bursts that stations have heard are accounted for when a frame
+//! might begin.
 //!
-//! After a frame without an acknowledgement the sender waits for its timeout, a station that could
-//! read the frame for the acknowledgement that the frame announced (its NAV), and one that could
-//! not for EIFS, each and then DIFS.
+//! After a frame without an acknowledgement the sender waits for its timeout, a station that
+//! received the frame for the acknowledgement that the frame announced (its NAV), and one that
+//! could not for EIFS, each followed by DIFS.
 
 use super::channel::{Channel, ChannelConfig, Frame, Radio};
 use super::rate_control::RateControl;
@@ -32,11 +32,11 @@ pub struct MediumConfig {
     pub phy: PhyConfig,
     /// The stations that share it, each at a host.
     pub stations: Vec<(HostId, StationConfig)>,
-    /// What frames meet on the air.
+    /// The conditions of frames on the air.
     pub channel: ChannelConfig,
 }
 
-/// A way over a medium: from the station of one host to that of another.
+/// A hop over a medium: from the station of one host to that of another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
     pub(crate) from: HostId,
@@ -68,7 +68,7 @@ pub struct Medium {
 }
 
 impl Medium {
-    /// An idle medium of the run with this seed.
+    /// An idle medium whose random streams derive from this seed.
     pub(crate) fn new(config: MediumConfig, seed: u64) -> Self {
         let phy = Phy::from(config.phy);
         let name = &config.name;
@@ -107,7 +107,7 @@ impl Medium {
         self.stations[station].events()
     }
 
-    /// Packets of this flow that were dropped here.
+    /// Packets of this flow that the medium dropped.
     pub(crate) fn packets_dropped_of(&self, flow: FlowId) -> u64 {
         self.dropped.get(flow.0 as usize).copied().unwrap_or(0)
     }
@@ -123,7 +123,7 @@ impl Medium {
         Some(packet)
     }
 
-    /// Packets that wait or are on the air.
+    /// Packets that wait or are transmitted.
     pub(crate) fn packets_queued(&self) -> u64 {
         self.stations.iter().map(Station::packets).sum()
     }
@@ -138,8 +138,8 @@ impl Medium {
         if !station.accept(now, hop.to, packet, &mut self.discarded) {
             return;
         }
-        // 802.11-2007 §9.2.5.1: at once after DIFS of silence, unless a backoff is still running;
-        // otherwise a backoff is drawn, if none is left from before.
+        // 802.11-2007 §9.2.5.1: access is immediate if the medium has been idle for DIFS, unless a
+        // backoff is still running; otherwise a backoff is drawn, unless one is left from before.
         let slots = slots(&self.phy, station.idle_from, now);
         match slots.filter(|_| idle) {
             Some(passed) if station.backoff <= passed => station.immediate_access = Some(now),
@@ -150,8 +150,8 @@ impl Medium {
         }
     }
 
-    /// Catches up with the bursts of interference that stations have heard by `now`: backoffs
-    /// stand still meanwhile.
+    /// Accounts for the bursts of interference that stations have heard by `now`: backoffs stop
+    /// during a burst.
     fn hear(&mut self, now: Instant) {
         let idle = matches!(self.phase, Phase::Idle);
         while let Some(heard) = self.channel.next_heard_burst(now) {
@@ -167,7 +167,7 @@ impl Medium {
         }
     }
 
-    /// When a station wants to send.
+    /// When a station will start to send; `None` if it has no packet.
     fn access_time(&self, station: &Station) -> Option<Instant> {
         station.head()?;
         let wait = self.phy.difs() + self.phy.slot * u64::from(station.backoff);
@@ -186,7 +186,7 @@ impl Medium {
         }
     }
 
-    /// The time that [`poll_timeout`](Self::poll_timeout) named has come.
+    /// The time of [`poll_timeout`](Self::poll_timeout) has come.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.hear(now);
         match self.phase {
@@ -201,7 +201,7 @@ impl Medium {
         }
     }
 
-    /// The medium is idle, for stations that do not wait for anything else.
+    /// The medium becomes idle, for stations that need not wait longer.
     fn idle_from(&mut self, now: Instant) {
         self.phase = Phase::Idle;
         for station in &mut self.stations {
@@ -244,7 +244,7 @@ impl Medium {
         self.phase = Phase::Data { start: now, end };
     }
 
-    /// The data frames are over: delivers or prepares the retry.
+    /// The data frames end: delivers their packets or prepares a retry.
     fn finish(&mut self, start: Instant, end: Instant, senders: &[usize]) {
         let frame = match senders {
             [from] => self.frame(*from, start, end),
@@ -268,11 +268,11 @@ impl Medium {
                     end: end + ack_time,
                 };
             }
-            None => self.wait_for_nothing(frame, end, senders),
+            None => self.defer_without_ack(frame, end, senders),
         }
     }
 
-    /// The frame that a station sends, if it knows the station that it is for.
+    /// The frame that a station sends, if the receiving station is known.
     fn frame(&self, from: usize, start: Instant, end: Instant) -> Option<Frame> {
         let station = &self.stations[from];
         let receiver = station.receiver()?;
@@ -287,7 +287,7 @@ impl Medium {
         })
     }
 
-    /// The receiver keeps a damaged frame, if it wants such and the IP header is whole.
+    /// The receiver keeps a damaged frame, if configured to, unless the IP header is damaged.
     fn keep_damaged(&mut self, frame: &Frame, octet: u32) {
         let wanted = self.stations[frame.to].config.damaged_frames == DamagedFrames::Deliver;
         if wanted && octet >= IpHeader::V4_OCTETS {
@@ -295,7 +295,8 @@ impl Medium {
         }
     }
 
-    /// A sender learns whether its frame arrived, and goes on to the retry or the next packet.
+    /// The sender has learnt whether its frame arrived: prepares the retry or takes the next
+    /// packet.
     fn finish_sender(&mut self, index: usize, end: Instant, arrived: bool) {
         let station = &mut self.stations[index];
         let abandoned = !arrived && station.transmissions >= station.config.retry_limit;
@@ -319,8 +320,8 @@ impl Medium {
         station.backoff = self.rng.below(u64::from(station.window) + 1) as u32;
     }
 
-    /// No acknowledgement comes: each station waits for it as long as it must.
-    fn wait_for_nothing(&mut self, frame: Option<Frame>, end: Instant, senders: &[usize]) {
+    /// No acknowledgement follows: each station defers for its own time.
+    fn defer_without_ack(&mut self, frame: Option<Frame>, end: Instant, senders: &[usize]) {
         for index in 0..self.stations.len() {
             let wait = if senders.contains(&index) {
                 self.phy.ack_timeout()
@@ -333,9 +334,10 @@ impl Medium {
         self.phase = Phase::Idle;
     }
 
-    /// How long a station that did not send stays away from the medium after a frame.
+    /// How long a station that did not send defers after a frame without an acknowledgement.
     fn wait_for_ack(&mut self, frame: Option<Frame>, station: usize) -> Duration {
-        // 802.11-2007 §9.2.3.4: EIFS, unless it has read the frame, which names its duration.
+        // 802.11-2007 §9.2.3.4: EIFS, unless it has received the frame, which announces its
+        // duration.
         let others = frame.filter(|frame| frame.to != station);
         let read = others.filter(|&frame| {
             let overheard = Frame {
@@ -350,28 +352,28 @@ impl Medium {
         }
     }
 
-    /// The next packet that arrives, and the host that it arrives at.
+    /// The next packet that arrives, and its host.
     pub(crate) fn poll_transmit(&mut self) -> Option<(HostId, PacketRef)> {
         self.delivered.pop_front()
     }
 }
 
-/// Slots that have passed at `now` for a station whose medium is idle from `idle_from` on; `None`
-/// before DIFS is over.
+/// Slots that have passed at `now` for a station whose medium is idle since `idle_from`; `None`
+/// before the end of DIFS.
 fn slots(phy: &Phy, idle_from: Instant, now: Instant) -> Option<u32> {
     let counting_from = idle_from + phy.difs();
     (now >= counting_from)
         .then(|| (now.since(counting_from).as_nanos() / phy.slot.as_nanos()) as u32)
 }
 
-/// The time that the frame of a station takes.
+/// The duration of a station's next frame.
 fn data_time(phy: &Phy, station: &Station) -> Duration {
     let size = station.head().map_or(0, |packet| packet.size);
     phy.standard.data_time(size, station.rate.rate())
 }
 
 impl Station {
-    /// The medium becomes busy for it: the backoff keeps what is left of it.
+    /// The medium becomes busy for the station: its backoff keeps the remaining slots.
     fn freeze(&mut self, phy: &Phy, now: Instant) {
         let passed = slots(phy, self.idle_from, now).unwrap_or(0);
         self.backoff = self.backoff.saturating_sub(passed);

@@ -1,12 +1,12 @@
-//! Where stations and sources of interference are, and how strong a signal arrives elsewhere.
+//! Places of stations and sources of interference, and the received power of their signals.
 //!
 //! Log-distance path loss: `received = power - loss at 1 m - 10 n log10(metres)`, in dB and dBm,
-//! with n the exponent; below 10 cm as at 10 cm. No walls, no fading.
+//! with n the exponent; below 10 cm as at 10 cm. Does not model: walls, fading.
 
 use weir_proto::settings::number;
 use weir_proto::time::Instant;
 
-/// No closer: the law is one of the far field.
+/// The smallest distance, because the law holds in the far field only.
 const NEAREST_METRES: f64 = 0.1;
 
 weir_proto::settings! {
@@ -37,7 +37,7 @@ weir_proto::settings! {
 }
 
 impl PathLossConfig {
-    /// The power in dBm that arrives at one place from another.
+    /// The power in dBm received at one place from another.
     pub fn received_dbm(&self, power_dbm: f64, from: Place, to: Place) -> f64 {
         let metres = libm::hypot(to.x - from.x, to.y - from.y).max(NEAREST_METRES);
         power_dbm - self.loss_at_1m - 10.0 * self.exponent * libm::log10(metres)
@@ -49,8 +49,8 @@ pub(super) fn milliwatts(dbm: f64) -> f64 {
     libm::pow(10.0, dbm / 10.0)
 }
 
-/// The power that arrives at one place from another, computed again when a place or the power
-/// changes: a logarithm for each frame costs more than all else that a channel does.
+/// The power received at one place from another, recomputed when a place or the power changes: one
+/// logarithm per frame would cost more than the rest of the channel.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reception {
     of: Option<(f64, Place, Place)>,
@@ -59,13 +59,13 @@ pub(super) struct Reception {
 }
 
 impl Reception {
-    /// [`PathLossConfig::received_dbm`] of a path that has always the same law.
+    /// [`PathLossConfig::received_dbm`] of a path whose law never changes.
     pub(super) fn dbm(&mut self, law: &PathLossConfig, power: f64, from: Place, to: Place) -> f64 {
         self.update(law, (power, from, to));
         self.dbm
     }
 
-    /// The same in milliwatts.
+    /// The same power in milliwatts.
     pub(super) fn milliwatts(
         &mut self,
         law: &PathLossConfig,
@@ -94,13 +94,13 @@ impl Reception {
 pub(super) struct Schedule<T>(Vec<(Instant, T)>);
 
 impl<T: Copy> Schedule<T> {
-    /// The entries in any order; of those at one time the last holds.
+    /// Entries may come in any order; of entries at the same time the last one holds.
     pub(super) fn new(mut entries: Vec<(Instant, T)>) -> Self {
         entries.sort_by_key(|&(at, _)| at);
         Self(entries)
     }
 
-    /// The value at a time; none before the first entry.
+    /// The value at a time; `None` before the first entry.
     pub(super) fn at(&self, at: Instant) -> Option<T> {
         let past = self.0.partition_point(|&(from, _)| from <= at);
         past.checked_sub(1).map(|index| self.0[index].1)
@@ -118,7 +118,7 @@ mod tests {
         let at = |x, y| law.received_dbm(15.0, origin, Place { x, y });
         assert_eq!(at(1.0, 0.0), -25.0);
         assert_eq!(at(0.0, -10.0), -55.0);
-        // 3-4-5: 10 * 3 * log10(5) = 20.97 dB.
+        // A 3-4-5 triangle: 10 * 3 * log10(5) = 20.97 dB.
         assert!((at(3.0, 4.0) + 45.969).abs() < 1e-3);
         assert_eq!(at(0.0, 0.0), at(0.1, 0.0));
     }
@@ -129,7 +129,7 @@ mod tests {
         let at = |x| Place { x, y: 0.0 };
         let mut reception = Reception::default();
         let mut dbm = |power, from, to| reception.dbm(&law, power, at(from), at(to));
-        // 30 dB a tenfold distance, after 40 dB over the first metre.
+        // 30 dB for a tenfold distance, after 40 dB over the first metre.
         assert_eq!(dbm(15.0, 0.0, 10.0), -55.0);
         assert_eq!(dbm(15.0, 0.0, 10.0), -55.0);
         assert_eq!(dbm(15.0, 0.0, 1.0), -25.0);

@@ -1,8 +1,7 @@
 //! A station: its queue, the packet that it is trying to send, and its backoff.
 //!
-//! The station takes the packet at the head out of the queue when it becomes free, before it
-//! contends for the medium, as a driver does; a discipline that decides at dequeue measures the
-//! same delays.
+//! A free station dequeues a packet before it contends for the medium, as a driver does; a
+//! discipline that decides at dequeue measures the same delays.
 
 use super::place::Place;
 use super::rate_control::{RateControl, RateControlConfig};
@@ -54,14 +53,14 @@ weir_proto::keywords! {
 /// Counters of a station since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StationCounters {
-    /// What it has in common with a link. `busy` is the time that its frames and their
-    /// acknowledgements kept the medium; the packet being sent is in flight.
+    /// The counters that it shares with a link. `busy` is the time for which its frames and their
+    /// acknowledgements occupy the medium; the packet being sent is in flight.
     pub link: LinkCounters,
     /// Frames sent, retries included.
     pub frames: u64,
     /// Frames that were not acknowledged.
     pub failures: u64,
-    /// Of these, frames that met another station's.
+    /// Frames among these that collided with another station's.
     pub collisions: u64,
 }
 
@@ -74,29 +73,31 @@ pub(super) struct Station {
     effects: DropsAndMarks,
     /// The packet that is being sent.
     head: Option<PacketRef>,
-    /// The station that a packet for this host goes to: routes do not change.
+    /// The next station for a packet to this host; routes do not change.
     next_hops: BTreeMap<HostId, HostId>,
-    /// From when on the medium is idle for it: DIFS and slots count from here. In the future while
-    /// it waits for EIFS, an acknowledgement that does not come, or the end of what it hears.
+    /// When the medium becomes idle for the station: DIFS and slots count from here. In the future
+    /// while it waits for EIFS, a missing acknowledgement, or the end of a transmission or burst
+    /// that it hears.
     pub(super) idle_from: Instant,
     /// Slots to wait, counted from DIFS after the medium became idle.
     pub(super) backoff: u32,
     pub(super) window: u32,
     pub(super) transmissions: u32,
-    /// The first damaged octet of the copy that the receiver has of the packet being sent.
+    /// The first damaged octet of the receiver's copy of the packet being sent.
     pub(super) damaged_copy: Option<NonZeroU32>,
     pub(super) rate: RateControl,
-    /// The medium had been idle for long when the packet came: no need to wait.
+    /// Set if the medium had been idle for DIFS when the packet entered: it is sent without
+    /// backoff.
     pub(super) immediate_access: Option<Instant>,
     pub(super) counters: StationCounters,
-    /// The end of the air time that is counted.
+    /// The end of the airtime counted so far.
     on_air_until: Instant,
     meter: QueueMeter,
     events: StageEvents,
 }
 
 impl Station {
-    /// A station at rest, at a host.
+    /// An idle station at a host.
     pub(super) fn new(
         host: HostId,
         config: StationConfig,
@@ -146,7 +147,7 @@ impl Station {
         counters.link.bytes_queued = self.queue.backlog().bytes;
         counters.link.packets_in_flight = u64::from(self.head.is_some());
         counters.link.bytes_in_flight = self.head.as_ref().map_or(0, |p| u64::from(p.size));
-        // A frame is counted when it begins: what is still to come is not yet spent.
+        // A frame's airtime is counted when it begins: subtracts the part that is still to come.
         let to_come = self.on_air_until.max(now).since(now);
         counters.link.busy = counters.link.busy.saturating_sub(to_come);
         counters
@@ -190,7 +191,7 @@ impl Station {
     }
 
     /// A packet for the station of host `to` enters the queue, or is dropped. True if the station
-    /// was free and has taken it, or another one, out again.
+    /// was free and has taken it, or another packet, out again.
     pub(super) fn accept(
         &mut self,
         now: Instant,
@@ -215,7 +216,7 @@ impl Station {
         taken
     }
 
-    /// Takes the next packet out of the queue, if the station is free; true if there is a new one.
+    /// Dequeues the next packet, if the station is free; true if there is one.
     pub(super) fn load_head(&mut self, now: Instant, discarded: &mut Vec<PacketRef>) -> bool {
         if self.head.is_some() || self.queue.backlog().packets == 0 {
             return false;
@@ -233,13 +234,13 @@ impl Station {
         self.head.is_some()
     }
 
-    /// The station that the packet being sent is for.
+    /// The station to which the packet being sent is addressed.
     pub(super) fn receiver(&self) -> Option<HostId> {
         let packet = self.head.as_ref()?;
         self.next_hops.get(&packet.ip.destination).copied()
     }
 
-    /// The packet has arrived: it leaves for the next host.
+    /// The packet has arrived and is handed to the receiving host.
     pub(super) fn deliver(&mut self) -> Option<(HostId, PacketRef)> {
         let to = self.receiver();
         let packet = self.head.take()?;
@@ -248,8 +249,8 @@ impl Station {
         Some((to?, packet))
     }
 
-    /// The packet is given up after its last retry; what arrives is the damaged copy that the
-    /// receiver has, if there is one.
+    /// The packet is dropped after its last retry; the receiver's damaged copy is delivered
+    /// instead, if there is one.
     pub(super) fn give_up(
         &mut self,
         at: Instant,
@@ -270,7 +271,7 @@ impl Station {
         Some((to, packet))
     }
 
-    /// The medium is kept from `start` on for this station's frame or its acknowledgement.
+    /// This station's frame or its acknowledgement occupies the medium from `start` on.
     pub(super) fn on_airtime(&mut self, start: Instant, time: Duration) {
         self.counters.link.busy += time;
         self.on_air_until = start + time;

@@ -4,9 +4,9 @@ use std::ops::RangeInclusive;
 use weir_proto::settings::{bit_rate, count, duration, or_word};
 use weir_proto::time::Duration;
 
-/// Octets that the MAC puts around an IP packet: 24 of header, 8 of LLC/SNAP, 4 of FCS.
+/// Octets that the MAC adds to an IP packet: 24 of header, 8 of LLC/SNAP, 4 of FCS.
 const MAC_OVERHEAD: u32 = 36;
-/// The shortest and the longest slot that can be set.
+/// The shortest and the longest slot time that can be configured.
 const SLOTS: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_millis(1);
 /// Octets of a MAC acknowledgement.
 const ACK_OCTETS: u32 = 14;
@@ -43,13 +43,13 @@ impl Standard {
         PhyRate(self.rates_kbps().len() - 1)
     }
 
-    /// This rate in kbit/s; beyond the table its last.
+    /// This rate in kbit/s; the fastest for an index beyond the table.
     pub fn kbps(self, rate: PhyRate) -> u32 {
         let rates = self.rates_kbps();
         rates[rate.0.min(rates.len() - 1)]
     }
 
-    /// A slot: the short one for g, which a cell with b stations may not use.
+    /// The slot time: the short one for g, which a cell with b stations must not use.
     pub const fn slot(self) -> Duration {
         Duration::from_micros(match self {
             Self::B | Self::BShort => 20,
@@ -62,7 +62,7 @@ impl Standard {
         Duration::from_micros(10)
     }
 
-    /// From the beginning of a preamble until the receiver reports it (aPHY-RX-START-Delay).
+    /// The time from the start of a preamble until the receiver reports it (aPHY-RX-START-Delay).
     const fn receive_start_delay(self) -> Duration {
         Duration::from_micros(match self {
             Self::B => 192,
@@ -84,7 +84,7 @@ impl Standard {
         1023
     }
 
-    /// The index of a rate in bits per second, if the standard has it.
+    /// The index of a rate in bits per second; `None` if the standard does not have it.
     pub fn rate_of(self, bps: u64) -> Option<PhyRate> {
         let found = |&kbps: &u32| u64::from(kbps) * 1_000 == bps;
         self.rates_kbps().iter().position(found).map(PhyRate)
@@ -106,12 +106,12 @@ impl Standard {
         }
     }
 
-    /// The time that a data frame with an IP packet of this size takes.
+    /// The duration of a data frame with an IP packet of this size.
     pub fn data_time(self, ip_octets: u32, rate: PhyRate) -> Duration {
         self.frame_time(ip_octets + MAC_OVERHEAD, rate)
     }
 
-    /// The fastest mandatory rate that is not above the data's.
+    /// The fastest mandatory rate that does not exceed the data's.
     fn mandatory_rate(self, data_rate: PhyRate) -> PhyRate {
         let mandatory: &[usize] = match self {
             Self::B | Self::BShort => &[0, 1],
@@ -137,17 +137,17 @@ weir_proto::settings! {
     }
 }
 
-/// The times of a physical layer, as a cell uses it.
+/// The times of a cell's physical layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Phy {
     /// Rates, preambles and frame times.
     pub(super) standard: Standard,
-    /// A slot. Cells of g with b stations in them use long ones of 20 us.
+    /// The slot time. Cells of g with b stations use long slots of 20 us.
     pub(super) slot: Duration,
     /// The smallest contention window, in slots, as the largest number drawn.
     pub(super) min_window: u32,
-    /// The fastest rate of MAC acknowledgements, if it is not a mandatory one: the basic rates
-    /// are the access point's choice.
+    /// The fastest rate of MAC acknowledgements, if it is not a mandatory one: the access point
+    /// selects the basic rates.
     pub(super) ack_rate: Option<PhyRate>,
 }
 
@@ -178,20 +178,20 @@ impl Phy {
         self.standard.sifs() + self.slot * 2
     }
 
-    /// How much longer than DIFS a station waits after a frame that it could not read: EIFS less
-    /// DIFS, which is SIFS and an acknowledgement at the lowest mandatory rate (802.11-2007
-    /// §9.2.10), so that it does not disturb one that it may not hear.
+    /// The additional wait after DIFS of a station that could not receive a frame: EIFS minus DIFS,
+    /// which is SIFS and an acknowledgement at the lowest mandatory rate (802.11-2007 §9.2.10), so
+    /// that it does not disturb an acknowledgement that it may not hear.
     pub(super) fn eifs_without_difs(&self) -> Duration {
         let lowest = PhyRate::default();
         self.standard.sifs() + self.standard.frame_time(ACK_OCTETS, lowest)
     }
 
-    /// How long a sender waits for the beginning of an acknowledgement (802.11-2007 §9.2.8).
+    /// The time that a sender waits for the start of an acknowledgement (802.11-2007 §9.2.8).
     pub(super) fn ack_timeout(&self) -> Duration {
         self.standard.sifs() + self.slot + self.standard.receive_start_delay()
     }
 
-    /// SIFS and the MAC acknowledgement.
+    /// The time of SIFS and the MAC acknowledgement.
     pub(super) fn ack_time(&self, data_rate: PhyRate) -> Duration {
         let mandatory = self.standard.mandatory_rate(data_rate);
         let rate = self.ack_rate.map_or(mandatory, |rate| rate.min(data_rate));
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn frame_times_are_those_of_the_standard() {
-        // 1500 octets of IP are 1536 of MAC.
+        // 1500 octets of IP are 1536 octets of MAC.
         let b = Standard::B;
         assert_eq!(
             b.data_time(1500, PhyRate(3)),
@@ -249,7 +249,7 @@ mod tests {
             ack_rate: Some(11_000_000),
             ..PhyConfig::from(Standard::BShort)
         });
-        // 112 bits at 11 Mbit/s are 10.2 us; never faster than the data.
+        // 112 bits at 11 Mbit/s take 10.2 us; never faster than the data.
         assert_eq!(
             phy.ack_time(PhyRate(3)),
             Duration::from_nanos(10_000 + 96_000 + 10_182)

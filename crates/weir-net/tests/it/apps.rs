@@ -4,8 +4,8 @@ use crate::common::{EndpointAction, PlainEndpoint, at, millis, plain_flow, wire}
 use weir_net::app::{App, Bulk, BulkConfig, Cbr, CbrConfig, OverflowPolicy};
 use weir_net::{AppStatistics, HostTiming, Network, Side, simulate};
 
-/// Runs an application over an endpoint; the times in ms at which packets were handed over, and
-/// what the application did.
+/// Runs an application over an endpoint; returns the times in ms at which packets were handed over,
+/// and the statistics of the application.
 fn run(
     app: Box<dyn App + Send>,
     mut sender: PlainEndpoint,
@@ -79,8 +79,8 @@ fn a_stream_at_constant_rate_keeps_its_exact_interval() {
 
 #[test]
 fn a_skipping_stream_loses_what_it_cannot_write() {
-    // 0 ms goes out, 10 ms waits in the endpoint, 20 ms is skipped. At 25 ms the endpoint sends
-    // the waiting one; 30 and 40 ms are on time.
+    // The write of 0 ms is sent, that of 10 ms waits in the endpoint, that of 20 ms is skipped. At
+    // 25 ms the endpoint sends the waiting packet; those of 30 and 40 ms are on time.
     let (times, statistics) = run(cbr(OverflowPolicy::Skip, Some(5)), stalling(), 100);
     assert_eq!(times, [0.0, 25.0, 30.0, 40.0]);
     assert_eq!((statistics.writes, statistics.writes_skipped), (4, 1));
@@ -88,7 +88,7 @@ fn a_skipping_stream_loses_what_it_cannot_write() {
 
 #[test]
 fn a_shifting_stream_sleeps_after_the_write_that_waited() {
-    // The write of 20 ms waits until 25 ms and goes out at 26 ms; the next are due at 35 and 45.
+    // The write of 20 ms waits until 25 ms and is sent at 26 ms; the next are due at 35 and 45 ms.
     let (times, statistics) = run(cbr(OverflowPolicy::Shift, Some(5)), stalling(), 100);
     assert_eq!(times, [0.0, 25.0, 26.0, 35.0, 45.0]);
     assert_eq!((statistics.writes, statistics.writes_delayed), (5, 1));
@@ -96,7 +96,7 @@ fn a_shifting_stream_sleeps_after_the_write_that_waited() {
 
 #[test]
 fn a_stream_with_a_timetable_catches_up() {
-    // As above, but the next are due at 30 and 40 ms as ever.
+    // As above, but the next writes are still due at 30 and 40 ms.
     let (times, statistics) = run(cbr(OverflowPolicy::CatchUp, Some(5)), stalling(), 100);
     assert_eq!(times, [0.0, 25.0, 26.0, 30.0, 40.0]);
     assert_eq!(statistics.writes_delayed, 1);

@@ -1,5 +1,5 @@
-//! Links that book ahead for each other give the same run as links that are called for each packet:
-//! the same packets at the same times in the same order, and the same counters whenever asked.
+//! Links that book ahead for each other yield the same run as links that are called for each
+//! packet: the same packets at the same times in the same order, and the same counters at any time.
 
 use crate::common::{EndpointAction, Log, PlainEndpoint, Recorder, millis, plain_flow, wire};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use weir_proto::packet::HostId;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
-/// Steps of a millisecond after each of which everything is asked.
+/// Steps of a millisecond, after each of which all counters are read.
 const STEPS: u64 = 120;
 
 /// When links are traced, so that they are not on the fast path.
@@ -26,15 +26,15 @@ enum Traced {
     OneFrom(u64),
 }
 
-/// What the links are.
+/// The kind of all links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Links {
     Plain,
-    /// With a change to come, which keeps them from being plain.
+    /// With a future change, which prevents them from being plain.
     Queued,
 }
 
-/// What is seen from outside.
+/// The observable results of a run.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     /// After each step: the counters of links and flows, and packets in the network.
@@ -45,12 +45,12 @@ struct Seen {
 /// The changes of each link's queue in one step, and its drops.
 type Reports = BTreeMap<EventSource, [Vec<(Instant, Event)>; 2]>;
 
-/// One of few values, so that much happens at the same instants.
+/// One of few values, so that many events fall on the same instants.
 fn one_of<T: Copy>(rng: &mut Rng, values: &[T]) -> T {
     values[rng.below(values.len() as u64) as usize]
 }
 
-/// A wire each way, with drops for want of room and for size.
+/// A wire each way that drops packets because of a full queue and because of their size.
 fn connect(network: &mut Network, rng: &mut Rng, links: Links, [a, b]: [HostId; 2]) {
     for [from, to] in [[a, b], [b, a]] {
         let name = format!("{}-{}", from.0, to.0);
@@ -104,14 +104,14 @@ fn add_flow(network: &mut Network, rng: &mut Rng, ends: (HostId, HostId)) -> [Lo
     logs
 }
 
-/// Hosts of flows at a row of routers: sources with wires of their own, shared ones, and wires that
-/// several flows cross. One more flow comes in the middle of the run. Returns the events too.
+/// Hosts of flows at a row of routers: sources with links of their own, shared ones, and links that
+/// several flows cross. One more flow is added during the run. Also returns the number of events.
 fn run(seed: u64, traced: Traced) -> (Seen, u64) {
     run_links(seed, traced, Links::Plain, (EventMask::STATE, &mut |_| {}))
 }
 
-/// The same, of links of a kind that report events under a mask, which are looked at after each
-/// step.
+/// As [`run`], with links of this kind that report events under a mask; `look` receives them after
+/// each step.
 fn run_links(
     seed: u64,
     traced: Traced,
@@ -198,7 +198,8 @@ fn assert_same(seed: u64, traced: Traced, found: &Seen, expected: &Seen) {
 #[test]
 fn booking_ahead_changes_nothing_but_the_number_of_events() {
     let (mut calls, mut chained, mut drops) = (0, 0, 0);
-    // In the last three, packets of two flows leave a link at the same instant and part behind it.
+    // In the last three, packets of two flows leave a link at the same instant and then take
+    // different routes.
     for seed in (1..=300).chain([842, 1698, 3763]) {
         let (expected, events) = run(seed, Traced::All);
         calls += events;
@@ -218,7 +219,7 @@ fn booking_ahead_changes_nothing_but_the_number_of_events() {
     assert!(10 * chained < 9 * calls, "{chained} of {calls} events");
 }
 
-/// What each link reports in each step, with packets by the numbers of their senders.
+/// The reports of each link in each step; packets are identified by the numbers of their senders.
 fn reports_of_links(seed: u64, traced: Traced, links: Links) -> (Seen, Vec<Reports>) {
     let mut steps = Vec::new();
     let mut look = |reported: &Recorder| {
@@ -265,8 +266,8 @@ fn traced_plain_links_report_what_links_with_queues_do() {
     assert!(drops > 5_000, "{drops} drops");
 }
 
-/// Ten sources send over links of their own, and one that all share, to ten hosts. Takes the steps
-/// one by one, and says whether each includes what happens at its end. Returns the events too.
+/// Ten sources send over links of their own and one shared link to ten hosts. Runs the steps, each
+/// of which may include the events at its end. Also returns the number of events.
 fn dumbbell(traced: bool, steps: &[(u64, bool)]) -> (Vec<Vec<EndpointAction>>, u64) {
     let mut network = Network::new(1);
     let host = |network: &mut Network, name: &str| network.add_host(name, HostTiming::default());
@@ -323,7 +324,7 @@ fn one_event_serves_many_packets_where_ways_meet() {
     let (expected, calls) = dumbbell(true, &[(1000, true)]);
     let (found, events) = dumbbell(false, &[(1000, true)]);
     assert!(found == expected, "other packets at other times");
-    // Five thousand packets: a timer for each, and three arrivals, of which one is left.
+    // Five thousand packets: for each a timer and three arrivals, of which one remains.
     assert!((19_000..21_000).contains(&calls), "{calls}");
     assert!((9_500..11_000).contains(&events), "{events}");
 }
@@ -337,8 +338,8 @@ fn a_run_that_pauses_where_ways_meet_has_the_same_events() {
     assert!(whole.0 == paused.0, "other packets at other times");
 }
 
-/// What a queue of two packets reports of a second in steps of this length, and how many packets it
-/// dropped. Packets come somewhat faster than they leave.
+/// The reports of a queue of two packets over a second, in steps of this length, and the number of
+/// packets dropped. Packets arrive somewhat faster than they leave.
 fn reports(step: Duration) -> (Recorder, u64) {
     let mut network = Network::new(1);
     let hosts = ["a", "b"].map(|name| network.add_host(name, HostTiming::default()));
@@ -393,7 +394,7 @@ fn a_traced_queue_reports_each_change_and_drop_however_the_run_is_divided() {
         }
     }
     assert!(changes > 1000, "{changes}");
-    // The packets that were dropped, and not those that came into their places in the pool.
+    // The packets that were dropped, not those that reuse their places in the pool.
     assert_eq!(dropped.len() as u64, drops);
     assert!(dropped.is_sorted_by(|a, b| a < b), "{dropped:?}");
 }

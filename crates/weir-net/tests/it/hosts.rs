@@ -1,4 +1,4 @@
-//! Hosts: the timing of their stacks, routes, schedules of flows, and runs that do not get on.
+//! Hosts: the timing of their stacks, routes, schedules of flows, and runs without progress.
 
 use crate::common::{
     EndpointAction, PlainEndpoint, Recorder, at, micros, millis, plain_flow, wire,
@@ -22,7 +22,7 @@ fn bulk(total: u64) -> Box<Bulk> {
     }))
 }
 
-/// Two hosts, a wire each way without rate.
+/// Two hosts with a wire each way, without a rate.
 fn pair(stacks: (HostTiming, HostTiming), delay: Duration) -> (Network, HostId, HostId) {
     let mut network = Network::new(1);
     let server = network.add_host("server", stacks.0);
@@ -62,8 +62,9 @@ fn loopback(stamp: SendTimestamp) -> (Vec<EndpointAction>, Vec<EndpointAction>) 
 
 #[test]
 fn on_loopback_the_stamp_of_linux_hides_47_of_50_microseconds() {
-    // Handed over at 1 us, on the wire at 48 us and only then called transmitted, there 1.5 us
-    // later, the answer back after another 1.5 us: 3 us after the stamp, 50 us after the write.
+    // Handed over at 1 us, on the wire at 48 us and reported as transmitted only then; it arrives
+    // 1.5 us later and the response after another 1.5 us: 3 us after the timestamp, 50 us after the
+    // write.
     let (sent, received) = loopback(SendTimestamp::Transmitted);
     assert_eq!(
         sent,
@@ -85,7 +86,7 @@ fn on_loopback_the_stamp_of_linux_hides_47_of_50_microseconds() {
             size: 1000
         }
     );
-    // Stamped at the hand-over, the same packet takes the true 50 us.
+    // With the time of the handover, the same round trip takes the actual 50 us.
     let (sent, _) = loopback(SendTimestamp::Handover);
     assert_eq!(sent[1], EndpointAction::Transmitted { at: 1_000, id: 0 });
     assert_eq!(
@@ -155,7 +156,7 @@ fn timers_fire_at_ticks_and_applications_on_time() {
         ))
         .unwrap();
     simulate(&mut network, at(100_000_000), &mut ()).unwrap();
-    // The application's calls in between are too early for the timers and do nothing.
+    // The application's calls in between come before the timers are due and have no effect.
     let timer = |at| EndpointAction::Timer { at };
     assert_eq!(
         *log.lock().unwrap(),
@@ -165,7 +166,7 @@ fn timers_fire_at_ticks_and_applications_on_time() {
 
 #[test]
 fn hosts_forward_and_count_what_they_cannot() {
-    // a -> b -> c, back over d; nothing leads to e.
+    // a -> b -> c, back over d; no link leads to e.
     let mut network = Network::new(1);
     let hosts: Vec<_> = ["a", "b", "c", "d", "e"]
         .iter()
@@ -219,7 +220,7 @@ fn hosts_forward_and_count_what_they_cannot() {
 
 #[test]
 fn a_packet_without_hops_left_is_unreachable() {
-    // 64 links are one too many for the default time to live.
+    // The default time to live allows 64 links.
     for (links, arrived) in [(64, 1), (65, 0)] {
         let mut network = Network::new(1);
         let hosts: Vec<_> = (0..=links)
@@ -303,7 +304,7 @@ fn flows_start_and_stop_when_they_should() {
         })
         .unwrap();
     simulate(&mut network, at(5_000_000_000), &mut ()).unwrap();
-    // 10 ms apart, from 1.003 s on, closed at 1.05 s: five.
+    // Every 10 ms from 1.003 s on, closed at 1.05 s: five writes.
     let app = network.app_report(flow, Side::Sender).statistics;
     assert_eq!((app.writes, app.connected_at), (5, Some(at(1_000_000_000))));
     let sink = network.app_report(flow, Side::Receiver).statistics;
@@ -313,7 +314,7 @@ fn flows_start_and_stop_when_they_should() {
 }
 
 #[test]
-fn a_machine_that_does_not_get_on_is_named() {
+fn an_endpoint_without_progress_is_named() {
     let (mut network, from, to) = pair(Default::default(), millis(1));
     let broken = PlainEndpoint {
         never_satisfied: true,
@@ -346,7 +347,7 @@ fn a_machine_that_does_not_get_on_is_named() {
 
 #[test]
 fn endless_traffic_at_one_instant_is_an_error() {
-    // Two endpoints that answer each answer over wires without rate and delay.
+    // Two endpoints that respond to every response, over wires without rate and delay.
     let (mut network, from, to) = pair(Default::default(), Duration::ZERO);
     let echo = || PlainEndpoint {
         answer: Some(40),
@@ -358,7 +359,7 @@ fn endless_traffic_at_one_instant_is_an_error() {
     let stuck = simulate(&mut network, at(1), &mut ()).unwrap_err();
     assert_eq!(stuck.at, Instant::ZERO);
     assert!(stuck.to_string().contains("a million events"), "{stuck}");
-    // A sender without any congestion control, on a wire that takes everything.
+    // A sender without congestion control, on a wire without a rate.
     let (mut network, from, to) = pair(Default::default(), millis(1));
     let app = Box::new(Bulk::new(BulkConfig {
         packet: 1000,
@@ -425,7 +426,7 @@ fn a_sender_without_end_is_an_error_though_none_of_its_packets_leaves_its_host()
 
 #[test]
 fn traffic_that_no_path_carries_is_an_error_though_time_goes_on() {
-    // A packet each nanosecond, on a wire that takes everything.
+    // A packet every nanosecond, on a wire without a rate.
     let (mut network, from, to) = pair(Default::default(), millis(1));
     let app = Box::new(Cbr::new(CbrConfig {
         packet: 1,
@@ -455,7 +456,7 @@ fn a_run_in_pieces_of_any_number_of_events_is_the_same_run() {
             ..PlainEndpoint::default()
         };
         let ends = [PlainEndpoint::default(), echo];
-        // A packet each 10 microseconds.
+        // A packet every 10 microseconds.
         let app = Box::new(Cbr::new(CbrConfig {
             packet: 1000,
             rate: 800_000_000,
@@ -537,7 +538,7 @@ fn impossible_links_and_flows_are_refused_with_a_reason() {
     );
 }
 
-/// When each packet of a burst arrives at a host with this jitter, by the run's seed.
+/// The arrival times of a burst's packets at a host with this jitter, for this seed.
 fn jittered(seed: u64, most: Duration) -> Vec<u64> {
     let timing = HostTiming {
         jitter: DurationRange {
@@ -549,7 +550,7 @@ fn jittered(seed: u64, most: Duration) -> Vec<u64> {
     let mut network = Network::new(seed);
     let from = network.add_host("server", HostTiming::default());
     let to = network.add_host("client", timing);
-    // A packet of 1000 octets each 80 us.
+    // A packet of 1000 octets every 80 us.
     let link = wire("up", from, to, Some(100_000_000), millis(1));
     network.add_link(link).unwrap();
     let (receiver, received) = PlainEndpoint::new();
@@ -571,12 +572,13 @@ fn jitter_delays_each_packet_by_its_own_time_and_reorders_none() {
     let late = jittered(1, micros(40));
     assert_eq!((on_time.len(), late.len()), (1000, 1000));
     let delays: Vec<u64> = late.iter().zip(&on_time).map(|(l, o)| l - o).collect();
-    // Packets are 80 us apart, so none waits for another.
+    // Packets are 80 us apart, so no packet waits for another.
     assert!(delays.iter().all(|&delay| delay <= 40_000));
     let mean = delays.iter().sum::<u64>() as f64 / 1000.0;
     // Uniform in 0..40 us: the standard error of the mean is 40/√12/√1000 = 0.37 us.
     assert!((mean - 20_000.0).abs() < 1_500.0, "{mean}");
-    // Jitter beyond the distance of packets: `jittered` checks the order of their numbers.
+    // Jitter larger than the distance between packets: `jittered` checks the order of their
+    // numbers.
     let crowded = jittered(1, millis(1));
     assert!(crowded.windows(2).all(|pair| pair[0] <= pair[1]));
     assert_eq!(jittered(1, micros(40)), late);
@@ -601,7 +603,7 @@ fn an_access_link_delays_a_flow_both_ways_behind_the_stamp() {
     let flow = network.flow_ids().next().unwrap();
     assert_eq!(network.flow_counters(flow).sender.packets_in_transmit, 1);
     simulate(&mut network, at(50_000_000), &mut ()).unwrap();
-    // 10 ms of the access link and 1 ms of the wire, there and back.
+    // 10 ms of the access link and 1 ms of the wire, each way.
     assert_eq!(
         *sent.lock().unwrap(),
         [

@@ -1,5 +1,5 @@
-//! The tests of the public interface: one binary, because each is linked on its own. Only
-//! `allocations` is another, which has an allocator of its own.
+//! The tests of the public interface, in one binary to save linking. Only `allocations` is
+//! separate, because it has its own allocator.
 
 mod apps;
 mod common;

@@ -1,4 +1,4 @@
-//! A network cut into two at its ports gives the same run as the whole.
+//! A network that is split into two at its ports yields the same run as the whole network.
 
 use crate::common::{self, at, millis, wire};
 use weir_net::app::{Cbr, CbrConfig, OverflowPolicy};
@@ -69,7 +69,7 @@ fn whole(until: Instant) -> FlowCounters {
     network.flow_counters(flow)
 }
 
-/// The ends in one network, the link in another; packets pass between them as they leave.
+/// The ends in one network, the link in another; packets are passed between them as they leave.
 fn in_two(until: Instant) -> (FlowCounters, u64) {
     let (mut ends, mut middle) = (Network::new(7), Network::new(7));
     let pair = hosts(&mut ends);

@@ -1,4 +1,4 @@
-//! Whole runs with real QUIC endpoints.
+//! Complete runs with QUIC endpoints.
 
 use crate::common::{self, Recorder, at};
 use weir_net::app::{Bulk, BulkConfig};
@@ -31,7 +31,7 @@ fn new_reno_fills_a_bottleneck_with_a_queue_of_one_bandwidth_delay_product() {
         // An acknowledgement for every other packet.
         let share = counts.packets as f64 / counts.data_packets as f64;
         assert!((1.45..1.6).contains(&share), "{flows} flows: {counts:?}");
-        // About one event a packet and link: nothing spins.
+        // About one event for each packet and link: no target is called in vain.
         let events = counts.events as f64 / counts.packets as f64;
         assert!(events < 1.2, "{flows} flows: {counts:?}");
         assert_eq!(counts, bench(flows), "the same run twice");

@@ -1,4 +1,4 @@
-//! TCP over simulated paths, against what theory and its RFCs say.
+//! TCP over simulated paths, compared with theory and its RFCs.
 
 use crate::common::{self, at};
 use weir_net::app::{Bulk, BulkConfig};
@@ -104,7 +104,7 @@ fn goodput(network: &mut Network, flow: FlowId, warmup: u64, seconds: u64) -> f6
 
 #[test]
 fn fills_a_bottleneck_with_a_queue_of_one_bandwidth_delay_product() {
-    // 10 Mbit/s, 40 ms: 33 packets. The payload's share of the wire is 1460/1500.
+    // 10 Mbit/s, 40 ms: 33 packets. The payload is 1460/1500 of a packet.
     for controller in ["newreno", "cubic"] {
         for sack in [true, false] {
             let config = Config {
@@ -115,9 +115,10 @@ fn fills_a_bottleneck_with_a_queue_of_one_bandwidth_delay_product() {
             let (mut network, flow) = bulk_network(path, controller, config, None);
             let share = goodput(&mut network, flow, 5, 60) / (10e6 * 1460.0 / 1500.0);
             println!("{controller} sack {sack}: {share:.4}");
-            // RFC 6582 repairs one packet each round-trip time, so it may fall idle.
+            // RFC 6582 repairs one packet per round-trip time, so the link may fall idle.
             let least = if sack { 0.99 } else { 0.95 };
-            // What waited for a hole before the warm-up's end may be delivered after it.
+            // Data that waited for a missing segment at the end of the warm-up may be delivered
+            // after it.
             assert!(
                 share > least && share <= 1.01,
                 "{controller}, sack {sack}: {share}"
@@ -222,7 +223,7 @@ fn gives_up_without_an_answer() {
     assert_eq!(closed, Some(CloseReason::TimedOut));
 }
 
-/// RED in the words of its paper, in octets of full packets.
+/// RED as in its paper, in octets of full packets.
 fn red(limit: u64, (min, max): (u64, u64)) -> QueueConfig {
     let packets = |number| number * 1500;
     QueueConfig::Red(RedConfig {
@@ -240,9 +241,9 @@ fn red(limit: u64, (min, max): (u64, u64)) -> QueueConfig {
 
 #[test]
 fn a_flow_of_many_timeouts_slows_down_at_each() {
-    // A burst of slow start meets RED, whose mean lags: retransmissions are lost again, and the
-    // timer expires for one segment after another. Each must halve ssthresh, or the flow never
-    // leaves its recovery and keeps the queue overfull.
+    // A burst in slow start meets RED, whose mean lags: retransmissions are lost again, and the
+    // timer expires for one segment after another. Each timeout must halve ssthresh; otherwise the
+    // flow never leaves recovery and keeps the queue overfull.
     let path = Path {
         queue: red(250, (5, 15)),
         ..Path::droptail(15_000_000, 35, 0)

@@ -1,10 +1,9 @@
-//! TCP's throughput, timeouts and declared losses against theory and against what links drop.
+//! TCP's throughput, timeouts and declared losses compared with theory and with the drops of links.
 //!
 //! Random loss: the throughput never rises with the loss rate; NewReno stays below the law of
 //! Mathis et al. in its form for random loss and within a band of that of Padhye et al. (PFTK),
-//! CUBIC within a band of PFTK or of its own law, whichever is greater.
-//! A satellite path, a deep queue behind a slow line and a fast path, in which timeouts that need
-//! not be would show.
+//! CUBIC within a band of PFTK or of its own law, whichever is greater. Other paths would show
+//! spurious timeouts: a satellite path, a deep queue behind a slow link and a fast path.
 
 use crate::common::{self, at};
 use weir_net::app::{Bulk, BulkConfig};
@@ -37,7 +36,7 @@ const LINUX: Sender = Sender {
     controller: "newreno",
 };
 
-/// A path in both directions; loss and queue are those towards the receiver.
+/// A path in both directions; loss and queue apply towards the receiver.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     rate: u64,
@@ -168,7 +167,8 @@ fn throughput(sender: Sender, path: Path, seconds: u64) -> f64 {
     let total: u64 = (1..=3)
         .map(|seed| {
             let mut world = World::new(sender, path, 1, seed);
-            // The first slow start leaves a window that it takes many round trips to forget.
+            // The window after the first slow start takes many round trips to reach its steady
+            // state.
             let warmup = 10 + path.rtt_ms / 10;
             world.run(warmup);
             let before = world.delivered(0);
@@ -190,8 +190,8 @@ fn pftk(rtt: f64, rto: f64, p: f64) -> f64 {
     1.0 / (rtt * (2.0 * p / 3.0).sqrt() + rto * timeouts)
 }
 
-/// The law of Mathis et al. for losses that are random and not periodic: 1.31 / (R sqrt(p)), where
-/// the periodic sawtooth has sqrt(3/2) = 1.22 (Mathis et al. 1997, §2.1).
+/// The law of Mathis et al. for random instead of periodic losses: 1.31 / (R sqrt(p)), where the
+/// periodic sawtooth has sqrt(3/2) = 1.22 (Mathis et al. 1997, §2.1).
 fn mathis_random(rtt: f64, p: f64) -> f64 {
     1.31 / (rtt * p.sqrt())
 }
@@ -205,7 +205,7 @@ fn cubic_law(rtt: f64, p: f64) -> f64 {
 const LOSS: [f64; 8] = [0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2];
 
 fn seconds_for(rtt: f64, p: f64) -> u64 {
-    // Hundreds of loss events, for a mean within a few percent.
+    // Hundreds of loss events, so that the mean is accurate to a few per cent.
     ((150.0 / (p * mathis(rtt, p))) as u64).clamp(300, 3000)
 }
 
@@ -240,7 +240,7 @@ fn never_rises_and_keeps_the_laws(sender: Sender, rto: fn(f64) -> f64, band: [(f
     }
 }
 
-/// PFTK knows neither SACK nor RACK, so that it is too low where its timeouts cost much: at short
+/// PFTK does not model SACK or RACK, so it is too low where its timeouts are expensive: at short
 /// round-trip times.
 #[test]
 fn linux_newreno_never_gets_faster_with_more_loss() {
@@ -254,7 +254,8 @@ fn linux_cubic_never_gets_faster_with_more_loss() {
         controller: "cubic",
         ..LINUX
     };
-    // At 600 ms CUBIC's law holds up to 15 % loss, where its window of a few packets times out.
+    // At 600 ms CUBIC's law holds up to a loss rate of 15 %, where its window of a few packets
+    // leads to timeouts.
     let band = [(0.9, 6.0), (0.9, 3.0), (0.9, 2.5), (0.65, 1.3)];
     never_rises_and_keeps_the_laws(cubic, |rtt| rtt + 0.2, band);
 }
@@ -287,7 +288,7 @@ fn sack1_stays_near_ns_2() {
     for (p, ns2) in table {
         let rate = throughput(sack1, Path::lossy(10, p), 600);
         println!("p {p}: {rate:.1} packets/s, ns-2 {ns2}");
-        // One seed of ours: at 20 %, where timeouts rule, they spread by a third.
+        // A single seed here: at 20 %, where timeouts dominate, results vary by a third.
         assert!((0.65..1.35).contains(&(rate / ns2)), "{p}: {rate}");
     }
 }

@@ -117,9 +117,9 @@ fn goodput_mbps(cell: &mut Cell, seconds: u64) -> Vec<f64> {
 
 #[test]
 fn a_download_over_a_good_link_gets_about_half_of_54_mbit_s() {
-    // A data frame with DIFS, mean backoff and acknowledgement takes 394 us; so does an
-    // acknowledgement of TCP, with 163, for every other packet: 1460 octets in 475 us are
-    // 24.6 Mbit/s, a little more where the two contend.
+    // A data frame with DIFS, mean backoff and acknowledgement takes 394 us; every other packet
+    // also causes an acknowledgement of TCP, which takes 163 us: 1460 octets in 475 us are 24.6
+    // Mbit/s, a little more where the two contend.
     let mut cell = cell(1, 40.0, 100);
     let goodput = goodput_mbps(&mut cell, 20)[0];
     println!("{goodput:.2} Mbit/s");

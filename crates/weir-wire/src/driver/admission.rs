@@ -1,11 +1,11 @@
 //! Packets that belong to no connection (RFC 4340 §8.5 step 2): Requests, acknowledgements that
 //! return a cookie, and packets that are answered with a Reset.
 //!
-//! While few handshakes are in progress, a Request makes a connection. From
+//! While few handshakes are in progress, a Request creates a connection. From
 //! `EndpointConfig::cookie_threshold` handshakes on, the listener answers from a state machine that
-//! it does not keep, and makes the same state machine again when the client returns the cookie (see
-//! [`crate::cookie`]). Until its address is proven, a client is sent at most one packet for each of
-//! its own, of at most three times the octets, and none by a timer.
+//! it does not keep, and recreates it when the client returns the cookie (see [`crate::cookie`]).
+//! Until its address is validated, a client is sent at most one packet for each of its own, of at
+//! most three times the octets, and none by a timer.
 
 use super::EndpointDriver;
 use super::received::ReceivedPacket;
@@ -36,23 +36,23 @@ mod reset_code {
 /// The part of a driver that accepts connections.
 pub(super) struct Acceptor {
     config: EndpointConfig,
-    /// Where established connections go.
+    /// The destination of established connections.
     pub(super) sink: mpsc::Sender<Connection>,
     cookies: CookieKeys,
-    /// The options of the last Request that was answered without state, and the answer.
+    /// The options of the last Request that was answered without state, and its answer.
     cached_answer: Option<(wire::Options, wire::Packet)>,
 }
 
-/// How a packet is handled.
+/// The decision on a packet that belongs to no connection.
 enum Admission {
     Ignore,
     /// Answer with a Reset of this code.
     Reset(u8),
-    /// Make a connection.
+    /// Create a connection.
     Accept,
     /// Answer with an Init Cookie and keep no state.
     SendCookie,
-    /// Make a connection from this cookie.
+    /// Create a connection from this cookie.
     AcceptCookie(Vec<u8>),
 }
 
@@ -87,8 +87,8 @@ impl Acceptor {
         }
     }
 
-    /// A state machine's answer to a Request. Requests of a flood have the same options, and so
-    /// their answers differ in numbers and ports only: the last answer is cached.
+    /// A state machine's answer to a Request. The Requests of a flood have the same options, so
+    /// that their answers differ only in numbers and ports: the last answer is cached.
     fn answer(
         &mut self,
         now: Instant,
@@ -123,8 +123,8 @@ impl Acceptor {
 }
 
 impl EndpointDriver {
-    /// Handles a packet that belongs to no connection, or to one in handshake if it returns a
-    /// cookie. Returns the key of the connection that it belongs to afterwards.
+    /// Handles a packet that belongs to no connection, or to one in handshake if the packet returns
+    /// a cookie. Returns the key of the connection to which it belongs afterwards.
     pub(super) fn handle_unmatched(&mut self, packet: ReceivedPacket) -> Option<ConnectionKey> {
         match self.admission(&packet) {
             Admission::Ignore => None,
@@ -149,7 +149,7 @@ impl EndpointDriver {
         let acceptor = acceptor.filter(|a| a.config.dccp_port == body.destination_port);
         match (body.kind, acceptor) {
             (PacketType::Reset | PacketType::Listen, _) => Admission::Ignore,
-            // A raw socket also receives packets for other processes, which answer themselves.
+            // A raw socket also receives packets for other processes, which answer them.
             (_, None) if self.encapsulation == Encapsulation::RawIp => Admission::Ignore,
             (PacketType::Request, None) => Admission::Reset(reset_code::CONNECTION_REFUSED),
             (PacketType::Request, Some(Acceptor { config, .. })) => {
@@ -171,9 +171,9 @@ impl EndpointDriver {
         }
     }
 
-    /// Notes that a connection is in TIMEWAIT. It does not count for the limits any more, so that
-    /// ended connections keep no client out, and if there are as many of them as there may be
-    /// connections the oldest is removed.
+    /// Records that a connection is in TIMEWAIT. It no longer counts for the limits, so that ended
+    /// connections block no client; if as many are in TIMEWAIT as there may be connections, the
+    /// oldest is removed.
     pub(super) fn enter_time_wait(&mut self, key: ConnectionKey) {
         let Some(state) = self.connections.get_mut(&key) else {
             return;
@@ -194,13 +194,13 @@ impl EndpointDriver {
         }
     }
 
-    /// How many connections are neither in handshake nor in TIMEWAIT.
+    /// The number of connections that are neither in handshake nor in TIMEWAIT.
     fn established(&self) -> usize {
         let others = self.handshakes.len() + self.time_wait.len();
         self.connections.len().saturating_sub(others)
     }
 
-    /// Whether there is room for another connection. Connections in handshake do not count, since
+    /// True if there is room for another connection. Connections in handshake do not count, since
     /// new ones replace them.
     fn has_room(&self, key: ConnectionKey, config: &EndpointConfig) -> bool {
         let source = source_prefix(key.peer.ip());
@@ -209,7 +209,7 @@ impl EndpointDriver {
             && self.established() < config.max_connections
     }
 
-    /// Answers with a Reset, if the limits allow it.
+    /// Answers with a Reset, if the limits permit.
     fn send_reset(&mut self, packet: &ReceivedPacket, code: u8) {
         let reset = packet.body().and_then(|body| body.refusal(code));
         if let Some(reset) = reset {
@@ -218,8 +218,8 @@ impl EndpointDriver {
         }
     }
 
-    /// Queues a packet to an address that is not proven, if the budget and the limit of Resets
-    /// allow it; returns whether they do.
+    /// Queues a packet to an address that is not validated, if the budget and the limit of Resets
+    /// permit; returns whether they do.
     fn send_unproven(
         &mut self,
         mut budget: AmplificationBudget,
@@ -242,7 +242,7 @@ impl EndpointDriver {
         true
     }
 
-    /// Makes a connection for a Request. If there are too many handshakes, the oldest is removed
+    /// Creates a connection for a Request. If there are too many handshakes, the oldest is removed
     /// without a Reset, since its Request may have been forged.
     fn accept_request(&mut self, packet: ReceivedPacket) -> Option<ConnectionKey> {
         let Acceptor { config, .. } = self.acceptor.as_ref()?;
@@ -258,7 +258,7 @@ impl EndpointDriver {
         let queued = self.send_queue.len();
         let key = self.handle_matched(packet)?;
         if self.send_queue.len() == queued {
-            // The answer exceeds the budget, so the handshake cannot go on.
+            // The answer exceeds the budget, so the handshake cannot continue.
             self.load.unanswered += 1;
             self.remove(key);
             return None;
@@ -300,7 +300,7 @@ impl EndpointDriver {
         Some(())
     }
 
-    /// Makes the connection that a cookie stands for, as if it had been kept since the Request.
+    /// Recreates the connection of a cookie, as if it had been kept since the Request.
     fn accept_cookie(&mut self, packet: ReceivedPacket, cookie: &[u8]) -> Option<ConnectionKey> {
         let now = self.clock.now();
         let key = packet.key;
@@ -318,8 +318,8 @@ impl EndpointDriver {
             self.load.cookies_refused += 1;
             return None;
         }
-        // A retransmitted Request may have made a connection in between. The client has answered
-        // the Response with the cookie, so the cookie's handshake replaces that one.
+        // A retransmitted Request may have created a connection in between. The client has answered
+        // the Response with the cookie, so the cookie's handshake replaces the later one.
         self.remove(key);
         let config = &self.acceptor.as_ref()?.config;
         if !self.has_room(key, config) {
@@ -336,7 +336,7 @@ impl EndpointDriver {
         while connection.machine.poll_transmit(now).is_some() {}
         self.handle_matched(packet)?;
         if self.connections.get(&key)?.is_half_open() {
-            // The packet's sequence numbers do not fit the cookie's.
+            // The packet's sequence numbers do not match the cookie's.
             self.remove(key);
             return None;
         }
@@ -346,7 +346,7 @@ impl EndpointDriver {
         Some(key)
     }
 
-    /// Publishes what the driver holds and has done.
+    /// Publishes the load of the driver.
     pub(super) fn publish_load(&mut self) {
         self.load.connections = self.connections.len();
         self.load.handshakes = self.handshakes.len();

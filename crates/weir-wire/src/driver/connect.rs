@@ -18,16 +18,16 @@ impl Connection {
     /// the port of the address is ignored.
     ///
     /// # Errors
-    /// [`Error::Socket`]; [`Error::Privilege`]; [`Error::Randomness`];
-    /// [`Error::Refused`] if an ICMP message says that no process listens there; [`Error::Reset`]
-    /// if the server refuses; [`Error::TimedOut`] if no answer comes within the configured time.
+    /// [`Error::Socket`]; [`Error::Privilege`]; [`Error::Randomness`]; [`Error::Refused`] if an
+    /// ICMP message reports that no process listens there; [`Error::Reset`] if the server refuses;
+    /// [`Error::TimedOut`] if no answer arrives within the configured time.
     pub async fn connect(to: SocketAddr, config: EndpointConfig) -> Result<Self, Error> {
         let connected = EndpointDriver::spawn_client(to, &config)?;
         connected.await.map_err(|_| Error::Closed)?
     }
 }
 
-/// Gets the connection when the handshake is done.
+/// Receives the connection when the handshake is done.
 type Connected = oneshot::Receiver<Result<Connection, Error>>;
 
 impl EndpointDriver {
@@ -36,7 +36,7 @@ impl EndpointDriver {
         let to = config.encapsulation.peer(to);
         let mut socket = Socket::bind(unspecified_with_port(to, config.client_port), config)?;
         socket.connect(to)?;
-        // The connection that waits for the handshake keeps the sender of commands alive.
+        // The pending connection holds a sender of commands, which keeps the channel open.
         let (mut driver, _commands) = Self::new(socket, config, None)?;
         let connected = driver.connect(to, config)?;
         tokio::spawn(driver.run());

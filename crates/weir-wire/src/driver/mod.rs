@@ -1,4 +1,4 @@
-//! The task behind a socket: it moves packets between the socket and the connections, fires their
+//! The task behind a socket: it passes packets between the socket and the connections, fires their
 //! timers, and moves data between them and the applications.
 
 mod admission;
@@ -36,7 +36,7 @@ use weir_proto::time::Instant;
 
 /// Datagrams that an application may hand over before the driver has taken them.
 const MAX_OUTGOING: usize = 64;
-/// Commands carried out before packets and timers have their turn.
+/// Commands processed before the next packets and timers.
 const COMMANDS_PER_TURN: usize = 256;
 
 /// The task.
@@ -46,9 +46,9 @@ pub(crate) struct EndpointDriver {
     connections: BTreeMap<ConnectionKey, ConnectionState>,
     timers: BTreeSet<(Instant, ConnectionKey)>,
     commands: mpsc::UnboundedReceiver<Command>,
-    /// For the handles of new connections.
+    /// Cloned into the handles of new connections.
     command_sender: mpsc::WeakUnboundedSender<Command>,
-    /// At a listener.
+    /// Only at a listener.
     acceptor: Option<Acceptor>,
     encapsulation: Encapsulation,
     strict_amplification: bool,
@@ -57,9 +57,9 @@ pub(crate) struct EndpointDriver {
     load: Load,
     published_load: watch::Sender<Load>,
     send_queue: SendQueue,
-    /// The buffer of `read`, empty between reads.
+    /// The buffer of `read`, reused between reads.
     received: Vec<ReceivedPacket>,
-    /// How many connections each source has.
+    /// The number of connections from each source.
     per_source: BTreeMap<IpAddr, usize>,
     /// A listener's connections whose handshake is not done, oldest first.
     handshakes: VecDeque<ConnectionKey>,
@@ -68,8 +68,8 @@ pub(crate) struct EndpointDriver {
 }
 
 impl EndpointDriver {
-    /// A driver over a socket, and the sender of its commands. With a `sink` for new connections
-    /// it is a listener.
+    /// A driver for a socket, and the sender of its commands. With a `sink` for new connections it
+    /// is a listener.
     pub(crate) fn new(
         socket: Socket,
         config: &EndpointConfig,
@@ -111,7 +111,7 @@ impl EndpointDriver {
     /// Runs until no handle and no connection is left.
     pub(crate) async fn run(mut self) {
         let mut has_handles = true;
-        // Without a timer no packet could be paced.
+        // Packets cannot be paced without a timer.
         let Ok(mut timer) = Timer::new() else { return };
         while has_handles || !self.connections.is_empty() {
             let wait = self.next_wakeup();
@@ -147,7 +147,7 @@ impl EndpointDriver {
             }
             if let Some(packets) = read {
                 let read_at = self.clock.now();
-                // Lets applications take what was read before the next read.
+                // Lets applications process the data before the next read.
                 tokio::task::yield_now().await;
                 self.gather_dense_stream(packets, read_at);
             }
@@ -159,8 +159,8 @@ impl EndpointDriver {
 
     // ---- Packets ----
 
-    /// Reads a batch and handles its packets; returns how many there were, `None` if there was
-    /// nothing to read.
+    /// Reads a batch and handles its packets; returns their number, `None` if there was nothing to
+    /// read.
     fn read(&mut self) -> Option<usize> {
         let mut packets = std::mem::take(&mut self.received);
         let (encapsulation, clock, mut converter) = (self.encapsulation, &self.clock, None);
@@ -173,7 +173,7 @@ impl EndpointDriver {
             packets.extend(ReceivedPacket::new(meta.addr, meta.dst_ip, at, packet));
         });
         let count = packets.len();
-        // Packets of one connection in a row are followed by one update of the connection.
+        // Consecutive packets of one connection are followed by one update of the connection.
         let mut last = None;
         for packet in packets.drain(..) {
             let key = self.handle_packet(packet);
@@ -193,7 +193,7 @@ impl EndpointDriver {
         (reads > 0).then_some(count)
     }
 
-    /// Passes a packet to its connection, or makes one for it, and queues the answer. Returns the
+    /// Passes a packet to its connection, or creates one for it, and queues the answer. Returns the
     /// key of the connection.
     fn handle_packet(&mut self, packet: ReceivedPacket) -> Option<ConnectionKey> {
         let body = packet.body()?;
@@ -269,7 +269,7 @@ impl EndpointDriver {
         }
     }
 
-    /// Counts one connection less for the source of this key.
+    /// Decrements the number of connections from the source of this key.
     fn count_off_source(&mut self, key: ConnectionKey) {
         let source = source_prefix(key.peer.ip());
         if let Some(count) = self.per_source.get_mut(&source) {
@@ -280,9 +280,9 @@ impl EndpointDriver {
         }
     }
 
-    /// Ends clients' handshakes whose packets met an ICMP "port unreachable" or "protocol
-    /// unreachable". Open connections ignore it: any host can forge such a message (RFC 5927,
-    /// RFC 6773 §3.6), and a peer that has really gone is found by the keepalive.
+    /// Ends clients' handshakes on an ICMP "port unreachable" or "protocol unreachable". Open
+    /// connections ignore it: any host can forge such a message (RFC 5927, RFC 6773 §3.6), and the
+    /// keepalive detects peers that are unreachable.
     fn refuse_pending_connects(&mut self) {
         let requesting = |state: &ConnectionState| state.machine.state() == dccp::State::Request;
         let keys = self
@@ -320,7 +320,7 @@ impl EndpointDriver {
             Command::Discard(key, keep, answer) => {
                 let state = self.connections.get_mut(&key);
                 let discarded = state.map_or(0, |state| state.discard_unsent(keep));
-                // Whoever asked may have gone.
+                // The caller may have stopped waiting.
                 let _ = answer.send(discarded);
                 self.drive_connection(key);
             }
@@ -335,8 +335,8 @@ impl EndpointDriver {
         }
     }
 
-    /// Brings a connection up to date after a packet, a timer or a command: moves data and events
-    /// between it and the application, queues its packets and sets its timer.
+    /// Updates a connection after a packet, a timer or a command: moves data and events between it
+    /// and the application, queues its packets and sets its timer.
     fn drive_connection(&mut self, key: ConnectionKey) {
         let now = self.clock.now();
         let Some(state) = self.connections.get_mut(&key) else {
@@ -383,7 +383,7 @@ impl EndpointDriver {
         if let Some(reason) = closed {
             state.end(key.peer, reason);
         }
-        // No TIMEWAIT for a peer whose address is not proven.
+        // No TIMEWAIT for a peer whose address is not validated.
         let finished = closed.is_some() && (timeout.is_none() || state.is_half_open());
         if finished || state.machine.state() == dccp::State::Closed {
             self.remove(key);

@@ -1,4 +1,4 @@
-//! Received packets and the times of their arrival.
+//! Received packets and their arrival times.
 
 use super::EndpointDriver;
 use crate::clock::Clock;
@@ -15,9 +15,9 @@ use weir_proto::time::Instant;
 /// A received packet.
 pub(super) struct ReceivedPacket {
     pub(super) key: ConnectionKey,
-    /// The local address that it came to.
+    /// The local address to which it was sent.
     pub(super) local_ip: Option<IpAddr>,
-    /// When the kernel received it, or when it was read if the kernel does not say.
+    /// When the kernel received it, or when it was read if there is no timestamp.
     pub(super) at: Instant,
     pub(super) packet: Packet,
 }
@@ -47,13 +47,13 @@ impl ReceivedPacket {
         dccp_body(&self.packet)
     }
 
-    /// What may be sent in answer if the peer's address is not proven.
+    /// The budget of the answer if the peer's address is not validated.
     pub(super) fn amplification_budget(&self, driver: &EndpointDriver) -> AmplificationBudget {
         let size = self.packet.size + driver.encapsulation.overhead(self.key.peer);
         AmplificationBudget::for_packet(size, driver.strict_amplification)
     }
 
-    /// Where an answer goes.
+    /// The destination of an answer.
     pub(super) fn reply_destination(&self) -> Destination {
         Destination {
             peer: self.key.peer,
@@ -67,13 +67,13 @@ impl ReceivedPacket {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimestampConverter {
     now: Instant,
-    /// The system time at `now`, since 1970, which the kernel's timestamps count from too.
+    /// The system time at `now`, since 1970, the epoch of the kernel's timestamps.
     system_time: Duration,
 }
 
 impl TimestampConverter {
-    /// The age from which a timestamp is not believed. Packets do not stay in the kernel's buffer
-    /// that long, so the system time must have been set in between.
+    /// The age from which a timestamp is ignored. Packets do not stay in the kernel's buffer that
+    /// long, so the system clock must have been set in between.
     const MAX_AGE: Duration = Duration::from_secs(1);
 
     /// A converter for packets that have just been read.
@@ -85,7 +85,7 @@ impl TimestampConverter {
         }
     }
 
-    /// The time of a timestamp; now, if there is none, or if it lies in the future or too far back.
+    /// The time of a timestamp; now, if there is none, or if it is in the future or too old.
     pub(super) fn convert(&self, timestamp: Option<Duration>) -> Instant {
         let age = timestamp.and_then(|timestamp| self.system_time.checked_sub(timestamp));
         let age = age.filter(|age| *age < Self::MAX_AGE).unwrap_or_default();

@@ -91,7 +91,7 @@ impl Fixture {
         sent
     }
 
-    /// How many connections, handshakes and sources the driver keeps state for.
+    /// The numbers of connections, handshakes and sources for which the driver keeps state.
     fn memory(&self) -> [usize; 3] {
         let driver = &self.driver;
         [
@@ -101,7 +101,7 @@ impl Fixture {
         ]
     }
 
-    /// How many connections have been accepted since the last call.
+    /// The number of connections accepted since the last call.
     fn accepted(&mut self) -> usize {
         std::iter::from_fn(|| self.accepted.try_recv().ok()).count()
     }
@@ -160,7 +160,7 @@ impl Client {
         }
     }
 
-    /// Passes packets between the client and the driver until neither sends more.
+    /// Passes packets between the client and the driver until neither sends any more.
     pub(super) fn exchange(&mut self, fixture: &mut Fixture) {
         for _ in 0..100 {
             let packets = self.poll_packets(fixture);
@@ -303,7 +303,7 @@ async fn no_forged_changed_or_stolen_cookie_makes_a_connection() {
     let mut other_port = ack.clone();
     other_port.source_port += 1;
     fixture.receive(client.address, &other_port);
-    // The right cookie with an acknowledgement number that does not fit it.
+    // The right cookie with an acknowledgement number that does not match it.
     let mut numbers = ack.clone();
     numbers.subheader = Subheader::Ack(ack.ack().expect("a number").next());
     fixture.receive(client.address, &numbers);
@@ -455,7 +455,7 @@ async fn an_unproven_address_gets_one_answer_of_three_times_the_octets_or_as_man
 }
 
 #[tokio::test]
-async fn ended_connections_keep_no_client_out_and_are_removed_beyond_a_bound() {
+async fn ended_connections_block_no_client_and_are_removed_beyond_a_bound() {
     let mut fixture = Fixture::new(&EndpointConfig {
         max_connections: 10,
         max_connections_per_address: 2,
@@ -542,7 +542,8 @@ async fn what_waits_to_be_sent_can_be_discarded_and_makes_room() {
     let now = fixture.driver.clock.now();
     let state = fixture.driver.connections.get_mut(&key(client.address));
     let state = state.expect("a connection");
-    // From the queue before the state machine into its own, which leaves room for as many.
+    // Moves datagrams from the queue before the state machine into its own, which leaves room for
+    // as many.
     state.write(now);
     let waiting = first + fill();
     assert!(waiting > first && fill() == 0, "{first} and {waiting}");

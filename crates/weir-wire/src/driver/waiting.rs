@@ -1,25 +1,25 @@
-//! How long a driver waits, and how.
+//! How a driver waits.
 //!
-//! An idle driver sleeps. If the next timer sends a packet sooner than a sleeping task can wake,
-//! the driver yields instead, so that pacing keeps intervals far below a millisecond; all other
+//! An idle driver sleeps. If the next timer sends a packet sooner than a sleeping task can wake up,
+//! the driver yields instead, so that pacing can use intervals far below a millisecond; all other
 //! timers may be as late as a sleep is. A dense stream of received packets would wake a sleeping
-//! task for every few packets: the driver spins for a few of them to gather.
+//! task for every few packets, so the driver spins while more of them arrive.
 
 use super::EndpointDriver;
 use crate::send_queue::SendQueue;
 use crate::socket::Socket;
 use weir_proto::time::{Duration, Instant};
 
-/// Years: a sleep that only an event ends.
+/// A sleep of years, which only an event ends.
 const FOREVER_NANOS: u64 = u64::MAX >> 8;
 /// A read of this many packets is part of a dense stream: waking a sleeping task takes longer than
-/// the next packets do, and over loopback that time is taken from their sender.
+/// the next packets take to arrive, and over loopback it takes CPU time from their sender.
 const DENSE_READ: usize = 8;
-/// How long a dense stream's packets gather before the next read.
+/// How long packets of a dense stream accumulate before the next read.
 const GATHER_TIME: Duration = Duration::from_micros(40);
 
 impl EndpointDriver {
-    /// Nanoseconds until the driver has something to do even if no packet or command comes.
+    /// Nanoseconds until the next timer or other work, if no packet or command arrives.
     pub(super) fn next_wakeup(&self) -> u64 {
         let now = self.clock.now();
         let next = self.timers.first();
@@ -32,7 +32,7 @@ impl EndpointDriver {
         due.min(full).min(self.request_filter.next_wakeup())
     }
 
-    /// Whether the next timer is one that sends a packet.
+    /// True if the next timer sends a packet.
     pub(super) fn is_pacing(&self) -> bool {
         self.timers.first().is_some_and(|(at, key)| {
             let state = self.connections.get(key);
@@ -40,8 +40,9 @@ impl EndpointDriver {
         })
     }
 
-    /// After a read of `packets` at `read_at`: spins while a dense stream gathers, until the next
-    /// timer or command at most. A full read is followed by the next read at once.
+    /// Called after a read of `packets` at `read_at`: spins while packets of a dense stream
+    /// accumulate, at most until the next timer or command. A full read is followed by the next
+    /// read at once.
     pub(super) fn gather_dense_stream(&self, packets: usize, read_at: Instant) {
         if !(DENSE_READ..Socket::MAX_READS).contains(&packets) {
             return;
@@ -71,7 +72,7 @@ mod tests {
         client.exchange(&mut fixture);
         let connection = fixture.accept();
         assert!(!fixture.driver.is_pacing(), "it has nothing to send");
-        // More than the initial window, so that pacing spreads the packets.
+        // More than the initial window, so that pacing spaces the packets.
         for _ in 0..20 {
             assert!(connection.try_send(&[1; 1000]).expect("open"));
         }

@@ -45,7 +45,7 @@ impl CongestionControlAlgorithm {
         }
     }
 
-    /// False for a controller of Weir without an answer to marks.
+    /// False for a controller of Weir that does not react to ECN marks.
     pub fn answers_marks(&self) -> bool {
         match self {
             Self::Weir(controller) => controller.answers_marks(),
@@ -53,8 +53,8 @@ impl CongestionControlAlgorithm {
         }
     }
 
-    /// The names of all algorithms: Weir's window controllers and quinn's own. quinn's BBR is
-    /// missing, because it draws from the system's random numbers instead of the seed.
+    /// The names of all algorithms: Weir's window controllers and quinn's own. quinn's BBR is not
+    /// included, because it takes random numbers from the system instead of the seed.
     pub fn names() -> impl Iterator<Item = &'static str> {
         window::names().chain([QUINN_NEWRENO, QUINN_CUBIC])
     }

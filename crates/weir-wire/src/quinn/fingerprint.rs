@@ -1,4 +1,5 @@
-//! Fingerprints of certificates, by which a client knows a server that signs its own.
+//! Fingerprints of certificates, by which a client identifies a server with a self-signed
+//! certificate.
 
 use super::identity;
 use crate::error::Error;
@@ -11,7 +12,7 @@ use std::fmt;
 pub struct Fingerprint(pub [u8; 32]);
 
 impl Fingerprint {
-    /// Of the certificate that servers of this process have.
+    /// The fingerprint of the certificate of this process's servers.
     ///
     /// # Errors
     /// [`Error::Tls`].
@@ -20,7 +21,7 @@ impl Fingerprint {
         Self::of(certificate).ok_or_else(|| Error::tls("there is no SHA-256"))
     }
 
-    /// `None` if there is no SHA-256.
+    /// The fingerprint of a certificate; `None` if SHA-256 is not available.
     pub(super) fn of(certificate: &CertificateDer<'_>) -> Option<Self> {
         let suite = TLS13_AES_128_GCM_SHA256.tls13()?;
         let hash = suite.common.hash_provider.hash(certificate);

@@ -1,4 +1,4 @@
-//! The servers' identity: a name, a key and a self-signed certificate, made once in each process.
+//! The servers' identity: a name, a key and a self-signed certificate, created once per process.
 //!
 //! Ed25519 keys, their signatures and this certificate have constant lengths, so that a handshake
 //! takes the same number of octets in every run.

@@ -2,8 +2,8 @@
 //! quinn in Weir's simulator.
 //!
 //! [`ControllerConfig`] is a controller factory for quinn's `TransportConfig`. It runs the window
-//! controllers of `weir-proto` on real connections, such as `newreno`, `cubic` and `tfrc`, the
-//! window that follows from TFRC's rate.
+//! controllers of `weir-proto` on real connections, such as `newreno`, `cubic` and `tfrc`, whose
+//! window is derived from TFRC's rate.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -17,8 +17,8 @@
 //! ```
 //!
 //! [`SimEndpoint`] is quinn's state machine as an endpoint of the simulator: a complete
-//! implementation with TLS, beside the lean one of `weir-proto`. [`TracedConfig`] configures real
-//! connections whose controller can be observed, for measurements.
+//! implementation with TLS, in addition to the minimal one of `weir-proto`. [`TracedConfig`]
+//! configures real connections whose controller can be observed, for measurements.
 
 mod algorithm;
 mod fingerprint;

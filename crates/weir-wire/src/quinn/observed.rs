@@ -1,8 +1,8 @@
 //! Observation of a controller inside quinn, which itself reports only the window.
 //!
-//! [`ObservedController`] stands between quinn and a controller, Weir's or quinn's own. It passes
-//! every call on, keeps a [`ControllerState`] that others can read, and reports each change of it
-//! as an event if events are wanted.
+//! [`ObservedController`] wraps a controller, Weir's or quinn's own. It forwards every call, keeps
+//! a [`ControllerState`] that others can read, and reports each change of it as an event if events
+//! are selected.
 
 use super::algorithm::CongestionControlAlgorithm;
 use super::path_controller::PathController;
@@ -19,42 +19,42 @@ use weir_proto::event::{Event, EventMask, Hold, Limit, RateLimit, SndLim, Window
 use weir_proto::time::{self, Duration};
 use weir_proto::units::Rate;
 
-/// What kept quinn from sending, as far as a controller can tell.
+/// What limited quinn's sending, as far as a controller can infer it.
 ///
-/// quinn asks for the window only when it has something to send that elicits an acknowledgement:
-/// once for each datagram to compare it with the octets in flight, and, if there is room, once
-/// more for its pacer. If the pacer agrees, it sends the datagram. For the probes of a probe
-/// timeout it does not ask.
+/// quinn queries the window only when it has ack-eliciting data to send: once for each datagram to
+/// compare it with the octets in flight, and, if there is room, once more for its pacer. If the
+/// pacer permits, it sends the datagram. For the probes of a probe timeout it does not query the
+/// window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QuinnSndLim {
     /// There was nothing to send, or the peer's address is not validated.
     NoData,
     /// The window had no room.
     Window,
-    /// The pacer held a datagram back: quinn's, or the pacing rate of the controller, by which it
-    /// shows quinn a smaller window than it has.
+    /// A datagram was delayed by pacing: by quinn's pacer, or by the controller's pacing rate,
+    /// which reduces the window that quinn sees.
     Pacer,
 }
 
-/// What is known of a controller.
+/// The observed state of a controller.
 #[derive(Clone, Debug)]
 pub(super) struct ControllerState {
-    /// The window and what belongs to it, without the smoothed round-trip time.
+    /// The window and related values, without the smoothed round-trip time.
     window: WindowState,
     /// The last round-trip time sample, until it is taken.
     pub new_rtt_sample: Option<Duration>,
-    /// Losses and congestion marks that began a recovery.
+    /// Losses and congestion marks that started a recovery period.
     pub congestion_events: u64,
-    /// From when on packets must be sent for these to count; `None` from the start.
+    /// Only losses of packets sent from this time on count as congestion events; `None` for all.
     pub counted_from: Option<Instant>,
-    /// How often quinn has asked for the window since the last datagram was sent.
+    /// Number of window queries since the last datagram was sent.
     window_queries: u64,
-    /// At the last of these the controller's window had room, and only its pacing rate held a
-    /// packet back.
+    /// At the last of these queries the controller's window had room, and only its pacing rate
+    /// delayed a packet.
     is_paced: bool,
-    /// What held the endpoint that is simulated.
+    /// What limited the simulated endpoint.
     hold: Hold,
-    /// What limited the estimate of the delivery rate that the window follows from.
+    /// What limited the estimate of the delivery rate from which the window is computed.
     window_limited_by: RateLimit,
 }
 
@@ -83,12 +83,12 @@ impl ControllerState {
             .on_delivered(self.window.delivered.unwrap_or_default());
     }
 
-    /// quinn begins to look for something to send.
+    /// Called before quinn looks for data to send.
     pub const fn reset_window_queries(&mut self) {
         self.window_queries = 0;
     }
 
-    /// What kept quinn from sending since it last sent or was reset.
+    /// What limited quinn's sending since it last sent or was reset.
     pub const fn quinn_bound(&self) -> QuinnSndLim {
         match self.window_queries {
             0 => QuinnSndLim::NoData,
@@ -97,7 +97,7 @@ impl ControllerState {
         }
     }
 
-    /// Nothing more leaves now, because of this bound. Returns the bound behind it.
+    /// No more packets are sent now, because of this bound. Returns the underlying bound.
     pub fn on_bound(&mut self, now: time::Instant, bound: SndLim) -> SndLim {
         let limit = match bound {
             SndLim::Pacer => {
@@ -114,7 +114,7 @@ impl ControllerState {
         bound
     }
 
-    /// A bound that was said before now was one.
+    /// Confirms a bound that was reported before now.
     pub fn settle(&mut self, now: time::Instant) {
         self.hold.settle(now);
     }
@@ -125,10 +125,10 @@ impl ControllerState {
     }
 }
 
-/// A view of the controller at work in a connection.
+/// A view of the controller of a running connection.
 ///
-/// The controller's side writes it, others read it. A connection runs in one thread at a time, so
-/// the lock is hardly ever waited for.
+/// The controller writes it, others read it. A connection runs in one thread at a time, so that the
+/// lock is rarely contended.
 #[derive(Clone, Debug)]
 pub struct ControllerView(Arc<Mutex<ControllerState>>);
 
@@ -161,20 +161,20 @@ impl ControllerView {
         self.lock().window.cwnd
     }
 
-    /// What limited the window last.
+    /// The last limit on the window.
     pub(super) fn window_limit(&self) -> Limit {
         self.lock().window.limit
     }
 }
 
-/// Where a controller's events go, and the time that they count from.
+/// The destination of a controller's events, and the time from which they count.
 #[derive(Clone)]
 pub(super) struct ControllerEvents {
     pub sink: Arc<EventSink>,
     pub opened: Instant,
 }
 
-/// Makes observed controllers.
+/// Creates observed controllers.
 pub(super) struct ObservedControllerFactory {
     pub algorithm: CongestionControlAlgorithm,
     pub view: ControllerView,
@@ -237,10 +237,10 @@ struct ObservedController {
     view: ControllerView,
     /// When the newest acknowledged packet was sent.
     newest_acked: Option<Instant>,
-    /// The same among the packets of the acknowledgement that is being processed.
+    /// The same among the packets of the current acknowledgement.
     newest_in_batch: Option<Instant>,
     recovery_start: Option<Instant>,
-    /// No packet sent after the start of recovery has been acknowledged yet.
+    /// No packet sent after the start of recovery has been acknowledged so far.
     in_recovery: bool,
     events: Option<ControllerEvents>,
     smoothed_rtt: Duration,
@@ -248,16 +248,16 @@ struct ObservedController {
     emitted: Option<WindowState>,
     /// Octets of the largest datagram.
     datagram_size: u64,
-    /// Octets in flight, as the last acknowledgement reported them, and those sent since.
+    /// Octets in flight as of the last acknowledgement, plus those sent since.
     in_flight: u64,
     /// The bound of the last event.
     bound: Option<SndLim>,
-    /// Since when quinn has neither sent nor received an acknowledgement.
+    /// The time since which quinn has neither sent a packet nor received an acknowledgement.
     bound_since: Instant,
 }
 
 impl ObservedController {
-    /// Updates the view. `limit` counts for quinn's controllers, which do not report theirs.
+    /// Updates the view. `limit` applies to quinn's own controllers, which do not report theirs.
     fn update(&self, limit: Limit) {
         let mut state = self.view.lock();
         let ControllerState {
@@ -292,7 +292,7 @@ impl ObservedController {
         };
     }
 
-    /// Emits events for what has changed since the last call.
+    /// Emits events for the changes since the last call.
     fn emit(&mut self, now: Instant) {
         let Some(events) = &self.events else {
             return;
@@ -313,9 +313,9 @@ impl ObservedController {
 }
 
 impl ObservedController {
-    /// Emits what has held quinn back since it last sent or received an acknowledgement. Its
-    /// controller learns with an acknowledgement whether there was data to send; if there was, the
-    /// window or else the pacer held it back.
+    /// Emits what limited quinn since it last sent a packet or received an acknowledgement. quinn
+    /// tells its controller with an acknowledgement whether there was data to send; if there was,
+    /// the limit was the window or else the pacer.
     fn emit_bound(&mut self, now: Instant, app_limited: bool) {
         let since = std::mem::replace(&mut self.bound_since, now);
         let Some(events) = &self.events else {
@@ -395,7 +395,7 @@ impl congestion::Controller for ObservedController {
         let newest = self.newest_in_batch.take();
         let mut state = self.view.lock();
         state.window.bytes_in_flight = in_flight;
-        // RFC 9002 §5.1: a sample comes from a packet newer than all acknowledged before.
+        // RFC 9002 §5.1: a sample requires a packet newer than all those acknowledged before.
         if let Some(sent) = newest.filter(|&sent| Some(sent) > self.newest_acked) {
             let sample = Duration::from(now.saturating_duration_since(sent));
             state.window.rtt = sample;
@@ -452,7 +452,7 @@ impl congestion::Controller for ObservedController {
         self.inner.get().metrics()
     }
 
-    /// The copy for another path is not observed: the view is of one path.
+    /// The copy for another path is not observed, because the view covers one path.
     fn clone_box(&self) -> Box<dyn congestion::Controller> {
         self.inner.get().clone_box()
     }

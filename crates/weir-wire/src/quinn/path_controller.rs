@@ -1,25 +1,28 @@
 //! A window controller of `weir-proto` behind quinn's controller trait.
 //!
 //! quinn detects losses and counts the octets in flight; the controller sets the window. quinn
-//! calls it like the lean endpoint of `weir-proto` does, with these differences:
-//! - acknowledgements are reported before the losses that they reveal, whatever the rules say;
+//! calls it as the minimal endpoint of `weir-proto` does, with these differences:
+//! - acknowledgements are reported before the losses that they reveal, regardless of the rules;
 //! - an acknowledgement is reported before its round-trip time is sampled. Until quinn has a
-//!   sample, the first comes with itself as the smoothed and the least time, not with quinn's
-//!   initial 333 ms;
+//!   sample, the first one is reported with itself as smoothed and minimum round-trip time instead
+//!   of quinn's initial 333 ms;
 //! - the variation of the round-trip time is not reported and stays zero;
 //! - octets in flight are reported once for each received acknowledgement. In between they are
-//!   counted here, including packets that hold only acknowledgements, which quinn does not count;
-//! - quinn's pacer follows the window, 1.25 of it in a round-trip time, and not the controller's
-//!   pacing rate. Where that rate is lower, the window that quinn sees is opened at each
-//!   acknowledgement by what the rate allows since the one before, so that it holds on average and
-//!   acknowledgements, not timers, let packets out. Where it is higher, quinn sees a window that
-//!   makes its pacer as fast, as long as there is room for what it sends at once;
-//! - of the packets that are declared lost together quinn tells the last one's time and the octets
-//!   of all. The single packets are found here: they are the oldest that were not acknowledged;
-//! - packets that were sent at one time are told apart by the order of their acknowledgements;
+//!   counted here, including packets that contain only acknowledgements, which quinn does not
+//!   count;
+//! - quinn's pacer follows the window, at 1.25 windows per round-trip time, instead of the
+//!   controller's pacing rate. If that rate is lower, the window that quinn sees is opened at each
+//!   acknowledgement by the octets that the rate permits since the previous one, so that the rate
+//!   holds on average and acknowledgements, not timers, release packets. If it is higher, quinn
+//!   sees a window that makes its pacer as fast, as long as there is room for the packets that it
+//!   sends at once;
+//! - for packets that are declared lost together quinn reports the send time of the last one and
+//!   the octets of all. The individual packets are determined here: they are the oldest that were
+//!   not acknowledged;
+//! - packets with the same send time are distinguished by the order of their acknowledgements;
 //! - spurious losses are not reported, and no packet is sent beyond the window at the start of a
-//!   recovery. The rules `undo_spurious`, `recovery_probe`, `losses_before_acks`, `send_gate`,
-//!   `ack_first_at_once` and `pto_probes` have no effect.
+//!   recovery period. The rules `undo_spurious`, `recovery_probe`, `losses_before_acks`,
+//!   `send_gate`, `ack_first_at_once` and `pto_probes` have no effect.
 
 use crate::error::Error;
 use quinn_proto::RttEstimator;
@@ -37,7 +40,7 @@ use weir_proto::event::Hold;
 use weir_proto::time::{Duration, Instant};
 use weir_proto::units::Rate;
 
-/// A window controller of Weir for quinn: the factory that makes one for each path.
+/// A window controller of Weir for quinn: the factory that creates one for each path.
 #[derive(Clone, Copy, Debug)]
 pub struct ControllerConfig {
     entry: &'static ControllerEntry,
@@ -62,20 +65,20 @@ impl ControllerConfig {
         self.entry.name
     }
 
-    /// False for a controller without an answer to marks, whose packets must not say that they are
+    /// False for a controller that does not react to ECN marks, whose packets must not be marked as
     /// ECN-capable.
     pub fn answers_marks(&self) -> bool {
         EcnCapability::is_used((self.entry.make)(&self.config).needs().ecn, true)
     }
 
     /// The controller with these rules, constants and initial window. The datagram size in `config`
-    /// is ignored: it is the path's.
+    /// is ignored in favour of the path's.
     #[must_use]
     pub const fn with_config(self, config: WindowConfig) -> Self {
         Self { config, ..self }
     }
 
-    /// Makes a controller with its initial window, for a path with this datagram size.
+    /// Creates a controller with its initial window, for a path with this datagram size.
     pub fn start(&self, now: time::Instant, max_datagram_size: u16) -> PathController {
         let config = WindowConfig {
             max_datagram_size: u64::from(max_datagram_size),
@@ -109,22 +112,23 @@ pub struct PathController {
     base: time::Instant,
     bytes_in_flight: u64,
     rtt: Rtt,
-    /// quinn has a sample of the round-trip time.
+    /// quinn has a round-trip time sample.
     has_rtt: bool,
     flight: Flight,
     pace: Pace,
     mtu: u64,
 }
 
-/// Packets that may be in flight whatever the pacing rate is, so that acknowledgements go on to
-/// come.
+/// Packets that may be in flight regardless of the pacing rate, so that acknowledgements keep
+/// arriving.
 const UNPACED_PACKETS: u64 = 4;
 
-/// The most packets that quinn sends between two calls of `on_sent`: its socket takes them at once.
+/// The most packets that quinn sends between two calls of `on_sent`: the batch that its socket
+/// accepts.
 const BATCH_PACKETS: u64 = 10;
 
-/// The window by which quinn's pacer, which lets 1.25 of it out in a round-trip time, is not slower
-/// than the rate. It exceeds `limit` only while a whole batch can leave below that.
+/// The window with which quinn's pacer, at 1.25 windows per round-trip time, is at least as fast as
+/// the rate. It exceeds `limit` only while a whole batch can be sent within `limit`.
 fn paced_window(limit: u64, room: u64, mtu: u64, (rate, rtt): (Rate, Duration)) -> u64 {
     if room < BATCH_PACKETS * mtu {
         return limit;
@@ -132,20 +136,20 @@ fn paced_window(limit: u64, room: u64, mtu: u64, (rate, rtt): (Rate, Duration)) 
     limit.max((rate.as_bytes_per_sec() * rtt.as_secs_f64() / 1.25) as u64)
 }
 
-/// What a pacing rate has let out so far and has yet to.
+/// The octets that a pacing rate permits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
-    /// Octets that may leave.
+    /// Octets that may be sent.
     allowance: u64,
-    /// Until when the allowance is counted; zero before the first acknowledgement.
+    /// The time up to which the allowance is counted; zero before the first acknowledgement.
     counted: Instant,
-    /// The controller's window had no room for another packet since then.
+    /// Since then, the controller's window had no room for another packet.
     is_window_full: bool,
 }
 
 impl Pace {
-    /// Counts what the rate allows up to now, at most for a round-trip time. Of what was allowed
-    /// before and not used because the window was full, a quantum is left.
+    /// Adds what the rate permits up to now, at most for a round-trip time. Of an earlier allowance
+    /// that was not used because the window was full, at most a quantum remains.
     fn count(&mut self, now: Instant, rate: Rate, quantum: u64, rtt: Duration) {
         if std::mem::take(&mut self.is_window_full) {
             self.allowance = self.allowance.min(quantum);
@@ -165,18 +169,18 @@ struct SentPacket {
     number: u64,
     bytes: u64,
     snapshot: DeliverySnapshot,
-    /// It was acknowledged or declared lost.
+    /// The packet was acknowledged or declared lost.
     done: bool,
 }
 
-/// What quinn does not keep for a controller: the state at the sending of each packet.
+/// State that quinn does not keep for a controller: that at the sending of each packet.
 #[derive(Clone, Debug, Default)]
 struct Flight {
     sampler: DeliveryRateSampler,
     /// In the order of sending.
     packets: VecDeque<SentPacket>,
     sent: u64,
-    /// The number of the packet that was declared lost last.
+    /// The number of the packet that was last declared lost.
     last_lost: u64,
 }
 
@@ -192,7 +196,7 @@ impl Flight {
         });
     }
 
-    /// The first packet of this time that is in flight.
+    /// The first packet in flight with this send time.
     fn find(&mut self, sent_at: Instant) -> Option<&mut SentPacket> {
         let from = self.packets.partition_point(|packet| packet.at < sent_at);
         let mut same = self.packets.range_mut(from..);
@@ -211,8 +215,8 @@ impl Flight {
             .on_acked(now, bytes, (sent_at, number), snapshot);
     }
 
-    /// Forgets what is acknowledged, and what was sent so long before an acknowledged packet that
-    /// it must be lost.
+    /// Removes packets that were acknowledged or lost, and packets sent before `time`, which must
+    /// be lost.
     fn forget_before(&mut self, time: Instant) {
         while let Some(front) = self.packets.front() {
             if !front.done && front.at >= time {
@@ -222,9 +226,9 @@ impl Flight {
         }
     }
 
-    /// Octets of packets were lost that were sent up to this time. quinn's thresholds are such that
-    /// every older packet that is in flight is lost with it (RFC 9002 §6.1). Each call returns one,
-    /// the oldest, and takes its octets from `bytes`, until none are left.
+    /// Determines the packets of a loss report: `bytes` octets, sent up to `sent_at`. By quinn's
+    /// thresholds every older packet in flight is lost too (RFC 9002 §6.1). Each call returns the
+    /// oldest one and subtracts its octets from `bytes`, until none are left.
     fn next_lost(&mut self, now: Instant, bytes: &mut u64, sent_at: Instant) -> Option<Lost> {
         if *bytes == 0 {
             return None;
@@ -237,7 +241,7 @@ impl Flight {
                 packet.done = true;
                 *packet
             });
-        // Packets that are no longer remembered make up the rest.
+        // Packets that are no longer recorded make up the rest.
         let packet = found.unwrap_or_else(|| SentPacket {
             at: sent_at,
             number: 0,
@@ -266,32 +270,33 @@ impl Flight {
 }
 
 impl PathController {
-    /// The controller itself.
+    /// The wrapped controller.
     pub fn controller(&self) -> &dyn WindowController {
         &*self.inner
     }
 
-    /// What held the endpoint within the last round trip, for the samples of the delivery rate.
+    /// Sets what limited the endpoint within the last round trip, for the samples of the delivery
+    /// rate.
     pub(super) const fn set_hold(&mut self, hold: Hold) {
         self.flight.sampler.set_hold(hold);
     }
 
-    /// True if the controller has a pacing rate and its window has room: what quinn is shown is
-    /// then what that rate allows.
+    /// True if the controller has a pacing rate and its window has room: the window that quinn sees
+    /// then follows from that rate.
     pub(super) fn is_paced(&self) -> bool {
         self.inner.pacer().is_some() && self.bytes_in_flight + self.mtu < self.open_window()
     }
 
-    /// The controller's window. RFC 9002 §7 lets a packet leave that fills it, and quinn only what
-    /// stays below. Where only a full window grows, it is an octet more when a packet would fill
-    /// it.
+    /// The controller's window. RFC 9002 §7 permits a packet that fills the window exactly, quinn
+    /// only one that stays below. For a controller that grows only a filled window, it is an octet
+    /// larger when a packet would fill it.
     fn open_window(&self) -> u64 {
         let window = self.inner.window();
         let is_filled = self.bytes_in_flight + self.mtu == window;
         window.saturating_add((is_filled && self.inner.needs().filled_window).into())
     }
 
-    /// Counts what the pacing rate allows since it was counted last.
+    /// Adds what the pacing rate permits since it was last counted.
     fn count_pace(&mut self, now: Instant) {
         if let Some((rate, quantum)) = self.inner.pacer() {
             self.pace.count(now, rate, quantum, self.rtt.smoothed);
@@ -307,7 +312,7 @@ impl PathController {
         self.bytes_in_flight = self.bytes_in_flight.saturating_sub(bytes);
     }
 
-    /// The controller's time; zero for packets sent before it was made.
+    /// The controller's time; zero for packets sent before it was created.
     fn at(&self, when: time::Instant) -> Instant {
         Instant::ZERO + Duration::from(when.saturating_duration_since(self.base))
     }
@@ -437,11 +442,11 @@ impl congestion::Controller for PathController {
         let Some((rate, _)) = self.inner.pacer() else {
             return window;
         };
-        // Nothing but quinn's pacer spreads the initial window: no acknowledgement has come yet.
+        // Before the first acknowledgement, only quinn's pacer spaces the initial window.
         if self.pace.counted == Instant::default() {
             return window;
         }
-        // quinn sends while what is in flight stays below the window.
+        // quinn sends while the octets in flight are below the window.
         let paced = self.bytes_in_flight + self.pace.allowance + 1;
         let limit = window.min(paced.max(UNPACED_PACKETS * self.mtu));
         let room = limit.saturating_sub(self.bytes_in_flight);

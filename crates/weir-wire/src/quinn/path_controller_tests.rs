@@ -1,4 +1,4 @@
-//! The controller behind quinn's trait, against the same controller called directly and against
+//! The controller behind quinn's trait, compared with the same controller called directly and with
 //! windows computed by hand.
 
 use super::*;
@@ -115,7 +115,7 @@ fn the_window_is_that_of_the_controller_driven_directly() {
                 .with_config(config);
             let mut twins = Twins::new(&controller);
             // Eighty round trips of 40 ms with ten packets each; every seventh loses its first
-            // packet, the fortieth finds persistent congestion, every ninth has little to send.
+            // packet, the fortieth has persistent congestion, every ninth is application-limited.
             for round in 0..80 {
                 let sent = round * 40;
                 for _ in 0..10 {
@@ -137,7 +137,7 @@ fn the_window_is_that_of_the_controller_driven_directly() {
 
 #[test]
 fn persistent_congestion_leaves_two_packets_to_every_controller() {
-    // RFC 9002 §7.6.2. TFRC has no rule but its nofeedback timer's (RFC 5348 §4.4).
+    // RFC 9002 §7.6.2. TFRC has no such rule, only its nofeedback timer's (RFC 5348 §4.4).
     for entry in REGISTRY.iter().filter(|entry| entry.name != "tfrc") {
         let controller = ControllerConfig::named(entry.name).unwrap();
         let mut twins = Twins::new(&controller);
@@ -231,10 +231,10 @@ fn a_pacing_rate_opens_the_window_at_each_acknowledgement() {
         pace.count(at(now), rate, 2400, Duration::from_millis(40));
         assert_eq!(pace.allowance, allowance, "{now} ms");
     }
-    // A quantum is let out even where the round-trip time is short.
+    // At least a quantum is permitted, even if the round-trip time is short.
     pace.count(at(501), rate, 2400, Duration::from_millis(1));
     assert_eq!(pace.allowance, 2400);
-    // What a full window held back is lost but for a quantum.
+    // The allowance that a full window did not use expires, except for a quantum.
     pace.count(at(511), rate, 2400, Duration::from_millis(40));
     pace.is_window_full = true;
     pace.count(at(512), rate, 2400, Duration::from_millis(40));
@@ -255,13 +255,13 @@ fn a_window_below_the_pacing_rate_does_not_slow_the_pacer_while_there_is_room() 
 }
 
 #[test]
-fn losses_that_quinn_tells_together_are_told_packet_by_packet() {
+fn losses_that_quinn_reports_together_are_reported_packet_by_packet() {
     let mut flight = Flight::default();
     for number in 0..6 {
         flight.on_sent(at(number / 2), PACKET, (number + 1) * PACKET);
     }
     flight.on_ack(at(40), PACKET, at(1));
-    // Of the packets of 0, 0, 1, 1, 2 and 2 ms the third has arrived; three others are lost.
+    // Of the packets of 0, 0, 1, 1, 2 and 2 ms the third was acknowledged; three others are lost.
     let mut unreported = 3 * PACKET;
     let mut told = Vec::new();
     while let Some(lost) = flight.next_lost(at(40), &mut unreported, at(1)) {
@@ -280,15 +280,15 @@ fn losses_that_quinn_tells_together_are_told_packet_by_packet() {
             (at(1), 4, 3, false)
         ]
     );
-    // What nothing is known of is told in one piece.
+    // Octets of unknown packets are reported as one packet.
     let lost = flight.next_lost(at(41), &mut 7000, at(1)).unwrap();
     assert_eq!((lost.bytes, lost.tx_in_flight), (7000, 7000));
 }
 
 #[test]
 fn a_packet_may_fill_a_window_that_grows_only_if_it_is_filled() {
-    // RFC 9002 §7 lets two packets of 1200 octets into a window of 2400; quinn sends while what is
-    // in flight with another packet stays below the window it sees.
+    // RFC 9002 §7 permits two packets of 1200 octets in a window of 2400; quinn sends while the
+    // octets in flight plus another packet stay below the window that it sees.
     for (name, expected) in [("bbr", 2), ("ledbat", 2), ("newreno", 1), ("cubic", 1)] {
         let now = time::Instant::now();
         let mut controller = ControllerConfig::named(name).unwrap().start(now, MTU);

@@ -30,18 +30,18 @@ pub struct SimConfig {
     pub send_window: u64,
     /// Packets are ECN-capable.
     pub ecn: bool,
-    /// How long the connection stays open without a packet; `None` for ever.
+    /// The time for which the connection stays open without a packet; `None` for ever.
     pub idle_timeout: Option<Duration>,
 }
 
 impl SimConfig {
-    /// quinn's defaults with this controller and size of a datagram.
+    /// quinn's defaults with this controller and datagram size.
     pub const fn new(algorithm: CongestionControlAlgorithm, max_datagram_size: u16) -> Self {
         Self {
             algorithm,
             max_datagram_size,
             ack_every: None,
-            // quinn's window for 100 Mbit/s over 100 ms, and eight times as much to send.
+            // quinn's window for 100 Mbit/s over 100 ms, and a send window eight times as large.
             stream_window: 1_250_000,
             send_window: 10_000_000,
             ecn: true,
@@ -92,7 +92,7 @@ impl SimConfig {
         Ok(config)
     }
 
-    /// The endpoint's configuration, in which all random choices of quinn are seeded from `rng`.
+    /// The endpoint's configuration, in which `rng` seeds all random choices of quinn.
     pub(super) fn endpoint(&self, rng: &mut Rng) -> EndpointConfig {
         let mut seed = [0; 32];
         for octets in seed.chunks_exact_mut(8) {

@@ -1,11 +1,10 @@
-//! TLS for simulated and measured connections. The server's certificate is its own (see
+//! TLS for simulated and measured connections. The server's certificate is self-signed (see
 //! [`super::identity`]).
 //!
-//! A simulated client trusts that certificate. A measuring client accepts any, so its connection is
-//! encrypted but not safe from an attacker in the middle, unless it is told the certificate's
-//! fingerprint. Measuring ends write their keys to the
-//! file in the environment variable `SSLKEYLOGFILE`, if it is set, so that captures can be
-//! decrypted.
+//! A simulated client trusts that certificate. A measuring client accepts any, so that its
+//! connection is encrypted but not secure against a man in the middle, unless it is given the
+//! certificate's fingerprint. Measuring ends write their keys to the file named by the environment
+//! variable `SSLKEYLOGFILE`, if it is set, so that captures can be decrypted.
 
 use super::fingerprint::Fingerprint;
 use super::identity;
@@ -26,7 +25,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// A client with this verification of the server.
+/// A client with this verification of the server's certificate.
 fn client(
     verify: impl FnOnce(
         ConfigBuilder<ClientConfig, WantsVerifier>,
@@ -65,7 +64,7 @@ pub(super) fn simulated_server() -> Result<QuicServerConfig, Error> {
     QuicServerConfig::try_from(tls).map_err(Error::tls)
 }
 
-/// A client of this application protocol that accepts the certificate with this fingerprint, or
+/// A client for this application protocol that accepts the certificate with this fingerprint, or
 /// any.
 pub(super) fn measuring_client(
     alpn: &str,
@@ -85,7 +84,7 @@ pub(super) fn measuring_client(
     QuicClientConfig::try_from(tls).map_err(Error::tls)
 }
 
-/// A server of this application protocol.
+/// A server for this application protocol.
 pub(super) fn measuring_server(alpn: &str) -> Result<QuicServerConfig, Error> {
     let mut tls = server()?;
     tls.alpn_protocols = vec![alpn.into()];
@@ -93,7 +92,7 @@ pub(super) fn measuring_server(alpn: &str) -> Result<QuicServerConfig, Error> {
     QuicServerConfig::try_from(tls).map_err(Error::tls)
 }
 
-/// Accepts the pinned certificate, or any, whose key the server proves to have.
+/// Accepts the pinned certificate, or any, if the server proves that it has the key.
 #[derive(Debug)]
 struct OwnCertificate {
     provider: Arc<CryptoProvider>,

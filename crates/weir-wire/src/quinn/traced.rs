@@ -1,7 +1,7 @@
 //! Configurations for real quinn connections whose controller can be observed and traced.
 //!
-//! The controller is observed where quinn calls it. Not visible there: whether the receiver's
-//! credit or quinn's send window kept data back, which looks like an application without data.
+//! The controller is observed at quinn's calls. Not visible there: whether the receiver's credit or
+//! quinn's send window limited sending, which looks like an application without data.
 
 use super::algorithm::CongestionControlAlgorithm;
 use super::fingerprint::Fingerprint;
@@ -17,17 +17,17 @@ use weir_proto::time;
 
 /// Octets of a stream that the receiver buffers: 10 Gbit/s over 10 ms.
 const STREAM_WINDOW: u32 = 12_500_000;
-/// A connection ends after so long without a packet, and a handshake without an answer: the session
-/// of a test misses its peer earlier.
+/// A connection ends after this long without a packet, and a handshake without an answer: the
+/// session of a test detects a missing peer earlier.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Connections of a server that wait to be accepted, and what their packets may take in all: a
-/// client's first flight is a packet or two.
+/// Connections of a server that wait to be accepted, and the octets buffered for one and for all of
+/// them: a client's first flight is a packet or two.
 const MAX_INCOMING: usize = 1024;
 const INCOMING_OCTETS: u64 = 16 << 10;
 const ALL_INCOMING_OCTETS: u64 = 4 << 20;
-/// Streams that the peer may have open: one of data, and one of control messages.
+/// Streams that the peer may open: one for data, and one for control messages.
 const MAX_STREAMS: u32 = 1;
 
 /// The configuration of traced connections. All other settings are quinn's defaults.
@@ -35,7 +35,7 @@ const MAX_STREAMS: u32 = 1;
 pub struct TracedConfig {
     /// The congestion controller of this end.
     pub algorithm: CongestionControlAlgorithm,
-    /// Packets that may leave at once are passed to the kernel in one segmented send (GSO).
+    /// Packets that may be sent together are passed to the kernel in one segmented send (GSO).
     pub segmentation: bool,
     /// The application protocol (ALPN).
     pub alpn: &'static str,
@@ -43,7 +43,7 @@ pub struct TracedConfig {
     pub events: EventMask,
 }
 
-/// quinn's configuration of one connection, and what can be observed of it.
+/// quinn's configuration of one connection, with its controller and events.
 #[derive(Debug)]
 pub struct Traced<C> {
     /// quinn's configuration.
@@ -55,8 +55,8 @@ pub struct Traced<C> {
 }
 
 impl ControllerView {
-    /// What limits the sender: flow control if the window exceeds the receiver's buffer, and
-    /// otherwise what limited the window last.
+    /// The limit on the sender: flow control if the window exceeds the receiver's buffer, else the
+    /// last limit on the window.
     pub fn limit(&self) -> &'static str {
         let limit = if self.window() > u64::from(STREAM_WINDOW) {
             Limit::FlowControl
@@ -68,8 +68,8 @@ impl ControllerView {
 }
 
 impl TracedConfig {
-    /// The configuration of a client that accepts the certificate with this fingerprint, or without
-    /// one any, because what it measures is not secret.
+    /// The configuration of a client that accepts the certificate with this fingerprint, or any
+    /// without one, because the measured data is not secret.
     ///
     /// # Errors
     /// [`Error::Tls`].
@@ -81,7 +81,7 @@ impl TracedConfig {
         }))
     }
 
-    /// The configuration of one connection of a server, with a self-signed certificate made by this
+    /// The configuration of one connection of a server, with a self-signed certificate of this
     /// process.
     ///
     /// # Errors

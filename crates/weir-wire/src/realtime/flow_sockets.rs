@@ -24,7 +24,7 @@ pub struct FlowSocket {
 }
 
 struct FlowPort {
-    /// Where received packets come from and go to.
+    /// The flow and the hosts of received packets.
     route: Route,
     socket: PortSocket,
     peer_address: SocketAddr,
@@ -71,7 +71,7 @@ impl FlowSockets {
         })
     }
 
-    /// Shows every datagram to a tap.
+    /// Passes a copy of every datagram to a tap.
     pub fn set_tap(&mut self, tap: &Arc<dyn Tap>) {
         for port in &mut self.ports {
             port.socket.set_tap(Some(Arc::clone(tap)));

@@ -3,10 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use weir_proto::packet::{Ecn, FlowId};
 
-/// Flow numbers are below this; flows with the same number are not told apart.
+/// Flow numbers are below this; flows with the same number are treated as one.
 const FLOWS: u32 = 1024;
 
-/// What the network reads.
+/// The fields that the network reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) target: IpAddr,
@@ -31,12 +31,12 @@ fn ports(protocol: u8, octets: &[u8]) -> &[u8] {
     }
 }
 
-/// Parses the header of a packet; `None` if it has none.
+/// Parses the header of a packet; `None` if it is not an IP packet.
 pub(super) fn parse(octets: &[u8]) -> Option<Header> {
     match octets.first()? >> 4 {
         4 => {
             let header: &[u8; 20] = octets.first_chunk()?;
-            // Only the first fragment has the ports, so they do not count for any fragment.
+            // Only the first fragment contains the ports, so they are ignored for all fragments.
             let whole = [header[6] & 0x3f, header[7]] == [0, 0];
             let length = usize::from(header[0] & 15) * 4;
             let content = octets.get(length..).filter(|_| whole).unwrap_or_default();
@@ -92,7 +92,7 @@ pub(super) fn set_ce(octets: &mut [u8]) {
 mod tests {
     use super::*;
 
-    /// The checksum over a header (RFC 1071 §1): zero if the field in it is right.
+    /// The checksum over a header (RFC 1071 §1): zero if the checksum field is correct.
     fn checksum(header: &[u8]) -> u16 {
         let words = header
             .chunks(2)

@@ -1,5 +1,5 @@
-//! Statistics of lateness: the differences between the times at which events were due and the times
-//! at which they happened.
+//! Statistics of lateness: the difference between the time at which an event was due and the time
+//! at which it was processed.
 
 use weir_proto::time::Duration;
 
@@ -7,7 +7,7 @@ use weir_proto::time::Duration;
 /// the one before.
 const BUCKETS: usize = 32;
 
-/// How late the events of a network in real time were.
+/// The lateness of the events of a network in real time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
     counts: [u64; BUCKETS],
@@ -48,7 +48,7 @@ impl Lateness {
         Duration::ZERO
     }
 
-    /// Whether the results are meaningful: with a 99th percentile above a millisecond the machine
+    /// True if the results are meaningful: with a 99th percentile above a millisecond the machine
     /// was too busy.
     pub fn is_trustworthy(&self) -> bool {
         self.p99() <= Duration::from_micros(1 << 10)

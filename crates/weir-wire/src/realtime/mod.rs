@@ -1,7 +1,7 @@
 //! Drives a simulated network in real time, with its ports connected to sockets or TUN devices.
 //!
 //! The simulator is the same as in virtual time: [`drive`] advances a [`RealtimeNetwork`] to the
-//! present whenever an event is due or a packet comes. It measures how late events are
+//! current time whenever an event is due or a packet arrives. It measures how late events are
 //! ([`Lateness`]), because on a busy machine the network behaves differently than configured.
 
 mod flow_sockets;
@@ -25,24 +25,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use weir_proto::packet::{HostId, Packet};
 use weir_proto::time::{Duration, Instant};
 
-/// The longest sleep, after which the driver checks whether it shall stop.
+/// The longest sleep, after which the driver checks whether it should stop.
 const MAX_SLEEP_NANOS: u64 = 50_000_000;
-/// Packets to receive before events have their turn.
+/// Packets to receive before the next events are processed.
 const PACKETS_PER_TURN: usize = 64;
 
 /// A simulated network with ports, advanced in real time.
 pub trait RealtimeNetwork {
-    /// Why the simulation cannot go on.
+    /// The reason why the simulation cannot continue.
     type Error;
     /// Processes all events up to and including `now`.
     ///
     /// # Errors
-    /// If the simulation cannot go on.
+    /// If the simulation cannot continue.
     fn advance(&mut self, now: Instant) -> Result<(), Self::Error>;
-    /// Passes a packet in through the port of the host that is its source.
+    /// Inserts a packet through the port of the host that is its source.
     ///
     /// # Errors
-    /// If the simulation cannot go on.
+    /// If the simulation cannot continue.
     fn inject(&mut self, packet: Packet) -> Result<(), Self::Error>;
     /// The next packet that leaves, and the host through whose port it leaves.
     fn poll_port(&mut self) -> Option<(HostId, Packet)>;
@@ -50,9 +50,9 @@ pub trait RealtimeNetwork {
     fn next_event(&mut self) -> Option<Instant>;
 }
 
-/// The sockets or devices that a network's ports are connected to.
+/// The sockets or devices to which a network's ports are connected.
 pub trait PortIo {
-    /// The descriptors that become readable when a packet has come.
+    /// The descriptors that become readable when a packet has arrived.
     fn descriptors(&self) -> Vec<BorrowedFd<'_>>;
     /// The next received packet, addressed between hosts of the network; `None` if there is none.
     fn receive(&mut self) -> Option<Packet>;
@@ -64,14 +64,15 @@ pub trait PortIo {
 /// Drives a network for `duration`, or until `stop` is set. The network's time begins at zero.
 ///
 /// # Errors
-/// If the simulation cannot go on.
+/// If the simulation cannot continue.
 pub fn drive<W: RealtimeNetwork>(
     network: &mut W,
     ports: &mut dyn PortIo,
     duration: Duration,
     stop: &AtomicBool,
 ) -> Result<Lateness, W::Error> {
-    // The default timer slack lets a sleep end 50 µs late. If the system refuses, events are later.
+    // With the default timer slack a sleep ends up to 50 µs late. If the system refuses, events are
+    // later.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     let clock = Clock::start_at(Instant::ZERO);
     let end = Instant::ZERO + duration;
@@ -101,7 +102,7 @@ fn send<W: RealtimeNetwork>(network: &mut W, ports: &mut dyn PortIo) {
     }
 }
 
-/// Injects some of the received packets; returns whether there were any.
+/// Injects some of the received packets; true if there were any.
 fn receive<W: RealtimeNetwork>(
     network: &mut W,
     ports: &mut dyn PortIo,
@@ -119,7 +120,7 @@ fn receive<W: RealtimeNetwork>(
     Ok(true)
 }
 
-/// Sleeps for `nanos`, or until a packet comes.
+/// Sleeps for `nanos`, or until a packet arrives.
 fn wait(ports: &dyn PortIo, nanos: u64) {
     if nanos < Timer::MIN_SLEEP_NANOS {
         std::thread::yield_now();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use weir_proto::packet::{Body, Ecn, FlowId, HostId, IpHeader, Packet, Payload};
 
-/// The flow of entering packets, and the hosts that they go between.
+/// The flow of entering packets, and the hosts between which they are sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Route {
     pub(super) flow: FlowId,
@@ -35,8 +35,8 @@ pub(super) fn content(packet: &Packet) -> Option<Cow<'_, [u8]>> {
     }
 }
 
-/// Flips a bit of the octet where the network has damaged a leaving packet, if it has. `headers`
-/// octets of the packet come before the content: damage in them falls on its first octet.
+/// Flips a bit of the octet at which the network has damaged a leaving packet, if it has. The
+/// content follows `headers` octets: damage to these is moved to its first octet.
 pub(super) fn apply_damage(packet: &Packet, headers: u32, content: &mut Cow<'_, [u8]>) {
     if let Some(at) = packet.damaged_at {
         let at = at.get().saturating_sub(headers) as usize;

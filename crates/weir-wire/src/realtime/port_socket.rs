@@ -1,4 +1,4 @@
-//! A UDP socket at a port of a simulated network: its datagrams are packets there.
+//! A UDP socket at a port of a simulated network: its datagrams are packets of the network.
 
 use super::packet::Route;
 use crate::ecn;
@@ -12,14 +12,14 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use weir_proto::packet::{Ecn, IpHeader, Packet};
 
-/// The socket.
+/// A UDP socket at a port.
 pub(super) struct PortSocket {
     pub(super) socket: UdpSocket,
     state: UdpSocketState,
     tap: SocketTap,
 }
 
-/// What one read has returned: a datagram, or several of equal length (GRO).
+/// The result of one read: a datagram, or several of equal length (GRO).
 pub(super) struct Received<'a> {
     meta: RecvMeta,
     octets: &'a [u8],
@@ -37,12 +37,12 @@ impl PortSocket {
         Ok(Self { socket, state, tap })
     }
 
-    /// Shows every datagram to a tap from now on.
+    /// Passes a copy of every datagram to a tap from now on.
     pub(super) fn set_tap(&mut self, tap: Option<Arc<dyn Tap>>) {
         self.tap.tap = tap;
     }
 
-    /// Reads what has been received into the buffer; `None` if there is nothing.
+    /// Reads received datagrams into the buffer; `None` if there are none.
     pub(super) fn receive<'a>(&self, buffer: &'a mut [u8]) -> Option<Received<'a>> {
         let mut metas = [RecvMeta::default()];
         let read = self.state.recv(

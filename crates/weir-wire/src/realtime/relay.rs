@@ -1,8 +1,8 @@
-//! A UDP relay: datagrams to its port go through the simulated network to a server, and the
-//! server's answers go back to the client. Needs no privilege.
+//! A UDP relay: datagrams to its port are sent through the simulated network to a server, and the
+//! server's answers back to the client. Needs no privilege.
 //!
-//! Each client gets a socket of its own to the server, as behind a network address translator, so
-//! that the server can tell the clients apart. All clients share the network's links.
+//! Each client gets a separate socket to the server, as behind a network address translator, so
+//! that the server can distinguish the clients. All clients share the network's links.
 
 use super::PortIo;
 use super::packet::{Route, apply_damage, content};
@@ -17,11 +17,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use weir_proto::packet::{FlowId, HostId, IpHeader, Packet};
 
-/// The most clients at a time. A further one replaces the one that has been silent longest.
+/// The most clients at a time. A further one replaces the one with the longest inactivity.
 const MAX_CLIENTS: usize = 1024;
 
-/// Client numbers wrap after so many, so that an answer to a replaced client, still in the network,
-/// does not go to the client that has replaced it.
+/// Client numbers wrap after this many, so that an answer to a replaced client, still in the
+/// network, is not delivered to the client that has replaced it.
 const CLIENT_NUMBERS: u32 = 1 << 16;
 
 /// A client of the relay.
@@ -36,7 +36,7 @@ struct Client {
 /// A socket of the relay.
 #[derive(Clone, Copy)]
 enum RelaySocket {
-    /// The one that clients send to.
+    /// The socket to which clients send.
     Clients,
     /// The socket to the server of the client with this number.
     Server(u32),
@@ -50,13 +50,13 @@ pub struct UdpRelay {
     server_host: HostId,
     clients: BTreeMap<u32, Client>,
     by_address: BTreeMap<SocketAddr, u32>,
-    /// The number of the next client, if it is free.
+    /// The number of the next client, unless it is in use.
     next_number: u32,
     /// Datagrams received from clients.
     datagrams: u64,
     longest_packet: u32,
     buffer: Vec<u8>,
-    /// Sockets that have something to read.
+    /// Sockets that have datagrams to read.
     readable: VecDeque<RelaySocket>,
     received: VecDeque<Packet>,
     tap: Option<Arc<dyn Tap>>,
@@ -91,7 +91,7 @@ impl UdpRelay {
         })
     }
 
-    /// Shows every datagram of all sockets of the relay to a tap.
+    /// Passes a copy of every datagram of all sockets of the relay to a tap.
     pub fn set_tap(&mut self, tap: Arc<dyn Tap>) {
         self.to_clients.set_tap(Some(Arc::clone(&tap)));
         for client in self.clients.values_mut() {
@@ -100,7 +100,7 @@ impl UdpRelay {
         self.tap = Some(tap);
     }
 
-    /// The address that clients send to.
+    /// The address to which clients send.
     ///
     /// # Errors
     /// If the system does not report it.
@@ -122,11 +122,11 @@ impl UdpRelay {
             return Some(number);
         }
         if self.clients.len() >= MAX_CLIENTS {
-            self.remove_most_silent();
+            self.remove_least_recent();
         }
-        // The system may allow fewer sockets.
+        // The system may permit fewer sockets.
         let to_server = self.connect_to_server().or_else(|_| {
-            self.remove_most_silent();
+            self.remove_least_recent();
             self.connect_to_server()
         });
         let to_server = to_server.ok()?;
@@ -153,8 +153,8 @@ impl UdpRelay {
         Ok(socket)
     }
 
-    /// Removes the client that has been silent longest.
-    fn remove_most_silent(&mut self) {
+    /// Removes the client with the longest inactivity.
+    fn remove_least_recent(&mut self) {
         let clients = self.clients.iter();
         let silent = clients.min_by_key(|(_, client)| client.last_datagram);
         if let Some((number, address)) = silent.map(|(number, client)| (*number, client.address)) {
@@ -163,8 +163,8 @@ impl UdpRelay {
         }
     }
 
-    /// Notes which sockets have something to read. The one of the clients comes up again after each
-    /// of the server's, so that both directions get as many turns.
+    /// Records which sockets have datagrams to read. The clients' socket is listed again after each
+    /// socket to the server, so that both directions are read equally often.
     fn poll_sockets(&mut self) {
         let flags = PollFlags::IN;
         let mut polled = vec![PollFd::new(&self.to_clients.socket, flags)];
@@ -266,7 +266,7 @@ mod tests {
         PortSocket::new(UdpSocket::bind(loopback()).expect("loopback is there")).expect("a socket")
     }
 
-    /// Waits until one of these has something to read.
+    /// Waits until one of these is readable.
     fn wait_for(descriptors: &[BorrowedFd<'_>]) {
         let limit = Timespec {
             tv_sec: 10,
@@ -324,7 +324,7 @@ mod tests {
             assert_eq!((content, ecn), (vec![number; 40], Ecn::Ect0));
             questions.push((from, packet));
         }
-        // In another order than the questions.
+        // In a different order than the requests.
         for number in [1_u8, 2, 0] {
             let (from, question) = &questions[usize::from(number)];
             server.send(*from, Ecn::NotEct, &[number, 7, 7]);
@@ -346,7 +346,7 @@ mod tests {
         let address = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
         let first = relay.client_number(address(1)).expect("there is room");
         assert_eq!(relay.client_number(address(1)), Some(first));
-        relay.remove_most_silent();
+        relay.remove_least_recent();
         let second = relay.client_number(address(2)).expect("there is room");
         assert_ne!(first, second);
         let again = relay.client_number(address(1)).expect("there is room");

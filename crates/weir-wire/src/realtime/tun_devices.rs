@@ -1,4 +1,4 @@
-//! Ports that are TUN devices, which pass whole IP packets.
+//! Ports that are TUN devices, which carry whole IP packets.
 
 use super::packet::{Route, apply_damage, content};
 use super::{PortIo, ip_header};
@@ -12,9 +12,9 @@ use weir_proto::packet::{Ecn, HostId, Packet};
 struct DevicePort {
     device: SyncDevice,
     host: HostId,
-    /// Through which host's port packets to an address leave.
+    /// The host through whose port packets to an address leave.
     routes: BTreeMap<IpAddr, HostId>,
-    /// The same for all other addresses.
+    /// The host for all other addresses.
     default_route: Option<HostId>,
 }
 
@@ -38,7 +38,7 @@ impl Default for TunDevices {
 
 impl TunDevices {
     /// Adds a device as the port of a host. Packets to an address in `routes` leave through the
-    /// port of the host there, others through that of `default_route`; without one they are
+    /// port of the host given there, others through that of `default_route`; without one they are
     /// dropped.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl PortIo for TunDevices {
             ip_header::set_ce(octets.to_mut());
         }
         apply_damage(&packet, 0, &mut octets);
-        // A full device loses the packet, as any path may.
+        // If the device's queue is full the packet is lost, as on any path.
         let _ = port.device.send(&octets);
     }
 }

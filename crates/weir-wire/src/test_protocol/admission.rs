@@ -1,9 +1,10 @@
-//! Whom a server lets in, and how a client asks: the same state for all transports.
+//! Which clients a server admits, and how a client requests a test: the same state for all
+//! transports.
 //!
-//! A server with a shared secret answers a Request with a Challenge, whose token it makes and never
-//! takes twice. The client repeats its Request with a proof: the BLAKE3 keyed hash, under a key
-//! derived from the secret, of the token, the test's number and the Request. The secret never
-//! leaves the two ends, and a proof is worth nothing for another test. The data that follow are not
+//! A server with a shared secret answers a Request with a Challenge, whose token it creates and
+//! never accepts twice. The client repeats its Request with a proof: the BLAKE3 keyed hash, under a
+//! key derived from the secret, of the token, the test's number and the Request. The secret is
+//! never sent, and a proof is not valid for another test. The data that follow are not
 //! authenticated.
 
 use super::{Message, TestConfig, Token};
@@ -16,10 +17,10 @@ use std::time::Duration;
 
 /// Octets of a proof.
 pub(crate) const PROOF_OCTETS: usize = 32;
-/// How many Challenges a client answers: a token may expire on the way, but not again and again.
+/// The most Challenges that a client answers: a token may expire in transit, but not repeatedly.
 const MAX_CHALLENGES: u8 = 3;
-/// What the derived keys are for, as BLAKE3 asks for it: unique, and the same in all versions that
-/// speak this protocol.
+/// The context of the derived keys, as required by BLAKE3: unique, and the same in all versions
+/// that use this protocol.
 const KEY_CONTEXT: &str = "weir test protocol 3: proof of a Request";
 
 /// The answer to a Challenge.
@@ -27,7 +28,7 @@ const KEY_CONTEXT: &str = "weir test protocol 3: proof of a Request";
 pub struct Answer {
     /// The Challenge's token.
     pub token: Token,
-    /// That the client has the secret.
+    /// The proof that the client knows the secret.
     pub proof: Option<[u8; PROOF_OCTETS]>,
 }
 
@@ -37,7 +38,7 @@ impl From<Token> for Answer {
     }
 }
 
-/// A secret that both ends have.
+/// A secret shared by both ends.
 #[derive(Clone)]
 pub struct Secret([u8; blake3::KEY_LEN]);
 
@@ -48,35 +49,35 @@ impl fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// Of these octets, which should be too many to be guessed.
+    /// Derives a secret from these octets, which should be hard to guess.
     pub fn new(octets: &[u8]) -> Self {
         Self(blake3::derive_key(KEY_CONTEXT, octets))
     }
 
-    /// The hash; comparing it takes the same time wherever two differ.
+    /// The proof; its type is compared in constant time.
     fn proof(&self, token: &Token, id: u64, config: &TestConfig) -> blake3::Hash {
         let mut input = Vec::new();
         input.extend_from_slice(token);
-        // The Request as it is sent, with the test's number in it.
+        // The Request as it is sent, including the test's number.
         Message::Request(*config, None).write(id, &mut input);
         blake3::keyed_hash(&self.0, &input)
     }
 }
 
-/// What a server takes.
+/// The tests that a server admits.
 #[derive(Clone, Debug, Default)]
 pub struct Admission {
-    /// The largest rate in bit/s that a client may ask for.
+    /// The largest rate in bit/s that a client may request.
     pub max_rate_bps: Option<f64>,
-    /// The longest duration that it may ask for.
+    /// The longest duration that it may request.
     pub max_time: Option<Duration>,
-    /// What it has to share.
+    /// The secret that it must know.
     pub secret: Option<Secret>,
 }
 
 impl Admission {
-    /// Whether a Request with this answer to a Challenge is let in; the answer's token must be
-    /// known to be the server's.
+    /// Checks a Request with this answer to a Challenge. The caller must have checked that the
+    /// answer's token is one of the server's.
     ///
     /// # Errors
     /// The [`Refusal`].
@@ -102,7 +103,7 @@ impl Admission {
         }
     }
 
-    /// The test with the rate at which this server sends, where the client names none.
+    /// The test with the rate at which this server sends if the client specifies none.
     pub fn bounded(&self, config: TestConfig) -> TestConfig {
         let bound = self.max_rate_bps.filter(|_| config.reverse);
         TestConfig {
@@ -111,8 +112,9 @@ impl Admission {
         }
     }
 
-    /// What to answer to a Request on a connection of its own, whose token is this: a
-    /// [`Message::Challenge`], a [`Message::Refused`], or [`Message::Alive`] if it is let in.
+    /// The answer to a Request on its own connection, whose token this is: a
+    /// [`Message::Challenge`], a [`Message::Refused`], or [`Message::Alive`] if the client is
+    /// admitted.
     pub fn judge(&self, token: Token, config: &TestConfig, answer: Option<Answer>) -> Message {
         let answer = answer.filter(|answer| answer.token == token);
         if answer.is_none() && self.secret.is_some() {
@@ -136,22 +138,22 @@ pub fn random_token() -> Result<Token, Error> {
     Ok(token)
 }
 
-/// What a message of the server means to a client that asks.
+/// The meaning of a server's message for a client that requests a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// The Request has to be sent again, with the answer to a Challenge; at once if this is the
-    /// first, and otherwise when it would be repeated.
+    /// The Request has to be sent again, with the answer to a Challenge: at once if this is the
+    /// first Challenge, otherwise when the Request would be repeated.
     Again {
         /// This is the first Challenge.
         at_once: bool,
     },
-    /// The server will not take the test.
+    /// The server refuses the test.
     Refused(Refusal),
-    /// It says nothing about the Request.
+    /// The message does not answer the Request.
     Other,
 }
 
-/// A client that asks for a test.
+/// The state of a client that requests a test.
 #[derive(Clone, Debug)]
 pub struct Asking {
     id: u64,
@@ -162,7 +164,7 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// For the test with this number, zero on a connection of its own.
+    /// A request for the test with this number, zero on its own connection.
     pub const fn new(id: u64, config: TestConfig, secret: Option<Secret>) -> Self {
         Self {
             id,
@@ -181,7 +183,7 @@ impl Asking {
     /// Handles a message of the server.
     pub fn take(&mut self, message: &Message) -> Asked {
         match message {
-            // The Requests before the answer have each brought one.
+            // Repeated Requests before the answer each cause the same Challenge.
             Message::Challenge(token) if self.answer.is_some_and(|old| old.token == *token) => {
                 Asked::Other
             }
@@ -273,7 +275,7 @@ mod tests {
         };
         let challenge = Message::Challenge(TOKEN);
         assert_eq!(server.judge(TOKEN, &config(), None), challenge);
-        // What was said on another connection is no answer on this one.
+        // An answer to another connection's token is not valid on this one.
         let mut replayed = asked(0, Some(secret("a")));
         replayed.token = [9; TAG_OCTETS];
         assert_eq!(server.judge(TOKEN, &config(), Some(replayed)), challenge);

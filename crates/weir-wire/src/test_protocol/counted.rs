@@ -1,15 +1,15 @@
-//! The counts of data that a connection moves by itself.
+//! The counts of data that a connection carries by itself.
 
 use super::data_path::{DataPath, DataPathCounts};
 use super::{FrameStats, Session, TestConfig};
 use weir_proto::time::Instant;
 
-/// What is counted of data that a connection moves.
+/// The counts of data that a connection carries.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted {
     /// The counts, which the owner of the connection keeps.
     pub counts: DataPathCounts,
-    /// All that was asked for by its number has been written.
+    /// The requested number of writes has been made.
     pub is_done: bool,
 }
 
@@ -24,7 +24,7 @@ impl DataPath for Counted {
         self.is_done
     }
 
-    /// The connection writes.
+    /// The connection itself writes the data.
     fn next_timeout(&self) -> Option<Instant> {
         None
     }
@@ -39,7 +39,7 @@ impl DataPath for Counted {
 }
 
 impl Session<Counted> {
-    /// Takes a datagram of a connection, which is a message or data.
+    /// Handles a datagram of a connection, which is a message or data.
     pub fn take_datagram(&mut self, now: Instant, datagram: &[u8]) {
         if self.take_octets(now, datagram) || !self.take_data(now) || self.is_sender() {
             return;

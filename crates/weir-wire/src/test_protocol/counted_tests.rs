@@ -19,14 +19,14 @@ const START: Instant = Instant::from_nanos(1_000_000_000);
 fn request() -> TestConfig {
     TestConfig {
         length: LENGTH,
-        // A datagram each millisecond.
+        // A datagram every millisecond.
         rate_bps: Some(800_000.0),
         duration: std::time::Duration::from_secs(1),
         ..TestConfig::default()
     }
 }
 
-/// A server's end that sends or receives, whose client has been told so, with what it has sent.
+/// A server's end that sends or receives, after it has accepted the test; it has sent `sent`.
 fn end(channel: Channel, sends: bool, sent: Sent) -> Session<Counted> {
     let request = TestConfig {
         reverse: sends,
@@ -82,7 +82,7 @@ fn a_sender_knows_what_arrived_by_the_newest_report_and_what_is_lost_by_the_last
     for (datagram, received, complete) in [
         (report(0, false), 0, false),
         (report(7, false), 700, false),
-        // One that was overtaken.
+        // A report that was overtaken.
         (report(3, false), 700, false),
         (report(8, true), 800, true),
     ] {
@@ -122,7 +122,7 @@ fn a_receiver_counts_data_and_answers_the_end_with_the_last_report() {
     let end = Message::End { sent: 5 }.to_octets();
     receiver.take_datagram(later, &end);
     assert_eq!(next(&mut receiver), (true, 3, 5));
-    // One that the End has overtaken; the End comes again.
+    // A datagram that the End has overtaken; the End is repeated.
     receiver.take_datagram(later, &[0x57; LENGTH as usize]);
     receiver.take_datagram(later, &end);
     assert_eq!(next(&mut receiver), (true, 4, 5));
@@ -133,7 +133,7 @@ fn a_receiver_counts_data_and_answers_the_end_with_the_last_report() {
     assert_eq!(receiver.end_reason(), Some(EndReason::Done));
 }
 
-/// A sender that has ended its data, of which some waits, and hears its peer.
+/// A sender whose data has ended and partly waits to be sent, and whose peer responds.
 fn draining(left: impl Fn(u64) -> u64) -> Duration {
     let mut sender = sender();
     sender.data.is_done = true;
@@ -152,14 +152,14 @@ fn draining(left: impl Fn(u64) -> u64) -> Duration {
 
 #[test]
 fn a_sender_waits_while_data_leaves_and_an_end_that_waits_and_leaves_is_no_progress() {
-    // Data leaves for a second. Then an End waits, leaves, and another one waits and leaves.
+    // Data is sent for a second. Then an End waits, is sent, and so does another one.
     let stalled = draining(|millis| match millis {
         0..=1000 => millis,
         _ if millis % 400 < 200 => 972,
         _ => 1000,
     });
     assert_eq!(stalled, Duration::from_secs(1) + CLOSE_TIMEOUT);
-    // Data that goes on leaving has its bound.
+    // The time for data that continues to be sent is limited.
     assert_eq!(draining(|millis| millis), DRAIN_TIMEOUT);
 }
 
@@ -186,9 +186,9 @@ fn the_data_ends_when_it_has_left_and_not_with_the_last_end() {
     assert!((sender.stats(now).seconds - 1.0).abs() < 1e-9);
 }
 
-/// What a liar makes of a message: any of its fields of eight octets is small, at an edge, a number
-/// of 64 bits, or any.
-fn told(honest: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
+/// Forgeries of a message: any of its fields of eight octets is replaced by a small value, an edge
+/// case, a 64-bit float, or any value.
+fn forged_message(honest: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     /// Octets before the first field: the magic number, the kind and the test's number.
     const HEADER: usize = 13;
     let odd = [f64::NAN, f64::INFINITY, -1e300, -0.0];
@@ -244,7 +244,7 @@ proptest! {
     #[test]
     fn whatever_a_peer_claims_the_counts_are_possible(
         sends: bool,
-        told in prop::collection::vec(told(honest()), 1..12),
+        told in prop::collection::vec(forged_message(honest()), 1..12),
     ) {
         let mut end = if sends { sender() } else { receiver() };
         let mut has_reason = false;
@@ -269,7 +269,7 @@ proptest! {
     #[test]
     fn whatever_a_receiver_of_a_stream_reports_it_has_no_more_than_was_written(
         told in prop::collection::vec(
-            told(vec![
+            forged_message(vec![
                 stream_report(900, false).to_octets(),
                 stream_report(900, true).to_octets(),
                 Message::End { sent: 1 }.to_octets(),
@@ -316,8 +316,8 @@ fn a_claim_that_cannot_be_true_ends_the_test() {
     assert!(!lies(unsent(), &[stream_report(0, true).to_octets()]));
 }
 
-/// A server that waits for a Request, with a secret or without; those who do not ask
-/// have `unasked`.
+/// A server that waits for a Request, with a secret or without; clients that send no Request get
+/// the test `unasked`.
 fn admitting(secret: Option<&[u8]>, unasked: Option<TestConfig>) -> Session<Counted> {
     let admission = Admission {
         secret: secret.map(Secret::new),
@@ -332,7 +332,7 @@ fn admitting(secret: Option<&[u8]>, unasked: Option<TestConfig>) -> Session<Coun
     Session::new(0, Opening::Admit(admitting), Channel::Connection, START)
 }
 
-/// Lets a client with this secret ask; returns how both have ended, if they have.
+/// Runs the exchange with a client that has this secret; returns how both have ended, if they have.
 fn ask(
     server: &mut Session<Counted>,
     request: TestConfig,
@@ -357,7 +357,7 @@ fn ask(
 }
 
 #[test]
-fn a_server_lets_in_over_a_connection_whom_it_can_and_tells_the_others_why() {
+fn a_server_admits_clients_over_a_connection_or_reports_the_refusal() {
     let secret: &[u8] = b"a secret of some length";
     let mut server = admitting(Some(secret), None);
     let reversed = TestConfig {
@@ -380,7 +380,7 @@ fn a_server_lets_in_over_a_connection_whom_it_can_and_tells_the_others_why() {
         let expected = [EndReason::Declined(refusal), EndReason::Rejected(refusal)];
         assert_eq!(ask(&mut server, asked, with), expected.map(Some));
     }
-    // Of another version.
+    // A Request of another version.
     let mut server = admitting(None, None);
     let mut octets = Message::Request(request(), None).to_octets();
     octets[3] = b'2';
@@ -391,7 +391,7 @@ fn a_server_lets_in_over_a_connection_whom_it_can_and_tells_the_others_why() {
 }
 
 #[test]
-fn a_client_that_does_not_ask_sends_as_it_likes_or_is_not_let_in() {
+fn a_client_without_a_request_sends_without_limits_or_is_refused() {
     let unasked = TestConfig {
         length: 1400,
         duration: std::time::Duration::from_secs(5),
@@ -411,7 +411,7 @@ fn a_client_that_does_not_ask_sends_as_it_likes_or_is_not_let_in() {
             assert_eq!(server.stats(START).received.octets, 2000);
         } else {
             assert!(server.is_running());
-            // It does not hear Reports.
+            // This client does not expect Reports.
             let later = late + Duration::from_secs(1);
             server.hear(later);
             assert_eq!(server.next_message(later), None);
@@ -425,7 +425,7 @@ fn a_client_that_does_not_ask_sends_as_it_likes_or_is_not_let_in() {
 }
 
 #[test]
-fn a_silent_peer_and_one_that_leaves_are_missed_over_a_connection() {
+fn a_silent_peer_and_one_that_closes_are_detected_over_a_connection() {
     for sends in [true, false] {
         for channel in [Channel::Connection, Channel::Stream] {
             let sent = if sends { SENT } else { Sent::default() };
@@ -442,7 +442,7 @@ fn a_silent_peer_and_one_that_leaves_are_missed_over_a_connection() {
             assert_eq!(left.end_reason(), Some(EndReason::EndedEarly));
         }
     }
-    // Before the last Report it is early, and after it the test is done.
+    // Before the last Report the end is early; after it the test is done.
     for is_last in [false, true] {
         let mut sender = sender();
         sender.stop(START);

@@ -1,44 +1,44 @@
-//! Why a test has ended.
+//! The reason why a test has ended.
 
 use crate::address::canonical;
 use crate::error::Error;
 use crate::fault::{Lie, Refusal};
 use std::net::SocketAddr;
 
-/// Why a test has ended.
+/// The reason why a test has ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EndReason {
-    /// The duration is over, or one end has stopped the test.
+    /// The duration has elapsed, or one end has stopped the test.
     Done,
-    /// An ICMP message says that no process listens at the server's port.
+    /// An ICMP message reports that no process listens at the server's port.
     Refused,
     /// The peer has not answered, or has stopped sending messages.
     TimedOut,
-    /// The server runs as many tests as it allows.
+    /// The server already runs as many tests as it allows.
     Busy,
-    /// The server's tests carry media and this one does not, or the other way round.
+    /// The server's tests use media and this one does not, or vice versa.
     OtherMedia,
-    /// The server does not take the test.
+    /// The server refuses the test.
     Declined(Refusal),
-    /// This end, a server, does not take the test.
+    /// This end, a server, refuses the test.
     Rejected(Refusal),
-    /// The client does not ask for a test.
+    /// The client does not request a test.
     NoRequest,
-    /// The peer claims what cannot be true.
+    /// The peer reports an impossible value.
     Lied(Lie),
-    /// The sender has not ended the test in its time.
+    /// The sender has not ended the test in the agreed time.
     Overdue,
-    /// The connection has ended before the test.
+    /// The connection ended before the test began.
     Closed,
-    /// The connection has ended during the test.
+    /// The connection ended during the test.
     EndedEarly,
 }
 
 impl EndReason {
-    /// Whether the test with this peer is done.
+    /// Success if the test with this peer is done.
     ///
     /// # Errors
-    /// Why it is not.
+    /// Why the test has ended otherwise.
     pub const fn result(self, peer: SocketAddr) -> Result<(), Error> {
         let peer = canonical(peer);
         Err(match self {

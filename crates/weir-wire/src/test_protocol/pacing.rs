@@ -1,22 +1,22 @@
-//! When the sender of a test writes: at a constant rate, or as fast as the transport takes it.
+//! When the sender of a test writes: at a constant rate, or as fast as the transport accepts data.
 
 use super::TestConfig;
 use weir_proto::time::{Duration, Instant};
 
-/// The timetable of a sender.
+/// The send times of a sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacing {
     began: Instant,
     /// Nanoseconds from one datagram or write to the next, with a rate.
     interval: Option<f64>,
     burst: u64,
-    /// The number after which the sender ends, zero without one.
+    /// The number of writes after which the sender ends, zero for no limit.
     most: u64,
     writes: u64,
 }
 
 impl Pacing {
-    /// Of this test, whose data begin now.
+    /// The pacing of this test, whose data starts now.
     pub fn start(config: &TestConfig, now: Instant) -> Self {
         let bits = f64::from(config.length) * 8.0;
         Self {
@@ -28,9 +28,9 @@ impl Pacing {
         }
     }
 
-    /// When the next write is due; `None` without a rate, where each is due at once. The times are
-    /// multiples of the interval, so that a late write delays no later one; those of a burst are
-    /// due together.
+    /// When the next write is due; `None` without a rate, when every write is due at once. The
+    /// times are multiples of the interval, so that a late write does not delay later ones; writes
+    /// of a burst are due together.
     pub fn due(&self) -> Option<Instant> {
         // The cast saturates.
         let before = self.writes - self.writes % self.burst;
@@ -38,7 +38,7 @@ impl Pacing {
         Some(self.began + Duration::from_nanos(after))
     }
 
-    /// True if all writes that were asked for are done.
+    /// True if the requested number of writes has been made.
     pub const fn is_done(&self) -> bool {
         self.most != 0 && self.writes >= self.most
     }
@@ -48,7 +48,7 @@ impl Pacing {
         self.writes += 1;
     }
 
-    /// Puts all later writes off by so much.
+    /// Delays all later writes by this time.
     pub fn delay(&mut self, by: Duration) {
         self.began += by;
     }

@@ -1,24 +1,25 @@
-//! What a peer may claim about a test: the same bounds for all transports and both directions.
+//! Checks of the values that a peer reports about a test: the same limits for all transports and
+//! both directions.
 //!
-//! A receiver cannot have more than was sent, a sender cannot send more than the rate and the
-//! duration of the test allow, and times are finite and not longer than a test. What exceeds its
-//! bound is a [`Lie`], which ends the test. Within the bounds a peer is believed: a receiver that
-//! denies what it has looks like a path that loses it.
+//! A receiver cannot have received more than was sent, a sender cannot send more than the rate and
+//! the duration of the test permit, and times are finite and not longer than a test. A value beyond
+//! its limit is a [`Lie`], which ends the test. Values within the limits are accepted: a receiver
+//! that reports less than it received cannot be distinguished from a path that loses packets.
 
 use super::{FrameStats, ReceptionStats, Report, TestConfig};
 use crate::fault::Lie;
 
 /// Bits per second of the fastest test.
 const MAX_RATE_BPS: f64 = 1e12;
-/// How often a path may deliver one datagram.
+/// The most copies of one datagram that a path may deliver.
 const MAX_COPIES: u64 = 1000;
 /// Frames per second that no video exceeds.
 const MAX_FRAME_RATE: u64 = 1000;
 
-/// What the sender of a test has sent, against which the receiver's Reports are held.
+/// The data sent in a test, with which the receiver's Reports are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Datagrams; zero over a transport of streams.
+    /// Datagrams; zero over a stream transport.
     pub datagrams: u64,
     /// Octets of application data.
     pub octets: u64,
@@ -37,7 +38,7 @@ fn check(what: &'static str, found: u64, [least, most]: [u64; 2]) -> Result<(), 
     })
 }
 
-/// A time in seconds: finite, not negative, not longer than the longest test.
+/// Checks a time in seconds: finite, not negative, not longer than the longest test.
 fn check_time(what: &'static str, found: f64) -> Result<(), Lie> {
     let most = TestConfig::MAX_DURATION.as_secs_f64();
     if (0.0..=most).contains(&found) {
@@ -53,8 +54,8 @@ fn check_time(what: &'static str, found: f64) -> Result<(), Lie> {
 
 impl TestConfig {
     /// The most datagrams that a sender sends in the time of the test at its rate: one at the
-    /// start, and one for each interval, but not more than its number of them. Those of media
-    /// differ in length and may be short, and their encoder may exceed its rate for a while.
+    /// start, and one for each interval, up to its limit of writes. Media datagrams differ in
+    /// length and may be short, and their encoder may exceed its rate for a while.
     pub fn most_datagrams(&self) -> u64 {
         let rate_bps = self.rate_bps.unwrap_or(MAX_RATE_BPS).min(MAX_RATE_BPS);
         let octets = rate_bps / 8.0 * self.duration.as_secs_f64();
@@ -63,7 +64,7 @@ impl TestConfig {
         } else {
             octets / f64::from(self.length.max(1))
         };
-        // The cast saturates. One more for the rounding of times, and a burst that leaves early.
+        // The cast saturates. Allows for rounding of times, and for a burst that is sent early.
         let in_time = (datagrams as u64).saturating_add(2 + u64::from(self.burst));
         match self.writes {
             0 => in_time,
@@ -71,7 +72,7 @@ impl TestConfig {
         }
     }
 
-    /// Whether a datagram of data with this number, timestamp and so many octets can be of this
+    /// Checks that a datagram of data with this number, timestamp and length can belong to this
     /// test.
     ///
     /// # Errors
@@ -83,7 +84,7 @@ impl TestConfig {
         self.check_length(octets)
     }
 
-    /// Whether a datagram of this test can have so many octets of data.
+    /// Checks that a datagram of this test can have this many octets of data.
     ///
     /// # Errors
     /// The [`Lie`].
@@ -92,7 +93,7 @@ impl TestConfig {
         check("octets of a datagram", octets as u64, [0, most])
     }
 
-    /// Whether a sender can have sent so many datagrams, of which the receiver knows so many.
+    /// Checks that a sender can have sent this many datagrams, of which the receiver knows `known`.
     ///
     /// # Errors
     /// The [`Lie`].
@@ -102,7 +103,7 @@ impl TestConfig {
 }
 
 impl Report {
-    /// Whether the receiver of this test can have counted this, of what has been sent.
+    /// Checks that the receiver of this test can have these counters, given what has been sent.
     ///
     /// # Errors
     /// The first [`Lie`].
@@ -116,7 +117,7 @@ impl Report {
             marked,
             jitter,
         } = self.stats;
-        // The sender's last word is the number of its datagrams.
+        // In the last report the expected datagrams must be those sent.
         let least = if self.last { sent.datagrams } else { 0 };
         check("datagrams expected", expected, [least, sent.datagrams])?;
         check("datagrams received", received, [0, expected])?;
@@ -133,7 +134,7 @@ impl Report {
 }
 
 impl FrameStats {
-    /// Whether the receiver of so many packets can have seen this.
+    /// Checks that the receiver of this many packets can have these frames.
     fn validate(&self, config: &TestConfig, received: u64) -> Result<(), Lie> {
         let seconds = config.duration.as_secs().saturating_add(1);
         let most = seconds.saturating_mul(MAX_FRAME_RATE);
@@ -177,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_rate_and_a_duration_allow_so_many_datagrams() {
-        // A datagram of 1000 bits each millisecond, from 0 to 1000 ms; and one for rounding.
+        // A datagram of 1000 bits every millisecond, from 0 to 1000 ms; and one for rounding.
         assert_eq!(CONFIG.most_datagrams(), 1002);
         assert_eq!(CONFIG.check_data(1001, 1_000_000_000, 125), Ok(()));
         for (number, sent_at, octets) in [
@@ -242,7 +243,7 @@ mod tests {
             |report| report.stats.received = 11,
             |report| report.stats.octets = 1251,
             |report| report.stats.expected = 11,
-            // The last report agrees with the sender.
+            // The last report must agree with the sender.
             |report| report.stats.expected = 9,
             |report| report.stats.reordered = 9,
             |report| report.stats.duplicates = 10_001,

@@ -1,8 +1,8 @@
 //! One end of a test over any transport, as a state machine without clock and socket: the Request
-//! and who is let in, the Reports, the agreement on the end, and how long a peer may be silent.
+//! and its admission, the Reports, the agreement on the end, and the timeout of a silent peer.
 //!
-//! What the transport does with data is a [`DataPath`]; which of the messages need repetition
-//! depends on the [`Channel`] that carries them.
+//! The [`DataPath`] is the transport's part for the data; the [`Channel`] that carries the messages
+//! determines which of them need repetition.
 
 use super::data_path::{DataPath, DataPathCounts, TestStats};
 use super::end_reason::EndReason;
@@ -18,21 +18,21 @@ use crate::fault::Lie;
 use std::sync::Arc;
 use weir_proto::time::{Duration, Instant};
 
-/// What carries the messages of a test.
+/// The channel of a test's messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Channel {
-    /// Datagrams without a connection: messages may be lost, and only silence shows that the peer
-    /// is gone.
+    /// Datagrams without a connection: messages may be lost, and only a timeout detects that the
+    /// peer is gone.
     #[default]
     Datagrams,
-    /// Datagrams of a connection, which shows its end: messages may be lost.
+    /// Datagrams of a connection, whose end is reported: messages may be lost.
     Connection,
-    /// A stream of a connection: nothing is lost.
+    /// A stream of a connection: no message is lost.
     Stream,
 }
 
 impl Channel {
-    /// How long what waits to be sent at the end of the data may take to leave.
+    /// The time for data that still waits to be sent after the end of the test.
     const fn drain_timeout(self) -> Duration {
         match self {
             Self::Datagrams => CLOSE_TIMEOUT,
@@ -43,12 +43,12 @@ impl Channel {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Phase {
-    /// A server waits for a Request that it lets in.
+    /// A server waits for an acceptable Request.
     #[default]
     Admitting,
     /// A client repeats its Request.
     Requesting,
-    /// Data flows.
+    /// Data is transferred.
     Running,
     /// The sender repeats its End, or the receiver its Stop.
     Closing,
@@ -57,9 +57,9 @@ enum Phase {
     Ended(EndReason),
 }
 
-/// How a test comes about at one end.
+/// How a test starts at one end.
 pub enum Opening {
-    /// A client asks for it, with the secret that it shares with the server.
+    /// A client requests it, with the secret that it shares with the server.
     Ask(TestConfig, Option<Secret>),
     /// A server waits for a Request over a connection.
     Admit(Admitting),
@@ -67,43 +67,43 @@ pub enum Opening {
     Accept(TestConfig),
 }
 
-/// Whom a server lets in over a connection.
+/// How a server admits a client over a connection.
 pub struct Admitting {
-    /// What it takes.
+    /// The tests that it admits.
     pub admission: Arc<Admission>,
     /// The connection's token.
     pub token: Token,
-    /// The test of a client that sends without asking; `None` where it is not let in.
+    /// The test of a client that sends without a Request; `None` if such a client is not admitted.
     pub unasked: Option<TestConfig>,
 }
 
 /// One end of a test.
 #[derive(Default)]
 pub struct Session<D> {
-    /// The test's number, zero over a connection of its own.
+    /// The test's number, zero if it has its own connection.
     pub id: u64,
-    /// The test; of a server not before it has begun.
+    /// The test; at a server valid once it has begun.
     pub config: TestConfig,
-    /// What its transport does with data.
+    /// The transport's part for the data.
     pub data: D,
     channel: Channel,
-    /// Of a client.
+    /// At a client.
     asking: Option<Asking>,
-    /// Of a server over a connection, until it has let the client in.
+    /// At a server over a connection, until it has admitted the client.
     admitting: Option<Admitting>,
     is_sender: bool,
     phase: Phase,
     phase_began: Instant,
     /// The last transmission of the phase's repeated message.
     repeated: Option<Instant>,
-    /// The last look for a message that is due.
+    /// The last check for a message that is due.
     looked: Instant,
-    /// The beginning and the end of the data.
+    /// The start and the end of the data.
     data_began: Option<Instant>,
     data_ended: Option<Instant>,
-    /// The last sign of life of the peer.
+    /// When a message or data last arrived from the peer.
     last_heard: Instant,
-    /// The last transmission of anything but the phase's repeated message.
+    /// The last transmission except for the phase's repeated message.
     last_sent: Instant,
     /// An answer to send at once.
     reply: Option<Message>,
@@ -112,10 +112,10 @@ pub struct Session<D> {
     // ---- Sender ----
     peer_report: Option<Report>,
     smoothed_rtt: Option<Duration>,
-    /// While data drains: the least that waited, and since when.
+    /// While data drains: the smallest amount that waited, and since when.
     drained: (u64, Instant),
     // ---- Receiver ----
-    /// How many datagrams the sender has sent, by its End, and when that came first.
+    /// The number of datagrams sent, from the sender's End, and when that first arrived.
     told_sent: Option<(u64, Instant)>,
     frames: Option<FrameStats>,
 }
@@ -152,7 +152,7 @@ impl<D: DataPath> Session<D> {
         self.is_sender
     }
 
-    /// Why the test has ended, if it has.
+    /// The reason why the test has ended, if it has.
     pub const fn end_reason(&self) -> Option<EndReason> {
         match self.phase {
             Phase::Ended(reason) => Some(reason),
@@ -160,38 +160,38 @@ impl<D: DataPath> Session<D> {
         }
     }
 
-    /// Whether the client and the server have not agreed on the test yet.
+    /// True until the client and the server have agreed on the test.
     pub const fn is_requesting(&self) -> bool {
         matches!(self.phase, Phase::Requesting | Phase::Admitting)
     }
 
-    /// Whether data may be sent now.
+    /// True if data may be sent now.
     pub const fn is_running(&self) -> bool {
         matches!(self.phase, Phase::Running)
     }
 
-    /// Whether the data of the test has begun and not ended.
+    /// True if the data of the test has started and not ended.
     pub(crate) const fn has_data(&self) -> bool {
         self.goes_on() && (self.is_sender || self.data_ended.is_none())
     }
 
-    /// At a receiver: how many datagrams the sender has sent, by its End.
+    /// At a receiver: the number of datagrams sent, from the sender's End.
     pub(super) fn told_sent(&self) -> Option<u64> {
         self.told_sent.map(|(sent, _)| sent)
     }
 
-    /// Whether the peer follows the protocol: a client may send without asking.
+    /// True if the peer has to follow the protocol, unlike a client that sends without a Request.
     fn is_agreed(&self) -> bool {
         let admitting = self.admitting.as_ref();
         admitting.is_none_or(|admitting| admitting.unasked.is_none())
     }
 
-    /// The data has begun, and the test has not ended.
+    /// The data has started, and the test has not ended.
     const fn goes_on(&self) -> bool {
         self.data_began.is_some() && !matches!(self.phase, Phase::Ended(_))
     }
 
-    /// Progress and counts.
+    /// The progress and the counters of the test.
     pub fn stats(&self, now: Instant) -> TestStats {
         let end = self.data_ended.unwrap_or(now);
         let elapsed = self.data_began.map(|began| end.since(began));
@@ -215,7 +215,7 @@ impl<D: DataPath> Session<D> {
             sent_octets: counts.sent_octets,
             received,
             reported: !self.is_sender || self.peer_report.is_some(),
-            // No report of a peer that has lied is final.
+            // No report is final if the peer has reported an impossible value.
             complete: is_final && !has_lied,
             smoothed_rtt_s: counts
                 .smoothed_rtt
@@ -226,7 +226,7 @@ impl<D: DataPath> Session<D> {
         }
     }
 
-    /// What this end has received.
+    /// The data that this end has received.
     fn reception(&self, counts: &DataPathCounts) -> ReceptionStats {
         ReceptionStats {
             expected: self.told_sent().unwrap_or(counts.received.expected),
@@ -247,7 +247,7 @@ impl<D: DataPath> Session<D> {
         self.data.begin(&self.config, now);
     }
 
-    /// Begins the test at a server.
+    /// Starts the test at a server.
     fn accept(&mut self, config: TestConfig, now: Instant) {
         self.config = config;
         self.is_sender = config.reverse;
@@ -257,12 +257,12 @@ impl<D: DataPath> Session<D> {
 
     // ---- Input ----
 
-    /// Notes a sign of life of the peer.
+    /// Records that the peer is alive.
     pub const fn hear(&mut self, now: Instant) {
         self.last_heard = now;
     }
 
-    /// Takes what may be a message of a test with a connection of its own; returns whether it is.
+    /// Handles a possible message of a test with its own connection; true if it is one.
     pub fn take_octets(&mut self, now: Instant, octets: &[u8]) -> bool {
         if let Some(message) = Message::from_octets(octets) {
             self.take(now, &message);
@@ -275,7 +275,7 @@ impl<D: DataPath> Session<D> {
         true
     }
 
-    /// Takes a message of this test.
+    /// Handles a message of this test.
     pub fn take(&mut self, now: Instant, message: &Message) {
         self.hear(now);
         match (self.phase, message) {
@@ -299,7 +299,7 @@ impl<D: DataPath> Session<D> {
         }
     }
 
-    /// Judges a Request over a connection.
+    /// Decides on a Request over a connection.
     fn judge(&mut self, now: Instant, config: TestConfig, answer: Option<Answer>) {
         let Some(admitting) = &self.admitting else {
             return;
@@ -314,7 +314,7 @@ impl<D: DataPath> Session<D> {
         }
     }
 
-    /// Answers with this message, which ends the test if it refuses it.
+    /// Sends this answer; if it is a refusal, the test ends.
     fn refuse(&mut self, answer: Message, now: Instant) {
         self.reply = Some(answer);
         if let Message::Refused(refusal) = answer {
@@ -322,7 +322,7 @@ impl<D: DataPath> Session<D> {
         }
     }
 
-    /// Takes the data of a client that does not ask, if there is such a test.
+    /// Starts the test of a client that sends without a Request, if there is such a test.
     fn begin_unasked(&mut self, now: Instant) {
         let unasked = self
             .admitting
@@ -337,19 +337,19 @@ impl<D: DataPath> Session<D> {
         }
     }
 
-    /// Takes what may be the answer to the Request.
+    /// Handles a possible answer to the Request.
     fn take_answer(&mut self, now: Instant, message: &Message) {
         match (
             self.asking.as_mut().map(|asking| asking.take(message)),
             message,
         ) {
-            // The deadline stays that of the first Request.
+            // The deadline remains that of the first Request.
             (Some(Asked::Again { at_once: true }), _) => self.repeated = None,
             (Some(Asked::Again { .. }), _) => {}
             (Some(Asked::Refused(refusal)), _) => self.end(EndReason::Declined(refusal), now),
             (_, Message::Busy) => self.end(EndReason::Busy, now),
             (_, Message::OtherMedia) => self.end(EndReason::OtherMedia, now),
-            // What follows the answer may overtake it.
+            // Later messages may overtake the answer.
             (_, Message::Alive | Message::Data { .. } | Message::End { .. }) => self.begin(now),
             _ => {}
         }
@@ -380,7 +380,7 @@ impl<D: DataPath> Session<D> {
         }
         match self.phase {
             Phase::Closing => self.end(EndReason::Done, now),
-            // The receiver has enough.
+            // The receiver has ended the test early.
             Phase::Running => self.close(now),
             _ => {}
         }
@@ -398,7 +398,7 @@ impl<D: DataPath> Session<D> {
     }
 
     fn take_end(&mut self, now: Instant, sent: u64) {
-        // One that is done still answers an End.
+        // An end that is done still answers an End.
         let is_done = self.phase == Phase::Ended(EndReason::Done) && self.told_sent.is_some();
         if !self.goes_on() && !is_done {
             return;
@@ -416,8 +416,8 @@ impl<D: DataPath> Session<D> {
         self.enter(Phase::TimeWait, now);
     }
 
-    /// Notes that data has come, which may overtake the answer to the Request; returns whether the
-    /// test goes on.
+    /// Records the arrival of data, which may overtake the answer to the Request; true if the test
+    /// continues.
     pub fn take_data(&mut self, now: Instant) -> bool {
         self.hear(now);
         match self.phase {
@@ -428,8 +428,8 @@ impl<D: DataPath> Session<D> {
         self.goes_on()
     }
 
-    /// Ends the test if what the peer claims cannot be true; returns whether it can. What a client
-    /// sends that does not ask has no bounds.
+    /// Ends the test and returns false if a value reported by the peer is impossible. The values of
+    /// a client that sends without a Request are not limited.
     pub fn check(&mut self, now: Instant, claim: Result<(), Lie>) -> bool {
         let lie = claim.err().filter(|_| self.is_agreed());
         if let Some(lie) = lie {
@@ -448,7 +448,7 @@ impl<D: DataPath> Session<D> {
         }
     }
 
-    /// Handles the end of the connection, or an ICMP message that says that the peer's port is
+    /// Handles the end of the connection, or an ICMP message that reports that the peer's port is
     /// unreachable.
     pub fn on_gone(&mut self, now: Instant) {
         if self.phase == Phase::Admitting {
@@ -458,7 +458,7 @@ impl<D: DataPath> Session<D> {
             Channel::Datagrams => [EndReason::Refused, EndReason::TimedOut],
             Channel::Connection | Channel::Stream => [EndReason::Closed, EndReason::EndedEarly],
         };
-        // Without a connection the peer is gone some time after its last Report.
+        // Without a connection the peer ends some time after its last Report.
         let lacks_report = self.is_sender
             && self.channel != Channel::Datagrams
             && !self.peer_report.is_some_and(|report| report.last);
@@ -515,7 +515,7 @@ impl<D: DataPath> Session<D> {
         None
     }
 
-    /// When the session has something to do even if no message comes.
+    /// When the session must be called even if no message arrives.
     pub fn next_timeout(&self) -> Option<Instant> {
         let look = match self.phase {
             _ if self.reply.is_some() => self.phase_began,
@@ -527,18 +527,19 @@ impl<D: DataPath> Session<D> {
         Some(look.min(data.unwrap_or(look)).min(end.unwrap_or(look)))
     }
 
-    /// Notes that data is sent now.
+    /// Records that data is sent now.
     pub const fn on_sent(&mut self, now: Instant) {
         self.last_sent = now;
     }
 
-    /// When a sender's time is over.
+    /// When the sending time of a sender ends.
     fn data_end(&self) -> Option<Instant> {
         let began = self.data_began.filter(|_| self.is_sender)?;
         Some(began + Duration::from(self.config.duration))
     }
 
-    /// Whether the peer is gone. At the end of a test without a connection it has nothing to say.
+    /// True if the peer is gone. At the end of a test without a connection it has no messages to
+    /// send.
     fn is_silent(&self, now: Instant) -> bool {
         let speaks = self.is_running() || self.channel != Channel::Datagrams;
         speaks && now.since(self.last_heard) >= PEER_TIMEOUT
@@ -568,11 +569,11 @@ impl<D: DataPath> Session<D> {
         Some(self.report(now, false))
     }
 
-    /// The End of a sender, or the Stop of a receiver, until the answer comes: longer while data
-    /// leaves.
+    /// The End of a sender, or the Stop of a receiver, until the answer arrives; the wait is
+    /// extended while data is still being sent.
     fn next_close(&mut self, now: Instant) -> Option<Message> {
         let counts = self.data.counts(now);
-        // What has drained once stays so: an End that waits may look like data.
+        // Once everything has drained the data has ended: a waiting End would count as data.
         if self.drained.0 > 0 {
             self.data_ended = Some(now);
             if counts.waiting < self.drained.0 {
@@ -598,15 +599,15 @@ impl<D: DataPath> Session<D> {
         self.repeat(now, message)
     }
 
-    /// Whether a receiver has answered the last End. A sender without a connection repeats it for a
-    /// while, and no longer; another one closes its connection.
+    /// True if a receiver need not expect another End. A sender without a connection repeats it for
+    /// a limited time; with a connection it closes the connection.
     fn has_waited(&self, now: Instant) -> bool {
         let is_long_ago = |(_, first)| now.since(first) >= CLOSE_TIMEOUT;
         let is_quiet = now.since(self.phase_began) >= TIME_WAIT;
         is_quiet && self.channel == Channel::Datagrams || self.told_sent.is_some_and(is_long_ago)
     }
 
-    /// The phase's message, if it is to be sent again.
+    /// The phase's message, if it is due again.
     fn repeat(&mut self, now: Instant, message: Message) -> Option<Message> {
         let again = |last| self.channel != Channel::Stream && now.since(last) >= REPEAT_INTERVAL;
         self.repeated.is_none_or(again).then(|| {
@@ -615,8 +616,8 @@ impl<D: DataPath> Session<D> {
         })
     }
 
-    /// When a receiver gives a sender up that does not end the test: its time is over, and it could
-    /// have been told so.
+    /// When a receiver gives up on a sender that does not end the test: the time of the test and
+    /// the time for an End to arrive have elapsed.
     fn overdue_at(&self) -> Option<Instant> {
         let most = Duration::from(self.config.duration) + PEER_TIMEOUT;
         Some(self.data_began? + most + self.channel.drain_timeout())

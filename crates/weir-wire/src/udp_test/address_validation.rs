@@ -7,15 +7,15 @@ use crate::test_protocol::Token;
 use std::net::SocketAddr;
 use weir_proto::time::{Duration, Instant};
 
-/// How long a token is made and valid; it is valid in the next interval too.
+/// The interval in which a token is issued; the token is also valid in the next interval.
 const INTERVAL: Duration = Duration::from_secs(30);
 
-/// Makes and checks tokens: tags over the client's address, the test's number and the interval.
+/// Issues and checks tokens: tags over the client's address, the test's number and the interval.
 /// Keeps no state for clients.
 pub(super) struct AddressValidator(TagKey);
 
 impl AddressValidator {
-    /// No token is valid for longer.
+    /// The longest time for which a token is valid.
     pub(super) const LONGEST_VALID: Duration = Duration::from_secs(2 * 30);
 
     pub(super) fn new() -> Result<Self, Error> {
@@ -27,7 +27,7 @@ impl AddressValidator {
         self.token_of(client, test, interval(now))
     }
 
-    /// Whether this is the client's token of this interval or the one before.
+    /// True if this is the client's token of this interval or the previous one.
     pub(super) fn is_valid(
         &self,
         client: SocketAddr,

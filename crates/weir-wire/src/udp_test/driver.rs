@@ -1,4 +1,4 @@
-//! The task that moves messages between a socket and its tests, and the handles of tests.
+//! The task that passes messages between a socket and its tests, and the handles of tests.
 
 use super::MIN_LENGTH;
 use super::address_validation::AddressValidator;
@@ -24,19 +24,19 @@ use weir_proto::time::Instant;
 
 /// The most tests of a listener at a time.
 const MAX_TESTS: usize = 1024;
-/// Datagrams of one test before the next has its turn, as many as in one segmented send.
+/// Datagrams of one test before the next test is served, as many as in one segmented send.
 const DATAGRAMS_PER_TURN: usize = 32;
-/// Datagrams in the send queue from which on no more are written.
+/// The number of queued datagrams from which on no more are written.
 const MAX_QUEUED: usize = 256;
-/// From one update of the stats to the next while nothing else happens.
+/// The interval between updates of the stats if there are no other events.
 const STATS_NANOS: u64 = 50_000_000;
-/// How often a listener without tests checks whether its handle has been dropped.
+/// The interval at which a listener without tests checks whether its handle has been dropped.
 const HANDLE_CHECK_NANOS: u64 = 1_000_000_000;
 
 /// A peer and the number of its test.
 type TestKey = (SocketAddr, u64);
 
-/// The state of a test that its handle sees.
+/// The state of a test that its handle can read.
 #[derive(Clone, Copy, Debug)]
 struct Progress {
     /// The server has not answered the Request yet.
@@ -55,21 +55,21 @@ impl Progress {
     }
 }
 
-/// How a client asks for a test.
+/// How a client requests a test.
 #[derive(Clone, Default)]
 pub struct ClientSetup {
-    /// What the test carries in place of datagrams at a constant rate.
+    /// The traffic of the test instead of datagrams at a constant rate.
     pub traffic: Option<TrafficFactory>,
-    /// What it shares with the server.
+    /// The secret that it shares with the server.
     pub secret: Option<Secret>,
 }
 
-/// What a server takes.
+/// The tests that a server accepts.
 #[derive(Clone, Default)]
 pub struct ServerSetup {
-    /// What its tests carry in place of datagrams at a constant rate.
+    /// The traffic of its tests instead of datagrams at a constant rate.
     pub traffic: Option<TrafficFactory>,
-    /// Whom it lets in.
+    /// Its limits and its secret.
     pub admission: Admission,
 }
 
@@ -78,21 +78,21 @@ pub struct Test {
     key: TestKey,
     config: TestConfig,
     progress: watch::Receiver<Progress>,
-    /// Asks the driver to stop a test.
+    /// Requests to the driver to stop a test.
     stops: mpsc::UnboundedSender<TestKey>,
     traffic: Option<SharedTraffic>,
 }
 
 impl Test {
-    /// Requests a test from the server at this address, from a socket of its own; returns when the
+    /// Requests a test from the server at this address, from a separate socket; returns when the
     /// server has accepted it. The socket's settings are those of `endpoint`.
     ///
     /// # Errors
-    /// [`Error::Socket`]; [`Error::Randomness`]; [`Error::Refused`] if an ICMP message says that no
-    /// process listens there; [`Error::TimedOut`] without an answer; [`Error::Busy`] if the server
-    /// runs too many tests; [`Error::OtherMedia`] if its tests carry something else;
+    /// [`Error::Socket`]; [`Error::Randomness`]; [`Error::Refused`] if an ICMP message reports that
+    /// no process listens there; [`Error::TimedOut`] without an answer; [`Error::Busy`] if the
+    /// server runs too many tests; [`Error::OtherMedia`] if its tests carry different traffic;
     /// [`Error::TooLarge`] for a length that does not fit into a datagram; [`Error::Declined`] if
-    /// the server does not take the test.
+    /// the server refuses the test.
     pub async fn connect(
         to: SocketAddr,
         config: TestConfig,
@@ -121,12 +121,12 @@ impl Test {
         Ok(test)
     }
 
-    /// What the test sends.
+    /// The parameters of the test.
     pub const fn config(&self) -> &TestConfig {
         &self.config
     }
 
-    /// What the test carries in place of datagrams at a constant rate.
+    /// The traffic of the test instead of datagrams at a constant rate.
     pub const fn traffic(&self) -> Option<&SharedTraffic> {
         self.traffic.as_ref()
     }
@@ -141,7 +141,7 @@ impl Test {
         self.progress.borrow().stats
     }
 
-    /// Stops the test early. Both ends still agree on what was sent and received.
+    /// Stops the test early. Both ends still agree on the data sent and received.
     pub fn stop(&self) {
         // If the driver has ended, so has the test.
         let _ = self.stops.send(self.key);
@@ -155,8 +155,8 @@ impl Test {
         self.wait_for(|progress| progress.ended.is_some()).await
     }
 
-    /// Waits until the condition holds; fails if the test has then ended for another reason than
-    /// that it is done.
+    /// Waits until the condition holds; fails if the test has then ended for a reason other than
+    /// its regular end.
     async fn wait_for(&self, condition: impl Fn(&Progress) -> bool) -> Result<(), Error> {
         let mut progress = self.progress.clone();
         let reached = progress.wait_for(condition).await;
@@ -194,7 +194,7 @@ impl TestListener {
         let ServerSetup { traffic, admission } = setup;
         let driver = TestDriver::new(socket, Some((sink, admission)), traffic)?;
         tokio::spawn(driver.run());
-        // Lets the driver start before the caller announces the address.
+        // Lets the driver start before the caller publishes the address.
         tokio::task::yield_now().await;
         Ok(Self { local, tests })
     }
@@ -204,7 +204,7 @@ impl TestListener {
         self.local
     }
 
-    /// The next test, which has begun.
+    /// The next test that has begun.
     ///
     /// # Errors
     /// [`Error::Closed`] if the listener's task has ended.
@@ -213,7 +213,7 @@ impl TestListener {
     }
 }
 
-/// The driver's side of a test.
+/// The driver's state of a test.
 struct DrivenTest {
     session: Session,
     local_ip: Option<IpAddr>,
@@ -224,13 +224,14 @@ struct DrivenTest {
 struct Acceptor {
     validator: AddressValidator,
     admission: Admission,
-    /// The tests of clients with a proof whose tokens are still valid: none of them is taken again.
+    /// The tests of clients with a proof whose tokens are still valid: such a test is not accepted
+    /// again.
     proven: BTreeMap<TestKey, Instant>,
     sink: mpsc::Sender<Test>,
 }
 
 impl Acceptor {
-    /// What to answer to a Request that is not let in.
+    /// The answer to a Request that is refused; `None` if it is accepted.
     fn refuse(
         &mut self,
         key: TestKey,
@@ -258,13 +259,13 @@ struct TestDriver {
     clock: Clock,
     socket: Socket,
     tests: BTreeMap<TestKey, DrivenTest>,
-    /// At a listener.
+    /// Only at a listener.
     acceptor: Option<Acceptor>,
     stops: mpsc::UnboundedReceiver<TestKey>,
-    /// For the handles of new tests.
+    /// Cloned into the handles of new tests.
     stop_sender: mpsc::UnboundedSender<TestKey>,
     send_queue: SendQueue,
-    /// What its tests carry in place of datagrams at a constant rate.
+    /// The traffic of its tests instead of datagrams at a constant rate.
     traffic: Option<TrafficFactory>,
 }
 
@@ -318,9 +319,9 @@ impl TestDriver {
         test
     }
 
-    /// Runs until no test is left and no new one can come.
+    /// Runs until no tests remain and no new ones are possible.
     async fn run(mut self) {
-        // Without a timer no datagram could be paced.
+        // Datagrams cannot be paced without a timer.
         let Ok(mut timer) = Timer::new() else { return };
         loop {
             if self.acceptor.as_ref().is_some_and(|a| a.sink.is_closed()) {
@@ -359,7 +360,7 @@ impl TestDriver {
         }
     }
 
-    /// Nanoseconds until the driver has something to do even if no message comes.
+    /// Nanoseconds until the driver has work to do even if no message arrives.
     fn next_wakeup(&self) -> u64 {
         if !self.send_queue.is_empty() {
             return SendQueue::RETRY_NANOS;
@@ -381,7 +382,7 @@ impl TestDriver {
         }
     }
 
-    /// Reads and handles a batch of messages; returns whether there was anything to read.
+    /// Reads and handles a batch of messages; true if there was anything to read.
     fn read(&mut self) -> bool {
         let Self {
             clock,
@@ -405,7 +406,7 @@ impl TestDriver {
                     });
                     return;
                 }
-                // Other datagrams have no number of a test: they belong to the peer's first.
+                // Other datagrams have no test number: they belong to the peer's first test.
                 let mut tests = tests.range_mut((meta.addr, 0)..=(meta.addr, u64::MAX));
                 if let Some((_, test)) = tests.next() {
                     let ecn = ecn::from_udp(meta.ecn);
@@ -451,7 +452,7 @@ impl TestDriver {
         reads > 0
     }
 
-    /// Writes due messages of all tests in turn, and sends what is queued.
+    /// Writes due messages of all tests in turn, and sends the queue.
     fn write(&mut self) {
         for (&(peer, _), test) in &mut self.tests {
             let DrivenTest {
@@ -487,7 +488,7 @@ impl TestDriver {
         self.tests.retain(|_, test| {
             let new = Progress::of(&test.session, now);
             test.progress.send_if_modified(|progress| {
-                // Waiting tasks are not woken for new stats only.
+                // Waiting tasks are not woken if only the stats change.
                 let changed = (progress.requesting, progress.ended) != (new.requesting, new.ended);
                 *progress = new;
                 changed

@@ -40,7 +40,7 @@ async fn a_request_without_a_valid_token_gets_a_shorter_challenge_and_no_data() 
         octets.truncate(received.expect("an answer").expect("an answer"));
         octets
     };
-    // Without a token, and with an invented one.
+    // Without a token, and with a forged one.
     for token in [None, Some([1; TAG_OCTETS])] {
         request.clear();
         Message::Request(config(true), token.map(Into::into)).write(5, &mut request);

@@ -1,9 +1,9 @@
-//! A peer that puts anything into any field of any message, in any order and at any time.
+//! A peer that sends arbitrary values in any field of any message, in any order and at any time.
 
 use super::*;
 use proptest::prelude::*;
 
-/// A value of a field: near what an honest peer says, at an edge, or any.
+/// A value of a field: close to an honest one, an edge case, or any value.
 fn value() -> impl Strategy<Value = u64> {
     prop_oneof![
         0_u64..20,
@@ -14,8 +14,8 @@ fn value() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// A message with so many of its fields replaced.
-fn told() -> impl Strategy<Value = Option<Message>> {
+/// A message with some of its fields replaced.
+fn forged_message() -> impl Strategy<Value = Option<Message>> {
     let fields = prop::collection::vec(prop::option::of(value()), 20);
     (prop::sample::select(messages()), fields).prop_map(|(honest, fields)| {
         let mut octets = Vec::new();
@@ -30,16 +30,17 @@ fn told() -> impl Strategy<Value = Option<Message>> {
     })
 }
 
-/// What a peer sends: messages, each after a time in milliseconds, with so many octets and a mark
-/// or none, or a datagram of other traffic.
+/// The packets of a peer: messages, each with a time in milliseconds before it, a length and an ECN
+/// mark or none, or a datagram of other traffic.
 type Dialogue = Vec<(u64, Option<Message>, usize, bool)>;
 
 fn dialogue() -> impl Strategy<Value = Dialogue> {
-    let step = (0_u64..400, told(), 0_usize..200, any::<bool>());
+    let step = (0_u64..400, forged_message(), 0_usize..200, any::<bool>());
     prop::collection::vec(step, 1..16)
 }
 
-/// Writes what is due; at the highest rate that is more than a test has time for.
+/// Writes due messages, at most 200, because at the highest rate more are due than there is time
+/// for.
 fn write_some(end: &mut Session, now: Instant) {
     for _ in 0..200 {
         if !end.write(now, &mut Vec::new()) {
@@ -48,7 +49,7 @@ fn write_some(end: &mut Session, now: Instant) {
     }
 }
 
-/// Ends whose result is final have a reason for it.
+/// Asserts that an end whose result is final has a reason for it.
 fn assert_complete_with_reason(end: &Session, now: Instant, told: &Dialogue) {
     let stats = end.stats(now);
     if !stats.complete {
@@ -102,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn a_test_of_any_request_keeps_to_it(request in told(), told in dialogue()) {
+    fn a_test_of_any_request_keeps_to_it(request in forged_message(), told in dialogue()) {
         let Some(Message::Request(asked, _)) = request else { return Ok(()) };
         let start = Instant::from_nanos(1_000_000_000);
         let mut end = Session::server(7, asked, start);

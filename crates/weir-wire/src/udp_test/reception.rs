@@ -1,9 +1,9 @@
-//! What a receiver counts: loss, reordering, duplicates and jitter (RFC 3550 §6.4.1).
+//! The counters of a receiver: loss, reordering, duplicates and jitter (RFC 3550 §6.4.1).
 
 use crate::test_protocol::ReceptionStats;
 use weir_proto::time::Instant;
 
-/// How many numbers up to the newest are remembered as received or missing.
+/// The number of newest datagrams that are recorded as received or missing.
 const WINDOW: u64 = 4096;
 const WORDS: usize = WINDOW as usize / 64;
 
@@ -46,7 +46,8 @@ impl ReceptionTracker {
             }
             stats.expected = number.saturating_add(1);
         } else {
-            // The bit of a number older than the window is gone: it is new while any is missing.
+            // The bit of a number older than the window is lost: it counts as new while any number
+            // is missing.
             let is_seen = stats.expected - number <= WINDOW && self.seen[word] & bit != 0;
             if is_seen || stats.received >= stats.expected {
                 stats.duplicates += 1;
@@ -61,7 +62,8 @@ impl ReceptionTracker {
         stats.octets += octets as u64;
         let arrived = now.as_nanos();
         if let Some((last_arrived, last_sent)) = self.last {
-            // RFC 3550 §6.4.1: D = (Rj - Ri) - (Sj - Si), so the clocks' offset cancels out.
+            // RFC 3550 §6.4.1: D = (Rj - Ri) - (Sj - Si), so that the offset of the clocks cancels
+            // out.
             let arrivals = arrived.wrapping_sub(last_arrived) as i64;
             let difference = arrivals.wrapping_sub(sent_at.wrapping_sub(last_sent) as i64);
             let difference_s = difference.unsigned_abs() as f64 / 1e9;
@@ -112,7 +114,7 @@ mod tests {
         arrive(&mut tracker, &[11 * WINDOW, u64::MAX, 5]);
         assert_eq!(tracker.stats().duplicates, 1);
         assert_eq!(tracker.stats().received, 6);
-        // A skipped number comes late; its bit was set by an earlier number.
+        // A skipped number arrives late; its bit was set by an earlier number.
         let mut tracker = ReceptionTracker::default();
         arrive(&mut tracker, &[0, 1, WINDOW + 2, WINDOW, WINDOW]);
         let stats = tracker.stats();
@@ -124,10 +126,10 @@ mod tests {
         let mut tracker = ReceptionTracker::default();
         let millis = |millis: u64| Instant::from_nanos(1_000_000 * millis);
         tracker.on_datagram(millis(1000), 0, 5_000_000, 100);
-        // Sent ten milliseconds apart, received fourteen apart.
+        // Sent ten milliseconds apart, received fourteen milliseconds apart.
         tracker.on_datagram(millis(1014), 1, 15_000_000, 100);
         assert!((tracker.stats().jitter - 0.004 / 16.0).abs() < 1e-12);
-        // Jitter fades while the transit time is constant.
+        // The jitter decays while the transit time is constant.
         tracker.on_datagram(millis(1024), 2, 25_000_000, 100);
         let faded = 0.004 / 16.0 * 15.0 / 16.0;
         assert!((tracker.stats().jitter - faded).abs() < 1e-12);

@@ -1,6 +1,6 @@
 //! One end of a UDP test as a state machine without clock and socket: the [`Session`] of all
-//! transports with its datagrams, which leave by the clock: at equal intervals, or as other
-//! [`Traffic`](super::Traffic) says.
+//! transports with its datagrams, which are sent at equal intervals or by other
+//! [`Traffic`](super::Traffic).
 
 use super::DEFAULT_RATE_BPS;
 use super::reception::ReceptionTracker;
@@ -14,7 +14,7 @@ use weir_proto::time::{Duration, Instant};
 
 /// A sender that is later than this skips the datagrams that it has missed.
 const MAX_LATENESS: Duration = Duration::from_millis(100);
-/// How long the host counts as the limit after the sender was late.
+/// The time for which the host counts as the limit after the sender was late.
 const HOST_LIMITED_TIME: Duration = Duration::from_secs(1);
 
 /// One end of a test.
@@ -23,11 +23,11 @@ pub(super) type Session = test_protocol::Session<Datagrams>;
 /// The datagrams of one end.
 #[derive(Default)]
 pub(super) struct Datagrams {
-    /// Of another protocol, in place of those at a constant rate.
+    /// The traffic of another protocol, instead of datagrams at a constant rate.
     traffic: Option<SharedTraffic>,
-    /// The timetable of a sender at a constant rate, and the beginning of the data.
+    /// The pacing of a sender at a constant rate, and the start of the data.
     pacing: Option<(Pacing, Instant)>,
-    /// When the sender was late last.
+    /// When the sender was last late.
     last_late: Option<Instant>,
     tracker: ReceptionTracker,
     /// Arrival and timestamp of the datagram with the newest timestamp.
@@ -135,12 +135,12 @@ impl Session {
         Self::new(id, Opening::Ask(config, secret), Channel::Datagrams, now)
     }
 
-    /// The server's end for a client whose address is proven.
+    /// The server's end for a client whose address is validated.
     pub(super) fn server(id: u64, config: TestConfig, now: Instant) -> Self {
         Self::new(id, Opening::Accept(config), Channel::Datagrams, now)
     }
 
-    /// Lets the test carry the traffic that is made now.
+    /// Makes the test carry the traffic that `make` creates.
     pub(super) fn carry(&mut self, make: &TrafficFactory, now: Instant) -> SharedTraffic {
         let traffic = make(&self.config, self.is_sender(), now);
         self.data.traffic = Some(SharedTraffic::clone(&traffic));
@@ -164,7 +164,7 @@ impl Session {
         }
     }
 
-    /// Handles a datagram that is no message of a test.
+    /// Handles a datagram that is not a message of a test.
     pub(super) fn receive_other(&mut self, now: Instant, octets: &[u8], ecn: Ecn) {
         let Some(traffic) = self.data.traffic.clone() else {
             return;
@@ -175,12 +175,12 @@ impl Session {
         }
     }
 
-    /// Notes that the kernel has no room for datagrams that are due.
+    /// Records that the kernel has no room for datagrams that are due.
     pub(super) const fn on_socket_full(&mut self, now: Instant) {
         self.data.last_late = Some(now);
     }
 
-    /// Appends the next datagram that is due; returns whether there was one.
+    /// Appends the next datagram that is due; true if there was one.
     pub(super) fn write(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
         if let Some(message) = self.next_message(now) {
             message.write(self.id, out);

@@ -10,7 +10,7 @@ struct Path {
     ends: [Session; 2],
     now: Instant,
     in_transit: [Vec<(Instant, Vec<u8>)>; 2],
-    /// How many messages have been sent, and which of them are lost.
+    /// The number of messages sent, and which of them are lost.
     sent: usize,
     is_lost: fn(usize, &Message) -> bool,
 }
@@ -23,7 +23,7 @@ fn config(reverse: bool) -> TestConfig {
         ecn: false,
         media: false,
         length: 125,
-        // A datagram each millisecond.
+        // A datagram every millisecond.
         rate_bps: Some(1e6),
         duration: std::time::Duration::from_secs(1),
         ..TestConfig::default()
@@ -101,7 +101,7 @@ fn a_test_is_requested_sent_and_reported_in_both_directions() {
 #[test]
 fn the_ends_agree_even_if_half_of_all_messages_are_lost() {
     for reverse in [false, true] {
-        // The losses are not in step with the repeated messages.
+        // The losses are not synchronised with the repeated messages.
         let mut path = Path::new(reverse, |sent, _| sent * 7 % 11 < 5);
         path.run(Duration::from_secs(20));
         let [client, server] = [path.stats(0), path.stats(1)];
@@ -169,7 +169,7 @@ fn a_client_answers_a_challenge_at_once_and_times_out_without_an_answer() {
 fn a_slow_sender_keeps_its_receiver_alive_and_a_late_one_sends_no_burst() {
     let mut path = Path::new(false, |_, _| false);
     for end in &mut path.ends {
-        // Nine seconds from one datagram to the next.
+        // Nine seconds between datagrams.
         end.config.rate_bps = Some(1000.0 / 9.0);
         end.config.duration = std::time::Duration::from_secs(30);
     }
@@ -189,7 +189,7 @@ fn a_slow_sender_keeps_its_receiver_alive_and_a_late_one_sends_no_burst() {
     assert_eq!(sender.stats(later).limit, "host");
 }
 
-/// Values that a liar puts into a field of eight octets.
+/// Forged values for a field of eight octets.
 const LIES: [u64; 12] = [
     0,
     1,
@@ -200,7 +200,7 @@ const LIES: [u64; 12] = [
     1 << 60,
     1 << 63,
     u64::MAX,
-    // NaN, infinity and -1e300 as numbers of 64 bits.
+    // NaN, infinity and -1e300 as 64-bit floats.
     0x7ff8_0000_0000_0000,
     0x7ff0_0000_0000_0000,
     0xfe37_e43c_8800_759c,
@@ -209,7 +209,7 @@ const LIES: [u64; 12] = [
 /// Octets before the first field: the magic number, the kind and the test's number.
 const HEADER: usize = 13;
 
-/// What a liar may make of a message: each field with each lie.
+/// The forgeries of a message: each field with each forged value.
 fn lies(message: Message) -> Vec<Message> {
     let mut octets = Vec::new();
     message.write(7, &mut octets);
@@ -224,7 +224,7 @@ fn lies(message: Message) -> Vec<Message> {
     read.flatten().chain([message]).collect()
 }
 
-/// Every message, as an honest peer of a test with a thousand datagrams may say it.
+/// Every message that an honest peer may send in a test with a thousand datagrams.
 fn messages() -> Vec<Message> {
     let report = |last, frames| {
         Message::Report(Report {
@@ -258,7 +258,7 @@ fn messages() -> Vec<Message> {
     ]
 }
 
-/// One end of a test after 100 ms, over plain UDP or with traffic of its own, as client or server.
+/// One end of a test after 100 ms, over plain UDP or with other traffic, as client or server.
 fn running([carries, is_client, reverse]: [bool; 3]) -> (Session, Instant) {
     let mut now = Instant::from_nanos(1_000_000_000);
     let mut end = if is_client {
@@ -300,7 +300,7 @@ fn whatever_a_peer_claims_a_result_is_possible_and_the_test_ends() {
         let flags = [kind & 1 != 0, kind & 2 != 0, kind & 4 != 0];
         let (_, start) = running(flags);
         for (at, first) in told.iter().enumerate() {
-            // Each with another one after it.
+            // Each message, followed by another one.
             let second = told[at * 31 % told.len()];
             let (mut end, mut now) = running(flags);
             for message in [*first, second, *first] {
@@ -308,7 +308,7 @@ fn whatever_a_peer_claims_a_result_is_possible_and_the_test_ends() {
                 while end.write(now, &mut Vec::new()) {}
                 assert_possible(&end, now, &[*first, second]);
             }
-            // The peer goes on saying so.
+            // The peer repeats its claim.
             while end.end_reason().is_none() {
                 now += Duration::from_millis(50);
                 assert!(now.since(start) < Duration::from_secs(12), "{first:?}");
@@ -353,7 +353,7 @@ fn a_claim_that_cannot_be_true_ends_the_test_with_an_error() {
             assert!(!end.stats(now).complete);
         }
     }
-    // Fewer than have come.
+    // Fewer datagrams than were received.
     let (mut end, now) = running([false, true, true]);
     let data = Message::Data {
         number: 9,
@@ -373,7 +373,7 @@ fn a_server_that_only_challenges_gets_few_requests_and_no_test() {
         while client.end_reason().is_none() {
             while client.write(now, &mut Vec::new()) {
                 requests += 1;
-                // Only the answer to the first Challenge does not wait.
+                // Only the answer to the first Challenge is sent at once.
                 let waits = last.is_none_or(|last| now.since(last) >= REPEAT_INTERVAL);
                 assert!(waits || requests == 2, "{requests} after {last:?}");
                 last = Some(now);
@@ -388,7 +388,7 @@ fn a_server_that_only_challenges_gets_few_requests_and_no_test() {
             "the first Request's"
         );
         let (reason, most) = if same {
-            // At 0 and 1 ms, and then each 200 ms until 10 s.
+            // At 0 and 1 ms, and then every 200 ms until 10 s.
             (EndReason::TimedOut, 51)
         } else {
             (EndReason::Declined(Refusal::Challenges), 4)
@@ -398,7 +398,7 @@ fn a_server_that_only_challenges_gets_few_requests_and_no_test() {
     }
 }
 
-/// Traffic of a datagram each millisecond.
+/// Traffic of a datagram every millisecond.
 struct Ticks {
     began: Option<Instant>,
     sends: bool,
@@ -419,7 +419,7 @@ impl DataPath for Ticks {
         self.counts
     }
 
-    /// It goes on for the time of the test.
+    /// The traffic lasts for the time of the test.
     fn is_done(&self) -> bool {
         false
     }
@@ -439,7 +439,7 @@ impl DataPath for Ticks {
 impl Traffic for Ticks {
     fn receive(&mut self, _: Instant, octets: &[u8], _: Ecn) {
         self.counts.received.received += 1;
-        // The number of those before it that are missing, if it says so.
+        // The number of missing datagrams before it, if the datagram contains one.
         let missing = octets
             .strip_prefix(&[0xff])
             .and_then(|rest| rest.first_chunk());
@@ -470,8 +470,8 @@ fn ticks() -> TrafficFactory {
     })
 }
 
-/// Runs a test that carries ticks until both ends have ended; of the peer's datagrams each end gets
-/// those that `passes` lets through, by the time since the beginning in milliseconds.
+/// Runs a test that carries ticks until both ends have ended; each end receives those of the peer's
+/// datagrams that `passes` accepts by the time since the start in milliseconds.
 fn carry(reverse: bool, passes: fn(u64) -> bool) -> [Session; 2] {
     let start = Instant::from_nanos(1_000_000_000);
     let make = ticks();
@@ -513,7 +513,7 @@ fn other_traffic_is_carried_and_both_ends_know_its_counts() {
             let stats = end.stats(now);
             assert_eq!(end.end_reason(), Some(EndReason::Done));
             assert!(stats.complete);
-            // A datagram each millisecond of a second.
+            // A datagram every millisecond for a second.
             assert_eq!(
                 (stats.received.received, stats.received.expected),
                 (1000, 1000)
@@ -527,7 +527,7 @@ fn other_traffic_is_carried_and_both_ends_know_its_counts() {
 
 #[test]
 fn other_traffic_that_jumps_ahead_of_its_test_is_a_lie() {
-    // A datagram of 125 octets each millisecond of a second are at most 1002.
+    // A datagram of 125 octets every millisecond for a second: at most 1002.
     for (missing, is_lie) in [(1001_u64, false), (1002, true), (u64::MAX, true)] {
         let told: Vec<u8> = std::iter::once(0xff).chain(missing.to_be_bytes()).collect();
         for is_client in [true, false] {
@@ -540,11 +540,12 @@ fn other_traffic_that_jumps_ahead_of_its_test_is_a_lie() {
 }
 
 #[test]
-fn both_ends_of_other_traffic_miss_a_dead_peer() {
+fn both_ends_of_other_traffic_detect_a_dead_peer() {
     for reverse in [false, true] {
         let ends = carry(reverse, |millis| millis < 500);
         let ended = ends.each_ref().map(Session::end_reason);
-        // The receiver misses the sender; the sender's time is over before it misses the receiver.
+        // The receiver detects the loss of the sender; the sender's time ends before it detects the
+        // loss of the receiver.
         let [sender, receiver] = if reverse { [1, 0] } else { [0, 1] };
         assert_eq!(ended[receiver], Some(EndReason::TimedOut));
         assert_eq!(ended[sender], Some(EndReason::Done));

@@ -1,5 +1,5 @@
-//! What a test carries in place of datagrams at a constant rate: the state machines of another
-//! protocol, such as RTP, whose datagrams travel beside the control messages through one socket.
+//! Traffic that a test carries instead of datagrams at a constant rate: the state machines of
+//! another protocol, such as RTP, whose datagrams share one socket with the control messages.
 
 use crate::test_protocol::{DataPath, Lie, TestConfig};
 use std::any::Any;
@@ -7,28 +7,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use weir_proto::packet::Ecn;
 use weir_proto::time::Instant;
 
-/// One end of the protocol. It neither reads a clock nor owns a socket; its datagrams must not
-/// begin with the magic number of the control messages.
+/// One end of the protocol. It has neither a clock nor a socket; its datagrams must not begin with
+/// the magic number of the control messages.
 pub trait Traffic: DataPath + Any + Send {
-    /// Takes a datagram of the peer, which arrived with this codepoint.
+    /// Handles a datagram of the peer, which arrived with this ECN codepoint.
     fn receive(&mut self, now: Instant, octets: &[u8], ecn: Ecn);
 
-    /// Appends the next datagram that is due; returns whether there was one.
+    /// Appends the next datagram that is due; true if there was one.
     fn write(&mut self, now: Instant, out: &mut Vec<u8>) -> bool;
 }
 
-/// The traffic of a test, which the socket's task and the test's handle share.
+/// The traffic of a test, shared by the socket's task and the test's handle.
 pub type SharedTraffic = Arc<Mutex<dyn Traffic>>;
 
-/// Makes the traffic of a test at the end that sends, or at the other, at this time.
+/// Creates the traffic of a test at the end that sends, or at the other one, at this time.
 pub type TrafficFactory = Arc<dyn Fn(&TestConfig, bool, Instant) -> SharedTraffic + Send + Sync>;
 
 pub(super) fn lock(traffic: &SharedTraffic) -> MutexGuard<'_, dyn Traffic + 'static> {
     traffic.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Hands over a datagram of the peer of this test. Its number is a claim: one that jumps ahead says
-/// how many there have been.
+/// Passes on a datagram of the peer of this test. A datagram whose number jumps ahead claims that
+/// earlier ones were sent, so the count is checked.
 pub(super) fn take(
     traffic: &SharedTraffic,
     config: &TestConfig,

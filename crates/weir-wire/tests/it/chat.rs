@@ -1,4 +1,4 @@
-//! Runs `examples/chat.rs` as its users do: a server and two clients, each a process.
+//! Runs `examples/chat.rs` as a user would: a server and two clients, each in a process.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -10,7 +10,7 @@ struct Process {
 
 impl Process {
     fn start(words: &[&str]) -> Self {
-        // Cargo puts examples beside the folder of the tests.
+        // Cargo places examples next to the folder of the tests.
         let mut path = std::env::current_exe().expect("a path");
         path.pop();
         path.pop();

@@ -12,7 +12,7 @@ pub async fn within<T>(work: impl Future<Output = T>) -> T {
         .expect("it ends within a minute")
 }
 
-/// A listener at an unused port of this address, and its own address.
+/// A listener at an unused port of this IP address, and its address.
 pub async fn listen(address: &str, config: EndpointConfig) -> (Listener, SocketAddr) {
     let address = address.parse().expect("an address");
     let listener = Listener::bind(address, config).await.expect("a listener");

@@ -1,5 +1,5 @@
 //! Handshakes under load and without an answer, over loopback. Times are not asserted; a test that
-//! hangs fails by its limit.
+//! hangs fails by its time limit.
 
 use crate::endpoints::{connect, listen, within};
 use std::net::UdpSocket;
@@ -61,7 +61,7 @@ async fn a_listener_takes_the_ccid_that_the_client_asks_for_among_those_that_it_
     within(async {
         let tfrc = || Box::new(Profile::rfc5348());
         let small = || Ccid::TfrcSmallPackets(tfrc());
-        // RFC 4340 §6.3.1: without a common entry the value stays what it was, CCID 2.
+        // RFC 4340 §6.3.1: without a common entry the value does not change from CCID 2.
         for (accept_ccids, asked, agreed) in [
             (vec![], Ccid::Tfrc(tfrc()), 3),
             (vec![], small(), 2),
@@ -191,7 +191,7 @@ async fn a_client_without_an_answer_times_out_as_configured() {
     .await;
 }
 
-/// A server's state machine apart from its socket, so that the socket can be closed and reopened.
+/// A server's state machine without a socket, so that the socket can be closed and reopened.
 struct Server {
     machine: dccp::Connection,
     began: std::time::Instant,

@@ -293,7 +293,7 @@ async fn a_listener_keeps_two_hundred_connections_apart() {
 }
 
 #[tokio::test]
-async fn a_flood_of_forged_requests_disturbs_no_connection_and_keeps_no_client_out() {
+async fn a_flood_of_forged_requests_disturbs_no_connection_and_blocks_no_client() {
     within(async {
         let limited = EndpointConfig {
             max_handshakes: 50,

@@ -1,5 +1,5 @@
-//! The tests of the public interface: one binary, because each is linked on its own. Only `crowd`
-//! and `flood` are others, because they load the machine and measure the memory of their process.
+//! The tests of the public interface, in one binary to save linking. Only `crowd` and `flood` are
+//! separate, because they load the machine and measure the memory of their process.
 
 mod chat;
 mod endpoints;

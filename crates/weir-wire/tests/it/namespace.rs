@@ -4,7 +4,8 @@ use std::io::Write;
 use weir_wire::Error;
 use weir_wire::testbed::{Testbed, TestbedLink};
 
-/// Reports on the terminal what is not tested, past the test runner, which would capture it.
+/// Reports a skipped test on the terminal, bypassing the test runner, which would capture the
+/// output.
 pub fn skip(reason: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {reason}");
 }

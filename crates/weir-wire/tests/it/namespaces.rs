@@ -39,7 +39,8 @@ fn config() -> EndpointConfig {
 }
 
 /// Runs a client in host 0, and a server in host 1 that counts the octets of `connections`
-/// connections. Returns the client's result, and how many connections have ended and their octets.
+/// connections. Returns the client's result, the number of connections that have ended and their
+/// octets.
 fn run_client<T: Send + 'static, F: Future<Output = T>>(
     testbed: &Testbed,
     connections: usize,
@@ -98,7 +99,7 @@ fn two_hundred_handshakes_through_a_bucket_succeed_and_all_connections_end() {
                 Err(error) => failures.push(error),
             }
         }
-        // The dropped connections are still closing.
+        // Dropped connections are still closing.
         tokio::time::sleep(Duration::from_secs(2)).await;
         failures
     });
@@ -131,7 +132,7 @@ fn ten_seconds_of_ccid_3_use_nine_tenths_of_the_rate() {
         .expect("tc reports it")
         .try_into()
         .expect("there is one");
-    // The bucket also counts the headers of Ethernet, IP, UDP and DCCP.
+    // The token bucket also counts the headers of Ethernet, IP, UDP and DCCP.
     let rate = bucket.bytes as f64 * 8.0 / seconds as f64;
     assert!(
         rate > 0.9e6,

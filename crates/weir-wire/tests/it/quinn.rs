@@ -15,7 +15,7 @@ const OCTETS: usize = 1_000_000;
 /// Fails a test that hangs.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// Makes the controllers of a client and records their first windows.
+/// Creates the controllers of a client and records their initial windows.
 #[derive(Clone)]
 struct RecordingFactory {
     controller: ControllerConfig,
@@ -83,7 +83,7 @@ async fn a_quinn_client_sends_a_megabyte_with_each_controller() {
         };
         let sending = tokio::time::timeout(LIMIT, transfer(factory.clone()));
         let window = sending.await.expect("the transfer ends");
-        // quinn's datagrams are of 1200 octets before it knows the path. LEDBAT begins with two
+        // quinn sends datagrams of 1200 octets before path MTU discovery. LEDBAT starts with two
         // (RFC 6817 §2.4.2), the others with ten (RFC 9002 §7.2).
         let initial = if entry.name == "ledbat" { 2400 } else { 12_000 };
         let windows = factory.windows.lock().unwrap();

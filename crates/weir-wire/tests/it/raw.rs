@@ -1,4 +1,4 @@
-//! DCCP over IP itself, between two namespaces: needs root and `ip`, and `tshark` for the capture.
+//! DCCP over IP between two namespaces: needs root and `ip`, and `tshark` for the capture.
 #![cfg(target_os = "linux")]
 
 use crate::namespace::{build_or_skip, inside, skip};
@@ -175,7 +175,7 @@ fn a_listener_at_the_unspecified_address_serves_both_families_and_many_clients()
     let to = addresses(&testbed, 1);
     let clients = 8;
     echo(&testbed, (any, raw()), 2 * clients, move || async move {
-        // All at once: each has a raw socket that could receive the packets for the others.
+        // All at once: each client has a raw socket that could receive the packets of the others.
         let clients: Vec<_> = (0..2 * clients)
             .map(|number| tokio::spawn(exchange(to[number % 2], raw())))
             .collect();
@@ -207,11 +207,11 @@ fn ecn_codepoints_survive_the_wire() {
         };
         let sent = client.of(Direction::Sent);
         let received = server.of(Direction::Received);
-        // A Close is repeated until it is answered; the server may be gone by then.
+        // A Close is repeated until it is answered; the server may have ended by then.
         assert!(received.iter().all(|packet| sent.contains(packet)), "{to}");
         assert_eq!(data(&sent), data(&received), "{to}");
         let answered = server.of(Direction::Sent);
-        // The last packets may come after the client has read all echoes.
+        // The last packets may arrive after the client has read all echoes.
         let read = client.of(Direction::Received);
         assert!(read.iter().all(|packet| answered.contains(packet)));
         for packets in [sent, read] {
@@ -248,7 +248,7 @@ impl RawPeer {
     /// A Request with this sequence number to a port.
     fn request(&self, seq: u64, port: u16) -> Vec<u8> {
         let request = wire::Packet {
-            // Padding: the answer may have at most three times the octets.
+            // Padding, because the answer may have at most three times the octets.
             payload: Payload::of_len(200),
             ..wire::Packet::request(SeqNum::new(seq), 0).with_ports(40_000, port)
         };
@@ -269,7 +269,7 @@ impl RawPeer {
     fn receive(&self) -> wire::Packet {
         let mut octets = [0; 2048];
         let read = (&self.socket).read(&mut octets).expect("an answer");
-        // Behind an IPv4 header without options.
+        // After an IPv4 header without options.
         let decoded = wire::decode(&octets[20..read]).expect("a packet");
         decoded.into_packet()
     }
@@ -283,7 +283,8 @@ fn acknowledged(packet: &wire::Packet) -> Option<u64> {
     }
 }
 
-/// Sends packets to a listener in host 1; returns its first answer, and what it received.
+/// Sends packets to a listener in host 1; returns its first answer, and the packets that it
+/// received.
 fn first_answer(
     testbed: &Testbed,
     packets: impl FnOnce(&RawPeer) -> Vec<(Vec<u8>, u32)> + Send + 'static,
@@ -377,7 +378,7 @@ fn a_host_without_a_raw_socket_refuses() {
     }
 }
 
-/// tshark on the link of host 0, which prints its verdict on each DCCP packet.
+/// tshark on the link of host 0, which prints its checksum status of each DCCP packet.
 fn dissector() -> Command {
     let mut tshark = Command::new("tshark");
     tshark.args(["-i", "weir0", "-l", "-T", "fields"]);
@@ -421,7 +422,7 @@ fn tshark_sees_dccp_with_right_checksums_and_nothing_malformed() {
         let fields: Vec<_> = line.split('\t').map(str::to_owned).collect();
         resets += usize::from(fields.first().is_some_and(|kind| kind == "7"));
         packets.push(fields);
-        // The end of either connection.
+        // Both connections have ended.
         if resets == 2 {
             break;
         }

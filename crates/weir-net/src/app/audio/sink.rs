@@ -7,7 +7,7 @@ use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::Payload;
 use weir_proto::time::{Duration, Instant};
 
-/// What a listener heard.
+/// Statistics of the playback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AudioStatistics {
     /// Units that were due.
@@ -41,33 +41,34 @@ struct Group {
     seen: Vec<bool>,
     /// When the k-th arrived.
     complete: Option<Instant>,
-    /// One of the first k arrived damaged, and with it what the code gives back.
+    /// One of the first k packets to arrive was damaged, so what the code restores from them is
+    /// damaged.
     rebuilt_damaged: bool,
 }
 
-/// The player.
+/// The audio player.
 #[derive(Debug)]
 pub struct AudioSink {
     stream: AudioStream,
     /// When the first unit plays.
     start: Option<Instant>,
     groups: BTreeMap<u64, Group>,
-    /// Octets that a stream has delivered, and when each unit was complete that is not yet due.
+    /// Octets that a stream has delivered, and the completion times of units that are not yet due.
     delivered: u64,
     completed: VecDeque<Instant>,
     /// The next unit to play.
     unit: u64,
-    /// Units that did not play and may still come, by the first and last group that they need.
+    /// Units that were not played and may still arrive.
     missed: Vec<u64>,
     silent_since: Option<Instant>,
-    /// The gaps that are over.
+    /// The gaps that have ended: start and length.
     gaps: Vec<(Instant, Duration)>,
     audio: AudioStatistics,
     session: Session,
 }
 
 impl AudioSink {
-    /// A player of a stream of this kind.
+    /// A player of this stream.
     pub fn new(stream: AudioStream) -> Self {
         Self {
             stream,
@@ -110,7 +111,8 @@ impl AudioSink {
             return;
         }
         self.start.get_or_insert_with(|| {
-            // The first packet to arrive need not be the first that was sent.
+            // Packets may be reordered or lost: the first to arrive need not be the first that was
+            // sent.
             let playout = self.stream.config.playout;
             now + playout - self.stream.sending_time(group, index).min(playout)
         });
@@ -134,14 +136,14 @@ impl AudioSink {
         }
     }
 
-    /// More of a stream has come.
+    /// The stream has delivered more octets.
     pub(super) fn on_octets(&mut self, now: Instant, octets: u64) {
         self.start.get_or_insert(now + self.stream.config.playout);
         let before = self.delivered / self.unit_octets();
         self.delivered += octets;
         for unit in before..self.delivered / self.unit_octets() {
             if unit < self.unit {
-                // It was due before; the units arrive in order, so it is the first missed one.
+                // The unit was due before; units arrive in order, so it is the first missed one.
                 if self.missed.first() == Some(&unit) {
                     self.missed.remove(0);
                     self.audio.late += 1;
@@ -152,7 +154,7 @@ impl AudioSink {
         }
     }
 
-    /// When a unit was there: by its own packets, and by the correction.
+    /// When a unit was available from its own packets, and when with error correction.
     fn availability(&self, unit: u64) -> (Option<Instant>, Option<Instant>) {
         let payload = u64::from(self.stream.config.packet.saturating_sub(HEADER).max(1));
         let first = unit * self.unit_octets() / payload;
@@ -174,8 +176,8 @@ impl AudioSink {
         (own, repaired)
     }
 
-    /// True if a unit that plays at `deadline` is made of damaged octets: one of its packets came
-    /// damaged, or was missing and given back from damaged ones. The code corrects erasures, not
+    /// True if a unit that plays at `deadline` contains damaged octets: one of its packets arrived
+    /// damaged, or was missing and was restored from damaged ones. The code corrects erasures, not
     /// errors.
     fn is_damaged(&self, unit: u64, deadline: Instant) -> bool {
         if self.stream.delivery == Delivery::Stream {
@@ -235,8 +237,8 @@ impl AudioSink {
         self.silent_since = None;
     }
 
-    /// Counts units as late or lost that were missed more than a hundred groups ago, for which no
-    /// packet can be expected any more. Keeps the memory bounded.
+    /// Counts units as late or lost that were missed more than a hundred groups ago, because their
+    /// packets are no longer expected. Bounds the memory.
     fn count_missed_units(&mut self) {
         if self.stream.delivery == Delivery::Stream {
             return;
@@ -256,7 +258,7 @@ impl AudioSink {
         self.groups = self.groups.split_off(&old.saturating_sub(2).min(needed));
     }
 
-    /// What the listener heard up to `now`; a gap that still lasts counts up to `now`.
+    /// The statistics of the playback up to `now`, including a gap that has not ended.
     pub fn audio_statistics(&self, now: Instant) -> AudioStatistics {
         let mut audio = self.audio;
         for &unit in &self.missed {

@@ -1,4 +1,4 @@
-//! The server of an audio stream: one payload at a time, by the timetable of the stream.
+//! The server of an audio stream: sends one payload at a time at the sending times of the stream.
 
 use super::{AudioStream, HEADER};
 use crate::app::{App, AppReport, Delivery, Session};
@@ -61,7 +61,8 @@ impl App for AudioSource {
                 if stream {
                     return;
                 }
-                // A datagram without room in the send queue is dropped: media do not wait.
+                // A datagram without room in the send queue is dropped, because a live stream does
+                // not wait.
                 self.session.statistics.writes_skipped += 1;
             }
             self.index += 1;

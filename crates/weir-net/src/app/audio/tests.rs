@@ -68,7 +68,7 @@ fn any_k_of_n_packets_give_back_the_group() {
         ..mp3()
     };
     let mut sink = AudioSink::new(datagrams(config));
-    // Ten of the thirty, none of them data but the first.
+    // Ten of the thirty packets; only the first of them carries data.
     for index in [0, 11, 12, 13, 14, 25, 26, 27, 28, 29] {
         sink.on_packet(at(u64::from(index) * 8), &content(0, index));
     }
@@ -88,15 +88,15 @@ fn a_group_given_back_from_a_damaged_packet_is_corrupted() {
         playout: Duration::from_millis(500),
         ..mp3()
     };
-    // Two of four give back a group of two units. Which packets of the group come, in order, and
-    // whether damaged; then units on time, repaired and corrupted.
+    // Any two of four packets restore a group of two units. The packets that arrive, in order, and
+    // whether each is damaged; then the units on time, repaired and corrupted.
     let table: [(&[(u32, bool)], _); 5] = [
-        // The correction's packets: both units are given back.
+        // Only packets of the error correction arrive: both units are restored.
         (&[(2, false), (3, false)], (0, 2, 0)),
         (&[(2, false), (3, true)], (0, 2, 2)),
-        // Unit 0 came sound; unit 1 is computed from it and a damaged packet.
+        // Unit 0 arrives undamaged; unit 1 is computed from it and a damaged packet.
         (&[(0, false), (3, true)], (1, 1, 1)),
-        // Unit 0 came damaged, and what is computed from it is damaged too.
+        // Unit 0 arrives damaged, so what is computed from it is damaged too.
         (&[(0, true), (3, false)], (1, 1, 2)),
         // The third packet is not needed.
         (&[(0, false), (2, false), (3, true)], (1, 1, 0)),
@@ -141,7 +141,7 @@ fn a_stream_that_stalls_is_silent_until_it_has_caught_up() {
         sink.play(at(n * 25));
         sink.on_octets(at(n * 25), 400);
     }
-    // Units 8 to 11 come at 380 ms; they were due at 300, 325, 350 and 375.
+    // Units 8 to 11 arrive at 380 ms; they were due at 300, 325, 350 and 375.
     sink.play(at(380));
     sink.on_octets(at(380), 1600);
     for n in 12..20_u64 {

@@ -2,7 +2,7 @@ use super::*;
 use crate::app::test_stream::Stream;
 use weir_proto::endpoint::EndpointEvent;
 
-/// Moves what one end has written to the other, and says so to both.
+/// Moves what one end has written to the other, and queues the events at both.
 fn carry(from: &mut Stream, to: &mut Stream) {
     to.incoming = std::mem::take(&mut from.written) as u32;
     if to.incoming > 0 {
@@ -33,7 +33,7 @@ fn each_response_follows_its_request_and_each_request_a_pause() {
         room: 2,
         ..Stream::default()
     });
-    // A way takes a millisecond and carries two writes.
+    // Each direction takes a millisecond and carries two writes.
     for millis in 0..200 {
         let now = Instant::ZERO + Duration::from_millis(millis);
         let [at_client, at_server] = &mut ends;

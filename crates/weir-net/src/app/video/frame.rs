@@ -15,7 +15,7 @@ pub struct VideoFrame {
     pub bytes: u32,
     /// Its packets; 0 for a frame that was not encoded.
     pub packets: u16,
-    /// It depends on no other.
+    /// It can be decoded without other frames.
     pub is_key: bool,
     /// The time by which a pause of the source has delayed its capture; 0 at the receiver.
     pub pause: Duration,
@@ -28,7 +28,7 @@ pub struct VideoFrame {
 }
 
 impl VideoFrame {
-    /// Packet `index` of the frame, of so many octets.
+    /// Packet `index` of the frame, of `len` octets.
     pub(super) fn payload(&self, index: u16, len: u32) -> Payload {
         let mut content = vec![0; len.max(HEADER) as usize];
         let fields: [&[u8]; 7] = [
@@ -46,8 +46,8 @@ impl VideoFrame {
         Payload::from_bytes(&content)
     }
 
-    /// The description at the start of a packet, and which of the frame's packets it is; `None` if
-    /// there is none.
+    /// The frame that the header of a packet describes, and the packet's index in it; `None` if the
+    /// packet has no such header.
     pub(super) fn described(payload: &Payload) -> Option<(Self, u16)> {
         let content = payload.content().filter(|_| !payload.is_damaged())?;
         let (number, rest) = content.split_first_chunk()?;

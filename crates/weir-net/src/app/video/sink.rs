@@ -1,4 +1,4 @@
-//! The receiver of video: which frames came, and when.
+//! The receiver of video: which frames arrived, and when.
 
 use super::VideoFrame;
 use crate::app::{App, AppReport, Session};
@@ -7,23 +7,23 @@ use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::Payload;
 use weir_proto::time::Instant;
 
-/// Frames by which a packet may be ahead of the newest frame so far. What claims more is no video.
+/// How many frames a packet may be ahead of the newest frame so far; packets further ahead are
+/// ignored.
 const MOST_MISSING: usize = 1 << 20;
 
 /// The receiver of a stream.
 #[derive(Debug, Default)]
 pub struct VideoSink {
-    /// By number; of a frame of which nothing came, nothing but its number is known.
+    /// By number; a frame of which no packet arrived has only its number.
     frames: Vec<VideoFrame>,
-    /// Frame and place in it of the packets of frames that are not complete, so that copies of a
-    /// packet count once.
+    /// Frame number and index of the packets of incomplete frames, so that duplicates count once.
     pending: BTreeSet<(u32, u16)>,
     payloads: Vec<Payload>,
     session: Session,
 }
 
 impl VideoSink {
-    /// A receiver of which nothing is known yet.
+    /// A receiver to which nothing has arrived yet.
     pub fn new() -> Self {
         Self::default()
     }

@@ -6,14 +6,14 @@ use weir_proto::endpoint::{Endpoint, MediaTarget};
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
-/// The frames that are captured in constant intervals, without a pause between them.
+/// A run of frames that are captured at constant intervals, without a pause between them.
 #[derive(Clone, Copy, Debug)]
 struct Spell {
     /// The number of its first frame.
     first: u64,
-    /// When that is captured.
+    /// When its first frame is captured.
     since: Instant,
-    /// The time by which a pause has delayed it.
+    /// The time by which pauses have delayed its first frame.
     pause: Duration,
 }
 
@@ -23,14 +23,14 @@ pub struct VideoSource {
     config: VideoConfig,
     rng: Rng,
     start: Option<Instant>,
-    /// Since the start, or since the last pause; the pause that has begun is over with its first
-    /// frame.
+    /// The run of frames since the start or the last pause. A pause that has begun is already
+    /// accounted for here.
     spell: Option<Spell>,
-    /// Pauses that have not begun, the last first.
+    /// Pauses that have not begun, in reverse order.
     pauses: Vec<VideoPause>,
     /// The rate to which the encoder is set, in bit/s; `None` before the first frame.
     rate: Option<f64>,
-    /// When it was set.
+    /// When the encoder was set to this rate.
     rate_since: Instant,
     frames: Vec<VideoFrame>,
     session: Session,
@@ -59,7 +59,7 @@ impl VideoSource {
         Some(spell.since + self.config.capture_time(number))
     }
 
-    /// Puts the next frame off to the end of a pause in which it would be captured.
+    /// Postpones the next frame to the end of the pause in which it would be captured.
     fn skip_pauses(&mut self) {
         while let (Some(start), Some(due), Some(pause)) =
             (self.start, self.due(), self.pauses.last())
@@ -96,7 +96,7 @@ impl VideoSource {
         }
     }
 
-    /// True if too much waits in the sender for another frame.
+    /// True if the backlog of the sender is too large for another frame.
     fn is_backed_up(&self, target: Option<MediaTarget>) -> bool {
         let (Some(target), Some(longest)) = (target, self.config.drop_above) else {
             return false;
@@ -136,7 +136,7 @@ impl VideoSource {
         frame
     }
 
-    /// Writes the packets of a frame; those for which the sender has no room are lost.
+    /// Writes the packets of a frame; packets for which the sender has no room are lost.
     fn write(&mut self, now: Instant, endpoint: &mut dyn Endpoint, frame: &VideoFrame) {
         let packet = self.config.packet.max(HEADER);
         let mut left = frame.bytes;

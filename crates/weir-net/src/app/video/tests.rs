@@ -5,7 +5,7 @@ use weir_proto::packet::{Packet, Payload};
 use weir_proto::time::Instant;
 use weir_proto::units::Rate;
 
-/// A transport that keeps what is written and asks for a rate.
+/// A transport that keeps what is written and provides a target rate.
 #[derive(Default)]
 struct Transport {
     connected: bool,
@@ -71,7 +71,8 @@ fn source(config: VideoConfig) -> VideoSource {
     VideoSource::new(config, Rng::stream(1, "video"))
 }
 
-/// Polls the source at its times up to `until`; `each` sets what the transport asks for before.
+/// Polls the source when it is due, up to `until`; `each` gives the transport's target before each
+/// poll.
 fn run(
     source: &mut VideoSource,
     until: u64,
@@ -157,8 +158,8 @@ fn a_pause_captures_nothing_and_ends_with_a_key_frame() {
     let frames: Vec<_> = known_frames(&source).iter().map(captured).collect();
     let plain = |millis| (at(millis), false, Duration::ZERO);
     let key = |millis, pause| (at(millis), true, Duration::from_millis(pause));
-    // 25 frames per second, every fifth a key frame. The frame of 120 ms is put off to the end of
-    // the pause, and the intervals begin anew with it.
+    // 25 frames per second, every fifth a key frame. The frame of 120 ms is postponed to the end of
+    // the pause, and the key frame interval restarts with it.
     let expected = [
         key(0, 0),
         plain(40),

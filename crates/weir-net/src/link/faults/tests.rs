@@ -14,7 +14,7 @@ fn at(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
-/// A link on which 1250 octets take 10 ms, and another 10 ms to arrive.
+/// A link that transmits 1250 octets in 10 ms and propagates them in another 10 ms.
 fn plain() -> LinkConfig {
     LinkConfig {
         name: "wire".to_owned(),
@@ -24,8 +24,8 @@ fn plain() -> LinkConfig {
     }
 }
 
-/// Packets of these sizes and fields that enter at these milliseconds: what arrives, with the
-/// millisecond and its field, and the counters at the end.
+/// Sends packets of these sizes and ECN fields at these milliseconds; returns the arrivals, with
+/// the millisecond and the ECN field of each, and the counters at the end.
 fn carry(config: &LinkConfig, packets: &[(u64, u32, Ecn)]) -> (Vec<(u64, u64, Ecn)>, LinkCounters) {
     let mut link = Link::new(config, 1);
     let mut arrived = Vec::new();
@@ -68,7 +68,8 @@ fn an_outage_loses_what_starts_in_it_and_leaves_what_is_on_the_wire() {
         }],
         ..plain()
     };
-    // Transmissions start at 0, 10, 20, 30 and 40: that of 10 is on the wire, that of 20 is lost.
+    // Transmissions start at 0, 10, 20, 30 and 40 ms: that of 10 ms is on the wire, that of 20 ms
+    // is lost.
     let packets = [(0, 1250, Ecn::NotEct); 5];
     let (arrived, counters) = carry(&config, &packets);
     let arrived: Vec<_> = arrived.iter().map(|&(id, at, _)| (id, at)).collect();
@@ -139,8 +140,8 @@ fn packets_overtake_those_of_a_slower_class_and_each_arrives_at_its_own_time() {
         }],
         ..plain()
     };
-    // 125 octets take a millisecond. The large one is on the wire from 0 to 10 and arrives at 120,
-    // the small ones leave at 11, 12 and 31, the large one with a field at 22.
+    // 125 octets take a millisecond. The large packet is on the wire from 0 to 10 and arrives at
+    // 120, the small ones leave at 11, 12 and 31, the large one with an ECN field at 22.
     let packets = [
         (0, 1250, Ecn::NotEct),
         (0, 125, Ecn::NotEct),
@@ -151,7 +152,7 @@ fn packets_overtake_those_of_a_slower_class_and_each_arrives_at_its_own_time() {
     let (arrived, _) = carry(&config, &packets);
     let arrived: Vec<_> = arrived.iter().map(|&(id, at, _)| (id, at)).collect();
     assert_eq!(arrived, [(1, 21), (2, 22), (3, 32), (4, 41), (0, 120)]);
-    // Without it all is in order, as on a plain link.
+    // Without delays by class all packets arrive in order, as on a plain link.
     let (plain, _) = carry(&plain(), &packets);
     let plain: Vec<_> = plain.iter().map(|&(id, at, _)| (id, at)).collect();
     assert_eq!(plain, [(0, 20), (1, 21), (2, 22), (3, 32), (4, 41)]);

@@ -1,4 +1,4 @@
-//! What a plain link has booked beyond the present, and how that is unbooked.
+//! Removing what a plain link has booked beyond the current time.
 
 use super::{Booked, Bookings, HELD, Link, PacketRef, QueueMeter};
 use crate::link::transmitter::ExactTime;
@@ -7,17 +7,17 @@ use crate::queue::Backlog;
 use std::collections::VecDeque;
 use weir_proto::time::{Duration, Instant};
 
-/// How far the run has come when a link is read.
+/// The progress of the run when a link is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
-    /// The time.
+    /// The current time.
     pub(crate) now: Instant,
-    /// What happens exactly then has happened.
+    /// Events at exactly `now` have been processed.
     pub(crate) including: bool,
 }
 
 impl Progress {
-    /// The last time of which all has happened.
+    /// The last instant whose events have all been processed.
     pub(crate) const fn last(self) -> Instant {
         let ahead = if self.including { 0 } else { 1 };
         Instant::from_nanos(self.now.as_nanos().saturating_sub(ahead))
@@ -30,14 +30,14 @@ impl Progress {
 }
 
 impl Booked {
-    /// Takes the packet, whose transmission ends then, out of the counters.
+    /// Subtracts the packet, whose transmission ends at `end`, from the counters.
     fn uncount(&self, end: ExactTime, counters: &mut LinkCounters) {
         counters.packets_in -= 1;
         counters.bytes_in -= u64::from(self.size);
         self.uncount_service(self.times.enters, end, counters);
     }
 
-    /// Takes its waiting from this time on, and its transmission, out of the counters.
+    /// Subtracts its time in the queue from `from` on, and its transmission, from the counters.
     fn uncount_service(&self, from: Instant, end: ExactTime, counters: &mut LinkCounters) {
         let starts = self.times.starts;
         let nanos = u128::from(starts.rounded_up().since(from).as_nanos());
@@ -48,12 +48,12 @@ impl Booked {
 }
 
 impl Bookings {
-    /// True if the packet has not entered: only one that the link before this one holds.
+    /// True if the packet has not entered yet: possible only if the previous link holds it.
     const fn is_ahead(&self, enters: Instant, progress: Progress) -> bool {
         self.chained && !progress.has_happened(enters)
     }
 
-    /// The counters of a link that books, without what is still to come.
+    /// The counters of a plain link, without bookings beyond the current time.
     pub(in crate::link) fn counters(&self, wire: &mut Wire, progress: Progress) -> LinkCounters {
         let now = progress.now;
         let mut so_far = LinkCounters {
@@ -78,7 +78,7 @@ impl Bookings {
                 booked.uncount_service(now, end, &mut so_far);
             }
         }
-        // What came in and is no more there has been delivered.
+        // Packets that entered and are no longer in the link were delivered or dropped.
         so_far.packets_delivered = so_far.packets_in
             - so_far.packets_dropped()
             - so_far.packets_queued
@@ -95,7 +95,8 @@ impl Bookings {
 }
 
 impl Link {
-    /// Unbooks the packets that have not entered, and returns them, first to last.
+    /// Removes the bookings of packets that have not entered, and returns these packets, first to
+    /// last.
     pub(crate) fn unbook(&mut self, progress: Progress) -> VecDeque<PacketRef> {
         let mut back = VecDeque::new();
         let Some(plain) = self.service.bookings_mut() else {
@@ -114,7 +115,7 @@ impl Link {
             if last.is_held()
                 && let Some(mut packet) = plain.held.pop_back()
             {
-                // As if it had not waited.
+                // Undoes the queueing delay added by the booking.
                 packet.enter_queue(times.starts.rounded_up());
                 packet.leave_queue(times.enters);
                 packet.ip.ttl = packet.ip.ttl.saturating_add(1);
@@ -139,13 +140,14 @@ impl Link {
         back
     }
 
-    /// Holds these packets again, which the link `next` hands back, and takes none for refused by
-    /// the link behind it.
+    /// Holds these packets again, which the link `next` hands back, and clears their refusals by
+    /// the link after this one.
     pub(crate) fn hand_back(&mut self, next: u32, back: VecDeque<PacketRef>) {
         let Some(plain) = self.service.bookings_mut() else {
             return;
         };
-        // What has arrived at the other end is not handed back: those that are come last.
+        // Only packets that have not arrived at the end of this link are handed back: the last
+        // ones.
         let mut back = back.into_iter().rev();
         let mut held = std::mem::take(&mut plain.held);
         for booked in plain.booked.iter_mut().rev() {
@@ -193,7 +195,7 @@ impl Link {
 }
 
 impl Bookings {
-    /// Finds the arrival of the last packet when others were unbooked.
+    /// Finds the last arrival after bookings were removed.
     fn find_last_arrival(&mut self) {
         self.last_arrival = self.gone;
         for booked in self.booked.iter() {
@@ -201,7 +203,7 @@ impl Bookings {
         }
     }
 
-    /// Counts what waits now, when nothing is booked ahead.
+    /// Counts the waiting packets when no packet is booked ahead.
     fn count_waiting(&mut self, now: Instant) {
         self.waiting = Backlog::default();
         for booked in self.booked.iter() {

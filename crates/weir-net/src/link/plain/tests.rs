@@ -5,8 +5,8 @@ use crate::queue::DropTailConfig;
 use proptest::prelude::*;
 use std::ops::Range;
 
-/// What a link did: arrivals as (time, number, nanoseconds in queues), drops, at each packet the
-/// counters and the time of the next arrival, and what it reported.
+/// The output of a link: arrivals as (time, number, nanoseconds in queues), drops, the counters and
+/// the time of the next arrival at each packet, and the events that it reported.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     arrivals: Vec<(Instant, u64, u64)>,
@@ -15,8 +15,8 @@ struct Seen {
     events: Vec<(Instant, StageEvent)>,
 }
 
-/// Sends packets, each so long after the one before it, through the link, which is traced while
-/// packets of these numbers enter.
+/// Sends packets of these (gap to the previous packet, size) through the link, which is traced
+/// while packets of the numbers in `traced` enter.
 fn run(config: &LinkConfig, packets: &[(u64, u32)], traced: Range<usize>) -> Seen {
     let mut link = Link::new(config, 1);
     let mut seen = Seen::default();
@@ -63,7 +63,7 @@ fn run(config: &LinkConfig, packets: &[(u64, u32)], traced: Range<usize>) -> See
     seen
 }
 
-/// Takes what the link reports, as the event loop does.
+/// Takes the trace events of the link, as the event loop does.
 fn take_events(link: &mut Link, events: &mut Vec<(Instant, StageEvent)>) {
     link.take_changes(|changes| {
         let waiting = |change: &QueueChange| Backlog {
@@ -102,7 +102,7 @@ proptest! {
             queue: QueueConfig::DropTail(DropTailConfig { limit }),
             ..LinkConfig::default()
         };
-        // A change to come keeps a link from being plain.
+        // A future change prevents the link from being plain.
         let queued = LinkConfig {
             changes: vec![LinkChange {
                 at: Duration::from_nanos(u64::MAX),

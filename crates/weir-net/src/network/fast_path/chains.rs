@@ -1,10 +1,10 @@
-//! Chains of plain links: a link that only one other link feeds takes its packets in their order,
-//! so that it books them when they enter the chain, and not when they come to it.
+//! Chains of plain links: a link that only one other link feeds receives packets in their order, so
+//! that it can book them when they enter the chain instead of when they arrive at it.
 //!
-//! What a link of a chain refuses is known ahead too, but dropped when it comes there, so that
-//! counters, drops and packets in the network are right whenever they are read. A chain begins
-//! behind a plain link, and all links behind it take time: none brings a packet behind others of
-//! the same instant.
+//! A packet that a link of a chain refuses is known ahead too, but is dropped only when it arrives
+//! there, so that counters, drops and packets in the network are correct whenever they are read. A
+//! chain begins behind a plain link, and all further links take time: none delivers a packet at the
+//! instant at which it enters, behind others of that instant.
 
 use super::{HELD, Network, next_hop};
 
@@ -12,7 +12,7 @@ use super::{HELD, Network, next_hop};
 const MAX_LENGTH: usize = 64;
 
 impl Network {
-    /// Finds the links that only one other feeds.
+    /// Finds the links that only one other link feeds, and chains them.
     pub(super) fn find_chains(&mut self) {
         let link = |id: u32| Some(&self.links.get(id as usize)?.link);
         let feeder = |id: u32| {
@@ -39,7 +39,7 @@ impl Network {
         }
     }
 
-    /// A link hands over what it holds already to the link behind it, which is chained from now on.
+    /// Moves the packets that a link already holds to the next link, which is chained from now on.
     fn hand_over(&mut self, feeder: u32, id: u32) {
         let (now, routes) = (self.now, &self.routes);
         let both = [feeder as usize, id as usize];

@@ -1,16 +1,17 @@
-//! Merges: plain links that several ways lead into, and that book packets late, many at a time.
+//! Merges: plain links that several links or hosts feed, and that book packets late, many at a
+//! time.
 //!
-//! A plain link that books a packet knows when it arrives at the next one. If other ways lead into
-//! that one too, it must book packets in the order of their arrival, and others may still come
-//! before this one. It need not book them at once, though: what enters it leaves it one propagation
-//! delay later at the soonest, and nothing can be seen of it until then. So it is called one delay
-//! after the first of them has arrived. What has arrived until then is known, and one event serves
-//! all of it. Parallel simulators know this as the lookahead of a link.
+//! A plain link that books a packet knows when it arrives at the next link. If that link has other
+//! feeders, it must book packets in the order of their arrival, and earlier ones may still come
+//! from elsewhere. It need not book them at once, though: a packet that enters it leaves it one
+//! propagation delay later at the earliest, and has no visible effect before. So the link is called
+//! one propagation delay after the first of them has arrived. All arrivals up to then are known,
+//! and one event serves all of them. Parallel simulators call this delay the lookahead of a link.
 //!
 //! The packets are booked as of their arrival and in the order that the events of their arrival
 //! would have. A packet that enters such a link by an event comes behind those that arrived before
-//! that event. When a run pauses, merges catch up with what has arrived, so that counters and drops
-//! are right whenever they are read.
+//! that event. When a run pauses, merges book all packets that have arrived, so that counters and
+//! drops are correct whenever they are read.
 
 use super::Network;
 use crate::event_queue::{TargetId, order_of, target_of_order};
@@ -22,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use weir_proto::ring::{Ring, RoomMeter};
 use weir_proto::time::{Duration, Instant};
 
-/// The time of an event and its place among those of the same instant.
+/// The time of an event and its position among those of the same instant.
 type EventTime = (Instant, u64);
 
 /// A packet on its way to a merge.
@@ -52,7 +53,7 @@ impl Ord for HeldPacket {
     }
 }
 
-/// A plain link that several ways lead into, and the packets on their way to it.
+/// A plain link with several feeders, and the packets on their way to it.
 #[derive(Debug)]
 pub(super) struct Merge {
     pub(super) link: u32,
@@ -60,10 +61,10 @@ pub(super) struct Merge {
     lookahead: Duration,
     /// When it books the packets that have arrived by then; in the far future if it holds none.
     next_call: Instant,
-    /// Packets that it got in the order of their arrival.
+    /// Packets that were added in the order of their arrival.
     in_order: Ring<HeldPacket>,
-    /// Packets that it got behind others that arrive later, numbered: those of one link that arrive
-    /// at the same time stay in order.
+    /// Packets that were added after others that arrive later, numbered, so that packets of one
+    /// link that arrive at the same time stay in order.
     others: BinaryHeap<Reverse<(HeldPacket, u64)>>,
     others_meter: RoomMeter,
     numbered: u64,
@@ -97,7 +98,7 @@ impl Merge {
         }
     }
 
-    /// Gives back the room that slow starts needed.
+    /// Frees memory that was needed during slow start.
     #[cold]
     fn fit_others(&mut self) {
         if let Some(enough) = self.others_meter.end_period(self.others.capacity()) {
@@ -135,13 +136,13 @@ impl Merge {
 }
 
 impl Network {
-    /// The event that is being processed, or was last.
+    /// The event that is being processed, or the last one processed.
     #[inline]
     pub(super) const fn this_event(&self) -> EventTime {
         (self.now, self.event_order)
     }
 
-    /// A merge holds the packet that link number `id` has booked.
+    /// A merge holds the packet that link `id` has booked.
     #[inline]
     pub(super) fn hold_at_merge(
         &mut self,
@@ -160,7 +161,7 @@ impl Network {
         let call = at + merge.lookahead;
         if call < merge.next_call {
             merge.next_call = call;
-            // Before all other events of its instant.
+            // The call comes before all other events of its instant.
             self.queue.set(merge.target, call, Instant::ZERO);
         }
     }
@@ -186,8 +187,8 @@ impl Network {
             .reset(merge.target, merge.next_call, Instant::ZERO);
     }
 
-    /// All merges book what has arrived. Their calls stay, so that it is the same run wherever it
-    /// pauses, to the number of its events.
+    /// All merges book the packets that have arrived. Their scheduled calls remain, so that a run
+    /// has the same events wherever it pauses.
     pub(crate) fn catch_up_merges(&mut self) {
         let event = self.this_event();
         for merge in 0..self.fast_path.merges.len() as u32 {
@@ -195,7 +196,7 @@ impl Network {
         }
     }
 
-    /// Finds the links that can book packets late.
+    /// Finds the links that can book packets late, and makes them merges.
     pub(super) fn find_merges(&mut self) {
         let known = self.fast_path.merges.iter().map(|merge| merge.link);
         let known: BTreeMap<u32, u32> = known.zip(0..).collect();
@@ -218,14 +219,14 @@ impl Network {
             self.links[id as usize].joint.merge = merge;
         }
         for slot in &mut self.links {
-            // A link that takes no time would bring packets behind others of the same instant.
+            // A link whose packets take no time would deliver them behind others of the same
+            // instant.
             slot.joint.feeds_merges = slot.link.books_ahead() && hosts.contains(&slot.to);
             slot.joint.feeds |= slot.joint.feeds_merges;
         }
     }
 
-    /// Hands packets on their way to merges back to the links on which they are, and returns these
-    /// links.
+    /// Returns packets on their way to merges to the links that carry them; returns these links.
     pub(super) fn hand_back_from_merges(&mut self) -> Vec<u32> {
         let mut feeders = Vec::new();
         for merge in &mut self.fast_path.merges {
@@ -252,7 +253,7 @@ mod tests {
     use super::*;
     use crate::packet_pool::fixture::{number_of, packet_ref};
 
-    /// A packet with this number that arrives at this time and has this place at that instant.
+    /// A packet with this number, which arrives at this time and at this position in its instant.
     fn held(nanos: u64, order: u64, number: u64) -> HeldPacket {
         HeldPacket {
             at: (Instant::from_nanos(nanos), order),

@@ -1,25 +1,27 @@
 //! The fast path: fewer events for packets that cross plain links.
 //!
-//! On the slow path a packet is an event at each link: the event loop calls the link when the
-//! packet arrives at its end, and then it enters the next one. A *plain* link has a drop-tail
-//! queue, a rate and a delay alone (`link/plain.rs`). Nothing that comes later changes what becomes
-//! of a packet there, so that its times are known when it enters: one ring serves for queue and
-//! wire, and links that are not traced save events:
+//! On the slow path a packet is one event at each link: the event loop calls the link when the
+//! packet arrives at its end, and the packet then enters the next link. A *plain* link has a
+//! drop-tail queue, a rate and a delay only (`link/plain.rs`). Later events do not change the times
+//! of a packet there, so they are known when it enters: one ring serves for queue and wire, and
+//! links that are not traced save events:
 //!
-//! - A [chain](chains) saves those between its links. It is made of links that only one other plain
-//!   link feeds, whose packets they take in their order.
-//! - A [merge](merges) needs one for all packets of a propagation delay. Several ways lead into
-//!   such a link, so that the order shows late; but nothing that enters is seen before that delay.
+//! - A [chain](chains) saves the events between its links. It consists of links that only one other
+//!   plain link feeds, which therefore receive packets in their order.
+//! - A [merge](merges) needs one event for all packets of a propagation delay. Such a link has
+//!   several feeders, so that the order of its packets is known late; but no packet that enters is
+//!   visible before that delay.
 //!
 //! A run is the same on both paths: [`event_queue`](crate::event_queue) orders the events of one
-//! instant by facts of the network, and what is read leaves out what is still to come. The fast
-//! path rests on routes and on what is traced; before either changes, all packets leave it.
+//! instant by properties of the network, and counters exclude what is booked ahead. The fast path
+//! depends on the routes and on what is traced; before either changes, all packets leave it.
 //!
-//! A link *books* a packet as of the time when it enters: late, or ahead. It *refuses* one that it
-//! has to drop. One place *holds* the packet: the link that is *called* when it arrives, or the
-//! merge that will book it. A link *hands over* what it holds to one that books it ahead; to leave
-//! the fast path, that one *unbooks* what has not entered and *hands it back*. What was left for
-//! later is *caught up* with: starts of transmissions, arrivals at a merge.
+//! A link *books* a packet as of the time when it enters: late, or ahead. It *refuses* a packet
+//! that it has to drop. Exactly one place *holds* the packet: the link that is *called* when it
+//! arrives, or the merge that will book it. A link *hands over* packets that it holds to a link
+//! that books them ahead; to leave the fast path, that link *unbooks* those that have not entered
+//! and *hands them back*. A link *catches up* with work that was postponed: starts of
+//! transmissions, arrivals at a merge.
 
 mod chains;
 mod merges;
@@ -33,34 +35,34 @@ use weir_proto::event::DropReason;
 use weir_proto::packet::HostId;
 use weir_proto::time::Instant;
 
-/// What a network knows of its fast path.
+/// The state of a network's fast path.
 #[derive(Debug, Default)]
 pub(super) struct FastPath {
-    /// Links that are booked ahead; each comes behind its feeder.
+    /// Links that book ahead; each comes behind its feeder.
     chained: Vec<u32>,
-    /// Plain links that several ways lead into.
+    /// Plain links with several feeders.
     merges: Vec<Merge>,
 }
 
 impl FastPath {
-    /// The link that is this merge.
+    /// The number of the link that is this merge.
     pub(super) fn link_of(&self, merge: u32) -> Option<u32> {
         self.merges.get(merge as usize).map(|merge| merge.link)
     }
 }
 
-/// How a link is joined to others in the fast path. In this order, because it lies among what each
-/// packet reads.
+/// How a link is connected to others in the fast path. `repr(C)` keeps the fields in this order,
+/// because they are among those read for each packet.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Joint {
-    /// The link that books ahead for this one, because nothing else feeds it; or [`ABSENT`].
+    /// The link that books ahead on this one, its only feeder; or [`ABSENT`].
     feeder: u32,
-    /// The index of its merge, if several ways lead into it; or [`ABSENT`].
+    /// The index of its merge, if it has several feeders; or [`ABSENT`].
     merge: u32,
     /// It feeds links that book ahead or are merges.
     feeds: bool,
-    /// Among them may be merges.
+    /// Some of these may be merges.
     feeds_merges: bool,
 }
 
@@ -75,14 +77,14 @@ impl Default for Joint {
     }
 }
 
-/// The link that books a packet behind another one.
+/// The link that books a packet after another one.
 struct Onward {
     link: u32,
     /// The index of its merge; [`ABSENT`] if it is the next one of a chain.
     merge: u32,
 }
 
-/// The link that a packet enters behind one that ends at this host; `None` if it goes no further.
+/// The link that a packet enters after one that ends at this host; `None` if it goes no further.
 #[inline(always)]
 fn next_hop(routes: &Routes, host: HostId, packet: &PacketRef) -> Option<u32> {
     let ends = packet.ip.destination == host || packet.ip.ttl <= 1;
@@ -90,7 +92,7 @@ fn next_hop(routes: &Routes, host: HostId, packet: &PacketRef) -> Option<u32> {
 }
 
 impl Network {
-    /// A packet enters a plain link, which is number `id`, now.
+    /// A packet enters the plain link `id` now.
     #[inline]
     pub(crate) fn book(&mut self, id: u32, packet: PacketRef) {
         let merge = self.links[id as usize].joint.merge;
@@ -100,8 +102,8 @@ impl Network {
         self.book_as_of(id, self.now, packet);
     }
 
-    /// A packet enters a plain link at this time, which may have passed, and is booked as far as
-    /// its chain goes.
+    /// A packet enters a plain link at this time, which may have passed, and is booked up to the
+    /// end of its chain.
     #[inline]
     fn book_as_of(&mut self, mut id: u32, mut enters: Instant, mut packet: PacketRef) {
         let mut before = None;
@@ -127,7 +129,7 @@ impl Network {
         }
     }
 
-    /// The link that books the packet behind this one; `None` if this one holds it.
+    /// The link that also books the packet, after this one; `None` if this one holds it.
     #[inline(always)]
     fn onward(&self, id: u32, packet: &PacketRef) -> Option<Onward> {
         let slot = &self.links[id as usize];
@@ -152,8 +154,8 @@ impl Network {
         }
     }
 
-    /// A link refuses a packet when it enters, which stays in the pool if the link is traced. The
-    /// link before it in its chain, if there is one, holds the packet until then.
+    /// A link refuses a packet when it enters; the packet stays in the pool if the link is traced.
+    /// The previous link of its chain, if there is one, holds the packet until then.
     #[cold]
     fn refuse(
         &mut self,
@@ -177,14 +179,14 @@ impl Network {
         self.hold(before, arrival, packet);
     }
 
-    /// Finds the links that save events.
+    /// Finds the chains and merges.
     pub(super) fn find_fast_path(&mut self) {
         self.find_chains();
         self.find_merges();
     }
 
-    /// Hands packets that are booked ahead, or on their way to merges, back to the links on which
-    /// they are.
+    /// Returns packets that are booked ahead, or on their way to merges, to the links that carry
+    /// them.
     pub(super) fn leave_fast_path(&mut self) {
         let progress = self.progress();
         let mut changed = self.hand_back_from_merges();
@@ -208,7 +210,7 @@ impl Network {
         }
     }
 
-    /// Calls a plain link at the times of the packets that it holds now.
+    /// Sets the next event of a plain link by the packets that it holds now.
     fn schedule(&mut self, id: u32) {
         let slot = &mut self.links[id as usize];
         slot.link.find_next_call();

@@ -33,10 +33,10 @@ fn the_parameters_are_those_of_the_rfc() {
 
 #[test]
 fn the_base_probability_takes_the_steps_of_figure_8() {
-    // One packet waits from time zero on in either queue. At 16 ms: 0.16 (16 - 15) ms +
-    // 3.2 (16 - 0) ms = 0.051 36; at 32 ms: 0.16 · 17 ms + 3.2 · 16 ms = 0.053 92 more. When it has
+    // One packet waits from time zero on in one of the queues. At 16 ms: 0.16 (16 - 15) ms + 3.2
+    // (16 - 0) ms = 0.051 36; at 32 ms: 0.16 · 17 ms + 3.2 · 16 ms = 0.053 92 more. After it has
     // left, at 48 ms: 0.16 (0 - 15) ms + 3.2 (0 - 32) ms = -0.104 8, and at 64 ms -0.002 4, which
-    // ends at zero.
+    // is clamped to zero.
     for ecn in [Ecn::NotEct, Ecn::Ect1] {
         let mut queue = dualpi2();
         let mut effects = DropsAndMarks::default();
@@ -57,7 +57,7 @@ fn the_base_probability_takes_the_steps_of_figure_8() {
     }
 }
 
-/// Which of the first 20 packets of a queue in this state get a signal, and whether one is dropped.
+/// Which of the first 20 packets of a queue in this state get a signal, and whether any is dropped.
 fn signals(base: f64, mut signal: impl FnMut(&mut DualPi2) -> Signal) -> (Vec<u32>, bool) {
     let mut queue = dualpi2();
     queue.base = base;
@@ -75,8 +75,9 @@ fn signals(base: f64, mut signal: impl FnMut(&mut DualPi2) -> Signal) -> (Vec<u3
 
 #[test]
 fn signals_are_spread_evenly_with_the_square_and_with_the_coupled_probability() {
-    // RFC 9332 figure 4: a signal each time that the sum of likelihoods passes 1. p' = 1/4: p_C is
-    // 1/16, passed at the 17th packet; p_CL is 1/2, passed at the 3rd and each second one after.
+    // RFC 9332 figure 4: a signal each time that the sum of likelihoods exceeds 1. p' = 1/4: p_C is
+    // 1/16, exceeded at the 17th packet; p_CL is 1/2, exceeded at the 3rd and every second one
+    // after.
     let odd = (3..=19).step_by(2).collect::<Vec<_>>();
     let classic = |ecn| move |queue: &mut DualPi2| queue.signal_classic(ecn);
     let low = |delay, behind| move |queue: &mut DualPi2| queue.signal_low(delay, behind);
@@ -84,12 +85,13 @@ fn signals_are_spread_evenly_with_the_square_and_with_the_coupled_probability() 
     assert_eq!(signals(0.25, classic(Ecn::NotEct)), (vec![17], true));
     assert_eq!(signals(0.25, classic(Ecn::Ect0)), (vec![17], false));
     assert_eq!(signals(0.25, low(Duration::ZERO, 0)), (odd.clone(), false));
-    // The step of L: from 1 ms on all but the first, which only fills the sum; not if it is alone.
+    // The step of L: from 1 ms on all packets except the first, which only fills the sum; none
+    // without other packets in L.
     assert_eq!(signals(0.0, low(MS, 1)), (all.clone(), false));
     assert_eq!(signals(0.0, low(MS, 0)), (vec![], false));
     let short = MS.saturating_sub(Duration::from_nanos(1));
     assert_eq!(signals(0.0, low(short, 9)), (vec![], false));
-    // The larger of the two holds, not their sum.
+    // The larger of the two probabilities applies, not their sum.
     assert_eq!(signals(0.25, low(MS, 1)), (all, false));
 }
 
@@ -116,8 +118,8 @@ fn a_ramp_rises_to_one_over_its_range() {
 
 #[test]
 fn under_overload_both_queues_drop_with_the_classic_probability() {
-    // RFC 9332 figure 7: p' = 1/2 is p_CL = 1 and p_C = 1/4 = p_Cmax, so that every fourth packet
-    // is dropped, capable or not, the first at the fifth; and all others of L are marked.
+    // RFC 9332 figure 7: p' = 1/2 gives p_CL = 1 and p_C = 1/4 = p_Cmax, so that every fourth
+    // packet is dropped, ECN-capable or not, the first at the fifth; all others of L are marked.
     let classic = |queue: &mut DualPi2| queue.signal_classic(Ecn::Ect0);
     assert_eq!(signals(0.5, classic), (vec![5, 9, 13, 17], true));
     let just_below = signals(0.499, classic);
@@ -131,9 +133,9 @@ fn under_overload_both_queues_drop_with_the_classic_probability() {
 
 #[test]
 fn the_scheduler_leaves_the_classic_queue_its_share_and_prefers_the_other_at_first() {
-    // Both queues hold packets of 1500 octets, and C has a tenth: the credit begins at
-    // 1500 (0.2 - 1) = -1200 and grows by 150 with each packet of L, so that the ninth takes it
-    // above zero; a packet of C takes 1350 from it.
+    // Both queues hold packets of 1500 octets, and the share of C is a tenth: the credit starts at
+    // 1500 (0.2 - 1) = -1200 and grows by 150 with each packet of L, so that it is positive after
+    // the ninth; a packet of C subtracts 1350.
     let mut queue = dualpi2();
     let mut effects = DropsAndMarks::default();
     for number in 0..40 {
@@ -153,7 +155,7 @@ fn the_scheduler_leaves_the_classic_queue_its_share_and_prefers_the_other_at_fir
         "L is empty after 20 packets of it"
     );
     assert_eq!(queue.credit, -1200.0, "an empty queue prefers L again");
-    // Alone, no queue moves the credit.
+    // A queue that is served alone does not change the credit.
     queue.enqueue(at(0), capable(0, 1500, Ecn::NotEct), &mut effects);
     queue.enqueue(at(0), capable(1, 1500, Ecn::NotEct), &mut effects);
     queue.dequeue(at(0), &mut effects);
@@ -161,7 +163,7 @@ fn the_scheduler_leaves_the_classic_queue_its_share_and_prefers_the_other_at_fir
 }
 
 #[test]
-fn packets_are_told_apart_by_the_low_bit_of_their_ecn_field() {
+fn packets_are_classified_by_the_low_bit_of_their_ecn_field() {
     let mut queue = dualpi2();
     let mut effects = DropsAndMarks::default();
     for (number, ecn) in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]
@@ -201,7 +203,7 @@ fn both_queues_share_one_limit() {
 
 #[test]
 fn holds_an_overloaded_classic_queue_near_its_target() {
-    // 10 Mbit/s service (0.8 ms a packet), 12.5 % more arrives: p_C must come to 1/9, p' to 1/3.
+    // Service at 10 Mbit/s (0.8 ms per packet), arrivals 12.5 % faster: p_C must reach 1/9, p' 1/3.
     let mut queue = dualpi2();
     let mut effects = DropsAndMarks::default();
     let (mut arrived, mut delays, mut drops) = (0, 0.0, 0);
@@ -246,7 +248,7 @@ fn a_long_silence_is_skipped_once_an_update_changes_nothing() {
 
 #[test]
 fn the_sum_of_likelihoods_keeps_what_is_beyond_one() {
-    // RFC 9332 figure 4: with 0.26 the k-th signal comes when 0.26 n passes k.
+    // RFC 9332 figure 4: with 0.26 the k-th signal comes when 0.26 n exceeds k.
     let mut side = Side::default();
     let signals: Vec<_> = (1..=49).filter(|_| side.recurs(0.26)).collect();
     assert_eq!(signals, [4, 8, 12, 16, 20, 24, 27, 31, 35, 39, 43, 47]);
@@ -287,7 +289,8 @@ fn the_credit_decides_between_packets_of_both_queues() {
 
 #[test]
 fn the_credit_moves_while_the_other_queue_holds_a_packet() {
-    // A packet of L of 1000 octets adds a tenth, one of C takes nine tenths; alone they do not.
+    // A packet of L of 1000 octets adds a tenth, one of C subtracts nine tenths; neither if the
+    // other queue is empty.
     for (low, classic, credit, expected) in [
         (1, 1, 0.0, 100.0),
         (3, 0, 0.0, 0.0),
@@ -310,8 +313,8 @@ fn the_credit_moves_while_the_other_queue_holds_a_packet() {
 
 #[test]
 fn a_saturated_queue_that_was_drained_is_followed_tick_by_tick() {
-    // p' was 1 at a delay of a second. At 1600 ms the first packet has waited 20 ms: the growth of
-    // -0.98 s takes p' to zero, and nine ticks add 3.2·16 ms and 0.16 (20 + 16 k - 15) ms each:
+    // p' was 1 at a delay of a second. At 1600 ms the first packet has waited 20 ms: the change of
+    // -0.98 s reduces p' to zero, and nine ticks add 3.2·16 ms and 0.16 (20 + 16 k - 15) ms each:
     // 9·0.0512 + 0.16·(9·0.005 + 0.016·45) = 0.583 2.
     let mut queue = dualpi2();
     (queue.base, queue.old_delay) = (1.0, MS * 1000);
@@ -319,7 +322,7 @@ fn a_saturated_queue_that_was_drained_is_followed_tick_by_tick() {
     queue.classic.fifo.push(at(1580), packet(0, 1000));
     queue.catch_up(at(1600 + 9 * 16));
     assert!((queue.base - 0.583_2).abs() < 1e-12, "{}", queue.base);
-    // Nothing waits: p' falls by 0.16·15 ms a tick from 1 on.
+    // The queues are empty: p' decreases from 1 by 0.16·15 ms per tick.
     let mut queue = dualpi2();
     queue.base = 1.0;
     queue.catch_up(at(160));
@@ -330,7 +333,7 @@ fn a_saturated_queue_that_was_drained_is_followed_tick_by_tick() {
 fn a_saturated_queue_below_its_target_is_followed_tick_by_tick() {
     // alpha = 1/s, beta = 1.01/s, a target of 100 ms and ticks of 1 ms. At 50 ms p' stays at 1,
     // because the delay has grown by 50 ms; then each tick adds (k - 50 + 1.01) ms·1/s: after ten
-    // 1 - 0.5 + 0.055 + 0.0101.
+    // ticks 1 - 0.5 + 0.055 + 0.0101.
     let config = DualPi2Config {
         alpha: 1.0,
         beta: 1.01,
@@ -347,8 +350,8 @@ fn a_saturated_queue_below_its_target_is_followed_tick_by_tick() {
 
 #[test]
 fn after_a_million_updates_in_a_row_only_the_last_tick_counts() {
-    // MOST_UPDATES: N ticks of 16 ms take alpha (16 ms k - 15 ms) + beta 16 ms each, and then the
-    // last one, the M-th.
+    // MOST_UPDATES: N ticks of 16 ms add alpha (16 ms k - 15 ms) + beta 16 ms each; then follows
+    // only the last one, the M-th.
     let updates = 1e6;
     for more in [2, 5] {
         let config = DualPi2Config {

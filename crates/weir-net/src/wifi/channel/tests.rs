@@ -19,7 +19,7 @@ fn frame(rate: PhyRate, octets: u32, start: Instant) -> Frame {
     }
 }
 
-/// An access point at the origin and a listener so many metres away.
+/// An access point at the origin and a station at this distance.
 fn channel(config: &ChannelConfig, metres: f64) -> Channel {
     let radio = |x| Radio {
         power_dbm: 15.0,
@@ -28,14 +28,14 @@ fn channel(config: &ChannelConfig, metres: f64) -> Channel {
     Channel::new(config, &[radio(0.0), radio(metres)], 1, "test")
 }
 
-/// Of so many frames, the share that arrives damaged.
+/// The share of 20,000 frames that arrive damaged.
 fn failures(channel: &mut Channel, frame: &Frame) -> f64 {
     let frames = 20_000;
     let failed = (0..frames).filter(|_| channel.first_damage(frame).is_some());
     failed.count() as f64 / f64::from(frames)
 }
 
-/// A source that is on nearly all the time, at a place on the axis.
+/// A source that is active nearly all the time, at a place on the axis.
 fn steady(power: Option<f64>, x: f64, heard: Audibility) -> ChannelConfig {
     let source = InterferenceConfig {
         until: Duration::from_secs(100),
@@ -76,9 +76,9 @@ fn damage_is_as_likely_in_every_octet_of_a_frame_that_is_rarely_damaged() {
 
 #[test]
 fn the_ratio_is_that_of_the_powers_at_the_receiver() {
-    // 15 - 40 - 30 log10(10) = -55 dBm of signal; a source of -5 dBm at 1 m of the listener gives
-    // -45 dBm there, and 9 m from it -73.6: 18.6 dB, half of the frames at 36 Mbit/s (18 dB) less
-    // 1/(1 + e^0.6) = 0.35.
+    // 15 - 40 - 30 log10(10) = -55 dBm of signal; a source of -5 dBm at 1 m from the receiver gives
+    // -45 dBm there, and 9 m from it -73.6: 18.6 dB, at which 1/(1 + e^0.6) = 0.35 of the frames at
+    // 36 Mbit/s (18 dB) fail.
     let near = steady(Some(-5.0), 11.0, Audibility::AtReceivers);
     let mut at_listener = channel(&near, 10.0);
     assert_eq!(
@@ -145,7 +145,7 @@ fn a_burst_without_a_power_damages_what_it_meets_and_nothing_before() {
 
 #[test]
 fn stations_hear_interference_by_its_power_where_they_are() {
-    // -62 dBm of 15 dBm are reached 30 log10(d) = 37 dB away: at 17.1 m.
+    // 15 dBm are attenuated to -62 dBm by 30 log10(d) = 37 dB: at 17.1 m.
     let config = steady(Some(15.0), 19.0, Audibility::ByPower);
     let mut channel = channel(&config, 2.5);
     let heard = channel.next_heard_burst(at(1)).expect("a burst");

@@ -42,7 +42,7 @@ fn medium_with(
     let config = MediumConfig {
         name: "cell".to_owned(),
         phy: standard.into(),
-        // Host 0 only receives.
+        // Host 0 only receives packets.
         stations: (1..=stations)
             .chain([0])
             .map(|host| (HostId(host), station))
@@ -56,7 +56,7 @@ fn clear() -> ChannelConfig {
     ChannelConfig::default()
 }
 
-/// Keeps all stations busy; returns packets delivered per second.
+/// Keeps all stations saturated; returns packets delivered per second.
 fn saturate(medium: &mut Medium, stations: u32, seconds: u64) -> f64 {
     let until = Instant::ZERO + Duration::from_secs(seconds);
     for host in 1..=stations {
@@ -128,7 +128,7 @@ fn saturation_throughput_agrees_with_bianchi_within_five_per_cent() {
 
 #[test]
 fn the_default_rate_control_keeps_the_throughput_of_contending_stations() {
-    // Its start at the slowest rate and its samples cost a few per cent.
+    // Its start at the slowest rate and its sampling cost a few per cent.
     for n in 1..=10 {
         let config = RateControlConfig::default();
         let mut medium = medium_with(config, Standard::G, n, clear());
@@ -163,7 +163,7 @@ fn the_air_time_of_a_station_is_never_more_than_the_time_that_has_passed() {
             assert!(busy <= asked.since(Instant::ZERO), "{busy} at {asked}");
         }
     }
-    // Three frames of 1309.1 us and acknowledgements of 258 us.
+    // Three frames of 1309.1 us and acknowledgements of 258 us each.
     let end = Instant::ZERO + Duration::from_secs(1);
     let busy = medium.counters(end, 0).link.busy;
     assert_eq!(
@@ -185,14 +185,14 @@ fn after_a_frame_that_no_station_could_read_the_others_wait_for_eifs() {
         .iter()
         .map(|s| s.idle_from.since(end))
         .collect();
-    // The sender 10 + 9 + 24 us for its acknowledgement, the others 10 + 26 + 24: then DIFS.
+    // The sender waits 10 + 9 + 24 us for its acknowledgement, the others 10 + 26 + 24; then DIFS.
     let micros = [43, 60, 60, 60].map(Duration::from_micros);
     assert_eq!(waits, micros);
 }
 
 #[test]
 fn a_station_that_could_read_a_frame_waits_for_the_acknowledgement_that_does_not_come() {
-    // Only the third station has a poor signal, and a frame for it is read by the second.
+    // Only the third station has a poor signal; the second receives a frame addressed to it.
     let mut channel = clear();
     let snr = |station, snr| {
         let at = Duration::ZERO;
@@ -221,7 +221,7 @@ fn a_station_that_could_read_a_frame_waits_for_the_acknowledgement_that_does_not
 #[test]
 fn a_frame_that_never_came_whole_is_delivered_damaged_if_the_receiver_wants_it() {
     let outcome = |damaged_frames| {
-        // One dB below the threshold: of 1500 octets some of the first 20 rarely fail.
+        // One dB below the threshold: the first 20 of 1500 octets are rarely damaged.
         let mut medium = medium(Standard::G, 2, ChannelConfig::with_snr_db(24.0));
         for station in &mut medium.stations {
             station.config.damaged_frames = damaged_frames;
@@ -253,7 +253,8 @@ fn a_frame_that_never_came_whole_is_delivered_damaged_if_the_receiver_wants_it()
         assert_eq!(counters.dropped_retry_limit, 1000 - whole - damaged);
         (whole, damaged)
     };
-    // 1/(1 + e^-1) = 0.73 fail, 0.53 twice; hardly one of them has no copy with a whole header.
+    // A share of 1/(1 + e^-1) = 0.73 fails, 0.53 twice; almost all of these have a copy with an
+    // undamaged header.
     let (whole, damaged) = outcome(DamagedFrames::Deliver);
     assert!(
         (420..520).contains(&whole) && damaged > 450,
@@ -305,7 +306,7 @@ fn no_station_sends_into_a_burst_that_it_hears() {
     let mut medium = medium(Standard::G, 1, busy);
     let half = saturate(&mut medium, 1, 20);
     assert!((0.4..0.5).contains(&(half / free)), "{half} of {free}");
-    // Frames fail only when a burst begins over them: about 100 bursts a second.
+    // Frames fail only when a burst begins during them: there are about 100 bursts per second.
     let counters = medium.counters(Instant::ZERO, 0);
     assert!(counters.failures < 2200, "{counters:?}");
 }
@@ -323,7 +324,8 @@ fn stations_send_into_a_burst_that_only_receivers_hear() {
     }];
     let mut medium = medium(Standard::G, 1, busy);
     saturate(&mut medium, 1, 20);
-    // In 5 ms some four frames fail, with windows that double; about 2000 bursts come.
+    // During 5 ms about four frames fail, with contention windows that double; there are about 2000
+    // bursts.
     let failures = medium.counters(Instant::ZERO, 0).failures;
     assert!(failures > 6000, "{failures}");
 }

@@ -1,8 +1,9 @@
-//! Rates that step up and down with successes and failures in a row.
+//! Rates that step up and down after consecutive successes and failures.
 //!
-//! ARF (Kamerman and Monteban 1997): ten frames in a row that were acknowledged raise the rate,
-//! two in a row that were not lower it; a first failure right after a rise lowers it at once.
-//! AARF (Lacage, Manshaei and Turletti 2004) doubles the ten, up to fifty, each time that happens.
+//! ARF (Kamerman and Monteban 1997): ten consecutive acknowledged frames raise the rate, two
+//! consecutive unacknowledged ones lower it; a failure of the first frame after a rise lowers it at
+//! once. AARF (Lacage, Manshaei and Turletti 2004) doubles the ten, up to fifty, each time that
+//! happens.
 
 use crate::wifi::timing::{PhyRate, Standard};
 

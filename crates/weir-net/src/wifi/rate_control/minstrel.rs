@@ -1,48 +1,48 @@
 //! Rate control by sampling, after Linux' Minstrel (net/mac80211/rc80211_minstrel.c).
 //!
 //! Every 100 ms each rate that was used gets a new probability of success, p = 3/4 p + 1/4 of the
-//! interval's share of successes, and an expected throughput p / t with t the time of a frame of
-//! 1200 octets and its acknowledgement; p counts as 0 below 10 % and as 90 % above. A packet is
-//! sent at the rate of the most throughput, then at the second, then at the most probable, last at
-//! the slowest. One packet in ten samples another rate at random: a faster one at its first
-//! transmission, a slower one only as its second, so that sampling costs little.
+//! interval's share of successes, and an expected throughput p / t, where t is the time of a frame
+//! of 1200 octets and its acknowledgement; p counts as 0 below 10 % and as 90 % above 90 %. A
+//! packet is sent at the rate with the highest throughput, then at the second, then at the most
+//! probable, finally at the slowest. One packet in ten samples another rate at random: a faster one
+//! at its first transmission, a slower one only as its second, so that sampling costs little.
 //!
-//! A collision is as likely at every rate: it lowers all probabilities alike, and leaves their
-//! order as it is.
+//! A collision is equally likely at every rate: it lowers all probabilities alike and does not
+//! change their order.
 //!
 //! Departs from Linux: four, two and one transmissions at the rates of the chain and one for a
-//! sample, where Linux takes as many as fit into 6 ms; samples are drawn independently, not from a
-//! table of permutations.
+//! sample, where Linux makes as many as fit into 6 ms; samples are drawn independently instead of
+//! from a table of permutations.
 
 use crate::wifi::timing::{Phy, PhyRate};
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
-/// Between two updates of the statistics.
+/// The interval between two updates of the statistics.
 const UPDATE: Duration = Duration::from_millis(100);
-/// The weight of the past in a probability.
+/// The weight of the previous value in a probability.
 const PAST: f64 = 0.75;
-/// One packet in so many samples a rate.
+/// One packet in this many samples a rate.
 const SAMPLE_EVERY: u64 = 10;
-/// The frame that expected throughputs are for.
+/// The frame size for which expected throughputs are computed.
 const REFERENCE_OCTETS: u32 = 1200;
 /// Transmissions at each rate of a chain.
 const ATTEMPTS: [u32; 3] = [4, 2, 1];
-/// Below this probability a rate has no throughput; above its counterpart all are alike.
+/// Below this probability the throughput of a rate counts as zero.
 const USELESS: f64 = 0.1;
-/// See [`USELESS`].
+/// Above this probability rates are equally good.
 const CERTAIN: f64 = 0.9;
-/// From this probability on the fastest is taken as the most probable.
+/// From this probability on the fastest rate counts as the most probable.
 const RELIABLE: f64 = 0.95;
 
-/// What is known of a rate.
+/// The statistics of a rate.
 #[derive(Debug)]
 struct RateStatistics {
-    /// A frame of [`REFERENCE_OCTETS`] and its acknowledgement.
+    /// The time of a frame of [`REFERENCE_OCTETS`] and its acknowledgement.
     time: Duration,
     attempts: u32,
     successes: u32,
-    /// Of a transmission to succeed, once there have been any.
+    /// The probability that a transmission succeeds; `None` before the first.
     probability: Option<f64>,
 }
 
@@ -65,7 +65,7 @@ impl RateStatistics {
     }
 }
 
-/// A rate of a chain, and up to which transmission of the packet it is used.
+/// A rate of a chain, and the number of transmissions of the packet up to which it is used.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
     rate: usize,
@@ -77,11 +77,11 @@ pub(in crate::wifi) struct Minstrel {
     rates: Vec<RateStatistics>,
     rng: Rng,
     next_update: Instant,
-    /// The rates of the most and second most throughput, and the most probable one.
+    /// The rates with the highest and second highest throughput, and the most probable one.
     best: [usize; 3],
     packets: u64,
     samples: u64,
-    /// The rates of the packet; after the last the slowest is used.
+    /// The rates of the packet; after the last one the slowest is used.
     chain: [Stage; 3],
     /// Transmissions of the packet so far.
     transmissions: u32,
@@ -154,7 +154,7 @@ impl Minstrel {
             rate.update();
         }
         let throughput = |&rate: &usize| self.rates[rate].throughput();
-        // The faster first: it wins where two are alike.
+        // Faster rates come first, so that they win ties.
         let by = |score: &dyn Fn(&usize) -> f64, without: Option<usize>| {
             let candidates = (0..self.rates.len()).rev().filter(|&n| Some(n) != without);
             let better = |best: usize, next: usize| {
@@ -170,7 +170,7 @@ impl Minstrel {
         let probable = |&rate: &usize| {
             let statistics = &self.rates[rate];
             let probability = statistics.probability.unwrap_or(0.0);
-            // Among the reliable ones throughput decides: it is then greater than 1.
+            // Among reliable rates throughput decides; the score is then greater than 1.
             if probability >= RELIABLE {
                 1.0 + statistics.throughput()
             } else {
@@ -227,24 +227,24 @@ mod tests {
     #[test]
     fn a_clear_channel_is_used_at_the_fastest_rate() {
         let first = drive(&mut minstrel(), [1.0; 8]);
-        // Slower rates are sampled only as the second of a chain.
+        // Slower rates are sampled only at the second transmission.
         assert!(first[7] > 0.999, "{first:?}");
     }
 
     #[test]
     fn equal_failures_at_all_rates_do_not_lower_the_rate() {
         let first = drive(&mut minstrel(), [0.6; 8]);
-        // 48 and 54 Mbit/s differ by a tenth, which chance may turn round for a while.
+        // 48 and 54 Mbit/s differ by a tenth, so random variation may swap them for a while.
         assert!(first[6] + first[7] > 0.95, "{first:?}");
     }
 
     #[test]
     fn the_rate_of_the_most_throughput_is_used_and_faster_ones_are_sampled() {
-        // p / t: 24 Mbit/s takes 26 + 4 * 104 + 44 us, 36 Mbit/s 26 + 4 * 69 + 44 us for the 1236
-        // octets; 0.9 / 486 us is more than 0.2 / 346 us.
+        // p / t: for 1236 octets 24 Mbit/s takes 26 + 4 * 104 + 44 us, 36 Mbit/s 26 + 4 * 69 + 44
+        // us; 0.9 / 486 us is more than 0.2 / 346 us.
         let first = drive(&mut minstrel(), [1.0, 1.0, 1.0, 1.0, 1.0, 0.2, 0.0, 0.0]);
         assert!(first[4] > 0.9, "{first:?}");
-        // A tenth samples, and three of eight rates are faster.
+        // A tenth of the packets are samples, and three of eight rates are faster.
         let faster: f64 = first[5..].iter().sum();
         assert!((0.02..0.06).contains(&faster), "{first:?}");
     }

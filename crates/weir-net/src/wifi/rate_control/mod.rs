@@ -1,9 +1,9 @@
-//! How a station chooses the rate of each transmission.
+//! How a station selects the rate of each transmission.
 //!
-//! [`minstrel`] measures how often each rate succeeds and chooses the one of the most throughput.
-//! [`arf`] and AARF step down after two failures in a row. They take collisions for a poor signal:
-//! where several stations contend, they go down to rates that keep the medium longer, and the
-//! throughput of the cell falls to a fraction.
+//! [`minstrel`] measures how often each rate succeeds and selects the one with the highest
+//! throughput. [`arf`] and AARF step down after two consecutive failures. They mistake collisions
+//! for a poor signal: when several stations contend, they select slower rates that occupy the
+//! medium longer, and the throughput of the cell falls to a fraction.
 
 mod arf;
 mod minstrel;
@@ -43,7 +43,7 @@ weir_proto::settings! {
 }
 
 impl RateControlConfig {
-    /// True if it takes collisions for a poor signal.
+    /// True if it mistakes collisions for a poor signal.
     pub const fn mistakes_collisions(&self) -> bool {
         matches!(self, Self::Arf | Self::Aarf)
     }

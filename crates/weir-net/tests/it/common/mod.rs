@@ -1,4 +1,4 @@
-//! An endpoint without a protocol, which writes down what happens to it, and a recording probe.
+//! An endpoint without a protocol, which records its calls, and a recording probe.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use weir_proto::event::{Event, EventMask, EventSource, Events, PacketContent, Pa
 use weir_proto::packet::{Body, HostId, Packet, Payload, TraceNumber};
 use weir_proto::time::{Duration, Instant};
 
-/// What happened at an endpoint.
+/// A recorded call of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointAction {
     HandedOver { at: u64, id: u64 },
@@ -18,7 +18,7 @@ pub enum EndpointAction {
     Timer { at: u64 },
 }
 
-/// A log that the test keeps while the endpoint is inside the network.
+/// A log that the test can read while the endpoint is inside the network.
 pub type Log = Arc<Mutex<Vec<EndpointAction>>>;
 
 /// Datagrams without handshake, acknowledgements or congestion control.
@@ -29,13 +29,13 @@ pub struct PlainEndpoint {
     pub capacity: usize,
     /// Answers each packet with one of this size.
     pub answer: Option<u32>,
-    /// Sends only so many packets after each packet that it received or timer that came.
+    /// The most packets sent after each received packet or timeout.
     pub burst: Option<usize>,
-    /// Times at which it wants to be called.
+    /// Times at which it must be called.
     pub timers: VecDeque<Instant>,
-    /// A broken machine: its timer never moves on.
+    /// A faulty endpoint whose timer never advances.
     pub never_satisfied: bool,
-    /// What it works with.
+    /// Its internal state.
     pub state: PlainState,
 }
 
@@ -187,7 +187,7 @@ impl Endpoint for PlainEndpoint {
     }
 }
 
-/// Writes down all events.
+/// Records all events.
 #[derive(Default, Debug, PartialEq)]
 pub struct Recorder(pub Vec<(Instant, EventSource, Event)>);
 

@@ -1,4 +1,4 @@
-//! Draws the random networks: wires, media, hosts, applications and flows.
+//! Generates the random networks: wires, media, hosts, applications and flows.
 
 use super::MILLISECOND;
 use crate::common::{Log, PlainEndpoint, at, plain_flow};
@@ -87,7 +87,7 @@ fn random_netem(rng: &mut Rng) -> NetemConfig {
     }
 }
 
-/// A link with everything that may happen on one.
+/// A link with all impairments.
 fn impaired_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkConfig {
     let mut rate_trace: Vec<u64> = (0..rng.below(20)).map(|_| 1 + rng.below(40)).collect();
     rate_trace.sort_unstable();
@@ -262,7 +262,7 @@ pub fn random_network(seed: u64) -> RandomNetwork {
     }
 }
 
-/// A chain of hosts with wild wires, a cell at its end, and flows through both.
+/// A chain of hosts with impaired wires, a cell at its end, and flows through both.
 pub fn impaired_network(seed: u64) -> (RandomNetwork, MediumId, Vec<HostId>) {
     let mut rng = Rng::stream(seed, "impaired network");
     let mut network = Network::new(seed);

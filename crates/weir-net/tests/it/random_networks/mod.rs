@@ -1,5 +1,5 @@
-//! Properties of random networks. A failure prints the seed; `WEIR_SEED=n` replays that network
-//! alone.
+//! Properties of random networks. A failure prints the seed; `WEIR_SEED=n` replays only that
+//! network.
 
 mod generator;
 
@@ -20,7 +20,7 @@ use weir_proto::units::Probability;
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// The seed of one network, printed if its test fails for whatever reason.
+/// The seed of one network, printed if its test fails for any reason.
 struct Replay(u64);
 
 impl Drop for Replay {
@@ -31,8 +31,8 @@ impl Drop for Replay {
     }
 }
 
-/// Tries a property with the network of each seed. With one network alone there is nothing to say
-/// about what all of them together show: returns whether there were more.
+/// Checks a property with the network of each seed. Returns whether there were several networks; a
+/// single one does not show properties of all of them together.
 fn for_each_seed(mut property: impl FnMut(u64)) -> bool {
     let seeds = seeds();
     for &seed in &seeds {
@@ -42,7 +42,7 @@ fn for_each_seed(mut property: impl FnMut(u64)) -> bool {
     seeds.len() > 1
 }
 
-/// Seeds of the networks to try.
+/// The seeds of the networks to check.
 #[expect(
     clippy::disallowed_methods,
     reason = "a variable replays a failing seed"
@@ -82,7 +82,7 @@ fn assert_link(seed: u64, config: &LinkConfig, c: &LinkCounters, earlier: &LinkC
     }
     assert!(c.utilisation_since(earlier) <= 1.0, "{what}");
     if let Some(rate) = config.rate {
-        // Never above its rate: what was delivered was transmitted before.
+        // Never above its rate: delivered octets were transmitted before.
         let bits = u128::from(c.bytes_delivered) * 8 * 1_000_000_000;
         assert!(
             bits <= u128::from(rate) * u128::from(c.at.as_nanos()),
@@ -107,7 +107,7 @@ fn assert_flow(seed: u64, flow: FlowId, c: &FlowCounters, in_links: u64) {
     );
 }
 
-/// Packets and octets that are inside, given what came in, came into being and went.
+/// Packets and octets inside the link: those that entered or were duplicated minus those that left.
 fn inside(seed: u64, c: &LinkCounters) -> u64 {
     let packets = c.packets_queued + c.packets_in_flight;
     let (came, gone) = (
@@ -188,7 +188,7 @@ fn packets_and_octets_are_conserved_through_every_element() {
     );
 }
 
-/// Numbers and times of what arrived.
+/// Numbers and times of the packets that arrived.
 fn arrivals(log: &Log) -> Vec<(u64, u64)> {
     let log = log.lock().expect("one thread");
     let received = log.iter().filter_map(|entry| match *entry {

@@ -1,10 +1,10 @@
-//! What holds quinn back.
+//! What limits quinn's sending.
 //!
-//! quinn does not say it. Whether it had something to send, and whether the window or its pacer
-//! held that back, shows in how it asks its controller for the window (see
-//! [`QuinnSndLim`]). What it does not take from the application is held back by the receiver's
-//! credit, if quinn has told the receiver so, else by its send window. Before the client's address
-//! is validated, the octets of datagrams are compared as RFC 9000 §8.1 asks.
+//! quinn does not report it. Whether it had data to send, and whether the window or its pacer
+//! delayed that data, is inferred from its queries of the controller's window (see
+//! [`QuinnSndLim`]). Data that it does not accept from the application is limited by the receiver's
+//! flow-control credit, if quinn has sent a BLOCKED frame, else by its send window. Before the
+//! client's address is validated, the octets of datagrams are compared as RFC 9000 §8.1 requires.
 //!
 //! Not visible: the receiver's credit in octets.
 
@@ -14,7 +14,7 @@ use quinn_proto::Side;
 use weir_proto::event::SndLim;
 
 impl SimEndpoint {
-    /// What holds data back, when quinn has nothing more to send now.
+    /// What limits sending, when quinn has nothing more to send now.
     pub(super) fn bound(&self) -> SndLim {
         let asked = self.view.lock().quinn_bound();
         match (self.state, asked) {
@@ -29,7 +29,7 @@ impl SimEndpoint {
         }
     }
 
-    /// Why quinn takes no more data: its send window, or the receiver's credit for the stream or
+    /// Why quinn accepts no more data: its send window, or the receiver's credit for the stream or
     /// the connection. quinn sends a BLOCKED frame once for each limit of the credit.
     fn bound_of_writes(&self) -> SndLim {
         if self.blocked_frames() > self.blocked_frames_before {

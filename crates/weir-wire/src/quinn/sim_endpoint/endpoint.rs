@@ -1,4 +1,4 @@
-//! The simulator's trait [`Endpoint`].
+//! The simulator's trait [`Endpoint`] for quinn.
 
 use super::{COLLECTED, PEER, SMALL_WRITE, SimEndpoint, State, ZEROS, identity, packet_type};
 use bytes::{Bytes, BytesMut};
@@ -172,7 +172,7 @@ impl Endpoint for SimEndpoint {
         let mut stream = connection.recv_stream(id);
         let mut chunks = stream.read(true).ok()?;
         let chunk = chunks.next(usize::MAX);
-        // The result says whether to send flow-control credit, which `poll_transmit` does anyway.
+        // The result tells whether to send flow-control credit, which `poll_transmit` does anyway.
         let _ = chunks.finalize();
         let payload = match chunk {
             Ok(Some(chunk)) => Some(Payload::from_bytes(&chunk.bytes)),

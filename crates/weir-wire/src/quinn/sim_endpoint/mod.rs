@@ -1,16 +1,16 @@
 //! quinn's state machine as an endpoint of the simulator: a complete QUIC implementation with TLS,
-//! beside the lean one of `weir-proto`.
+//! in addition to the minimal one of `weir-proto`.
 //!
 //! quinn-proto does no I/O and reads no clock, so it can run in virtual time: its instants are the
-//! real instant at which the endpoint was made plus virtual time. With the same seed, quinn does
-//! the same things at the same times in every run. The octets differ, because TLS draws its keys
+//! real instant at which the endpoint was created plus virtual time. With the same seed, quinn does
+//! the same things at the same times in every run. The octets differ, because TLS takes its keys
 //! from the system, but not their number.
 //!
-//! Written data goes into one unidirectional stream. Packets hold the encrypted datagrams. A
+//! Written data is sent on one unidirectional stream. Packets contain the encrypted datagrams. A
 //! packet's number in traces is the datagram's, because quinn's packet numbers are encrypted. quinn
-//! reports how many packets are lost and their octets together, but not which and why: its log has
-//! their numbers, and the library that writes it would change the order of all JSON of a program
-//! that contains this crate.
+//! reports the number of lost packets and their total octets, but not which ones and why: its log
+//! has their numbers, but the library that writes it would change the order of all JSON of a
+//! program that contains this crate.
 
 mod bound;
 mod endpoint;
@@ -38,10 +38,10 @@ use weir_proto::time::{Duration, Instant};
 
 /// Octets of IP and UDP headers.
 const LOWER_OCTETS: u32 = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
-/// Writes below this size are collected, because quinn keeps each write that is not acknowledged as
-/// a segment of its own and walks over all of them for each packet.
+/// Writes below this size are collected, because quinn keeps each unacknowledged write as a
+/// separate segment and iterates over all of them for each packet.
 const SMALL_WRITE: u32 = 1024;
-/// Collected octets that go to quinn at once, without waiting for the next packet.
+/// Collected octets that are passed to quinn at once, without waiting for the next packet.
 const COLLECTED: usize = 1 << 14;
 /// The data written for a payload without content.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
@@ -60,7 +60,7 @@ enum State {
 /// An endpoint with one connection.
 pub struct SimEndpoint {
     endpoint: proto::Endpoint,
-    /// At the client, until it connects.
+    /// Only at the client, until it connects.
     client: Option<ClientConfig>,
     inner: Option<(ConnectionHandle, Box<proto::Connection>)>,
     /// quinn's instant at the start of the run.
@@ -69,16 +69,16 @@ pub struct SimEndpoint {
     ecn: bool,
     send_stream: Option<StreamId>,
     receive_stream: Option<StreamId>,
-    /// Data written by the application that quinn has not taken yet.
+    /// Data written by the application that quinn has not accepted yet.
     pending: Bytes,
-    /// Small writes since quinn was last given data.
+    /// Small writes since data was last passed to quinn.
     collected: BytesMut,
     write_blocked: bool,
-    /// Frames that told the peer of its exhausted credit, when quinn last took data.
+    /// BLOCKED frames sent when quinn last accepted data.
     blocked_frames_before: u64,
-    /// The application has closed: the connection closes when all data has arrived.
+    /// The application has closed: the connection closes when all data has been acknowledged.
     closing: bool,
-    /// quinn's answers to datagrams that belong to no connection.
+    /// quinn's responses to datagrams that belong to no connection.
     replies: VecDeque<Vec<u8>>,
     buffer: Vec<u8>,
     timeout: Option<Instant>,
@@ -86,7 +86,7 @@ pub struct SimEndpoint {
     next_packet_id: u64,
     view: ControllerView,
     emitted: Option<WindowState>,
-    /// Packets that are lost and their octets, as far as there are events of them.
+    /// Lost packets and their octets for which events were emitted.
     lost: [u64; 2],
     probe_timeouts: ProbeTimeouts,
     events: Events,
@@ -94,7 +94,7 @@ pub struct SimEndpoint {
 }
 
 impl SimEndpoint {
-    /// An endpoint that connects.
+    /// An endpoint that opens a connection.
     ///
     /// # Errors
     /// [`Error::Tls`] if TLS cannot be set up.
@@ -155,12 +155,12 @@ impl SimEndpoint {
         }
     }
 
-    /// quinn's time.
+    /// Virtual time as quinn's instant.
     fn at(&self, now: Instant) -> time::Instant {
         self.base + time::Duration::from_nanos(now.as_nanos())
     }
 
-    /// quinn's statistics; of a connection that does not exist yet, zeros.
+    /// quinn's statistics; zeros before there is a connection.
     fn stats(&self) -> ConnectionStats {
         let connection = self.inner.as_ref();
         connection
@@ -206,8 +206,8 @@ impl SimEndpoint {
         self.emit_controller_events(now);
     }
 
-    /// An event for each packet that quinn has found to be lost since the last call. Of one alone
-    /// the octets are known.
+    /// Emits an event for each packet that quinn has declared lost since the last call. The octets
+    /// are known only if there is one such packet.
     fn emit_losses(&mut self, now: Instant) {
         let Some((_, connection)) = self.inner.as_ref() else {
             return;
@@ -232,7 +232,7 @@ impl SimEndpoint {
     fn update_timeout(&mut self, now: Instant) {
         let connection = self.inner.as_mut();
         let timeout = connection.and_then(|(_, connection)| connection.poll_timeout());
-        // quinn's pacer may round a wait down to zero, but virtual time must advance.
+        // quinn's pacer may round a delay down to zero, but virtual time must advance.
         let next = now + Duration::from_nanos(1);
         self.timeout = timeout
             .map(|at| at.saturating_duration_since(self.base))
@@ -313,7 +313,7 @@ impl SimEndpoint {
         }
     }
 
-    /// Passes pending data to quinn, as far as it takes it.
+    /// Passes pending data to quinn, as much as it accepts.
     fn write_pending(&mut self) {
         let traced = self.events.wants(EventMask::BOUND);
         let blocked_frames = if traced { self.blocked_frames() } else { 0 };
@@ -334,7 +334,7 @@ impl SimEndpoint {
         }
     }
 
-    /// Finishes the stream, if the application has closed and quinn has all data.
+    /// Finishes the stream, if the application has closed and quinn has accepted all data.
     fn finish_if_done(&mut self, now: Instant) {
         if self.pending.is_empty() {
             self.write_collected();
@@ -359,7 +359,7 @@ impl SimEndpoint {
         self.end(now, CloseReason::Finished);
     }
 
-    /// Handles a datagram; returns whether it belongs to the connection or begins it.
+    /// Handles a datagram; true if it belongs to the connection or opens it.
     fn receive(&mut self, now: Instant, data: BytesMut, ecn: Option<EcnCodepoint>) -> bool {
         let at = self.at(now);
         self.buffer.clear();
@@ -403,7 +403,7 @@ impl SimEndpoint {
         }
     }
 
-    /// A packet with this datagram, counted and traced as sent.
+    /// Creates a packet with this datagram; counts and traces it as sent.
     fn packet(&mut self, now: Instant, ecn: Ecn, sent: (PacketContent, &[u8])) -> Packet {
         let (content, datagram) = sent;
         let id = self.next_packet_id;
@@ -434,8 +434,8 @@ impl SimEndpoint {
         }
     }
 
-    /// Writes the connection's next datagram into the buffer; returns its codepoint and what it
-    /// carries: that of data sent again is not known.
+    /// Writes the connection's next datagram into the buffer; returns its ECN codepoint and its
+    /// content, in which retransmitted data is not identified.
     fn next_datagram(&mut self, now: Instant) -> Option<(Ecn, PacketContent)> {
         let at = self.at(now);
         let before = self.stats();
@@ -446,14 +446,14 @@ impl SimEndpoint {
         view.settle(now);
         drop(view);
         let transmit = connection.poll_transmit(at, 1, &mut self.buffer)?;
-        // Before the statistics, which ask for the window too.
+        // Before the statistics, which query the window too.
         let asked = self.view.lock().quinn_bound();
         let after = self.stats();
         let mtu_probe = after.path.sent_plpmtud_probes > before.path.sent_plpmtud_probes;
         let (before, after) = (before.frame_tx, after.frame_tx);
         let has_data = after.stream > before.stream;
         self.statistics.data_packets_sent += u64::from(has_data);
-        // A mark of any packet may begin a recovery.
+        // An ECN mark on any packet may start a recovery period.
         self.statistics.control_packets_sent += u64::from(!has_data);
         if ack_eliciting(&after) > ack_eliciting(&before) {
             self.view.lock().add_in_flight(self.buffer.len() as u64);
@@ -473,7 +473,7 @@ impl SimEndpoint {
     }
 }
 
-/// The type of a datagram's first packet, which its first octet says (RFC 9000 §17.2, §17.3).
+/// The type of a datagram's first packet, from its first octet (RFC 9000 §17.2, §17.3).
 fn packet_type(datagram: &[u8]) -> PacketType {
     match datagram.first() {
         Some(first) if first & 0x80 == 0 => PacketType::OneRtt,
@@ -484,7 +484,7 @@ fn packet_type(datagram: &[u8]) -> PacketType {
     }
 }
 
-/// How many ack-eliciting frames there are (RFC 9000 §13.2.1), of the kinds that occur here.
+/// The number of ack-eliciting frames (RFC 9000 §13.2.1), of the kinds that occur here.
 fn ack_eliciting(frames: &FrameStats) -> u64 {
     frames.crypto
         + frames.data_blocked

@@ -1,23 +1,22 @@
 //! quinn's probe timeouts (RFC 9002 §6.2).
 //!
-//! quinn does not report them. They show in what it sends: only the probes that an expiry asks for
-//! elicit acknowledgements and leave without a question for the window (see `QuinnSndLim`), which
-//! does not apply to them (RFC 9002 §7.5); those that look for the path's MTU are counted apart. An
-//! expiry therefore is a timer of quinn's that has expired, and at the same instant one probe or
-//! more.
+//! quinn does not report them. They are inferred from the packets sent: only the probes of an
+//! expiry are ack-eliciting and sent without a query of the window (see `QuinnSndLim`), which does
+//! not apply to them (RFC 9002 §7.5); path MTU probes are counted separately. A probe timeout is
+//! therefore an expired timer of quinn's followed at the same instant by at least one probe.
 //!
-//! Not visible: which packet number space it was for, and what the probes repeat.
+//! Not visible: the packet number space of the timeout, and the data that the probes repeat.
 
 use super::SimEndpoint;
 use weir_proto::event::{Event, EventMask};
 use weir_proto::time::Instant;
 
-/// What tells probe timeouts apart from quinn's other timers.
+/// The state that distinguishes probe timeouts from quinn's other timers.
 #[derive(Debug, Default)]
 pub(super) struct ProbeTimeouts {
-    /// When quinn was last told that a timer has expired, until a probe has left.
+    /// When a timer of quinn's last expired, until a probe has been sent.
     expired: Option<Instant>,
-    /// Probe timeouts in a row.
+    /// Consecutive probe timeouts.
     in_row: u32,
     /// Octets that were acknowledged before them.
     delivered: Option<u64>,
@@ -29,8 +28,8 @@ impl ProbeTimeouts {
         self.expired = Some(now);
     }
 
-    /// A probe leaves, after so many octets were acknowledged. Returns the expiries in a row before
-    /// this one, if it is the first probe of an expiry.
+    /// A probe is sent, after `delivered` octets were acknowledged. Returns the number of
+    /// consecutive expiries before this one, if it is the first probe of an expiry.
     fn on_probe(&mut self, now: Instant, delivered: Option<u64>) -> Option<u32> {
         self.expired.take_if(|at| *at == now)?;
         if self.delivered != delivered {
@@ -43,7 +42,7 @@ impl ProbeTimeouts {
 }
 
 impl SimEndpoint {
-    /// A probe leaves: reports the probe timeout that it belongs to, if it is the first.
+    /// A probe is sent: reports its probe timeout, if it is the first one.
     pub(super) fn on_probe(&mut self, now: Instant) {
         let delivered = self.view.lock().delivered();
         if let Some(backoff) = self.probe_timeouts.on_probe(now, delivered) {

@@ -7,13 +7,13 @@ use weir_proto::event::SndLim;
 
 const DELAY: Duration = Duration::from_millis(20);
 
-/// Every sent packet: when, from which end, its number and its size.
+/// Every sent packet: time, end, number and size.
 type Log = Vec<(Instant, usize, u64, u32)>;
 
 struct Path {
     ends: [SimEndpoint; 2],
     now: Instant,
-    /// Packets on the path: when they arrive, and at which end.
+    /// Packets on the path: arrival time, end and packet.
     in_transit: VecDeque<(Instant, usize, Packet)>,
     /// Which of the client's packets are lost.
     losses: fn(u64) -> bool,
@@ -142,7 +142,7 @@ fn data_arrives_whole_in_spite_of_losses_and_the_connection_closes() {
     assert!(sent.loss_events <= sent.packets_lost, "{sent:?}");
     let lost = (0..sent.packets_sent).filter(|id| id % 50 == 49).count() as u64;
     assert_eq!(received.packets_received, sent.packets_sent - lost);
-    // Two delays and at most the receiver's 25 ms.
+    // Two delays and at most the receiver's 25 ms acknowledgement delay.
     assert!(
         sent.smoothed_rtt >= DELAY * 2 && sent.smoothed_rtt < DELAY * 4,
         "{sent:?}"
@@ -155,7 +155,7 @@ fn data_arrives_whole_in_spite_of_losses_and_the_connection_closes() {
 
 #[test]
 fn each_packet_that_quinn_finds_lost_is_an_event_when_it_is_found() {
-    // The packets with these numbers are lost: one alone, then three of a burst.
+    // The packets with these numbers are lost: a single one, then a burst of three.
     let mut path = Path::new(&config("newreno"), 1, |id| {
         [100, 300, 301, 302].contains(&id)
     });
@@ -179,7 +179,7 @@ fn each_packet_that_quinn_finds_lost_is_an_event_when_it_is_found() {
     assert_eq!(lost.len(), 4);
     let of = |wanted: u64| sent.iter().find(|(number, ..)| *number == wanted).unwrap();
     assert_eq!(lost[0].1, of(100).2);
-    // A round trip later, by the acknowledgement of what followed.
+    // A round trip later, by the acknowledgement of later packets.
     let after = lost[0].0.since(of(100).1);
     assert!((DELAY * 2..DELAY * 4).contains(&after), "{after:?}");
     assert!(lost[1..].iter().all(|(at, _)| *at > of(302).1));
@@ -217,8 +217,8 @@ fn a_datagram_has_the_type_of_its_first_packet() {
 
 #[test]
 fn small_writes_reach_quinn_together() {
-    // quinn walks over all segments that are not acknowledged for each packet: writes of 10 octets
-    // must not become segments of 10 octets.
+    // quinn iterates over all unacknowledged segments for each packet: writes of 10 octets must not
+    // become segments of 10 octets.
     let mut path = Path::new(&config("newreno"), 1, |_| false);
     path.run(seconds(1));
     for at in 0..3_000_u32 {
@@ -232,7 +232,7 @@ fn small_writes_reach_quinn_together() {
         30_000 - COLLECTED.next_multiple_of(10),
         "one segment so far"
     );
-    // What is collected leaves with the next packet, and the last of it before the end.
+    // Collected data is sent with the next packet, and the rest before the end of the connection.
     path.ends[0].close(path.now);
     path.flush();
     assert!(path.ends[0].collected.is_empty());
@@ -267,7 +267,7 @@ fn newreno_with_byte_counting_sends_the_same_packets_as_quinns_own() {
     };
     let window = WindowConfig {
         rules,
-        // quinn's NewReno starts with ten datagrams of 1200 octets, whatever their size.
+        // quinn's NewReno starts with ten datagrams of 1200 octets, regardless of their size.
         initial_window: Some(12_000),
         ..WindowConfig::default()
     };
@@ -276,7 +276,7 @@ fn newreno_with_byte_counting_sends_the_same_packets_as_quinns_own() {
         CongestionControlAlgorithm::Weir(newreno.with_config(window)),
         1252,
     );
-    // One loss: at a second one, Weir's controller forgets the octets acknowledged towards the next
+    // One loss: at a second one, Weir's controller resets the octets counted towards the next
     // increase and quinn's does not.
     let run = |config: &SimConfig| {
         let mut path = Path::new(config, 7, |id| id == 199);
@@ -293,7 +293,7 @@ fn newreno_with_byte_counting_sends_the_same_packets_as_quinns_own() {
 }
 
 #[test]
-fn a_server_that_hears_nothing_more_is_held_by_anti_amplification() {
+fn a_server_that_receives_nothing_more_is_limited_by_anti_amplification() {
     let config = SimConfig {
         idle_timeout: None,
         ..config("cubic")
@@ -310,7 +310,7 @@ fn a_server_that_hears_nothing_more_is_held_by_anti_amplification() {
     assert!(since < seconds(5), "95 of 100 seconds: {bounds:?}");
 }
 
-/// The probe timeouts of the client: when, and how many in a row before.
+/// The probe timeouts of the client: time, and number of consecutive ones before.
 fn timeouts(path: &mut Path) -> Vec<(Instant, u32)> {
     let events = path.ends[0].events.drain();
     let timeouts = events.filter_map(|(at, event)| match event {
@@ -338,7 +338,7 @@ fn a_client_whose_packets_are_lost_shows_each_probe_timeout_at_its_time() {
     );
     assert_eq!(path.ends[0].statistics().timeouts, in_row.len() as u64);
     // RFC 9002 §6.2.1 and §6.2.4: the time until the next one doubles, and at each two datagrams
-    // leave.
+    // are sent.
     let gap = |at: usize| timeouts[at + 1].0.since(timeouts[at].0);
     for at in 0..timeouts.len() - 2 {
         assert_eq!(gap(at + 1), gap(at) * 2);
@@ -378,7 +378,7 @@ fn window_events_contain_the_octets_in_flight() {
         })
         .collect();
     assert_eq!(windows[0].cwnd, 12_520);
-    // After a reduction more is in flight than the window.
+    // After a reduction more octets are in flight than the window.
     let growing = windows.iter().filter(|window| window.state == "slow_start");
     assert!(growing.clone().count() > 10);
     assert!(
@@ -459,6 +459,6 @@ fn congestion_marks_reach_the_controller_unless_ecn_is_off() {
     };
     assert_eq!(run("newreno", true), (true, 1));
     assert_eq!(run("newreno", false), (false, 0));
-    // draft-bbr §3.7: without an answer to marks there is no claim of ECN.
+    // draft-bbr §3.7: a controller that does not react to marks must not claim ECN.
     assert_eq!(run("bbr", true), (false, 0));
 }
