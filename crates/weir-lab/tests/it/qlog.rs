@@ -1,4 +1,4 @@
-//! Exports to qlog have the structure of their schema and say what the run's tables say.
+//! Exports to qlog have the structure of their schema and the contents of the run's tables.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,7 @@ fn output(packets: bool) -> RunOutput {
     run(&scenario, &options).unwrap()
 }
 
-/// The documents of an export by the names of their files.
+/// The documents of an export by their file names.
 fn documents(run: &RunOutput, format: &str) -> BTreeMap<String, Value> {
     let files = export(run, Format::named(format).unwrap()).unwrap();
     let parsed = files.into_iter().map(|file| {
@@ -55,8 +55,8 @@ fn is_one_of(value: &Value, words: &[&str]) -> bool {
     value.as_str().is_some_and(|word| words.contains(&word))
 }
 
-/// What the data of an event may hold, from draft-ietf-quic-qlog-quic-events-13; the names of
-/// events without their namespace are those of both schemas.
+/// The permitted data of an event, from draft-ietf-quic-qlog-quic-events-13; without their
+/// namespace, the names of events are the same in both schemas.
 fn check_data(name: &str, data: &Value) {
     let only = |names: &[&str]| {
         let keys = data.as_object().unwrap().keys();
