@@ -108,7 +108,7 @@ fn check_data(name: &str, data: &Value) {
     }
 }
 
-/// Checks every event of a document; returns how many there are of each name at each end.
+/// Checks every event of a document; returns the number of events by name at each end.
 fn check_traces(document: &Value, namespaces: &[&str]) -> BTreeMap<(String, String), usize> {
     let mut counts = BTreeMap::new();
     for trace in document["traces"].as_array().expect("traces") {
@@ -150,7 +150,7 @@ fn the_current_draft_has_its_fields_and_the_events_of_the_tables() {
             assert_eq!(schemas[0], "urn:ietf:params:qlog:events:quic-13");
             let common = &trace["common_fields"];
             assert_eq!(common["time_format"], "relative_to_epoch");
-            // The epoch of a monotonic clock is unknown.
+            // The epoch of a monotonic clock is unspecified.
             assert_eq!(common["reference_time"]["clock_type"], "monotonic");
             assert_eq!(common["reference_time"]["epoch"], "unknown");
         }
@@ -186,8 +186,8 @@ fn the_current_draft_has_its_fields_and_the_events_of_the_tables() {
     assert_eq!(windows.next_back(), last);
 }
 
-/// RFC 9000 §12.3: a number is used once in its space. Of QUIC the handshake is one Initial packet
-/// of the client, its acknowledgement by the server, and the client's.
+/// RFC 9000 §12.3: a packet number is used once in its space. The QUIC handshake is one Initial
+/// packet of the client, its acknowledgement by the server, and the client's.
 #[test]
 fn each_packet_of_quic_has_its_type_and_its_number_once() {
     let run = output(true);
