@@ -1,4 +1,5 @@
-//! `weir evaluate CONTROLLER`: the evaluation that RFC 9743 asks for, beside CUBIC and Reno.
+//! `weir evaluate CONTROLLER`: the evaluation that RFC 9743 describes, compared with CUBIC and
+//! Reno.
 
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;

@@ -1,5 +1,5 @@
-//! The UDP socket under quinn: a capture sees its datagrams, and a client learns that the server's
-//! port is closed, which quinn's own socket does not report.
+//! The UDP socket used by quinn: it copies datagrams to a capture and reports to a client that the
+//! server's port is closed, which quinn's own socket does not.
 
 use quinn::udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use quinn::{AsyncUdpSocket, UdpPoller};
