@@ -163,9 +163,9 @@ pub struct Measure {
     pub at_s: Option<f64>,
     /// The level of crossings and gaps, in the series' unit.
     pub level: Option<f64>,
-    /// Of late rises: the longest ordinary time from a fall to the first rise, in seconds.
+    /// For late rises: the longest ordinary time from a fall to the first rise, in seconds.
     pub first_level: Option<f64>,
-    /// What a row must be equal to.
+    /// The value that a row must equal.
     pub equals: Option<f64>,
     /// The largest relative deviation of a row from `equals`.
     #[serde(default = "default_nearness")]
@@ -189,8 +189,8 @@ pub struct Measure {
     pub between: Vec<String>,
 }
 
-/// A moment of a run that measures name, found in each run anew: an event of the run, not a time
-/// that holds in one run only.
+/// A moment of a run to which measures refer by name. It is an event that is searched for in each
+/// run, because a fixed time would be valid for one run only.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Moment {

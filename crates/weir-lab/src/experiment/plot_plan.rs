@@ -6,7 +6,7 @@ use crate::toml_file::{Invalid, Pair};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeSet;
 
-/// What a plot shows.
+/// The kind of a plot.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum PlotKind {
@@ -16,7 +16,7 @@ pub enum PlotKind {
     Rtt,
     /// The time between two packets.
     Interval,
-    /// Its inverse.
+    /// The inverse of the time between two packets.
     PacketRate,
     /// The window with the theoretical sawtooth over it.
     Sawtooth,
@@ -34,7 +34,7 @@ pub enum PlotKind {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Curve {
-    /// What it is.
+    /// The label of the curve.
     pub label: String,
     /// Its rows, one for each `x` of the plot.
     pub rows: Vec<String>,
@@ -46,7 +46,7 @@ pub struct Curve {
 pub struct PlotPlan {
     /// The file's name without ending.
     pub name: String,
-    /// What it shows.
+    /// The kind of the plot.
     pub kind: PlotKind,
     /// The heading.
     pub title: String,

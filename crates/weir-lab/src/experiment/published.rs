@@ -24,7 +24,7 @@ pub struct Published {
     /// The runs that measure the document's numbers.
     #[serde(rename = "run")]
     pub runs: Vec<RunPlan>,
-    /// Moments of a run that measures name, found in each run anew.
+    /// Moments to which measures refer by name; they are searched for in each run.
     #[serde(rename = "moment", default)]
     pub moments: Vec<Moment>,
     /// The published numbers and statements, in the order of the page.

@@ -63,7 +63,7 @@ pub struct ExperimentResult {
 /// A run, or the runs of many seeds.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunResult {
-    /// What was run.
+    /// The plan of the run.
     #[serde(flatten)]
     pub plan: RunPlan,
     /// A note on runs of different seeds that are equal.

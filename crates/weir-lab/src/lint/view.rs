@@ -85,7 +85,7 @@ impl Control {
     }
 }
 
-/// A flow of the scenario, which may stand for several.
+/// A flow of the scenario, which may have a count.
 pub(super) struct FlowView<'a> {
     pub(super) flow: &'a Flow,
     pub(super) control: Control,

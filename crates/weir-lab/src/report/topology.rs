@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 pub struct Topology {
     /// The heading.
     pub title: String,
-    /// What is drawn.
+    /// The network to draw.
     pub(super) plan: NetworkPlan,
     /// Width and height in pixels, if not the default.
     pub size: Option<(f64, f64)>,
