@@ -1,4 +1,4 @@
-"""The documentation site has no source files: links to them become their words."""
+"""The documentation site has no source files: links to them are replaced by their text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])+)\]\(([^)\s#]+)(#[^)\s]*)?\
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Keeps links that lead to pages of the site or to other sites."""
+    """Keeps only links to pages of the site and to other sites."""
     folder = posixpath.dirname(page.file.src_uri)
 
     def kept(link: re.Match[str]) -> str:

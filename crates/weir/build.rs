@@ -1,12 +1,12 @@
-//! Finds the commit that the source is of, for `--version` and the summaries of runs.
+//! Determines the commit of the source, for `--version` and the summaries of runs.
 //!
-//! A package of crates.io has it in `.cargo_vcs_info.json`; a repository tells it through git.
-//! Without either there is none. Nothing else of the machine goes into the program.
+//! A package of crates.io has it in `.cargo_vcs_info.json`; in a repository git reports it.
+//! Otherwise there is none. Nothing else about the machine is stored in the program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Digits of a commit.
+/// The number of digits of the commit.
 const DIGITS: usize = 12;
 
 fn main() {
@@ -20,7 +20,7 @@ fn main() {
     }
 }
 
-/// The commit that `cargo package` has written: the value of `"sha1"`.
+/// The commit that `cargo package` has stored: the value of `"sha1"`.
 fn packaged(package: &Path) -> Option<String> {
     let text = std::fs::read_to_string(package.join(".cargo_vcs_info.json")).ok()?;
     let after = text.split("\"sha1\"").nth(1)?;
@@ -33,8 +33,8 @@ fn packaged(package: &Path) -> Option<String> {
     Some(format!("{}{dirty}", shortened(commit)?))
 }
 
-/// The commit that is checked out, if the package is a tracked part of a repository: a copy of the
-/// source unpacked inside another repository has none.
+/// The current commit, if the package is a tracked part of a repository: source unpacked inside
+/// another repository has none.
 fn in_repository(package: &Path) -> Option<String> {
     let git = |arguments: &[&str]| {
         let mut command = Command::new("git");
@@ -49,7 +49,7 @@ fn in_repository(package: &Path) -> Option<String> {
     };
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
     let commit = git(&["rev-parse", "HEAD"])?;
-    // Each commit and each checkout adds a line to it.
+    // Each commit and each checkout changes this file.
     if let Some(log) = git(&[
         "rev-parse",
         "--path-format=absolute",
@@ -59,7 +59,7 @@ fn in_repository(package: &Path) -> Option<String> {
     {
         println!("cargo::rerun-if-changed={log}");
     }
-    // What the program is made of.
+    // The source files of the program.
     let sources = git(&["rev-parse", "--show-toplevel"]).map(PathBuf::from)?;
     for name in ["crates", "experiments", "Cargo.toml", "Cargo.lock"] {
         println!("cargo::rerun-if-changed={}", sources.join(name).display());

@@ -1,5 +1,4 @@
-//! Arbitrary bytes as a capture file and as a frame: no input panics, and the reader
-//! reaches the end.
+//! Arbitrary bytes as a capture file and as a frame: no input panics, and reading ends.
 
 use std::io::Cursor;
 use weir_lab::trace::capture::{Capture, find_dccp};

@@ -1,5 +1,5 @@
-//! Arbitrary bytes as a DCCP packet and as an option area: no input panics, a decoded packet
-//! encodes to the same bytes, and an option that is written reads back as itself.
+//! Arbitrary bytes as a DCCP packet and as an option area: no input panics, a decoded packet is
+//! encoded to the same bytes, and an encoded option is decoded to itself.
 
 use weir_proto::dccp::wire::checksum::{ChecksumStatus, PseudoHeader};
 use weir_proto::dccp::wire::{

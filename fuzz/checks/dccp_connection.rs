@@ -1,8 +1,8 @@
-//! Arbitrary bytes as DCCP packets with options, above all those of feature negotiation: nothing
-//! makes either end of a connection panic, send without end, or leave a timer that does not move.
+//! Arbitrary bytes as DCCP packets with options, especially those of feature negotiation: no packet
+//! makes either end of a connection panic, send without end, or keep a timer that does not advance.
 //!
-//! The first octet chooses the CCID. Then come packets: their type, the number of octets of their
-//! options, and the options.
+//! The first octet chooses the CCID. The rest are packets: their type, the number of octets of
+//! their options, and the options.
 
 use super::victim::Victim;
 use weir_proto::cc::tfrc::Profile;
@@ -42,7 +42,7 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// A packet with the numbers that the victim expects.
+/// A packet with the sequence numbers that the victim expects.
 fn packet(victim: &Victim, kind: usize, number: u64, options: &[u8]) -> Packet {
     let seq = |body: &Option<Body>| match body {
         Some(Body::Dccp(packet)) => packet.seq.get(),

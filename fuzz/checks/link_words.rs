@@ -1,5 +1,5 @@
-//! Arbitrary text as a link in the words of `tc`: no input panics, and what is refused is refused
-//! with a reason.
+//! Arbitrary text as a link in the syntax of `tc`: no input panics, and rejected text gives a
+//! reason.
 
 use weir_lab::scenario::link_scenario;
 
@@ -7,7 +7,7 @@ pub fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    // These words name a file, which the check must not open.
+    // `mahimahi` names a file, which the check must not open.
     if text.contains("mahimahi") {
         return;
     }

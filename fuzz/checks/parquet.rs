@@ -1,4 +1,4 @@
-//! Arbitrary bytes as a Parquet file: no input panics, and a table that is read can be written and
+//! Arbitrary bytes as a Parquet file: no input panics, and a table that was read can be written and
 //! read again.
 
 use weir_lab::trace::{read_table, table_octets};

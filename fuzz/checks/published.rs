@@ -1,5 +1,4 @@
-//! Arbitrary text as `published.toml`: no input panics, and what is refused is refused with a
-//! reason.
+//! Arbitrary text as `published.toml`: no input panics, and rejected text gives a reason.
 
 use weir_lab::experiment::Published;
 

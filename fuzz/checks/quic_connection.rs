@@ -1,5 +1,5 @@
-//! Arbitrary bytes as a QUIC packet: no input panics, a decoded packet survives the codec, and
-//! neither a new connection nor an open one loses its footing over it.
+//! Arbitrary bytes as a QUIC packet: no input panics, a decoded packet survives the codec, and both
+//! a new and an open connection remain usable.
 
 use super::victim::Victim;
 use weir_proto::packet::Body;
@@ -22,7 +22,7 @@ pub fn check(bytes: &[u8]) {
         };
         let mut again = Vec::new();
         packet.encode(&format, &mut again);
-        // A packet number is written in part: the reader knows which one to expect.
+        // Packet numbers are truncated: decoding needs the expected one.
         let decoded = Packet::decode(&again, &format, |_| packet.number);
         assert_eq!(decoded.as_ref(), Ok(&packet));
         let pair = || {

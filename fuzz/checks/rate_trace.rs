@@ -1,5 +1,5 @@
-//! Arbitrary text as a trace of delivery opportunities: no input panics, and an accepted one is in
-//! order and has a length.
+//! Arbitrary text as a trace of delivery opportunities: no input panics, and an accepted trace is
+//! in order and has a length.
 
 use weir_lab::scenario::parse_rate_trace;
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// Checks each seed, each of its prefixes, and each seed with one octet changed by each of the
-/// masks; returns the number of seeds.
+/// Checks each seed, each of its prefixes, and each seed with one octet changed by each mask;
+/// returns the number of seeds.
 #[allow(clippy::disallowed_methods, reason = "the seeds are files")]
 pub fn replay(target: &str, masks: &[u8], check: fn(&[u8])) -> usize {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -1,6 +1,6 @@
-//! Arbitrary bytes as a packet of an RTP session: no input panics, and a decoded packet is decoded
-//! to itself again after it is encoded. The octets may differ, because lists of contributing
-//! sources, extensions, padding and bits that must be ignored are not written again.
+//! Arbitrary bytes as a packet of an RTP session: no input panics, and a decoded packet that is
+//! encoded and decoded again is the same. The octets may differ, because lists of contributing
+//! sources, extensions, padding and bits that must be ignored are not encoded.
 
 use weir_proto::rtp::Packet;
 

@@ -1,5 +1,5 @@
-//! Arbitrary text as a scenario: no input panics, an error has a message, and an accepted scenario
-//! reads back from its resolved text as the same scenario.
+//! Arbitrary text as a scenario: no input panics, an error has a message, and the resolved text of
+//! an accepted scenario is read as the same scenario.
 
 use weir_lab::scenario::parse;
 

@@ -1,5 +1,5 @@
 //! Arbitrary bytes as a TCP segment: no input panics, a decoded segment survives the codec, and
-//! neither a new connection nor an open one loses its footing over it.
+//! both a new and an open connection remain usable.
 
 use super::victim::Victim;
 use weir_proto::cc::window::{WindowConfig, named};
@@ -31,7 +31,7 @@ fn check_connections(packet: &Packet, ecn: EcnMode) {
         (client, Connection::server(config, controller()))
     };
     for mut victim in Victim::all(pair) {
-        // Numbers near those that the connection expects, so that segments are not all refused.
+        // Numbers near those that the connection expects, so that not all segments are rejected.
         let mut near = packet.clone();
         if let Some(Body::Tcp(received)) = &victim.received {
             near.seq = near.seq.wrapping_add(received.seq);

@@ -1,10 +1,10 @@
-//! Ends of a connection that get a packet which their peer never sent.
+//! Ends of a connection that receive a packet which their peer did not send.
 
 use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, Packet, Payload};
 use weir_proto::time::{Duration, Instant};
 
-/// The most packets that one event may lead to, and the most timers that are waited for.
+/// The maximum number of packets caused by one event, and of timers that are awaited.
 const MAX_PACKETS: u32 = 10_000;
 const TIMERS: u32 = 20;
 
@@ -12,14 +12,14 @@ const TIMERS: u32 = 20;
 pub struct Victim {
     end: Box<dyn Endpoint>,
     now: Instant,
-    /// The last packet that it sent.
+    /// The last packet sent.
     pub sent: Option<Body>,
-    /// The last packet of its peer.
+    /// The last packet received from its peer.
     pub received: Option<Body>,
 }
 
 impl Victim {
-    /// Both ends of a pair that has not begun, and of one that is open and has carried data.
+    /// Both ends of a connection before it starts, and of one that is open and has carried data.
     pub fn all<E: Endpoint + 'static>(pair: impl Fn() -> (E, E)) -> Vec<Self> {
         let (new, (client, server)) = (pair(), opened(pair()));
         let (mut waiting, listening) = (Self::new(new.0), Self::new(new.1));
@@ -37,12 +37,12 @@ impl Victim {
         }
     }
 
-    /// Delivers the packet; then what it leads to, and what the next timers do.
+    /// Delivers the packet, then runs the responses and the next timers.
     pub fn handle(&mut self, body: Body, size: u32) {
         let mut packet = Packet::new(size, body);
         self.end.handle(self.now, &mut packet);
         self.drain();
-        // What it says now may change with what the application does.
+        // Its output may now depend on actions of the application.
         let _ = self.end.write(self.now, Payload::of_len(3_000));
         self.drain();
         for _ in 0..TIMERS {
@@ -55,7 +55,7 @@ impl Victim {
         }
     }
 
-    /// Everything that the end has to send, to say and to deliver.
+    /// Takes all packets, events and data of the end.
     fn drain(&mut self) -> Vec<Packet> {
         let mut packets = Vec::new();
         while let Some(packet) = self.end.poll_transmit(self.now) {
@@ -70,7 +70,8 @@ impl Victim {
     }
 }
 
-/// A pair after its handshake and a thousand octets, over a path of a millisecond each way.
+/// A pair after its handshake and a transfer of a thousand octets, over a path with 1 ms delay in
+/// each direction.
 fn opened<E: Endpoint + 'static>((client, server): (E, E)) -> (Victim, Victim) {
     let (mut client, mut server) = (Victim::new(client), Victim::new(server));
     client.end.connect(client.now);
@@ -86,7 +87,7 @@ fn opened<E: Endpoint + 'static>((client, server): (E, E)) -> (Victim, Victim) {
     (client, server)
 }
 
-/// Carries what one end has to send to the other, a millisecond later.
+/// Carries the packets of one end to the other, a millisecond later.
 fn carry(from: &mut Victim, to: &mut Victim) {
     let packets = from.drain();
     to.now = from.now + Duration::from_millis(1);

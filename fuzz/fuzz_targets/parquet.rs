@@ -4,7 +4,7 @@
 #[path = "../checks/parquet.rs"]
 mod parquet;
 
-// The reader catches what the library panics at, and libFuzzer would end at each panic.
+// The reader catches panics of the library, at which libFuzzer would end.
 libfuzzer_sys::fuzz_target!(
     init: {
         let end = std::panic::take_hook();

@@ -2,8 +2,8 @@
 
     python python/benchmarks/measure.py [--weir target/release/weir] [part …]
 
-Times are processor time, so that other work on the machine changes them little; rates on two cores
-are twice those of a second of processor time. Compare only what one call prints.
+Times are processor time, so that other work on the machine affects them little; rates on two cores
+are twice those of a second of processor time. Compare only numbers printed by the same call.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ transport = { kind = "tcp", controller = "cubic" }
 
 
 def cpu_of_children():
-    """Processor time of the children that have ended, in seconds."""
+    """Processor time of child processes that have ended, in seconds."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def over_command(options):
-    """A run of 100 flows for 10 s, by the command and from Python, in turns."""
+    """A run of 100 flows for 10 s, alternately by the command and from Python."""
     command = [options.weir or shutil.which("weir") or "weir"]
     for trace, words in (("summary", ["--summary-only"]), ("full", [])):
         ratios, pairs = [], []
@@ -112,7 +112,7 @@ def over_command(options):
 
 
 class Counted(w.Controller):
-    """Counts its calls and keeps a window of additive increase."""
+    """Counts its calls and increases its window additively."""
 
     calls = 0
 
@@ -132,7 +132,7 @@ class Counted(w.Controller):
 
 
 def controller(options):
-    """Acknowledgements that a controller in Python handles, the simulation around it included."""
+    """Acknowledgements handled by a controller in Python, including the rest of the simulation."""
     w.register("counted")(Counted)
     scenario = w.Scenario.from_toml(ONE)
     in_python = scenario.set("flow.file.transport.controller", "counted")
@@ -166,7 +166,7 @@ def environment(options):
         begun, wall = time.process_time(), time.monotonic()
         for _ in range(steps):
             observations, *_ = vector.step(actions)
-            # Keeps the window at about what the path holds.
+            # Keeps the window near the bandwidth-delay product of the path.
             actions = np.where(observations[:, :1] > 0.06, -0.05, 0.05).astype(np.float32)
         used, wall = time.process_time() - begun, time.monotonic() - wall
         rates.append((count * steps / used, count * steps / wall))
@@ -180,13 +180,13 @@ def environment(options):
 
 
 def ready_s():
-    """Seconds in which the threads of this process ran or waited for a core."""
+    """Seconds for which the threads of this process ran or waited for a core."""
     files = Path("/proc/self/task").glob("*/schedstat")
     return sum(sum(int(word) for word in file.read_text().split()[:2]) for file in files) * 1e-9
 
 
 def sweep(options):
-    """A sweep of 2,000 short runs: how much of the cores it uses, and what a run costs."""
+    """A sweep of 2,000 short runs: the utilisation of the cores, and the cost of a run."""
     short = w.Scenario.from_toml(PATH).set({"run.duration": "2s", "flow.file.start": "0s..1s"})
     delays = [f"{number}ms" for number in range(1, 101)]
     used = {}
@@ -217,7 +217,7 @@ PARTS = {part.__name__: part for part in (over_command, controller, environment,
 
 
 def main():
-    """Runs the parts that are asked for, all without a word."""
+    """Runs the given parts, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--weir", help="the command to compare with; the installed one if absent")
     parser.add_argument("part", nargs="*", choices=[[], *PARTS])

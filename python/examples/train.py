@@ -2,12 +2,12 @@
 
     python python/examples/train.py --out trained
 
-The paths are those of the RFC 9743 suite with one flow. The policy changes the window by the share
+The paths are those of the RFC 9743 suite with one flow. The policy multiplies the window by
 
     2^(step / rtt · (w0 + w1 · log2(rtt / least rtt) + w2 · loss))
 
-at each step, where ``loss`` is the share of bytes lost in it. Three weights are learned from
-episodes of ten seconds; whole runs with seeds that the training has not seen judge them.
+at each step, where ``loss`` is the share of bytes lost in it. The three weights are learned in
+episodes of ten seconds, and evaluated in complete runs with seeds that are not used in training.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import weirlab as w
 from weirlab.gym import VectorCongestionControl, controller_of
 
 SUITE = Path(__file__).parents[2] / "suites" / "rfc9743"
-#: Files of the suite, and what they are.
+#: Files of the suite, with their descriptions.
 PATHS = {
     "alone": "20 Mbit/s, 40 ms",
     "fading": "3 to 20 Mbit/s, 50 ms",
@@ -34,12 +34,12 @@ CONTROLLERS = ("cubic", "bbr", "trained")
 STEP_S = 0.02
 #: Length of a training episode.
 EPISODE_S = 10.0
-#: The tenth of the seeds that training draws from; judging has smaller ones.
+#: Training uses seeds from this one on; the evaluation uses smaller ones.
 FIRST_TRAINING_SEED = 1_000_000
 
 
 def actions(observations, weights):
-    """Actions of a row of weights for each row of observations."""
+    """The action for each row of observations, with the weights in the same row."""
     rtt, least, loss = observations[:, 0], observations[:, 1], observations[:, 4]
     known = least > 0
     rtt, least = np.where(known, rtt, 1.0), np.where(known, least, 1.0)
@@ -49,12 +49,12 @@ def actions(observations, weights):
 
 
 def scenarios():
-    """The paths by their names."""
+    """The scenarios of the paths by name."""
     return {name: w.Scenario.load(SUITE / f"{name}.toml") for name in PATHS}
 
 
 def returns(environment, weights, copies, seed):
-    """The mean reward of each row of weights over its paths, in the same draws for all."""
+    """The mean reward of each row of weights over the paths, with the same seeds for all rows."""
     count = len(weights)
     seeds = [seed + path for path in range(copies)] * count
     observations, _ = environment.reset(seed=seeds)
@@ -69,7 +69,7 @@ def returns(environment, weights, copies, seed):
 
 
 def train(generations=15, population=16, seed=1):
-    """Weights, and the mean reward of the best quarter of each generation."""
+    """The weights, and the mean reward of the best quarter of each generation."""
     short = {"run.duration": f"{EPISODE_S}s", "run.warmup": "0s"}
     paths = [scenario.set(short) for scenario in scenarios().values()]
     environment = VectorCongestionControl(paths * population, "subject", step=STEP_S)
@@ -82,14 +82,14 @@ def train(generations=15, population=16, seed=1):
         first = FIRST_TRAINING_SEED + number * len(paths)
         gained = returns(environment, weights, len(paths), first)
         elite = weights[np.argsort(gained)[-best:]]
-        # A floor keeps the search from ending before it has found anything.
+        # A minimum deviation keeps the search from converging too early.
         mean, deviation = elite.mean(axis=0), elite.std(axis=0) + 0.02
         history.append(float(np.sort(gained)[-best:].mean()))
     return mean, history
 
 
 def register(weights):
-    """Makes the policy a controller that scenarios use by the name ``trained``."""
+    """Registers the policy as a controller with the name ``trained``."""
     rows = np.asarray(weights)[None, :]
 
     def policy(observation):
@@ -166,7 +166,7 @@ def draw(rows, file):
 
 
 def main(arguments=None):
-    """Trains, judges, and writes ``trained.json``, ``trained.md`` and ``trained.svg``."""
+    """Trains and evaluates a policy; writes ``trained.json``, ``trained.md``, ``trained.svg``."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--generations", type=int, default=15)
     parser.add_argument("--population", type=int, default=16)

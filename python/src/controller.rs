@@ -1,4 +1,4 @@
-//! Controllers that are classes of Python, used by their name in scenarios.
+//! Controllers implemented as Python classes, which scenarios refer to by name.
 
 mod arguments;
 mod calls;
@@ -25,30 +25,30 @@ use weir_proto::event::Limit;
 use weir_proto::time::Instant;
 use weir_proto::units::Rate;
 
-/// The greatest window in octets; more is none.
+/// The maximum window in octets; a larger value is not valid.
 const GREATEST_WINDOW: f64 = 1e12;
-/// The greatest pacing rate in bit/s; more is none.
+/// The maximum pacing rate in bit/s; a larger value is not valid.
 const GREATEST_RATE: f64 = 1e13;
 
 thread_local! {
-    /// Why a controller of the run of this thread gave up.
+    /// The error of a controller in the run of this thread.
     static FAULT: RefCell<Option<PyErr>> = const { RefCell::new(None) };
-    /// Ends the run of this thread.
+    /// Cancels the run of this thread.
     static CANCEL: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Lets a fault of a controller end the run that this thread makes from now on.
+/// Makes an error of a controller end the run that this thread starts now.
 pub fn begin_run(cancel: &Arc<AtomicBool>) {
     CANCEL.with(|of_thread| *of_thread.borrow_mut() = Some(Arc::clone(cancel)));
     FAULT.with(|fault| fault.borrow_mut().take());
 }
 
-/// Why a controller of the run of this thread gave up, once.
+/// The error of a controller in the run of this thread; it is taken, so that it is returned once.
 pub fn take_fault() -> Option<PyErr> {
     FAULT.with(|fault| fault.borrow_mut().take())
 }
 
-/// The same in words.
+/// The same as text.
 pub fn take_fault_in_words() -> Option<String> {
     let fault = take_fault()?;
     Some(Python::attach(|py| fault.value(py).to_string()))
@@ -65,7 +65,7 @@ fn fail(error: PyErr) {
     });
 }
 
-/// The methods that a class has, bound to its object.
+/// The methods defined by a class, bound to its object.
 struct Methods {
     ack: Option<Py<PyAny>>,
     congestion: Option<Py<PyAny>>,
@@ -73,7 +73,7 @@ struct Methods {
     sent: Option<Py<PyAny>>,
 }
 
-/// A controller whose decisions an object of Python makes.
+/// A controller whose decisions are made by a Python object.
 struct PythonController {
     object: Option<(Py<PyAny>, Methods)>,
     calls: Arc<Calls>,
@@ -84,11 +84,11 @@ struct PythonController {
     /// The period of the last loss event, for statistics.
     period: RecoveryPeriod,
     state: &'static str,
-    /// The word of the state as it was last read: the same object is the same state.
+    /// The last state object read: the same object means the same state.
     last_state: Option<Py<PyAny>>,
 }
 
-/// Lets scenarios use a class as a window controller by this name.
+/// Makes a class available to scenarios as a window controller with this name.
 #[pyfunction]
 pub fn add_controller(py: Python<'_>, name: &str, doc: &str, class: Py<PyAny>) -> PyResult<()> {
     if !class.bind(py).is_callable() || !class.bind(py).is_instance_of::<PyType>() {
@@ -107,7 +107,7 @@ pub fn add_controller(py: Python<'_>, name: &str, doc: &str, class: Py<PyAny>) -
 
 fn bound(py: Python<'_>, object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Py<PyAny>>> {
     let method = object.getattr_opt(name)?;
-    // A method of the base class does nothing.
+    // Methods of the base class do nothing and are not called.
     let base = py
         .import("weirlab.controller")?
         .getattr("Controller")?
@@ -158,7 +158,7 @@ impl PythonController {
         })
     }
 
-    /// Records why there is no controller any more, and ends the run.
+    /// Records the error of the controller and ends the run.
     fn give_up(&mut self, py: Python<'_>, doing: &str, error: PyErr) {
         self.object = None;
         let what = error.value(py).to_string();
@@ -172,7 +172,7 @@ impl PythonController {
         fail(raised);
     }
 
-    /// Calls a method, if the class has it, and reads what it decided.
+    /// Calls a method, if the class defines it, and reads the resulting decisions.
     fn call<A>(
         &mut self,
         name: &'static str,
@@ -282,7 +282,7 @@ fn out_of_range(what: &str, value: f64, expected: &str) -> PyErr {
     PyValueError::new_err(format!("{what} is {value}, expected {expected}"))
 }
 
-/// The states that traces know; others are `python`.
+/// The states used in traces; other words are recorded as `python`.
 fn known_state(word: &str) -> &'static str {
     const KNOWN: [&str; 7] = [
         "slow_start",
@@ -341,8 +341,7 @@ impl WindowController for PythonController {
         self.period.begins(congestion)
     }
 
-    /// An object hears of packets, acknowledgements, losses and timeouts, and answers to nothing
-    /// else.
+    /// The object is called for packets, acknowledgements, losses and timeouts only.
     fn on_connection_event(&mut self, _: ConnectionEvent) {}
 
     fn on_spurious_congestion_event(&mut self, _: Instant) -> bool {
@@ -364,7 +363,7 @@ impl WindowController for PythonController {
 
     fn pacing(&self) -> Option<PacingRate> {
         let rate = self.pacing_rate?;
-        // A millisecond of the rate, and at least two packets (draft-bbr §5.6.3).
+        // The octets of a millisecond at this rate, and at least two packets (draft-bbr §5.6.3).
         let burst = (rate.as_bps() / 8e3) as u64;
         Some(PacingRate {
             rate,

@@ -1,4 +1,4 @@
-//! The declaration of all keys of a scenario as data, for the classes that Python makes of it.
+//! The declaration of all keys of a scenario as data, from which Python creates classes.
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -6,8 +6,8 @@ use weir_lab::scenario::Scenario;
 use weir_proto::settings::{FieldKind, Kind, Presence, Raw, TableKind, describe, plain_doc};
 
 /// Tables with their keys in the order of their declaration, as JSON: `doc` and `fields`; a field
-/// has `key`, `doc`, `required`, `default` and `kind`; a kind has its `type` and what belongs to
-/// it.
+/// has `key`, `doc`, `required`, `default` and `kind`; a kind has its `type` and the properties of
+/// that type.
 #[pyfunction]
 pub fn declaration() -> String {
     table(&describe(&Scenario::default())).to_string()

@@ -1,5 +1,5 @@
-//! Environments for learning: scenarios in which a controller's decisions come from outside, step
-//! by step.
+//! Environments for reinforcement learning: scenarios in which a controller's decisions come from
+//! outside, step by step.
 
 use crate::errors::{exception, of_run};
 use crate::scenario::Scenario;
@@ -22,19 +22,19 @@ use weir_proto::units::Rate;
 
 /// The name of the controller whose decisions come from outside.
 pub const CONTROLLER: &str = "agent";
-/// Numbers of an observation.
+/// The number of values in an observation.
 const OBSERVED: usize = 8;
-/// The least and the greatest window, in packets.
+/// The minimum and maximum window, in packets.
 const PACKETS: (f64, f64) = (1.0, 1e6);
-/// The least and the greatest pacing rate in bit/s.
+/// The minimum and maximum pacing rate in bit/s.
 const RATES: (f64, f64) = (1e4, 1e12);
 
 thread_local! {
-    /// What the controllers of the simulation of this thread share with its environment.
+    /// The state shared by the controllers of this thread's simulation and their environment.
     static LINKED: RefCell<Option<Arc<Mutex<Agent>>>> = const { RefCell::new(None) };
 }
 
-/// What a controller and its environment share.
+/// The state shared by a controller and its environment.
 #[derive(Clone, Debug)]
 struct Agent {
     packet: f64,
@@ -70,12 +70,12 @@ impl Agent {
         }
     }
 
-    /// Takes an action from -1 to 1: the window or rate becomes 2 to its power as large.
+    /// Applies an action a from -1 to 1: multiplies the window or rate by 2^a.
     fn act(&mut self, action: f64) {
         let factor = 2f64.powf(action.clamp(-1.0, 1.0));
         if let Some(rate) = &mut self.rate {
             *rate = (*rate * factor).clamp(RATES.0, RATES.1);
-            // The rate decides; the window holds what it sends in two round trips.
+            // With pacing the rate is controlled; the window allows two round trips at this rate.
             let two = *rate / 8.0 * 2.0 * self.smoothed_rtt.max(0.01);
             self.window = two.max(4.0 * self.packet);
         } else {
@@ -84,8 +84,9 @@ impl Agent {
         }
     }
 
-    /// What happened since the last time, and the reward for it: the logarithm of the delivered
-    /// Mbit/s, less that of how many times the least round trip takes, less ten times the loss.
+    /// The observation since the last call, and the reward: log2 of the delivered rate in Mbit/s,
+    /// minus log2 of the ratio of smoothed to minimum round-trip time, minus ten times the loss
+    /// rate.
     fn observe(&mut self, seconds: f64) -> ([f32; OBSERVED], f64) {
         let delivered = self.acked * 8e-6 / seconds;
         let sent = self.acked + self.lost;
@@ -117,7 +118,7 @@ impl Agent {
     }
 }
 
-/// The controller: it counts, and does what its environment says.
+/// The controller: it counts, and applies the decisions of its environment.
 struct AgentController(Arc<Mutex<Agent>>);
 
 impl AgentController {
@@ -165,7 +166,7 @@ impl WindowController for AgentController {
         })
     }
 
-    /// The window is the agent's alone.
+    /// Only the agent changes the window.
     fn on_connection_event(&mut self, _: ConnectionEvent) {}
 
     fn on_spurious_congestion_event(&mut self, _: Instant) -> bool {
@@ -209,22 +210,22 @@ impl WindowController for AgentController {
     }
 }
 
-/// Adds the controller to the registry, once.
+/// Adds the controller to the registry on the first call.
 fn add_agent() {
     static ADDED: Once = Once::new();
     ADDED.call_once(|| {
         let factory: added::Factory = Arc::new(|config| {
             let linked = LINKED.with(|linked| linked.borrow().clone());
-            // Outside of an environment it keeps its initial window.
+            // Outside of an environment the controller keeps its initial window.
             let agent = shared_agent(linked, config);
             Box::new(AgentController(agent)) as BoxedController
         });
-        // The name is plain and no built-in controller's.
+        // The name is valid, and no built-in controller has it.
         let _ = added::add(CONTROLLER, "decisions come from an environment", factory);
     });
 }
 
-/// The state that a new controller shares with its environment; a state of its own outside of one.
+/// The state that a new controller shares with its environment; a new state outside of one.
 fn shared_agent(linked: Option<Arc<Mutex<Agent>>>, config: &WindowConfig) -> Arc<Mutex<Agent>> {
     let Some(shared) = linked else {
         return Arc::new(Mutex::new(Agent::new(config, false)));
@@ -246,7 +247,7 @@ struct Episode {
     now: Instant,
 }
 
-/// Makes the controllers of this thread those of an episode for as long as it is at work.
+/// Links the controllers of this thread to an episode while `work` runs.
 fn linked<T>(agent: &Arc<Mutex<Agent>>, work: impl FnOnce() -> T) -> T {
     LINKED.with(|linked| *linked.borrow_mut() = Some(Arc::clone(agent)));
     let done = work();
@@ -263,7 +264,7 @@ fn options() -> RunOptions<'static> {
 }
 
 impl Episode {
-    /// Begins anew, with another seed if one is given.
+    /// Restarts the scenario, with another seed if one is given.
     fn reset(&mut self, flow: &str, seed: Option<u64>) -> Result<[f32; OBSERVED], RunError> {
         let set = |path: String, value: String| Override { path, value };
         let mut overrides = self.overrides.clone();
@@ -281,7 +282,7 @@ impl Episode {
         Ok(agent.observe(1.0).0)
     }
 
-    /// Goes on by a step; true if the scenario is at its end.
+    /// Advances by a step; true if the scenario has ended.
     fn step(
         &mut self,
         action: f64,
@@ -306,7 +307,7 @@ impl Episode {
 /// Several scenarios, each with a flow whose controller's decisions come from outside.
 #[pyclass(module = "weirlab._weirlab")]
 pub struct Environment {
-    /// Never shared: the lock is what lets Python keep it.
+    /// Never contended: the lock only makes the class usable in Python.
     episodes: Mutex<Vec<Episode>>,
     flow: String,
     step: Duration,
@@ -314,8 +315,8 @@ pub struct Environment {
 
 #[pymethods]
 impl Environment {
-    /// One for each scenario. A step is this long; actions change the window, or with `pacing`
-    /// the rate.
+    /// An environment with these scenarios. Steps have this duration; actions change the window, or
+    /// with `pacing` the rate.
     #[new]
     fn new(
         py: Python<'_>,
@@ -347,8 +348,8 @@ impl Environment {
         })
     }
 
-    /// Begins scenarios anew, on all cores: their numbers, in ascending order, and seeds. Returns
-    /// what is observed in each, as `<f4`.
+    /// Restarts scenarios on all cores, given by their numbers, in ascending order, with their
+    /// seeds. Returns the observation of each, as `<f4`.
     fn reset<'py>(
         &mut self,
         py: Python<'py>,
@@ -373,8 +374,8 @@ impl Environment {
         Ok(PyBytes::new(py, &numbers))
     }
 
-    /// Goes on by a step in all scenarios, on all cores. `actions` is a `<f4` for each, as is what
-    /// is returned: observations, rewards, and 1 where a scenario is at its end.
+    /// Advances all scenarios by a step, on all cores. `actions` has a `<f4` for each. Returns
+    /// observations and rewards as `<f4`, and 1 for each scenario that has ended.
     fn step<'py>(
         &mut self,
         py: Python<'py>,

@@ -5,7 +5,7 @@ use pyo3::types::{IntoPyDict, PyDict};
 use weir_lab::run::RunError;
 use weir_lab::scenario::ScenarioError;
 
-/// An exception of this class of `weirlab.errors`, made from a message and keywords.
+/// An exception of this class of `weirlab.errors`, with a message and keywords.
 pub fn exception(
     py: Python<'_>,
     class: &str,
@@ -22,7 +22,7 @@ pub fn exception(
     }
 }
 
-/// `ScenarioError`, with its place.
+/// A `ScenarioError` with its place.
 pub fn of_scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
     let keywords = [
         ("file", error.file.clone()),

@@ -1,8 +1,9 @@
 //! `weirlab._weirlab`: the laboratory for Python.
 //!
-//! The package `weirlab` around this module is what people use; what is here is the part of it
-//! that must be Rust. Statistics, reading of scenarios and simulation are those of `weir-lab`.
-// The macros of PyO3 expand to unsafe code; nothing written here is unsafe.
+//! Users import the package `weirlab` around this module; this module contains only the part that
+//! must be written in Rust. Statistics, reading of scenarios and simulation are those of
+//! `weir-lab`.
+// The macros of PyO3 expand to unsafe code; there is no other unsafe code here.
 
 mod controller;
 mod declaration;
@@ -18,7 +19,7 @@ mod table;
 use pyo3::prelude::*;
 use std::ffi::OsString;
 
-/// Runs the command `weir` with these words, the first of which is the program's path; returns
+/// Runs the command `weir` with these arguments, the first of which is the program's path; returns
 /// its exit status.
 #[pyfunction]
 fn run_command(py: Python<'_>, words: Vec<OsString>) -> u8 {
@@ -28,7 +29,7 @@ fn run_command(py: Python<'_>, words: Vec<OsString>) -> u8 {
 /// The extension module.
 #[pymodule]
 fn _weirlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    // A fault of a run is an exception or an error of its record, and nothing beside it on stderr.
+    // Faults of a run are raised as exceptions or stored in its record, and not printed on stderr.
     weir_lab::fault::silence_caught_panics();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<scenario::Scenario>()?;

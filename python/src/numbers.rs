@@ -1,4 +1,4 @@
-//! Theory and statistics, as `weir-lab` computes them.
+//! Theory and statistics, computed by `weir-lab`.
 
 use crate::errors::exception;
 use pyo3::prelude::*;
@@ -46,7 +46,7 @@ pub fn theory(
     Ok(lines.iter().map(|line| (line.name, line.value)).collect())
 }
 
-/// Mean, standard error and the ends of the 95 % interval of some values.
+/// Mean, standard error and the ends of the 95 % confidence interval of some values.
 type Estimate = (Option<f64>, Option<f64>, Option<f64>, Option<f64>);
 
 fn estimate(sample: &Sample) -> Estimate {
@@ -59,15 +59,15 @@ fn estimate(sample: &Sample) -> Estimate {
     )
 }
 
-/// Mean, standard error and the ends of the 95 % interval of some values, as far as there are
-/// enough.
+/// Mean, standard error and the ends of the 95 % confidence interval of some values; `None` if
+/// there are too few values.
 #[pyfunction]
 pub fn sample(values: Vec<f64>) -> Estimate {
     estimate(&values.into_iter().collect())
 }
 
-/// Compares two samples that are not paired (Welch): the mean of B less that of A, its standard
-/// error and the ends of its 95 % interval.
+/// Compares two unpaired samples (Welch): the mean of B minus that of A, its standard error and the
+/// ends of its 95 % confidence interval.
 #[pyfunction]
 pub fn welch(a: Vec<f64>, b: Vec<f64>) -> Estimate {
     let [a, b]: [Sample; 2] = [a, b].map(|side| side.into_iter().collect());
@@ -81,9 +81,9 @@ pub fn welch(a: Vec<f64>, b: Vec<f64>) -> Estimate {
     )
 }
 
-/// Compares measures of A with those of B, pair by pair and all together (Holm): for each the mean
-/// of both sides, the mean difference B − A with its standard error and 95 % interval, the
-/// difference as a share of A, and the verdict.
+/// Compares measures of A with those of B, pair by pair and with Holm's procedure over all
+/// measures: for each the means of both sides, the mean difference B − A with its standard error
+/// and 95 % confidence interval, the difference as a share of A, and the verdict.
 #[pyfunction]
 #[expect(clippy::type_complexity, reason = "a row of a table")]
 pub fn compare(
@@ -118,8 +118,8 @@ pub fn compare(
     rows.collect()
 }
 
-/// The measure whose column has this name; the first one if there is none, which only says which
-/// direction is better.
+/// The measure whose column has this name, or else the first one: only its preferred direction is
+/// used.
 fn headline(column: &str) -> Headline {
     let known = HEADLINE
         .iter()

@@ -13,13 +13,13 @@ pub struct Run {
     summary: String,
     resolved: String,
     names: Vec<String>,
-    /// Tables as the run made them, until Python asks for them.
+    /// Tables of the run that Python has not requested yet.
     unread: Mutex<BTreeMap<String, weir_lab::table::Table>>,
     read: Mutex<BTreeMap<String, Table>>,
 }
 
 impl Run {
-    /// Takes the tables out of the output.
+    /// Moves the tables out of the output.
     pub fn new(output: RunOutput) -> Self {
         let summary = summary_json(&output.summary);
         let resolved = output.scenario.resolved_toml();
@@ -42,7 +42,7 @@ impl Run {
         &self.summary
     }
 
-    /// The scenario with every default filled in.
+    /// The scenario with all defaults filled in.
     #[getter]
     fn scenario_toml(&self) -> &str {
         &self.resolved

@@ -17,10 +17,10 @@ use weir_lab::scenario::{Override, parse_with};
 use weir_lab::sweep::{Plan, WorkItem};
 use weir_proto::time::Instant;
 
-/// Steps of a run's progress.
+/// The number of steps in which the progress of a run is reported.
 const STEPS: u64 = 1000;
 
-/// A scenario, read and checked: the text it was made from and the values that were set in it.
+/// A parsed and checked scenario, with its original text and its overrides.
 #[pyclass(frozen, module = "weirlab._weirlab")]
 pub struct Scenario {
     text: String,
@@ -31,7 +31,7 @@ pub struct Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// Reads a text with values set in it; `name` stands for the file in errors.
+    /// Parses a text with overrides; `name` is used in place of a file name in errors.
     #[new]
     fn new(
         py: Python<'_>,
@@ -60,7 +60,7 @@ impl Scenario {
         })
     }
 
-    /// The text it was made from.
+    /// The original text.
     #[getter]
     fn text(&self) -> &str {
         &self.text
@@ -72,7 +72,7 @@ impl Scenario {
         &self.name
     }
 
-    /// The values that were set: paths and values as TOML.
+    /// The overrides: paths and values as TOML.
     #[getter]
     fn overrides(&self) -> Vec<(&str, &str)> {
         let pairs = self.overrides.iter();
@@ -85,7 +85,7 @@ impl Scenario {
         self.checked.run.seed
     }
 
-    /// The length of the run in seconds.
+    /// The duration of the run in seconds.
     #[getter]
     fn duration(&self) -> f64 {
         self.checked.run.duration.as_secs_f64()
@@ -98,7 +98,7 @@ impl Scenario {
         flows.flat_map(weir_lab::scenario::Flow::names).collect()
     }
 
-    /// The scenario with every default filled in.
+    /// The scenario with all defaults filled in.
     fn resolved(&self) -> String {
         self.checked.resolved_toml()
     }
@@ -113,7 +113,7 @@ impl Scenario {
         settings_of(&self.checked)
     }
 
-    /// What is valid and probably not meant: rule, path, message, help.
+    /// Settings that are valid but probably not intended: rule, path, message, help.
     fn lint(&self) -> Vec<(String, String, String, String)> {
         let findings = lint(&self.checked).into_iter();
         let parts = findings.map(|found| {
@@ -127,7 +127,8 @@ impl Scenario {
         parts.collect()
     }
 
-    /// Simulates; `trace` is `full`, `summary` or `counters`. `progress` gets thousandths.
+    /// Runs the simulation; `trace` is `full`, `summary` or `counters`. `progress` is called with
+    /// thousandths.
     #[pyo3(signature = (trace, packets, max_events, progress))]
     fn run(
         &self,
@@ -152,7 +153,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// What it was read from: text, name of the file, values set in it.
+    /// The inputs of the scenario: text, name of the file, and overrides.
     pub fn parts(&self) -> (String, String, Vec<Override>) {
         (self.text.clone(), self.name.clone(), self.overrides.clone())
     }
@@ -205,7 +206,7 @@ fn simulated(
     output
 }
 
-/// A JSON document as the text of a TOML file.
+/// Converts a JSON document to TOML text.
 #[pyfunction]
 pub fn toml_of(py: Python<'_>, json: &str) -> PyResult<String> {
     let fail = |message: String| exception(py, "ScenarioError", &message, None);

@@ -1,5 +1,5 @@
-//! Work in another thread, which the calling thread watches: Ctrl-C ends it, and a Python callable
-//! learns how far it is.
+//! Runs work in another thread, which the calling thread watches: Ctrl-C cancels it, and a Python
+//! callable receives its progress.
 
 use crate::controller::calls_in_progress;
 use crate::errors::exception;
@@ -11,39 +11,39 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often Ctrl-C and the progress are looked at.
+/// The period at which Ctrl-C and the progress are checked.
 const PERIOD: Duration = Duration::from_millis(25);
-/// How long a controller's call may go on after it was interrupted because it took too long.
+/// The time after which a controller that was interrupted because of a timeout counts as stuck.
 const GRACE: Duration = Duration::from_secs(1);
 /// The same after Ctrl-C.
 const GRACE_AT_END: Duration = Duration::from_millis(50);
 const STUCK: &str = "a controller does not return and cannot be interrupted, because it waits \
     outside of Python's code; its thread is left behind";
 
-/// What the work tells its watcher, and the other way round.
+/// State shared by the work and its watcher.
 #[derive(Debug, Default)]
 pub struct Shared {
     /// Set when the work must end.
     pub cancel: Arc<AtomicBool>,
-    /// How much is done, in the caller's own steps.
+    /// The number of completed steps, as counted by the caller.
     pub done: AtomicU64,
 }
 
-/// What the watcher saw.
+/// The result that the watcher has seen.
 enum Watched<T> {
     Done(T),
     Panicked,
-    /// The work hangs in a controller.
+    /// The work is stuck in a controller.
     Stuck,
 }
 
-/// Does the work without the interpreter's lock. A signal's exception, such as `KeyboardInterrupt`,
-/// or one of `progress`, which is called with the number of steps that are done, cancels the work
-/// and is raised when it has ended. If the work hangs in a controller that nothing can interrupt,
-/// its thread is left behind.
+/// Runs the work without the interpreter's lock. An exception of a signal, such as
+/// `KeyboardInterrupt`, or of `progress`, which is called with the number of completed steps,
+/// cancels the work and is raised when it has ended. If the work is stuck in a controller that
+/// cannot be interrupted, its thread is abandoned.
 ///
 /// # Errors
-/// That exception; `ControllerError` for such a controller.
+/// The exception of a signal or of `progress`; `ControllerError` for a controller that is stuck.
 pub fn supervised<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
@@ -55,7 +55,7 @@ pub fn supervised<T: Send + 'static>(
     let spawned = thread::Builder::new()
         .name("weirlab".to_owned())
         .spawn(move || {
-            // The receiver is gone if the caller has left this thread behind.
+            // The receiver is gone if the caller has abandoned this thread.
             let _ = finished.send(attached_once(|| work(&of_work)));
         });
     let failed = |class: &str, message: &str| Err(exception(py, class, message, None));
@@ -77,13 +77,13 @@ pub fn supervised<T: Send + 'static>(
     }
 }
 
-/// Does the work in a thread that Python knows from its begin to its end: otherwise each call of a
-/// controller would make a state of the thread and drop it again.
+/// Runs the work in a thread that stays attached to Python: otherwise each call of a controller
+/// would create a thread state and delete it again.
 pub fn attached_once<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     Python::attach(|py| py.detach(work))
 }
 
-/// Waits for the result, and looks at signals, progress and controllers meanwhile.
+/// Waits for the result, and checks signals, progress and controllers meanwhile.
 fn watch<T>(
     result: Receiver<T>,
     progress: Option<&Py<PyAny>>,
@@ -114,17 +114,18 @@ fn watch<T>(
 #[derive(Debug)]
 struct Call {
     begun: Instant,
-    /// When an exception was first raised in it.
+    /// The time at which an exception was first raised in it.
     interrupted: Option<Instant>,
 }
 
-/// The calls that each thread is in, by the number of the thread and of the call.
+/// The calls in progress, by the identifier of the thread and the count of calls.
 #[derive(Debug, Default)]
 struct CallTimes(BTreeMap<(u64, u64), Call>);
 
 impl CallTimes {
-    /// Raises an exception in controllers that do not return for too long; if the work must end, in
-    /// those that have not returned since the last look. True if one goes on in spite of it.
+    /// Raises an exception in controllers that exceed the timeout, or, if the work must end, in
+    /// those that have not returned since the last check. True if one continues in spite of the
+    /// exception.
     fn is_stuck(&mut self, must_end: bool) -> bool {
         let inside = calls_in_progress();
         self.0.retain(|call, _| inside.contains(call));
@@ -141,7 +142,7 @@ impl CallTimes {
             let grace = if must_end { GRACE_AT_END } else { GRACE };
             is_stuck |= since.elapsed() > grace;
             Python::attach(|py| {
-                // If it cannot be interrupted, the next look tries again.
+                // If it cannot be interrupted, the next check tries again.
                 let module = py.import("weirlab.controller");
                 let _ = module.and_then(|module| module.call_method1("_interrupt", (thread,)));
             });
@@ -150,7 +151,7 @@ impl CallTimes {
     }
 }
 
-/// How long a call may take.
+/// The maximum duration of a call.
 fn call_timeout() -> Duration {
     let seconds = Python::attach(|py| {
         let module = py.import("weirlab.controller")?;

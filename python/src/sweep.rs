@@ -1,4 +1,4 @@
-//! Sweeps: plans, stores, and the making of runs.
+//! Sweeps: plans, stores, and the execution of runs.
 
 use crate::controller::take_fault_in_words;
 use crate::errors::exception;
@@ -35,7 +35,7 @@ pub struct Plan(Arc<weir_lab::sweep::Plan>);
 
 #[pymethods]
 impl Plan {
-    /// Reads a plan from JSON, with the scenario's text in it.
+    /// Parses a plan from JSON that includes the scenario's text.
     #[new]
     fn new(py: Python<'_>, json: &str) -> PyResult<Self> {
         let plan = weir_lab::sweep::Plan::from_json(json);
@@ -51,12 +51,12 @@ impl Plan {
             .map_err(|error| plan_error(py, &error))
     }
 
-    /// The plan as JSON, with the scenario's text in it.
+    /// The plan as JSON, including the scenario's text.
     fn to_json(&self) -> String {
         self.0.to_json()
     }
 
-    /// How many runs.
+    /// The number of runs.
     #[getter]
     fn runs(&self) -> u64 {
         self.0.runs()
@@ -74,15 +74,15 @@ impl Plan {
         Scenario::of_plan(py, &self.0, &self.item(py, run)?)
     }
 
-    /// Reads the scenario of the first run, so that a plan that fits no scenario is told of at once
-    /// and not by each run.
+    /// Reads the scenario of the first run, so that an error of the plan is reported at once and
+    /// not for each run.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         let first = self.0.item(0).map(|item| self.0.scenario(&item));
         let wrong = first.and_then(Result::err);
         wrong.map_or(Ok(()), |error| Err(plan_error(py, &error.into())))
     }
 
-    /// The settings of a run by their columns, numbers and words apart.
+    /// The settings of a run by their columns, with numbers and words separate.
     #[expect(clippy::type_complexity, reason = "two dicts")]
     fn settings(
         &self,
@@ -100,7 +100,7 @@ impl Plan {
         Ok((numbers, words))
     }
 
-    /// Makes a run; returns its record as JSON.
+    /// Executes a run; returns its record as JSON.
     fn run(&self, py: Python<'_>, run: u64) -> PyResult<String> {
         let item = self.item(py, run)?;
         let plan = Arc::clone(&self.0);
@@ -127,7 +127,7 @@ pub struct Store(Arc<weir_lab::sweep::Store>);
 
 #[pymethods]
 impl Store {
-    /// Opens the folder for this plan, or makes it.
+    /// Opens the folder for this plan, or creates it.
     #[new]
     fn new(py: Python<'_>, folder: PathBuf, plan: &Plan) -> PyResult<Self> {
         let plan = weir_lab::sweep::Plan::clone(&plan.0);
@@ -137,17 +137,17 @@ impl Store {
             .map_err(|error| store_error(py, &error))
     }
 
-    /// The runs that are not there yet.
+    /// The runs that are not complete yet.
     fn missing(&self) -> Vec<u64> {
         self.0.missing()
     }
 
-    /// How many runs are there, and how many of them failed.
+    /// The number of completed runs, and the number of those that failed.
     fn done(&self) -> (u64, u64) {
         self.0.done()
     }
 
-    /// Keeps a record, given as JSON.
+    /// Stores a record, given as JSON.
     fn commit(&self, py: Python<'_>, json: &str) -> PyResult<()> {
         let record: Record = serde_json::from_str(json)
             .map_err(|error| exception(py, "SweepError", &error.to_string(), None))?;
@@ -155,7 +155,7 @@ impl Store {
         kept.map_err(|error| store_error(py, &error))
     }
 
-    /// Makes all runs that are missing, on all cores.
+    /// Executes all missing runs, on all cores.
     #[pyo3(signature = (threads, progress))]
     fn sweep(
         &self,
@@ -176,7 +176,7 @@ impl Store {
         made.map(drop).map_err(|error| store_error(py, &error))
     }
 
-    /// All rows of all runs that are there, in the order of the runs.
+    /// All rows of all completed runs, in the order of the runs.
     fn table(&self, py: Python<'_>) -> PyResult<Table> {
         let table = py.detach(|| self.0.table());
         Table::new(table.map_err(|error| store_error(py, &error))?, Vec::new())

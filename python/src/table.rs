@@ -1,5 +1,5 @@
-//! Tables for Python, in Arrow's format: numbers and counts are the very memory that the run
-//! wrote, words become a dictionary.
+//! Tables for Python in Arrow's format: numbers and counts use the memory that the run wrote, and
+//! words are dictionary-encoded.
 
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -22,7 +22,7 @@ use weir_lab::table::{ColumnInfo, Values};
 pub struct Table(RecordBatch);
 
 impl Table {
-    /// Takes the columns of a table of the laboratory.
+    /// Converts a table of the laboratory.
     pub fn new(table: weir_lab::table::Table, infos: Vec<ColumnInfo>) -> PyResult<Self> {
         let columns = table.columns.into_iter().map(|column| {
             let info = infos.iter().find(|info| info.name == column.name);
@@ -72,7 +72,7 @@ impl Table {
     }
 }
 
-/// The unit that the name of a measure's column holds, as in `rtt_s_p95`.
+/// The unit in the name of a measure's column, as in `rtt_s_p95`.
 fn unit_in(name: &str) -> Option<&'static str> {
     let units = [("bps", "bit/s"), ("s", "s"), ("bytes", "bytes")];
     let of_word = |word: &str| {
@@ -88,7 +88,7 @@ fn value_error(error: ArrowError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// The values without a copy; a number that is none becomes null.
+/// The values without a copy; NaN becomes null.
 fn array_of(values: Values) -> ArrayRef {
     match values {
         Values::F64(values) => Arc::new(numbers(values)),
@@ -105,7 +105,7 @@ fn numbers(values: Vec<f64>) -> Float64Array {
     Float64Array::new(values.into(), nulls)
 }
 
-/// Words as numbers into a list of the different ones, in the order of their first use.
+/// Words as a dictionary array: indices into the different words, in the order of their first use.
 fn words<'a>(values: impl Iterator<Item = Option<&'a str>>) -> DictionaryArray<Int32Type> {
     let mut numbers: BTreeMap<&str, i32> = BTreeMap::new();
     let mut words: Vec<&str> = Vec::new();
@@ -124,8 +124,8 @@ fn words<'a>(values: impl Iterator<Item = Option<&'a str>>) -> DictionaryArray<I
 
 #[pymethods]
 impl Table {
-    /// Makes a table of lists: words, whole numbers and numbers, with `None` where there is no
-    /// value. The third part of a column is its unit.
+    /// Creates a table from lists of words, integers and numbers, with `None` for missing values.
+    /// The third part of a column is its unit.
     #[staticmethod]
     fn from_columns(columns: Vec<(String, Bound<'_, PyList>, String)>) -> PyResult<Self> {
         let mut made = Vec::new();
@@ -160,7 +160,7 @@ impl Table {
         parts.collect()
     }
 
-    /// A column of numbers or counts; `None` for words. Where there is no number it is NaN.
+    /// A column of numbers or counts; `None` for words. Missing numbers are NaN.
     fn numbers(&self, name: &str) -> PyResult<Option<Column>> {
         let array = self.array(name)?;
         let is_number = matches!(array.data_type(), DataType::Float64 | DataType::UInt64);
@@ -186,7 +186,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A consumer may ask for another schema and must take this one (PyCapsule protocol).
+        // A consumer may request another schema and must accept this one (PyCapsule protocol).
         drop(requested_schema);
         let schema = self.0.schema();
         let batches = RecordBatchIterator::new([Ok(self.0.clone())], schema);
@@ -202,13 +202,14 @@ impl Table {
     }
 }
 
-/// A column of numbers, which numpy reads where it lies.
+/// A column of numbers, which numpy reads without a copy.
 #[pyclass(frozen, module = "weirlab._weirlab")]
 pub struct Column(ArrayRef);
 
 #[pymethods]
 impl Column {
-    /// Numpy's array interface, version 3. Numpy keeps the column as long as it has an array of it.
+    /// Numpy's array interface, version 3. Numpy keeps a reference to the column while it has an
+    /// array of it.
     #[getter(__array_interface__)]
     fn array_interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let any = self.0.as_any();
@@ -230,7 +231,8 @@ impl Column {
     }
 }
 
-/// A list's values: counts if all are whole and not negative, words if one is, else numbers.
+/// The values of a list: counts if all are non-negative integers, words if one is a word, else
+/// numbers.
 fn array_of_list(values: &Bound<'_, PyList>) -> PyResult<ArrayRef> {
     let present = || values.iter().filter(|value| !value.is_none());
     if present().any(|value| value.extract::<String>().is_ok()) {

@@ -1,4 +1,4 @@
-"""What several tests need."""
+"""Fixtures of several tests."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import weirlab as w
 
 matplotlib.use("Agg")
 
-# A shell starts programs in its background with Ctrl-C ignored.
+# A shell starts background programs with SIGINT ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: Two flows over a bottleneck, short.
+#: Two flows over a bottleneck in a short run.
 TEXT = """
 [run]
 duration = "2s"

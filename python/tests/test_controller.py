@@ -137,7 +137,7 @@ def test_a_controller_that_never_returns_is_interrupted(scenario, monkeypatch):
 
 
 class Waits(w.Controller):
-    """Waits outside of Python's code, where no exception reaches it."""
+    """Waits outside of Python code, where an exception cannot be raised in it."""
 
     def on_ack(self, ack):
         time.sleep(3600)
@@ -145,7 +145,7 @@ class Waits(w.Controller):
 
 @pytest.mark.parametrize("ctrl_c", [False, True])
 def test_a_controller_that_waits_for_ever_is_left_behind(path, ctrl_c):
-    """In a process of its own, which ends in order although a thread of it still waits."""
+    """Runs in a separate process, which ends normally although one of its threads still waits."""
     code = f"""
 import os, signal, threading, time
 import weirlab as w

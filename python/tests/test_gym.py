@@ -65,7 +65,7 @@ def test_a_vector_is_that_of_single_environments(scenario):
         action = np.float32(0.1 if step % 3 else -0.1)
         observations, rewards, _, over, _ = vector.step(np.full((2, 1), action))
         for number, single in enumerate(singles):
-            if step == 40:      # the step after the end, in which an environment begins anew
+            if step == 40:      # the step after the end, in which an environment restarts
                 expected, reward = single.reset()[0], 0.0
             else:
                 expected, reward, _, ended, _ = single.step(np.array([action]))

@@ -53,7 +53,7 @@ def test_tables_go_to_other_libraries(scenario):
     assert polars.DataFrame(table)["state"].to_list() == table["state"].tolist()
     assert list(table.to_pandas().columns) == table.columns
     assert duckdb.sql("select count(*) from arrow").fetchall() == [(len(table),)]
-    # The memory is the same for two consumers: nothing is copied.
+    # Two consumers get the same memory, so no data is copied.
     buffers = [pyarrow.table(table).column("rtt_s").chunk(0).buffers()[1] for _ in range(2)]
     assert buffers[0].address == buffers[1].address
     assert rtt.__array_interface__["data"] == (buffers[0].address, True)

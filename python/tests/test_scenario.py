@@ -1,4 +1,4 @@
-"""Scenarios: reading, building, changing, and what is wrong with them."""
+"""Scenarios: reading, building, changing, and their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation site is built without a warning, and asks nothing of the network."""
+"""The documentation site is built without a warning, and loads nothing from the network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps: the ten lines, designs, resuming, other programs that read the dataset."""
+"""Sweeps: the ten-line example, designs, resuming, and reading the dataset in other programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PARAMETERS = {
     "flow.*.transport.controller": ["cubic", "newreno"],
     "link.bottleneck.queue": [w.droptail("200kB"), w.codel()],
 }
-#: Few losses, so that the queue decides.
+#: Few random losses, so that the queue determines the result.
 SETTINGS = {"link.bottleneck.loss.rate": 0.0001, "run.duration": "4s"}
 
 
@@ -164,7 +164,7 @@ def test_a_failed_run_stops_nothing(scenario):
 
 
 def test_a_killed_sweep_goes_on(path, tmp_path):
-    """Killed at three random moments and resumed: 2,000 runs, none twice, none another."""
+    """A sweep killed at three random moments equals an undisturbed one once it is resumed."""
     out = tmp_path / "out"
     code = f"""
 import weirlab as w

@@ -59,7 +59,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Classes of settings, such as weirlab.codel, follow the declaration of keys.
+    # Classes of settings, such as weirlab.codel, are derived from the declaration of keys.
     try:
         return settings.CLASSES[name]
     except KeyError:

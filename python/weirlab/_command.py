@@ -1,4 +1,4 @@
-"""The command ``weir``, which is in the extension."""
+"""The command ``weir``, which the extension contains."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from weirlab import _weirlab
 
 
 def main() -> int:
-    """Runs the command with the words of the process; returns its exit status."""
-    # The command has its own way of ending at Ctrl-C.
+    """Runs the command with the arguments of the process; returns its exit status."""
+    # The command handles Ctrl-C itself.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _weirlab.run_command(sys.argv)
 

@@ -1,4 +1,4 @@
-"""Congestion controllers in Python, used by their name in scenarios."""
+"""Congestion controllers in Python, which scenarios refer to by name."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ C = TypeVar("C", bound=type)
 
 
 class Controller:
-    """The base of controllers: what a class may define, with methods that do nothing.
+    """The base class of controllers: the methods that a class may define, which do nothing here.
 
     After each call the laboratory reads ``window`` (bytes, at least 1), ``pacing_rate`` (bit/s, or
     ``None`` for no pacing) and ``state``, a word for traces. Methods that a class does not define
     cost nothing.
 
-    A class that raises, or whose window is no number, ends the run with
-    :class:`~weirlab.errors.ControllerError`; so does one that does not return for
+    A controller that raises an exception, or whose window is not a number, ends the run with
+    :class:`~weirlab.errors.ControllerError`; so does one that does not return within
     ``controller.CALL_TIMEOUT_S`` seconds.
     """
 
@@ -32,7 +32,7 @@ class Controller:
         self.window = config.initial_window
 
     def on_ack(self, ack: Ack) -> None:
-        """An acknowledgement arrived that delivered something."""
+        """An acknowledgement of new data arrived."""
 
     def on_congestion(self, event: Congestion) -> None:
         """Packets were lost or marked: at most one call for each acknowledgement."""
@@ -45,7 +45,7 @@ class Controller:
 
 
 def register(name: str) -> Callable[[C], C]:
-    """Lets scenarios use a class by this name: ``controller = "NAME"``.
+    """Makes a class available to scenarios by this name: ``controller = "NAME"``.
 
         @weirlab.register("aimd")
         class Aimd(weirlab.Controller): ...

@@ -1,4 +1,4 @@
-"""Sweeps on Dask distributed: a task makes some runs, and the caller commits their records."""
+"""Sweeps on Dask distributed: a task executes some runs, and the caller commits their records."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from weirlab import _weirlab
 from weirlab.errors import SweepError
 
-#: Tasks that the scheduler has for each thread of a worker.
+#: The number of tasks submitted for each thread of a worker.
 _TASKS_A_THREAD = 8
-#: How often Dask begins a task again whose worker died.
+#: The number of times that Dask repeats a task whose worker died.
 _RETRIES = 10
-#: How long a task should take: the scheduler needs about a millisecond for each.
+#: The target duration of a task: the scheduler needs about a millisecond for each.
 _TASK_S = 0.25
-#: The most runs of a task.
+#: The maximum number of runs of a task.
 _MOST_RUNS = 200
 
 
@@ -27,7 +27,7 @@ def _plan(json: str) -> _weirlab.Plan:
 
 
 def _work(json: str, runs: Sequence[int]) -> tuple[list[str], float]:
-    """What a worker does: makes runs; returns their records and the seconds that it took."""
+    """The task of a worker: executes runs and returns their records and the elapsed seconds."""
     begun = time.monotonic()
     records = [_plan(json).run(run) for run in runs]
     return records, time.monotonic() - begun
@@ -39,7 +39,7 @@ def sweep_with_dask(
     executor: str | Any,
     progress: Callable[[int], None] | None,
 ) -> None:
-    """Makes the missing runs of a store on the workers of a client."""
+    """Executes the missing runs of a store on the workers of a client."""
     wrong = f'executor is {executor!r}, expected "local", "dask" or a Dask client'
     if isinstance(executor, str) and executor != "dask":
         raise SweepError(wrong)
@@ -58,7 +58,7 @@ def sweep_with_dask(
     else:
         raise SweepError(wrong)
     json = plan.to_json()
-    # The plan goes to each worker once.
+    # The plan is sent to each worker once.
     [shared] = client.scatter([json], broadcast=True, hash=True)
     missing = iter(store.missing())
     threads = sum(client.nthreads().values()) or 1
@@ -79,10 +79,10 @@ def sweep_with_dask(
             if failure is None:
                 records, elapsed = future.result()
                 fitting = int(_TASK_S * len(runs) / max(elapsed, 1e-6))
-                # Slowly upwards, because runs differ in length.
+                # The size at most doubles, because runs differ in duration.
                 size = max(min(fitting, 2 * size, _MOST_RUNS), 1)
             elif len(runs) > 1:
-                # One of them is guilty, and it fails alone.
+                # One of the runs caused the failure; submitted separately, only that one fails.
                 pending.update([submit([run]) for run in runs])
                 continue
             else:
@@ -98,7 +98,7 @@ def sweep_with_dask(
 
 
 def _groups(runs: Iterator[int], size: int) -> Iterator[list[int]]:
-    """Groups of this many runs, the last one of what is left."""
+    """Groups of this many runs; the last one may have fewer."""
     while group := list(islice(runs, size)):
         yield group
 

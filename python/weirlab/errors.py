@@ -1,22 +1,22 @@
-"""What can go wrong, as exceptions."""
+"""The exceptions of the package."""
 
 from __future__ import annotations
 
 
 class WeirError(Exception):
-    """The laboratory refuses or fails; the base of all others."""
+    """The base class of all exceptions of the laboratory."""
 
 
 class ScenarioError(WeirError, ValueError):
-    """A scenario is wrong, and where.
+    """An error in a scenario, with its place.
 
     Attributes:
-        message: What is wrong, without the place.
-        file: The file, ``<dict>`` for a dict, or ``--set PATH=VALUE`` for a value that was set.
+        message: The problem, without the place.
+        file: The file, ``<dict>`` for a dict, or ``--set PATH=VALUE`` for an override.
         line: Line in the file, counted from 1; ``None`` without a place.
         column: Column in the line, in characters, counted from 1; ``None`` without a place.
-        expected: What would be right.
-        source: The text that the place refers to.
+        expected: The expected value or form.
+        source: The text to which the place refers.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ def _scenario_error(message: str, state: dict[str, object]) -> ScenarioError:
 
 
 class RunError(WeirError, RuntimeError):
-    """A run gave no result: the network cannot be built, or time stands still."""
+    """A run failed: the network cannot be built, or simulated time does not advance."""
 
 
 class ControllerError(RunError):
-    """A controller in Python raised, returned what is no window, or did not return.
+    """A controller in Python raised an exception, set an invalid window, or did not return.
 
-    ``__cause__`` is what it raised.
+    ``__cause__`` is the exception that it raised.
     """
 
 
@@ -70,4 +70,4 @@ class SweepError(WeirError, RuntimeError):
 
 
 class TheoryError(WeirError, ValueError):
-    """A law does not exist, or its arguments are wrong."""
+    """A law does not exist, or its arguments are not valid."""

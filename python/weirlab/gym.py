@@ -13,8 +13,8 @@ An observation has eight numbers, none of them scaled:
 | 6 | in flight, packets |
 | 7 | window in packets, or the pacing rate in Mbit/s |
 
-An action is a number a from -1 to 1: the window, or with ``pacing=True`` the rate, becomes 2^a as
-large. The reward of a step is log2(delivered Mbit/s + 0.01) - log2(smoothed / smallest round-trip
+An action is a number a from -1 to 1: the window, or with ``pacing=True`` the rate, is multiplied
+by 2^a. The reward of a step is log2(delivered Mbit/s + 0.01) - log2(smoothed / smallest round-trip
 time) - 10 · loss; pass ``reward``, a function of the observation, for another one. An episode is
 truncated at the end of the scenario.
 """
@@ -39,13 +39,13 @@ from weirlab.errors import WeirError
 from weirlab.scenario import Scenario
 from weirlab.units import seconds
 
-#: The numbers of an observation.
+#: The number of values in an observation.
 OBSERVED = 8
-#: The least and the greatest window, in packets.
+#: The minimum and maximum window, in packets.
 WINDOW_PACKETS = (1.0, 1e6)
 
 Reward = Callable[[NDArray[np.float32]], float]
-#: What to do after an observation: a number from -1 to 1.
+#: From an observation to an action: a number from -1 to 1.
 Policy = Callable[[NDArray[np.float32]], float]
 
 
@@ -89,7 +89,7 @@ class CongestionControl(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Begins the scenario anew; its seed is drawn unless one is given."""
+        """Restarts the scenario with a seed drawn from the environment's generator."""
         super().reset(seed=seed)
         drawn = int(self.np_random.integers(1 << 31))
         return np.frombuffer(self._inner.reset([(0, drawn)]), "<f4").copy(), {"seed": drawn}
@@ -97,7 +97,7 @@ class CongestionControl(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
     def step(
         self, action: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Acts, and simulates a step."""
+        """Applies the action and simulates a step."""
         octets = np.asarray(action, "<f4").reshape(-1).tobytes()
         observed, reward, over = self._inner.step(octets)
         observation = np.frombuffer(observed, "<f4").copy()
@@ -108,7 +108,7 @@ class CongestionControl(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
 
 
 class VectorCongestionControl(VectorEnv[Any, Any, Any]):
-    """Several scenarios, simulated beside each other on all cores.
+    """Several scenarios, simulated in parallel on all cores.
 
     Args:
         scenarios: One for each environment.
@@ -116,7 +116,7 @@ class VectorCongestionControl(VectorEnv[Any, Any, Any]):
         step: The time of a step.
         pacing: Actions change the pacing rate, not the window.
 
-    An environment whose episode has ended begins anew with the next step (Gymnasium's
+    An environment whose episode has ended restarts with the next step (Gymnasium's
     ``AutoresetMode.NEXT_STEP``).
     """
 
@@ -142,7 +142,7 @@ class VectorCongestionControl(VectorEnv[Any, Any, Any]):
         self._generators: list[np.random.Generator] = []
 
     def _begin(self, numbers: Sequence[int]) -> NDArray[np.float32]:
-        """Begins these environments anew, each with a seed of its own generator."""
+        """Restarts these environments, each with a seed drawn from its own generator."""
         drawn = [(n, int(self._generators[n].integers(1 << 31))) for n in numbers]
         return np.frombuffer(self._inner.reset(drawn), "<f4").reshape(-1, OBSERVED)
 
@@ -152,13 +152,13 @@ class VectorCongestionControl(VectorEnv[Any, Any, Any]):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Begins all scenarios anew.
+        """Restarts all scenarios.
 
         Args:
-            seed: A seed for each environment, which then does what
-                :class:`CongestionControl` does with it; a number n stands for n, n + 1 …; what has
-                no seed goes on with its generator.
-            options: None are known.
+            seed: A seed for each environment, with the same effect as in
+                :class:`CongestionControl`; a number n stands for n, n + 1 …; an environment
+                without a seed continues with its generator.
+            options: Not used.
         """
         seeds: list[int | None]
         if isinstance(seed, (int, np.integer)):
@@ -174,7 +174,7 @@ class VectorCongestionControl(VectorEnv[Any, Any, Any]):
         return self._begin(range(self.num_envs)).copy(), {}
 
     def step(self, actions: NDArray[np.float32]) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Acts in all environments, and simulates a step in each."""
+        """Applies the actions and simulates a step in all environments."""
         octets = np.asarray(actions, "<f4").reshape(-1).tobytes()
         ended = [int(number) for number in np.flatnonzero(self._over)]
         observed, rewards, over = self._inner.step(octets)
@@ -182,7 +182,7 @@ class VectorCongestionControl(VectorEnv[Any, Any, Any]):
         values = np.frombuffer(rewards, "<f4").astype(np.float64)
         self._over = np.frombuffer(over, np.uint8).astype(bool)
         if ended:
-            # What has ended stays at its end in a step, and begins anew after it.
+            # An environment that has ended does not advance in this step, and restarts after it.
             observations, values = observations.copy(), values.copy()
             self._over = self._over.copy()
             observations[ended], values[ended] = self._begin(ended), 0.0
@@ -191,11 +191,11 @@ class VectorCongestionControl(VectorEnv[Any, Any, Any]):
 
 
 def controller_of(policy: Policy, *, step: str | float = "10ms") -> type[Controller]:
-    """A controller that does what the policy says, as an agent of :class:`CongestionControl` with
-    windows would: ``weirlab.register("trained")(controller_of(policy))``.
+    """A controller that applies a policy, like an agent of :class:`CongestionControl` that changes
+    the window: ``weirlab.register("trained")(controller_of(policy))``.
 
-    It observes at the first acknowledgement after each step; steps without one observe that
-    nothing was delivered.
+    It makes an observation at the first acknowledgement after each step; in steps without
+    acknowledgements the observation has no delivered data.
 
     Args:
         policy: From an observation to an action, -1 to 1.
@@ -222,7 +222,7 @@ def controller_of(policy: Policy, *, step: str | float = "10ms") -> type[Control
                 self.sample = ack.delivery_rate
             if self.next_step is None:
                 self.next_step = ack.now + period
-            # After a long silence the rest of it counts as one step.
+            # At most 100 steps are made up after a long silence; the rest is skipped.
             missed = min(int((ack.now - self.next_step) // period) + 1, 100)
             if missed > 0:
                 self.next_step = max(self.next_step + missed * period, ack.now)

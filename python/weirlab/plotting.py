@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from weirlab.table import Table
 
-#: Units of columns, with the unit of the axis and its factor.
+#: For units of columns the factor to the unit of the axis, and that unit.
 _SCALES = {"bit/s": (1e-6, "Mbit/s"), "bytes": (1e-3, "kB")}
 
 

@@ -11,7 +11,7 @@ _WIDTH = 40
 
 
 class Progress:
-    """Shows how much is done, at most ten times a second."""
+    """Shows the share of steps that are done."""
 
     def __init__(self, total: int, what: str, call: Callable[[float], object] | None) -> None:
         self._total = max(total, 1)
@@ -22,7 +22,7 @@ class Progress:
 
     @classmethod
     def of(cls, wanted: bool | Callable[[float], object], total: int, what: str) -> Progress:
-        """A bar for ``True``, calls for a function, nothing for ``False``."""
+        """A bar for ``True``, calls of a given function, nothing for ``False``."""
         if callable(wanted):
             return cls(total, what, wanted)
         bar = cls(total, what, None)
@@ -32,7 +32,7 @@ class Progress:
 
     @property
     def callback(self) -> Callable[[int], None] | None:
-        """What takes the number of steps that are done; ``None`` if no bar is shown."""
+        """A function that takes the number of completed steps; ``None`` if nothing is shown."""
         return None if self._call is None else self._step
 
     def _step(self, done: int) -> None:

@@ -1,4 +1,4 @@
-"""The results of a sweep: a table of all runs, and what it says."""
+"""The results of a sweep: a table of all runs, and its analysis."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 #: Measures that a summary shows first.
 _FIRST = ("goodput_bps", "one_way_delay_s_p95", "completion_time_s")
-#: Whole runs that are kept in memory.
+#: The number of complete runs kept in memory.
 _KEPT = 4
 
 
 class Results:
     """The runs of a sweep.
 
-    Measures have the names of the columns of :attr:`table`, a unit at the end may be left out:
-    ``goodput`` is ``goodput_bps``. A parameter has the shortest clear end of its path:
-    ``controller`` is ``flow.*.transport.controller``.
+    Measures are named like the columns of :attr:`table`; the unit at the end may be omitted:
+    ``goodput`` is ``goodput_bps``. A parameter is named by the shortest unambiguous suffix of its
+    path: ``controller`` is ``flow.*.transport.controller``.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class Results:
 
     @cached_property
     def table(self) -> Table:
-        """Every row of every run: flows, groups, links, and one ``total``; see ``kind``. It is read
-        into memory at its first use; :attr:`dataset` is what DuckDB reads piece by piece."""
+        """Every row of every run: flows, groups, links, and one ``total``; see ``kind``. The table
+        is read into memory on first use; DuckDB can read :attr:`dataset` in parts."""
         return Table(self._store.table())
 
     @property
     def dataset(self) -> str:
-        """What DuckDB and polars read: ``duckdb.sql(f"from '{results.dataset}'")``."""
+        """The files for DuckDB and polars: ``duckdb.sql(f"from '{results.dataset}'")``."""
         return str(self.folder / "runs" / "*" / "*.parquet")
 
     @property
@@ -80,7 +80,7 @@ class Results:
         return int(self._plan.runs)
 
     def __getitem__(self, run: int) -> Run:
-        """A run with all its tables. It is simulated again, which gives the same run."""
+        """A run with all its tables. It is simulated again with the same result."""
         if isinstance(run, bool) or not isinstance(run, int):
             raise TypeError(f"a run is a number, found {run!r}")
         number = run + len(self) if run < 0 else run
@@ -101,7 +101,7 @@ class Results:
         return Scenario(inner.text, inner.name, inner.overrides)
 
     def settings(self, run: int) -> dict[str, Any]:
-        """What was set in a run, by the columns of the parameters."""
+        """The settings of a run, by the columns of the parameters."""
         numbers, words = self._plan.settings(run)
         values = dict(numbers) | dict(words)
         return {column: values[column] for column in self.parameters}
@@ -125,7 +125,7 @@ class Results:
         return self[run].flows()
 
     def bounds(self, run: int) -> Table:
-        """What held each sender of a run back, as a share of the time."""
+        """The share of time for which each bound limited each sender of a run."""
         return self[run].bounds()
 
     def mean(
@@ -180,12 +180,13 @@ class Results:
         measures: Sequence[str] | None = None,
         kind: str = "flow",
     ) -> Table:
-        """What each value of a parameter changes against its first value.
+        """Compares each value of a parameter with its first value.
 
-        For each measure the means, the difference with its standard error and 95 % interval, the
-        difference as a share of the first mean, and a verdict. Paired, runs with the same other
-        settings and the same seed belong together, and the verdict holds for all measures at once
-        (Holm, 1 %). Not paired, the interval is Welch's, and the verdict is whether it has zero.
+        For each measure: the means, the difference with its standard error and 95 % confidence
+        interval, the difference as a share of the first mean, and a verdict. If paired, runs with
+        the same other settings and the same seed are compared, and the verdict is valid for all
+        measures together (Holm, 1 %). If not paired, the interval is Welch's, and the verdict tells
+        whether it excludes zero.
         """
         column = self._column(parameter)
         others = [name for name in self.parameters if name != column]

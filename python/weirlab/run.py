@@ -24,7 +24,7 @@ class Run:
 
     @property
     def scenario_toml(self) -> str:
-        """The scenario with every default filled in."""
+        """The scenario with all defaults filled in."""
         return self._inner.scenario_toml
 
     @property
@@ -41,11 +41,11 @@ class Run:
         return Table(table)
 
     def flow(self, name: str) -> Table:
-        """The trace of a flow's controller: a row per change."""
+        """The trace of a flow's controller: a row for each change."""
         return self.table(f"flows/{name}")
 
     def link(self, name: str) -> Table:
-        """The trace of a direction of a link: a row per change of its queue."""
+        """The trace of a direction of a link: a row for each change of its queue."""
         return self.table(f"links/{name}")
 
     @property
@@ -66,9 +66,9 @@ class Run:
         return Table.of(columns, tables[0].units)
 
     def bounds(self) -> Table:
-        """What held each sender back, as a share of the time, 0 to 1: flow, bound, share.
+        """The share of time for which each bound limited each sender, 0 to 1: flow, bound, share.
 
-        Of a flow with arrivals it is the time of all its connections together.
+        For a flow with arrivals it is the time of all its connections together.
         """
         flows = [*self.summary["flows"].items(), *self.summary.get("transfers", {}).items()]
         rows = [
@@ -89,7 +89,7 @@ class Run:
         return self.summary_table()._repr_html_()
 
     def summary_table(self) -> Table:
-        """A row per flow: goodput, round-trip time, losses."""
+        """A row for each flow: goodput, round-trip time, losses."""
         flows = self.summary["flows"]
 
         def column(*path: str) -> list[Any]:

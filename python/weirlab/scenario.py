@@ -38,7 +38,7 @@ def _key(key: str) -> str:
 
 
 class Scenario:
-    """A scenario that was read and checked. It never changes: ``set`` makes another one."""
+    """A parsed and checked scenario. It is immutable: ``set`` returns another one."""
 
     def __init__(
         self,
@@ -55,13 +55,13 @@ class Scenario:
         """Reads a TOML file.
 
         Raises:
-            ScenarioError: It cannot be read, or what is wrong in it, with its place.
+            ScenarioError: The file cannot be read, or has an error, with its place.
         """
         return cls(_weirlab.Scenario.read(Path(path)), os.fspath(path))
 
     @classmethod
     def from_toml(cls, text: str, name: str = "<text>") -> Scenario:
-        """Reads a text; ``name`` stands for the file in errors."""
+        """Parses a text; ``name`` is used in place of a file name in errors."""
         return cls(text, name)
 
     @classmethod
@@ -76,7 +76,7 @@ class Scenario:
 
     @classmethod
     def build(cls, *entries: Any, expect: Sequence[str] = ()) -> Scenario:
-        """Makes a scenario of ``Run``, ``Host``, ``Link``, ``Wifi`` and ``Flow``."""
+        """Builds a scenario from ``Run``, ``Host``, ``Link``, ``Wifi`` and ``Flow``."""
         tables: dict[str, Any] = {"expect": list(expect)} if expect else {}
         for entry in entries:
             key = type(entry).__name__.lower()
@@ -90,7 +90,7 @@ class Scenario:
 
     def set(self, path: str | Mapping[str, Any], value: Any = None) -> Scenario:
         """The scenario with other values: ``set("link.bottleneck.rate", "5Mbit")``, or a dict.
-        ``*`` stands for all names: ``flow.*.transport.controller``."""
+        ``*`` matches all names: ``flow.*.transport.controller``."""
         changes = path if isinstance(path, Mapping) else {path: value}
         overrides = [(str(key), toml_value(value)) for key, value in changes.items()]
         inner = self._inner
@@ -103,12 +103,12 @@ class Scenario:
 
     @property
     def seed(self) -> int:
-        """The seed of all that is random."""
+        """The seed of all random numbers."""
         return self._inner.seed
 
     @property
     def duration(self) -> float:
-        """The length of the run in seconds of virtual time."""
+        """The duration of the run in seconds of virtual time."""
         return self._inner.duration
 
     @property
@@ -117,11 +117,11 @@ class Scenario:
         return self._inner.flow_names
 
     def settings(self) -> dict[str, str]:
-        """Every setting by its path, defaults included."""
+        """Every setting by its path, including defaults."""
         return dict(self._inner.settings())
 
     def to_toml(self) -> str:
-        """The scenario with every default filled in: it gives the same run."""
+        """The scenario with all defaults filled in: it gives the same run."""
         return self._inner.resolved()
 
     def content_hash(self) -> str:
@@ -129,7 +129,7 @@ class Scenario:
         return self._inner.content_hash()
 
     def lint(self) -> list[dict[str, str]]:
-        """What is valid and probably not meant: ``rule``, ``path``, ``message``, ``help``."""
+        """Valid but probably unintended settings: ``rule``, ``path``, ``message``, ``help``."""
         names = ("rule", "path", "message", "help")
         return [dict(zip(names, finding)) for finding in self._inner.lint()]
 
@@ -141,7 +141,7 @@ class Scenario:
         max_events: int | None = None,
         progress: bool | Callable[[float], object] = False,
     ) -> Run:
-        """Simulates, without the interpreter's lock; Ctrl-C ends it.
+        """Simulates the scenario without the interpreter's lock; Ctrl-C ends it.
 
         Args:
             trace: ``full`` keeps all tables, ``summary`` the summary, ``counters`` less.
@@ -150,14 +150,14 @@ class Scenario:
             progress: Show a bar, or call this with the share that is done, 0 to 1.
 
         Raises:
-            RunError: There is no result, and why.
+            RunError: The run failed, with the reason.
         """
         with Progress.of(progress, 1000, "run") as bar:
             inner = self._inner.run(trace, bool(packets), max_events, bar.callback)
         return Run(inner)
 
     def sweep(self, parameters: Mapping[str, Any] | None = None, **options: Any) -> Results:
-        """As ``weirlab.sweep(self, …)``."""
+        """The same as ``weirlab.sweep(self, …)``."""
         from weirlab.sweep import sweep
 
         return sweep(self, parameters or {}, **options)

@@ -1,4 +1,4 @@
-"""Search for the scenario in which something is worst, and the smallest that still shows it."""
+"""Search for the scenario with the worst result, and for the simplest one that still shows it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from weirlab.scenario import Scenario
 from weirlab.sweep import Range
 from weirlab.units import quantity, written
 
-#: What is minimised: a number of a run.
+#: The number of a run that is minimised.
 Objective = Callable[[Run], float]
 
 
 @dataclass
 class Found:
-    """What a search has found.
+    """The result of a search.
 
     Attributes:
-        scenario: The scenario with the least value.
+        scenario: The scenario with the minimum value.
         value: The objective there.
-        settings: What was set, by path.
+        settings: The overrides by path.
         trials: Settings and value of each trial, in their order.
     """
 
@@ -38,8 +38,8 @@ class Found:
     def shrink(self, limit: float, simplest: Mapping[str, Any] | None = None) -> Found:
         """The simplest settings whose value is still at most ``limit``.
 
-        Each setting in turn is left out, or takes its value of ``simplest``, then numbers are
-        rounded to as few digits as will do; until nothing changes.
+        Each setting in turn is left out, or takes its value in ``simplest``, or is rounded to as
+        few digits as possible, until no setting can be simplified further.
         """
         settings = dict(self.settings)
         if self.value > limit:
@@ -71,18 +71,19 @@ def search(
     the first fifth of the trials at random.
 
     Args:
-        objective: What is minimised: ``lambda run: run.summary["flows"]["victim"]["goodput_bps"]``.
-            A run that fails has the value infinity.
+        objective: The function to minimise, such as
+            ``lambda run: run.summary["flows"]["victim"]["goodput_bps"]``. A failed run has the
+            value infinity.
         space: For each path a :class:`~weirlab.Range` or a list of values.
-        scenario: The scenario in which they are set.
-        trials: Runs at most.
-        seed: The seed of the search; the same seed finds the same.
-        stop_at: End as soon as the value is at most this.
+        scenario: The scenario to which the settings are applied.
+        trials: The maximum number of runs.
+        seed: The seed of the search; the same seed gives the same result.
+        stop_at: The search ends as soon as the value is at most this.
     """
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    # Where little changes, as before a controller collapses, only chance leads to the place.
+    # If the objective is nearly constant around its minimum, only random trials find the minimum.
     at_random = max(trials // 5, 10)
     sampler = optuna.samplers.TPESampler(
         seed=seed, multivariate=True, n_startup_trials=at_random
@@ -96,7 +97,7 @@ def search(
         made.append((settings, value))
         if value <= stop_at:
             trial.study.stop()
-        # The sampler learns nothing from infinity.
+        # The sampler cannot use infinity.
         return value if math.isfinite(value) else 1e300
 
     study.optimize(one, n_trials=trials)
@@ -127,7 +128,7 @@ def _value(scenario: Scenario, settings: Mapping[str, Any], objective: Objective
 def _simpler(
     path: str, settings: Mapping[str, Any], simplest: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Settings in which this one is simpler, the simplest first."""
+    """Variants in which the setting at this path is simpler, the simplest first."""
     without = {key: value for key, value in settings.items() if key != path}
     candidates: list[dict[str, Any]] = [without]
     if path in simplest and settings[path] != simplest[path]:

@@ -1,13 +1,13 @@
-"""Classes for the tables of a scenario, made from the one declaration of its keys.
+"""Classes for the tables of a scenario, generated from the declaration of its keys.
 
-Each table whose ``kind`` chooses its keys has a class for each kind, by the name of the kind:
-``droptail("250kB")`` is ``{ kind = "droptail", limit = "250kB" }``. A name that two tables share,
-such as ``random``, has the table before it: ``loss_random``. The entries of lists are ``Run``,
-``Host``, ``Link``, ``Wifi`` and ``Flow``. Keys come by position in the order of the
-scenario reference, or by name; a key ``from`` is written ``from_``.
+Each table whose ``kind`` selects its keys has a class for each kind, named like the kind:
+``droptail("250kB")`` is ``{ kind = "droptail", limit = "250kB" }``. If two tables have a kind of
+the same name, such as ``random``, the name of the table precedes it: ``loss_random``. The classes
+of top-level tables are ``Run``, ``Host``, ``Link``, ``Wifi`` and ``Flow``. Keys are given by
+position, in the order of the scenario reference, or by name; the key ``from`` is written ``from_``.
 
-A class checks the names of keys at once. Values are checked where the scenario is read, with the
-same messages as everywhere.
+A class checks the names of keys immediately. Values are checked when the scenario is read, with the
+same messages as for scenario files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from weirlab import _weirlab
 
 
 class Setting(Mapping[str, Any]):
-    """A table of a scenario; the keys that were given, and the kind."""
+    """A table of a scenario with the given keys and the kind."""
 
     _kind: str | None = None
     _keys: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ def _remake(name: str, keys: dict[str, Any]) -> Setting:
 
 
 def plain(value: Any) -> Any:
-    """The value with dicts and lists in the place of settings, as JSON has them."""
+    """The value with dicts and lists in place of settings, as for JSON."""
     if isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, (list, tuple)):
@@ -109,7 +109,7 @@ def _class(name: str, table: dict[str, Any], kind: str | None, doc: str) -> type
 def _collect(
     table: dict[str, Any], kinds: dict[str, list[tuple[str, dict[str, Any]]]]
 ) -> None:
-    """The kinds of all tables below this one, by their word, with the key of the table."""
+    """Collects the kinds of all tables below this one by their name, with the key of the table."""
     for field in table["fields"]:
         for kind in _kinds_in(field["kind"]):
             if kind["type"] in ("table", "tables"):

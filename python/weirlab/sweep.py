@@ -21,9 +21,9 @@ class Range:
     """A range of a quantity, for the designs ``random``, ``latin-hypercube`` and ``sobol``.
 
     Args:
-        low: The least value: a number, or a text with a unit.
-        high: The greatest value.
-        log: Equal ratios are equally likely, not equal differences.
+        low: The minimum: a number, or text with a unit.
+        high: The maximum.
+        log: Whether values are distributed uniformly on a logarithmic scale.
     """
 
     def __init__(self, low: str | float, high: str | float, *, log: bool = False) -> None:
@@ -36,8 +36,8 @@ class Range:
 def _plan(
     scenario: Scenario, parameters: Mapping[str, Any], seeds: Any, options: Mapping[str, Any]
 ) -> _weirlab.Plan:
-    """The plan of a sweep, as a file of ``weir sweep`` has it; options that are ``None`` have their
-    default."""
+    """The plan of a sweep in the form of a file for ``weir sweep``; options that are ``None`` have
+    their default."""
     if not isinstance(scenario, Scenario):
         raise SweepError(f"expected a Scenario, found {type(scenario).__name__}")
     inner = scenario._inner
@@ -94,15 +94,15 @@ def sweep(
         points: The number of points of a design other than a grid.
         design_seed: The seed of the design.
         max_events: A run ends with an error after this many events.
-        out: The folder of the sweep. What it has already is not run again, so that a sweep that
-            was killed goes on where it was. Without it the runs are lost with the result.
+        out: The folder of the sweep. Its existing runs are not repeated, so that an interrupted
+            sweep is resumed. Without it the runs are deleted together with the result.
         executor: ``local``; ``dask`` for the current client of Dask distributed, or a client.
-        threads: Runs at a time on this machine; all cores if absent.
+        threads: The number of parallel runs on this machine; the number of cores if absent.
         progress: Show a bar, or call this with the share that is done.
 
     Raises:
-        SweepError: The plan is wrong, or the folder cannot be used. A run that fails raises
-            nothing: it has a row with the error.
+        SweepError: The plan is not valid, or the folder cannot be used. A failed run raises no
+            exception: it has a row with the error.
     """
     options = {
         "design": design,
@@ -127,7 +127,7 @@ def run_plan(
 
 
 def open_sweep(folder: str | os.PathLike[str]) -> Results:
-    """The results that a folder of ``weir sweep`` or :func:`sweep` has so far."""
+    """The results so far in a folder of ``weir sweep`` or :func:`sweep`."""
     path = Path(folder)
     try:
         plan = _weirlab.Plan((path / "plan.json").read_text())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow
     from numpy.typing import NDArray
 
-#: Rows that a notebook shows.
+#: The number of rows shown in a notebook.
 _SHOWN = 20
 
 
@@ -35,7 +35,7 @@ class Table:
 
     @classmethod
     def of(cls, columns: Mapping[str, Sequence[Any]], units: Mapping[str, str] = {}) -> Table:
-        """Makes a table of lists of numbers, whole numbers or words; ``None`` is no value."""
+        """Creates a table from lists of numbers, integers or words; ``None`` is a missing value."""
         parts = [(name, list(values), units.get(name, "")) for name, values in columns.items()]
         return cls(_weirlab.Table.from_columns(parts))
 
@@ -66,11 +66,11 @@ class Table:
 
     @property
     def descriptions(self) -> dict[str, str]:
-        """What each column is."""
+        """The description of each column that has one."""
         return {name: doc for name, _, doc in self._inner.columns if doc}
 
     def find(self, name: str) -> str | None:
-        """The whole name of a column: ``goodput`` is ``goodput_bps``."""
+        """The full name of a column: ``goodput`` is ``goodput_bps``."""
         names = self.columns
         if name in names:
             return name
@@ -88,7 +88,7 @@ class Table:
         return np.asarray(numbers)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """The columns as lists; ``None`` where there is no value."""
+        """The columns as lists; ``None`` for missing values."""
         lists: dict[str, list[Any]] = {}
         for name in self.columns:
             values = self[name]

@@ -28,7 +28,7 @@ _KINDS = {"s": _TIMES, "bit": _RATES, "b": _SIZES}
 
 
 def quantity(value: str | float) -> tuple[float, str]:
-    """A number in its basic unit, and that unit: ``s``, ``bit``, ``b``, or none."""
+    """A number in its base unit, and that unit: ``s``, ``bit``, ``b``, or none."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value), ""
     found = re.fullmatch(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-zµ]+)\s*", str(value))
@@ -40,7 +40,7 @@ def quantity(value: str | float) -> tuple[float, str]:
 
 
 def written(number: float, unit: str) -> str | float:
-    """The number as a scenario has it: ``"50ms"``, in whole nanoseconds, bits or bytes."""
+    """The number as text for a scenario: ``"50ms"``, in whole nanoseconds, bits or bytes."""
     if not unit:
         return number
     if unit == "s":

@@ -1,7 +1,7 @@
 //! Finds the RFC sections that a Rust file cites.
 //!
-//! Read are `RFC 4340 §8.5` and what follows it on the line (`, §8.6`), `RFC 9002 appendix A.5`,
-//! and the bare `§7.5.1` in a file whose head names one RFC only.
+//! Recognised are `RFC 4340 §8.5` and further sections on the line (`, §8.6`), `RFC 9002 appendix
+//! A.5`, and the bare `§7.5.1` in a file whose head names only one RFC.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use regex_lite::Regex;
 
 use crate::source::Source;
 
-/// The number of an RFC, or the place of a section in it.
+/// The number of an RFC, or of a section in it.
 static CITATION: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"RFC ?(?<rfc>\d+)|(?:§|[Aa]ppendix )(?<place>[\w.]+)";
     Regex::new(pattern).expect("the pattern is valid")
@@ -40,7 +40,7 @@ impl Step {
 }
 
 impl Section {
-    /// Reads `8.5` or `A.5`, with or without a dot behind it.
+    /// Parses `8.5` or `A.5`, with or without a dot at the end.
     pub fn read(rfc: u32, text: &str) -> Option<Self> {
         let steps = text.trim_end_matches('.').split('.').enumerate();
         let place: Option<Vec<Step>> = steps
@@ -59,8 +59,8 @@ impl Section {
     }
 }
 
-/// The sections that one file cites, and whether a test does. The whole text is read: the message
-/// of a test may cite too.
+/// The sections that one file cites, and whether a test cites them. The whole text is searched,
+/// because the message of an assertion may cite too.
 pub fn citations(source: &Source) -> BTreeSet<(Section, bool)> {
     let head = head_rfc(source);
     let mut citations = BTreeSet::new();
@@ -74,7 +74,7 @@ pub fn citations(source: &Source) -> BTreeSet<(Section, bool)> {
     citations
 }
 
-/// The one RFC that the file's head names, if it names exactly one.
+/// The only RFC in the file's head; `None` if there are none or several.
 pub fn head_rfc(source: &Source) -> Option<u32> {
     let head = source
         .lines()
@@ -87,7 +87,7 @@ pub fn head_rfc(source: &Source) -> Option<u32> {
     named.first().copied().filter(|_| named.len() == 1)
 }
 
-/// The sections of a line, and the RFC that stands at its end and leads into the next line.
+/// The sections on a line, and the RFC at its end if the citation continues on the next line.
 pub fn line_sections(line: &str, default: Option<u32>) -> (Vec<Section>, Option<u32>) {
     let line = line.trim_end();
     let (mut rfc, mut open) = (default, None);

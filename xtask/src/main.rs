@@ -1,10 +1,10 @@
 //! The tasks of the workspace, `cargo xtask TASK`.
 //!
 //! `tidy` checks the repository rules that rustfmt, clippy and cargo-deny cannot check, `rfc` lists
-//! which sections of which RFC are cited by code and by tests, and the constants of RFCs that no
-//! vector names, `mutants` changes code to see whether tests notice, `notices` writes the licences
-//! of what is in the command, `verdicts` compares the published experiments under other seeds,
-//! `ci` runs `test.sh`.
+//! the RFC sections cited by code and by tests, and the constants of RFCs that no vector names,
+//! `mutants` changes code to check whether tests fail, `notices` writes the licences of the
+//! command's dependencies, `verdicts` compares the published experiments with other seeds, `ci`
+//! runs `test.sh`.
 #![forbid(unsafe_code)]
 
 mod citation;
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs `test.sh`, which holds the list of all checks.
+/// Runs `test.sh`, which contains the list of all checks.
 fn ci() -> Result<bool, String> {
     let status = Command::new("./test.sh").current_dir(tree::root()).status();
     let status = status.map_err(|error| format!("./test.sh: {error}"))?;

@@ -1,9 +1,9 @@
-//! The modules of a crate and which file refers to which, read from `use` items and from the paths
-//! in code, types, patterns and macro calls.
+//! The modules of a crate and the references between their files, from `use` items and from the
+//! paths in code, types, patterns and macro calls.
 //!
-//! A name is followed through `use` and `pub use` to the file that defines it, so a re-export by a
-//! parent module hides nothing. Attributes, documentation and code under `#[cfg(test)]` do not
-//! count, nor do methods and fields, which need no path.
+//! A name is followed through `use` and `pub use` to the file that defines it, so that a re-export
+//! by a parent module hides no reference. Attributes, documentation and code under `#[cfg(test)]`
+//! are ignored, and so are methods and fields, which need no path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::source::Source;
 /// The names of modules from the crate's root down to this one; empty for the root.
 pub type ModulePath = Vec<String>;
 
-/// From which file to which, with the line of the first reference.
+/// The referring and the referenced file, with the line of the first reference.
 pub type References = BTreeMap<(ModulePath, ModulePath), usize>;
 
 /// The files of one crate below its `src/`.
@@ -24,33 +24,33 @@ pub struct Crate<'a> {
     scopes: BTreeMap<ModulePath, Scope>,
 }
 
-/// What the names of one module, a file or an inline one, stand for.
+/// The names in one module, a file or an inline one.
 #[derive(Default)]
 struct Scope {
-    /// The module whose file holds this one.
+    /// The module of the file that contains this one.
     file: ModulePath,
     /// The names of items defined here.
     items: Vec<String>,
-    /// Names brought in by `use`, with their whole paths.
+    /// Names imported by `use`, with their full paths.
     imports: Vec<(String, Vec<String>)>,
-    /// Modules and enums of which every name is brought in.
+    /// Modules and enums imported with a glob.
     globs: Vec<Vec<String>>,
     /// Every path written here, with its line.
     paths: Vec<(Vec<String>, usize)>,
 }
 
-/// What a path names.
+/// The target of a path.
 enum Target {
     Module(ModulePath),
-    /// Something that the file of this module defines.
+    /// An item defined in the file of this module.
     Item(ModulePath),
 }
 
-/// How many re-exports a name may pass through.
+/// The maximum number of re-exports of a name.
 const MAX_REEXPORTS: usize = 8;
 
 impl<'a> Crate<'a> {
-    /// Every folder `src/` is one crate.
+    /// Every folder `src/` is a crate.
     pub fn all(sources: &'a [Source]) -> Vec<Self> {
         let folders: BTreeSet<&str> = sources
             .iter()
@@ -86,8 +86,8 @@ impl<'a> Crate<'a> {
         this
     }
 
-    /// The references between different files. A path that ends at a module is none: the names used
-    /// through it are.
+    /// The references between different files. A path that ends at a module is not a reference, but
+    /// the names used through it are.
     pub fn references(&self) -> References {
         let mut references = References::new();
         for (module, scope) in &self.scopes {
@@ -114,7 +114,7 @@ impl<'a> Crate<'a> {
         })
     }
 
-    /// What a path names, or nothing if it leads out of the crate.
+    /// The target of a path; `None` if it leads out of the crate.
     fn resolve(&self, module: &ModulePath, path: &[String], depth: usize) -> Option<Target> {
         let mut target = Target::Module(module.clone());
         for (index, name) in path.iter().enumerate() {
@@ -132,7 +132,7 @@ impl<'a> Crate<'a> {
                 name => match self.lookup(&here, name, is_last, depth) {
                     Some(found) => found,
                     None if index == 0 => return None,
-                    // A macro makes it or another crate defines it: it counts as the module's own.
+                    // A macro or another crate defines it: it is attributed to the module itself.
                     None => Target::Item(self.scopes.get(&here)?.file.clone()),
                 },
             };
@@ -140,8 +140,8 @@ impl<'a> Crate<'a> {
         Some(target)
     }
 
-    /// What a name stands for in a module. At the end of a path an item of this module hides an
-    /// import: a function may have the name of an imported module.
+    /// The target of a name in a module. At the end of a path an item of this module takes
+    /// precedence over an import: a function may have the name of an imported module.
     fn lookup(
         &self,
         module: &ModulePath,
@@ -244,7 +244,7 @@ impl Reader<'_> {
         self.scope().imports.extend(name.map(|name| (name, path)));
     }
 
-    /// The paths among the tokens of a macro: words with two colons between them.
+    /// The paths in the tokens of a macro: words separated by two colons.
     fn tokens(&mut self, stream: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;
@@ -316,7 +316,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         self.tokens(call.tokens.clone());
     }
 
-    /// `pub(super)` and attributes refer to nothing.
+    /// `pub(super)` and attributes are not references.
     fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
     fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
 }

@@ -1,5 +1,5 @@
 //! `cargo xtask notices`: writes `crates/weir/THIRD-PARTY-NOTICES`, the licences of the packages
-//! that are in the command `weir`, from the files that the packages carry; `--check` compares.
+//! contained in the command `weir`, from the files in the packages; `--check` compares.
 //!
 //! Packages for all platforms count, build scripts and procedural macros do not. Of a package that
 //! lets its user choose, the notice is that of MIT, if there is one.

@@ -1,8 +1,8 @@
-//! Lists the RFC sections that are cited, each with the files of code and of tests that cite it,
-//! and the constants of RFCs that no vector names.
+//! Lists the cited RFC sections, each with the files of code and of tests that cite it, and the
+//! constants of RFCs that no vector names.
 //!
-//! If the text of RFC 4340 lies beside the repository, its sections with a MUST that no test cites
-//! follow. The task never fails: a citation does not prove that a section is implemented.
+//! If the text of RFC 4340 exists beside the repository, its sections with a MUST that no test
+//! cites follow. The task never fails: a citation does not prove that a section is implemented.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::citation::{Section, citations};
 use crate::{output, tree, vectors};
 
-/// Where the text may lie, from the repository's root.
+/// The possible path of the text, from the repository's root.
 const TEXT: &str = "../shared/rfc/rfc4340.txt";
 const RFC: u32 = 4340;
 
@@ -80,8 +80,8 @@ fn names(files: &BTreeSet<&str>) -> String {
     short.collect::<Vec<_>>().join(" ")
 }
 
-/// Sections whose own text has the word MUST, with their titles. Headings stand at the left edge;
-/// those of the table of contents are indented.
+/// Sections whose own text contains the word MUST, with their titles. Headings start at the left
+/// edge; those in the table of contents are indented.
 fn sections_with_a_must(rfc: u32, text: &str) -> Vec<(Section, String)> {
     let mut sections: Vec<(Section, String)> = Vec::new();
     let mut current = None;

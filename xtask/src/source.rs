@@ -1,4 +1,4 @@
-//! A Rust file: its text, its syntax tree, its tokens, and which of its lines only tests compile.
+//! A Rust file: its text, its syntax tree, its tokens, and the lines compiled only for tests.
 
 use std::ops::RangeInclusive;
 
@@ -51,18 +51,18 @@ impl Source {
         (1..).zip(self.text.lines())
     }
 
-    /// Whether only tests compile this line, counted from 1.
+    /// Whether this line, counted from 1, is compiled only for tests.
     pub fn is_test(&self, line: usize) -> bool {
         self.test || self.test_lines.iter().any(|lines| lines.contains(&line))
     }
 
-    /// The tokens that are compiled outside tests too.
+    /// The tokens that are also compiled outside of tests.
     pub fn shipped(&self) -> impl Iterator<Item = &Token> {
         let is_shipped = |token: &&Token| !self.is_test(token.start.line);
         self.tokens.iter().filter(is_shipped)
     }
 
-    /// The files that this one declares as modules for tests only.
+    /// The files that this one declares as test-only modules.
     pub fn test_modules(&self) -> Vec<String> {
         let (folder, name) = self.path.rsplit_once('/').unwrap_or(("", &self.path));
         let home = match name {
@@ -116,7 +116,7 @@ impl Source {
     }
 }
 
-/// A documentation comment is a token too: an attribute whose place is that of the comment.
+/// A documentation comment is also a token: an attribute at the place of the comment.
 fn is_comment(span: Span, lines: &[&str]) -> bool {
     let place = span.start();
     let line = lines.get(place.line.wrapping_sub(1)).copied();
@@ -134,7 +134,7 @@ fn is_cfg_test(group: &Group) -> bool {
     text == "cfg(test)" || text.starts_with("cfg(all(test,")
 }
 
-/// By custom: below a folder `tests`, or named `tests.rs` or `…_tests.rs`.
+/// By convention: below a folder `tests`, or named `tests.rs` or `…_tests.rs`.
 fn is_test_path(path: &str) -> bool {
     let mut parts = path.rsplit('/');
     let stem = parts.next().unwrap_or_default().trim_end_matches(".rs");

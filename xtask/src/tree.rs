@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::source::Source;
 
-/// One tracked file that is text.
+/// A tracked text file.
 pub struct TextFile {
     /// Relative to the repository's root, with forward slashes.
     pub path: String,
@@ -20,14 +20,14 @@ impl TextFile {
     }
 }
 
-/// The repository's root: cargo runs this program with the folder of its manifest.
+/// The repository's root: cargo sets the folder of this program's manifest.
 pub fn root() -> PathBuf {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| "xtask".into());
     PathBuf::from(manifest).join("..")
 }
 
-/// Reads what git tracks. Binary files, links to folders, and files deleted but not yet committed,
-/// are left out.
+/// Reads the tracked files. Binary files, links to folders, and files that are deleted but not
+/// committed are omitted.
 pub fn text_files(root: &Path) -> Result<Vec<TextFile>, String> {
     let file = |path: &String| {
         let text = std::fs::read_to_string(root.join(path)).ok()?;
@@ -36,7 +36,7 @@ pub fn text_files(root: &Path) -> Result<Vec<TextFile>, String> {
     Ok(tracked(root)?.iter().filter_map(file).collect())
 }
 
-/// The links to folders that git tracks, each with where it leads.
+/// The tracked links to folders, each with its target.
 pub fn folder_links(root: &Path) -> Result<Vec<(String, PathBuf)>, String> {
     let link = |path: String| {
         let to = std::fs::read_link(root.join(&path)).ok()?;
@@ -45,7 +45,7 @@ pub fn folder_links(root: &Path) -> Result<Vec<(String, PathBuf)>, String> {
     Ok(tracked(root)?.into_iter().filter_map(link).collect())
 }
 
-/// The paths that git tracks.
+/// The tracked paths.
 fn tracked(root: &Path) -> Result<BTreeSet<String>, String> {
     let listing = Command::new("git")
         .args(["ls-files", "-z"])
@@ -63,7 +63,7 @@ fn tracked(root: &Path) -> Result<BTreeSet<String>, String> {
     Ok(paths.map(str::to_owned).collect())
 }
 
-/// The Rust files among them, read, with those that a `#[cfg(test)] mod NAME;` names marked.
+/// The Rust files among them, parsed; files named by `#[cfg(test)] mod NAME;` are marked.
 pub fn sources(files: &[TextFile]) -> Result<Vec<Source>, String> {
     let rust = files.iter().filter(|file| has_extension(&file.path, "rs"));
     let mut sources = rust
@@ -76,7 +76,7 @@ pub fn sources(files: &[TextFile]) -> Result<Vec<Source>, String> {
     Ok(sources)
 }
 
-/// Whether the name ends in a dot and this extension.
+/// Whether the name has this extension.
 pub fn has_extension(path: &str, extension: &str) -> bool {
     Path::new(path).extension() == Some(extension.as_ref())
 }

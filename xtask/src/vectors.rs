@@ -1,9 +1,9 @@
-//! Constants that an RFC states, and the vectors that hold them.
+//! Constants stated in an RFC, and the vectors that test them.
 //!
 //! A constant is a `const` whose documentation cites a section. A vector is a comment in a test of
-//! the same crate that cites the section and names the constant: the numbers below it are worked by
-//! hand from that text. A citation does not prove that the numbers fail with the constant; mutation
-//! testing does (`cargo xtask mutants`).
+//! the same crate that cites the section and names the constant: the numbers below it are
+//! calculated by hand from the RFC. A citation does not prove that the test fails if the constant
+//! changes; mutation testing does (`cargo xtask mutants`).
 
 use std::collections::BTreeSet;
 
@@ -101,7 +101,7 @@ fn sections_of(
     for line in lines {
         let (found, last) = line_sections(line.as_ref(), carried.or(default));
         sections.extend(found);
-        // The RFC of a line holds for the rest of the comment.
+        // The RFC of a line applies to the rest of the comment.
         carried = last.or(carried);
     }
     sections
@@ -143,7 +143,7 @@ fn comments(source: &Source) -> Vec<Comment> {
             comments.push(Comment {
                 folder: crate_of(&source.path),
                 words: words.collect(),
-                // One line, so that an RFC holds for all that follows it.
+                // In one line, so that an RFC applies to everything after it.
                 sections: sections_of([&text].into_iter(), default),
             });
             block.clear();

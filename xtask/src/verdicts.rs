@@ -1,15 +1,16 @@
-//! `cargo xtask verdicts`: the verdicts of the published experiments must not depend on the seeds.
+//! `cargo xtask verdicts`: checks that the verdicts of the published experiments do not depend on
+//! the seeds.
 //!
 //! Reproduces all experiments with their own seeds and with all seeds shifted by 1000, and compares
-//! row by row. A row without a distribution is of a run that is not random, so it must measure the
-//! same number.
+//! them row by row. A row without a distribution belongs to a run that is not random, so its
+//! measured value must be equal.
 
 use crate::output;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// The seeds of the second reproduction begin after this one.
+/// The offset of the seeds in the second reproduction.
 const SEED_OFFSET: &str = "1000";
 
 /// Reproduces twice; false if a verdict differs.
@@ -36,7 +37,7 @@ pub fn run(root: &Path) -> Result<bool, String> {
     Ok(different == 0)
 }
 
-/// True if the seeds changed the verdict, or the number of a run in which nothing is random.
+/// True if the seeds changed the verdict, or the value of a run that is not random.
 fn differ(row: &Value, other: &Value) -> bool {
     let random = row.get("seeds").is_some() || other.get("seeds").is_some();
     row["id"] != other["id"]
@@ -44,7 +45,7 @@ fn differ(row: &Value, other: &Value) -> bool {
         || (!random && row["measured"] != other["measured"])
 }
 
-/// What `weir reproduce --json` says, whatever its exit status.
+/// The output of `weir reproduce --json`, whatever its exit status.
 fn reproduced(root: &Path, seed_offset: &str) -> Result<Value, String> {
     let out = root.join("target").join("verdicts");
     let mut command = Command::new("cargo");

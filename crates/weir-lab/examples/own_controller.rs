@@ -1,6 +1,6 @@
-//! A controller of one's own, evaluated as `weir evaluate` does: it holds a queue of 5 ms.
+//! A custom controller, evaluated as in `weir evaluate`: it keeps a queue of 5 ms.
 //!
-//! `cargo run --release --example own_controller` prints what is good and bad about it beside
+//! `cargo run --release --example own_controller` prints its strengths and weaknesses compared with
 //! CUBIC and Reno, and writes the page with all figures to `evaluations/hold-delay`.
 
 use std::error::Error;
@@ -12,7 +12,7 @@ use weir_proto::cc::Acked;
 use weir_proto::cc::window::{BoxedController, Classic, Policy, WindowConfig, added};
 use weir_proto::time::{Duration, Instant};
 
-/// The queue to hold.
+/// The target queueing delay.
 const TARGET: Duration = Duration::from_millis(5);
 
 #[derive(Clone)]
@@ -22,7 +22,7 @@ struct HoldDelay {
 }
 
 impl Policy for HoldDelay {
-    /// Eight packets more in each round trip, or a tenth less of the window.
+    /// Increases the window by eight packets in each round trip, or reduces it by a tenth.
     fn on_ack(&mut self, cwnd: u64, acked: &Acked) -> u64 {
         if acked.rtt.latest.saturating_sub(acked.rtt.min) <= TARGET {
             cwnd + (8 * self.packet * acked.bytes).div_ceil(cwnd)

@@ -11,25 +11,25 @@ use weir_proto::tcp::EcnMode;
 /// A controller that a suite tests or an evaluation judges, with the transport that carries it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// What tables call it: `tcp:cubic`.
+    /// The name in tables: `tcp:cubic`.
     pub name: String,
     /// The settings of its flows.
     pub transport: Transport,
-    /// The same as they were written, with paths from the transport on.
+    /// The settings as they were written: paths below `transport`, and values.
     settings: Vec<Override>,
 }
 
-/// A text that names no controller under test. For people: lower case, no full stop.
+/// A text that does not name a controller under test. Error text: lower case, no full stop.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("\"{text}\": {message}")]
 pub struct CandidateError {
-    /// The text.
+    /// The text as it was given.
     pub text: String,
-    /// What is wrong with it.
+    /// The reason why it cannot be read.
     pub message: String,
 }
 
-/// A flow whose transport is read as one of a scenario.
+/// A scenario to which a flow with the transport is appended, so that the scenario parser reads it.
 const FLOW: &str = "[run]\nduration = \"1s\"\n\n[[link]]\nname = \"wire\"\n\
     between = [\"server\", \"client\"]\ndelay = \"1ms\"\n\n[[flow]]\nname = \"subject\"\n\
     from = \"server\"\nto = \"client\"\n";
@@ -40,7 +40,7 @@ impl Candidate {
     /// those of a flow's `transport`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If the transport, the controller or a setting is not known or not valid.
     pub fn parse(text: &str) -> Result<Self, CandidateError> {
         let wrong = |message: String| CandidateError {
             text: text.to_owned(),
@@ -115,23 +115,24 @@ impl Candidate {
         }
     }
 
-    /// Its settings as values for the flow of this name in a scenario.
+    /// The settings as overrides of the flow of this name in a scenario.
     pub fn overrides(&self, flow: &str) -> Vec<Override> {
         of_flow(flow, &self.settings)
     }
 
-    /// A standard controller over the same transport; over TCP for one that has no choice. It has
-    /// ECN if this one has: what one of them learns by marks the other must not learn by losses.
+    /// A standard controller over the same transport, or over TCP if the transport has no choice of
+    /// controllers. It uses ECN if this candidate does, so that both get the same congestion
+    /// signals.
     ///
     /// # Errors
-    /// A name that no controller has.
+    /// If no controller has the name.
     pub fn standard(&self, controller: &str) -> Result<Self, CandidateError> {
         let kind = match self.transport {
             Transport::Quic(_) => "quic",
             Transport::Quinn(_) => "quinn",
             Transport::Tcp(_) | Transport::Dccp(_) | Transport::Rtp(_) | Transport::Udp(_) => "tcp",
         };
-        // quinn has ECN unless a setting says otherwise.
+        // quinn uses ECN unless a setting disables it.
         let ecn = match (kind, self.uses_ecn()) {
             ("quinn", true) => "",
             ("quinn", false) => ",ecn=false",
@@ -141,7 +142,7 @@ impl Candidate {
         Self::parse(&format!("{kind}:{controller}{ecn}"))
     }
 
-    /// True if its packets are ECN-capable, by a setting or because the controller needs it.
+    /// True if the packets are ECN-capable, by a setting or because the controller requires it.
     pub(crate) fn uses_ecn(&self) -> bool {
         let uses = |controller: &ControllerEntry, by_settings| {
             let made = (controller.make)(&WindowConfig::default());
@@ -167,7 +168,7 @@ impl Candidate {
     /// The controller itself, then CUBIC and Reno unless it is one of them.
     ///
     /// # Errors
-    /// None: the standard controllers are always known.
+    /// None in practice: the standard controllers are in the registry.
     pub fn with_standards(&self) -> Result<Vec<Self>, CandidateError> {
         let mut candidates = vec![self.clone()];
         for controller in ["cubic", "newreno"] {
@@ -180,7 +181,7 @@ impl Candidate {
     }
 }
 
-/// Paths from the transport on become paths from the flow on.
+/// Turns paths below `transport` into paths of the flow.
 fn of_flow(flow: &str, settings: &[Override]) -> Vec<Override> {
     let settings = settings.iter();
     settings

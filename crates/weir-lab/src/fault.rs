@@ -1,8 +1,8 @@
-//! A panic of a part of the work, as an error with a message and a place in the code.
+//! Converts panics into errors with a message and a place in the code.
 //!
-//! [`caught`] is the only place that catches panics. By default Rust prints each one, with a
-//! backtrace where the environment asks for it; a program that reports faults itself calls
-//! [`silence_caught_panics`] once. No input makes anything panic: a fault is one of the program.
+//! [`caught`] is the only function that catches panics. By default Rust prints each panic, with a
+//! backtrace if the environment asks for it; a program that reports faults itself calls
+//! [`silence_caught_panics`] once. No input may cause a panic, so a fault is a bug in the program.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -13,16 +13,16 @@ use std::sync::Once;
 use std::thread::JoinHandle;
 
 thread_local! {
-    /// How many times [`caught`] has been entered and not left in this thread.
+    /// The number of [`caught`] calls on the stack of this thread.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// Where the last panic of this thread was; set from [`silence_caught_panics`] on.
+    /// The place of the last panic in this thread; set once [`silence_caught_panics`] was called.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// A fault of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What the panic said.
+    /// The message of the panic.
     pub message: String,
     /// File, line and column in the code, if [`silence_caught_panics`] was called.
     pub place: Option<String>,
@@ -30,7 +30,7 @@ pub struct Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // One line, whatever the panic said.
+        // The message on one line.
         let words: Vec<&str> = self.message.split_whitespace().collect();
         write!(out, "a fault of the program: {}", words.join(" "))?;
         match &self.place {
@@ -43,8 +43,8 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 impl Fault {
-    /// What a panic that something else has caught was; its place is known if it was the last one
-    /// of this thread.
+    /// Converts a panic caught elsewhere; its place is known if it was the last panic of this
+    /// thread.
     pub fn of_panic(panic: Box<dyn Any + Send>) -> Self {
         let place = PLACE.take();
         let panic = match panic.downcast::<Self>() {
@@ -61,14 +61,14 @@ impl Fault {
         Self { message, place }
     }
 
-    /// Goes on in this thread as the panic that it was: for work that another thread did for it.
+    /// Resumes the panic in this thread, for work that another thread did on its behalf.
     pub fn resume(self) -> ! {
         resume_unwind(Box::new(self))
     }
 }
 
-/// Does the work; a panic in this thread is an error. What the work has changed is not used any
-/// more after one, or is whole after each of its steps.
+/// Runs the work and returns a panic in this thread as an error. The caller must not use state that
+/// the work changed after a panic, unless the state is consistent after each step.
 ///
 /// # Errors
 /// The panic.
@@ -79,15 +79,15 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
     ended.map_err(Fault::of_panic)
 }
 
-/// A thread whose panic is an error of who waits for it.
+/// A thread whose panic [`join`](Self::join) returns as an error.
 #[derive(Debug)]
 pub struct CaughtThread<T>(JoinHandle<Result<T, Fault>>);
 
 impl<T: Send + 'static> CaughtThread<T> {
-    /// Starts it.
+    /// Starts the thread.
     ///
     /// # Errors
-    /// If the system lets this process have no more threads or no memory for their stacks.
+    /// If the system denies the process another thread or memory for its stack.
     pub fn start(work: impl FnOnce() -> T + Send + 'static) -> io::Result<Self> {
         let started = std::thread::Builder::new().spawn(move || caught(work));
         started.map(Self).map_err(|error| {
@@ -95,7 +95,7 @@ impl<T: Send + 'static> CaughtThread<T> {
         })
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the thread.
     ///
     /// # Errors
     /// Its panic.
@@ -104,7 +104,7 @@ impl<T: Send + 'static> CaughtThread<T> {
     }
 }
 
-/// What a thread of a scope that did [`caught`] work has made of it.
+/// The result of a scoped thread that ran [`caught`] work.
 ///
 /// # Errors
 /// The panic.
@@ -112,8 +112,8 @@ pub fn joined<T>(ended: std::thread::Result<Result<T, Fault>>) -> Result<T, Faul
     ended.unwrap_or_else(|panic| Err(Fault::of_panic(panic)))
 }
 
-/// From now on nothing is printed of a panic inside [`caught`] work; others are treated as before.
-/// A setting of the process, for programs that report faults.
+/// Suppresses the printing of panics inside [`caught`] work; others are printed as before. This
+/// sets the panic hook of the process, for programs that report faults themselves.
 pub fn silence_caught_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,10 +1,10 @@
-//! What tests run: scenarios from text.
+//! Helpers for tests: scenarios and outputs from text and tables.
 
 use crate::run::{FlowTrace, RunOptions, RunOutput, Summary, TraceLevel, run};
 use crate::scenario::parse;
 use crate::table::{Column, Table, Values};
 
-/// Flows and links are traced, packets are not.
+/// Options that trace flows and links but not packets.
 pub(crate) fn traced() -> RunOptions<'static> {
     RunOptions {
         trace: TraceLevel::Full,
@@ -51,7 +51,7 @@ pub(crate) fn table(columns: &[(&str, Values)]) -> Table {
     }
 }
 
-/// What a run of flows of these names had left if these were their traces.
+/// The output of a run of flows with these names and traces.
 pub(crate) fn output_of(flows: &[(&str, Table)]) -> RunOutput {
     let text = stream_over(
         "duration = \"1s\"",

@@ -24,20 +24,20 @@ const DONT_FRAGMENT: u16 = 0x4000;
 pub enum Direction {
     /// It arrived.
     Inbound,
-    /// It left.
+    /// It was sent.
     Outbound,
 }
 
-/// The fields of the headers.
+/// The fields of the IP and UDP headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeaders {
     /// The sender. The port is used by UDP only.
     pub source: SocketAddr,
     /// The receiver: an address of the same family.
     pub destination: SocketAddr,
-    /// Congestion notification.
+    /// The ECN codepoint.
     pub ecn: Ecn,
-    /// Hops left.
+    /// Time to live, or hop limit.
     pub ttl: u8,
     /// IPv4's identification.
     pub id: u16,
@@ -64,7 +64,7 @@ pub enum IpProtocol {
 pub struct TooLong(usize);
 
 impl IpHeaders {
-    /// The pseudoheader of a checksum. Addresses of two families are taken as IPv6.
+    /// The pseudo-header of the checksum. If the address families differ, both are encoded as IPv6.
     pub fn pseudo_header(&self) -> PseudoHeader {
         match (self.source.ip(), self.destination.ip()) {
             (IpAddr::V4(source), IpAddr::V4(destination)) => PseudoHeader::V4 {
@@ -103,7 +103,7 @@ impl IpHeaders {
             out.extend_from_slice(&self.source.port().to_be_bytes());
             out.extend_from_slice(&self.destination.port().to_be_bytes());
             let field = match protocol {
-                // The coverage, in the place of the length.
+                // UDP-Lite has the checksum coverage in place of the length (RFC 3828 §3.1).
                 IpProtocol::UdpLite => UDP_HEADER_OCTETS as u16,
                 _ => segment,
             };
@@ -120,8 +120,8 @@ impl IpHeaders {
         };
         let covered = octets.get(..covered).unwrap_or_default();
         let sum = match internet_checksum(&pseudo, number, length as u32, covered) {
-            // Zero means that there is no checksum (RFC 768); both zeros are equal in one's
-            // complement.
+            // UDP transmits a computed zero as 0xffff, because zero means no checksum (RFC 768);
+            // both represent zero in one's complement.
             0 if protocol != IpProtocol::Tcp => 0xffff,
             sum => sum,
         };
@@ -156,7 +156,7 @@ impl IpHeaders {
                 out.extend_from_slice(source);
                 out.extend_from_slice(destination);
                 let header = out.get_mut(start..).unwrap_or_default();
-                // The sum over the header alone: an empty pseudoheader adds nothing.
+                // The checksum covers the header alone: an empty pseudo-header adds zero.
                 let none = PseudoHeader::V4 {
                     source: [0; 4],
                     destination: [0; 4],
@@ -209,7 +209,7 @@ mod tests {
         out
     }
 
-    /// The sum over a transport's octets with their checksum: zero if it is correct.
+    /// The checksum over a segment including its checksum field: zero if the field is correct.
     fn rest(headers: &IpHeaders, protocol: u8, segment: &[u8], covered: usize) -> u16 {
         let length = segment.len() as u32;
         let covered = &segment[..covered];
@@ -242,7 +242,7 @@ mod tests {
             ] {
                 let mut content = content;
                 if protocol == IpProtocol::Tcp {
-                    // The field counts as zero.
+                    // The checksum field counts as zero.
                     content[16..18].fill(0);
                 }
                 let octets = wrapped(&headers, protocol, &content);

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-/// One JSON document with a line feed at its end; empty for what JSON cannot hold, such as a map
-/// whose keys are not strings.
+/// One JSON document with a line feed at its end; empty if JSON cannot represent the results, such
+/// as a map whose keys are not strings.
 pub(crate) fn document(results: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(results).unwrap_or_default();
     text.push('\n');

@@ -1,6 +1,6 @@
-//! What a congestion controller does on a path, and why: a scenario file becomes a run, its trace
-//! names the rule behind each change of rate and what held the sender, and the run is compared with
-//! theory, with other runs and with published experiments, and drawn.
+//! Shows what a congestion controller does on a path, and why: a scenario file describes a run, its
+//! trace names the rule behind each change of the rate or window and the bound that limited the
+//! sender, and the run is drawn and compared with theory, other runs and published experiments.
 //!
 //! Data flows one way: [`scenario`] → [`run`] → [`trace`] → [`theory`], [`experiment`],
 //! [`evaluation`], [`report`].

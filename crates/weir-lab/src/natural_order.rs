@@ -1,4 +1,4 @@
-//! The order in which people list names: `f2` before `f10`.
+//! Natural order of names: `f2` before `f10`.
 
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
@@ -19,15 +19,16 @@ pub(crate) fn serialize<T: Serialize, S: Serializer>(
     to.collect_map(in_natural_order(named))
 }
 
-/// Compares names part by part: runs of digits by their number, all else by its characters. Names
-/// that differ only in leading zeros are compared as texts, so that only equal names are equal.
+/// Compares names part by part: sequences of digits by their value, other parts by their
+/// characters. Names that differ only in leading zeros are compared as text, so that only identical
+/// names are equal.
 pub fn natural_order(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a, b);
     while !left.is_empty() && !right.is_empty() {
         let (first, rest_left) = part(left);
         let (second, rest_right) = part(right);
         let order = match (digits(first), digits(second)) {
-            // Without zeros in front the longer number is the larger one.
+            // Without leading zeros the longer number is the larger one.
             (Some(x), Some(y)) => x.len().cmp(&y.len()).then(x.cmp(y)),
             _ => first.cmp(second),
         };
@@ -39,7 +40,7 @@ pub fn natural_order(a: &str, b: &str) -> Ordering {
     left.len().cmp(&right.len()).then(a.cmp(b))
 }
 
-/// The first run of digits, or of what is none, and the rest.
+/// The first sequence of digits or of other characters, and the rest.
 fn part(text: &str) -> (&str, &str) {
     let is_number = text.starts_with(|c: char| c.is_ascii_digit());
     let end = text.find(|c: char| c.is_ascii_digit() != is_number);

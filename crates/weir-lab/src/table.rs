@@ -1,8 +1,8 @@
 //! A table in memory: named columns of equal length, and how columns are declared and recorded.
 //!
-//! A [`ColumnSpec`] declares a column once: its name in files, its unit, its meaning, and how its
-//! value is taken from a row. A [`TableRecorder`] appends rows to the declared columns, in memory
-//! or on the way to a [`TableSink`].
+//! A [`ColumnSpec`] declares a column once: its name in files, its unit, its meaning, and the
+//! function that takes its value from a row. A [`TableRecorder`] appends rows to the declared
+//! columns, in memory or in a [`TableSink`].
 
 mod columns;
 mod extract;
@@ -18,14 +18,15 @@ pub use row_thinning::RowThinning;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The values of one column. Two are equal if their bits are: no value equals no value.
+/// The values of one column. Two columns are equal if their bits are equal, so that missing values
+/// (NaN) are equal.
 #[derive(Clone, Debug)]
 pub enum Values {
     /// Numbers; NaN where there is no value.
     F64(Vec<f64>),
     /// Counts.
     U64(Vec<u64>),
-    /// Words, shared because few differ.
+    /// Words, shared because there are few different ones.
     Text(Vec<Arc<str>>),
 }
 
@@ -38,7 +39,7 @@ pub struct Column {
     pub values: Values,
 }
 
-/// Columns of equal length; a row is a moment.
+/// Columns of equal length; each row is a moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// The columns in the order of the file.
@@ -67,7 +68,7 @@ impl Values {
         }
     }
 
-    /// What the values are.
+    /// The kind of the values.
     pub const fn kind(&self) -> ValueKind {
         match self {
             Self::F64(_) => ValueKind::Number,
@@ -122,7 +123,7 @@ impl Table {
         self.rows_where(&kept)
     }
 
-    /// The rows for which this says so.
+    /// The rows whose flag is true.
     fn rows_where(self, kept: &[bool]) -> Self {
         let columns = self.columns.into_iter().map(|column| Column {
             name: column.name,
@@ -146,34 +147,34 @@ impl Table {
     }
 }
 
-/// The values that are kept.
+/// The values whose flag is true.
 fn retained<T>(values: Vec<T>, kept: &[bool]) -> Vec<T> {
     let rows = values.into_iter().zip(kept);
     let rows = rows.filter(|(_, kept)| **kept);
     rows.map(|(value, _)| value).collect()
 }
 
-/// A column as it is declared.
+/// The declaration of a column.
 pub struct ColumnSpec<Row: 'static> {
     /// The name in files; a unit is its last part (`rtt_s`, `cwnd_bytes`).
     pub name: &'static str,
     /// The unit of the values; empty for words, shares and counts.
     pub unit: &'static str,
-    /// What the values are, in one line.
+    /// The description of the values, in one line.
     pub doc: &'static str,
-    /// How plots label the column; `None` if it is not plotted as a series.
+    /// The label of the column in plots; `None` if it is not plotted as a series.
     pub plot: Option<PlotLabel>,
-    /// The rows that alone have a value; `None` if all may have one.
+    /// The kind of rows that have a value; `None` if all rows may have one.
     only_in: Option<&'static RowKind<Row>>,
     value: ValueOf<Row>,
 }
 
-/// A kind of rows that alone have values in some columns of numbers: where there are none, these
-/// columns are not looked at.
+/// A kind of rows for columns of numbers that have values only in such rows. In a batch without
+/// such rows these columns are not evaluated.
 pub struct RowKind<Row: 'static>(fn(&[Row]) -> bool);
 
 impl<Row> RowKind<Row> {
-    /// The kind of which this says whether any is among rows.
+    /// A kind of rows, given by a function that is true if any of the rows is of this kind.
     pub const fn new(is_among: fn(&[Row]) -> bool) -> Self {
         Self(is_among)
     }
@@ -183,7 +184,7 @@ impl<Row> RowKind<Row> {
     }
 }
 
-/// How plots label a column.
+/// The labels of a column in plots.
 #[derive(Clone, Copy, Debug)]
 pub struct PlotLabel {
     /// The axis, with its unit: `round-trip time R, s`.
@@ -196,7 +197,7 @@ pub struct PlotLabel {
     pub factor: f64,
 }
 
-/// What the values of a column are.
+/// The kind of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// Numbers, some of which may be missing.
@@ -207,27 +208,27 @@ pub enum ValueKind {
     Word,
 }
 
-/// A column as its files and its documentation describe it.
+/// The description of a column in files and documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnInfo {
     /// The name in files; a unit is its last part.
     pub name: &'static str,
     /// The unit of the values; empty for words, shares and counts.
     pub unit: &'static str,
-    /// What the values are, in one line.
+    /// The description of the values, in one line.
     pub doc: &'static str,
-    /// What the values are for a program.
+    /// The kind of the values.
     pub kind: ValueKind,
 }
 
-/// What the file of a table says about one of its columns.
+/// The description of a column in the file of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnNote {
     /// The name in files.
     pub name: String,
     /// The unit of the values; empty for words, shares and counts.
     pub unit: &'static str,
-    /// What the values are, in one line.
+    /// The description of the values, in one line.
     pub doc: String,
 }
 
@@ -241,7 +242,7 @@ impl From<&ColumnInfo> for ColumnNote {
     }
 }
 
-/// How a column takes its value from a row.
+/// The function that takes a column's value from a row.
 enum ValueOf<Row: 'static> {
     Number(&'static dyn Extract<Row, f64>),
     Count(&'static dyn Extract<Row, u64>),
@@ -316,7 +317,7 @@ impl<Row> ColumnSpec<Row> {
         }
     }
 
-    /// Appends the values of rows; none if the target takes others.
+    /// Appends the values of rows; none if the target has another kind of values.
     fn append_to(&self, rows: &[Row], target: ColumnTarget<'_>) {
         match (&self.value, target) {
             (ValueOf::Number(value), ColumnTarget::Numbers(numbers)) => value.all(rows, numbers),
@@ -328,7 +329,7 @@ impl<Row> ColumnSpec<Row> {
         }
     }
 
-    /// What the values are.
+    /// The kind of the values.
     const fn kind(&self) -> ValueKind {
         match self.value {
             ValueOf::Number(_) => ValueKind::Number,
@@ -337,7 +338,7 @@ impl<Row> ColumnSpec<Row> {
         }
     }
 
-    /// The column without the way to its value.
+    /// The description of the column without its function.
     pub const fn info(&self) -> ColumnInfo {
         ColumnInfo {
             name: self.name,
@@ -347,7 +348,7 @@ impl<Row> ColumnSpec<Row> {
         }
     }
 
-    /// The same column, in which rows of this kind alone have values.
+    /// The same column, with values only in rows of this kind.
     pub const fn only_in(mut self, rows: &'static RowKind<Row>) -> Self {
         self.only_in = Some(rows);
         self
@@ -359,7 +360,7 @@ impl<Row> ColumnSpec<Row> {
         self.plotted_in(unit, 1.0, [axis, short])
     }
 
-    /// The same column, plotted in another unit: `factor` turns the column's unit into it.
+    /// The same column, plotted in another unit: `factor` converts the column's unit to it.
     pub const fn plotted_in(
         mut self,
         unit: &'static str,
@@ -376,7 +377,7 @@ impl<Row> ColumnSpec<Row> {
     }
 }
 
-/// The word, shared with every earlier use of it.
+/// The word, shared with all its earlier uses.
 #[cfg(feature = "files")]
 pub(crate) fn interned(words: &mut std::collections::BTreeSet<Arc<str>>, word: &str) -> Arc<str> {
     if let Some(known) = words.get(word) {

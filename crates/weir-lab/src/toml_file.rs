@@ -1,5 +1,5 @@
 //! TOML files other than scenarios: `published.toml`, plans of sweeps, suites. Serde reads them
-//! into structs, and a tree of the same text gives what is wrong its line and its words.
+//! into structs, and a tree of the same text gives errors their line and wording.
 
 use crate::scenario::document::{Document, Step, help_text};
 use crate::scenario::error::{ScenarioError, suggestion};
@@ -7,20 +7,20 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use weir_proto::settings::{Diagnostic, Place, Raw, Spanned, Table, shortened};
 
-/// A step to a value: a key or a number in a list.
+/// A step to a value: a key, or an index in a list.
 pub(crate) type FixedStep = Step<'static>;
 
-/// What is wrong, and the way from the root to the value at which it is shown.
+/// An error, and the path from the root to the value at which it is shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Invalid {
-    /// The last step that exists is shown.
+    /// The path; the last existing step is shown.
     pub(crate) at: Vec<FixedStep>,
-    /// What was found and what was expected.
+    /// The value found and the expected one.
     pub(crate) message: String,
 }
 
 impl Invalid {
-    /// At the value of this key, or at the table around it if it is not there.
+    /// An error at the value of this key, or at the enclosing table if the key is missing.
     pub(crate) fn key(key: &'static str, message: impl Into<String>) -> Self {
         Self {
             at: vec![Step::Key(key)],
@@ -28,13 +28,13 @@ impl Invalid {
         }
     }
 
-    /// At the value of this key, with what is expected behind what was found.
+    /// An error at the value of this key, with the expectation after the problem.
     pub(crate) fn diagnosed(key: &'static str, wrong: Diagnostic) -> Self {
         let help = help_text(wrong.help);
         Self::key(key, format!("{}; {help}", wrong.message))
     }
 
-    /// At the whole of a table or file.
+    /// An error of a whole table or file.
     pub(crate) fn here(message: impl Into<String>) -> Self {
         Self {
             at: Vec::new(),
@@ -42,20 +42,20 @@ impl Invalid {
         }
     }
 
-    /// The same below this key.
+    /// The same error below this key.
     pub(crate) fn below(mut self, key: &'static str) -> Self {
         self.at.insert(0, Step::Key(key));
         self
     }
 
-    /// The same in an element of the list of this key.
+    /// The same error in an element of this key's list.
     pub(crate) fn element(mut self, key: &'static str, index: usize) -> Self {
         self.at.splice(0..0, [Step::Key(key), Step::Index(index)]);
         self
     }
 }
 
-/// Reads a list of two; serde's own passes over what stands behind them.
+/// Reads a list of two; serde's own implementation ignores further elements.
 pub(crate) fn pair<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     input: D,
 ) -> Result<[T; 2], D::Error> {
@@ -69,7 +69,7 @@ pub(crate) fn pair<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     <[T; 2]>::try_from(list).map_err(wrong)
 }
 
-/// Two values in a list, behind serde's derive.
+/// A list of two values, for use with serde's derive.
 #[derive(Deserialize)]
 #[serde(transparent, bound = "T: Deserialize<'de>")]
 pub(crate) struct Pair<T>(#[serde(deserialize_with = "pair")] pub(crate) [T; 2]);
@@ -81,10 +81,11 @@ pub(crate) struct TomlFile {
 }
 
 impl TomlFile {
-    /// Reads a file into a struct. Numbers that are not finite are errors.
+    /// Reads a file into a struct. NaN and infinite numbers are errors.
     ///
     /// # Errors
-    /// A syntax error, an unknown key or word, a missing key, or a value of the wrong type.
+    /// If there is a syntax error, an unknown key or word, a missing key, or a value of the wrong
+    /// type.
     pub(crate) fn read<T: DeserializeOwned>(
         name: &str,
         text: &str,
@@ -105,7 +106,7 @@ impl TomlFile {
         }
     }
 
-    /// An error with the place to which the steps lead.
+    /// An error with the place of the value at its path.
     pub(crate) fn error(&self, wrong: Invalid) -> ScenarioError {
         let place = self.document.place(&wrong.at);
         self.document.error(place, wrong.message, None)
@@ -123,7 +124,7 @@ impl TomlFile {
         self.document.diagnosed(self.document.place(steps), wrong)
     }
 
-    /// What serde has to say, in the words of scenarios.
+    /// An error of serde, in the wording of scenarios.
     fn in_words(&self, error: &toml::de::Error) -> ScenarioError {
         let span = error.span().unwrap_or_default();
         let place = Place {
@@ -131,7 +132,7 @@ impl TomlFile {
             start: span.start,
             end: span.end,
         };
-        // The whole file has no span.
+        // An error of the whole file has no span.
         let found = if span.is_empty() {
             Found::default()
         } else {
@@ -142,7 +143,7 @@ impl TomlFile {
     }
 }
 
-/// The first number that is not finite, with its key.
+/// The first NaN or infinite number, with its key.
 fn not_finite(table: &Table) -> Option<(&str, &Spanned)> {
     fn inside<'a>(key: &'a str, value: &'a Spanned) -> Option<(&'a str, &'a Spanned)> {
         match &value.raw {
@@ -156,17 +157,17 @@ fn not_finite(table: &Table) -> Option<(&str, &Spanned)> {
     entries.find_map(|entry| inside(&entry.key, &entry.value))
 }
 
-/// What stands at a place.
+/// The value at a place.
 #[derive(Debug, Default)]
 struct Found<'a> {
-    /// The key of the value; empty outside of all.
+    /// The key of the value; empty outside of all values.
     key: &'a str,
     value: Option<&'a Spanned>,
-    /// The key of the table around it; empty for the file's own.
+    /// The key of the enclosing table; empty at the top level.
     table: &'a str,
 }
 
-/// The key at a place, or the innermost value that holds it.
+/// The key at a place, or the innermost value that contains the place.
 fn found_at<'a>(table: &'a Table, name: &'a str, at: Place) -> Found<'a> {
     let holds = |place: Place| place.start <= at.start && at.end.max(1) <= place.end;
     let mut found = Found {
@@ -222,7 +223,7 @@ fn found_at<'a>(table: &'a Table, name: &'a str, at: Place) -> Found<'a> {
     found
 }
 
-/// Message and help. Serde's messages are fixed texts around names in backquotes.
+/// Message and help. Serde's messages are fixed text with names in backquotes.
 fn words_of(message: &str, found: &Found<'_>) -> (String, Option<String>) {
     let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let known = |what: &str, names: &[&str]| suggestion(names[0], what, &names[1..]);
@@ -276,7 +277,7 @@ fn words_of(message: &str, found: &Found<'_>) -> (String, Option<String>) {
     (format!("{key}{message}"), None)
 }
 
-/// A type of Rust or serde in words of TOML.
+/// The TOML name of a type of Rust or serde.
 fn type_in_words(name: &str) -> &str {
     match name {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0 on",

@@ -1,9 +1,9 @@
-//! What came of a judgement: of a number against the bounds that a document, a case or an
-//! expectation sets, of a controller beside others, or of one set of runs beside another.
+//! Verdicts: on a number compared with the bounds of a document, a case or an expectation, on a
+//! controller compared with others, or on one set of runs compared with another.
 
 use serde::{Deserialize, Serialize};
 
-/// A verdict, in the word of what is judged.
+/// A verdict, in the terms of the judged item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -17,54 +17,54 @@ pub enum Verdict {
     Passed,
     /// Outside its tolerance, with an explanation whose evidence holds.
     Explained,
-    /// Outside its tolerance; or two sides that differ by more than chance explains.
+    /// Outside its tolerance; or two sides whose difference is significant.
     Differs,
     /// A check or a case of a suite does not hold.
     Failed,
-    /// The controller does not show what is measured.
+    /// The measure cannot be observed with this controller.
     #[serde(rename = "not-observable")]
     NotObservable,
     /// Measured in real time on a machine that was too busy: not judged.
     Busy,
-    /// A number that other rows are made of: measured, not judged.
+    /// A number from which other rows are derived: measured, not judged.
     Quantity,
     /// A condition of a document: set, not judged.
     Input,
     /// A condition that we fitted or chose: set, not judged.
     Parameter,
-    /// Better than the other, by more than chance explains.
+    /// Better than the other, significantly.
     Better,
-    /// Worse than the other, by more than chance explains.
+    /// Worse than the other, significantly.
     Worse,
-    /// Not told apart from the other.
+    /// Not significantly different from the other.
     Alike,
-    /// A measure beside others that is not judged.
+    /// A measure shown beside others that is not judged.
     Shown,
-    /// No value in half of the runs or more, where the other has one.
+    /// No value in half of the runs or more, while the other has one.
     Missing,
-    /// Two sides: each pair has the same value.
+    /// Two sides: equal values in each pair.
     Equal,
-    /// Two sides: the values differ, no more than chance explains.
+    /// Two sides: the values differ, but the difference is not significant.
     Indistinct,
-    /// Two sides: the values of the only pair differ, which says nothing about chance.
+    /// Two sides: the values of the only pair differ, so that significance is unknown.
     OnePair,
 }
 
-/// What a verdict comes to, whatever was judged.
+/// The outcome of a verdict, independent of what was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// As it must be.
+    /// The requirement is met.
     Holds,
-    /// Not as it must be.
+    /// The requirement is not met.
     Fails,
-    /// Neither can be said, or it makes no difference.
+    /// Neither can be concluded, or it makes no difference.
     Open,
-    /// There was nothing to judge.
+    /// Nothing was judged.
     NotJudged,
 }
 
 impl Verdict {
-    /// The words of tables.
+    /// The words in tables.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Agrees => "agrees",
@@ -90,7 +90,7 @@ impl Verdict {
         }
     }
 
-    /// What it comes to.
+    /// The outcome of this verdict.
     pub const fn outcome(self) -> Outcome {
         match self {
             Self::Agrees

@@ -1,17 +1,17 @@
-//! Measures the simulator's speed: how many packets a second, and what one costs.
+//! Measures the simulator's speed: packets per second, and the cost of each packet.
 //!
 //! `cargo bench -p weir --bench simulator -- --flows 1,100 --transport quic,tcp`
 //!
-//! A case is bulk flows over one bottleneck (see `weir_net::bench`), warmed up, then timed by the
-//! CPU time of the process, which other processes on the machine change little; each case has a
-//! process of its own, so that no case finds the memory and caches of another. The cost of a
-//! delivered data packet holds everything: its acknowledgements, the links and queues of both
-//! directions, both endpoints and applications. Beside it stands the cost of one push and pop of
-//! the event queue with 10,000 entries, measured in the same process just before and just after.
-//! Instructions are those of this thread in user mode, where the machine counts them
+//! A case consists of bulk flows over one bottleneck (see `weir_net::bench`). After a warm-up it is
+//! timed by the CPU time of the process, which other processes on the machine affect little; each
+//! case has a separate process, so that it does not inherit memory and caches of another. The cost
+//! of a delivered data packet includes everything: its acknowledgements, the links and queues of
+//! both directions, both endpoints and applications. For comparison, the cost of a push and a pop
+//! of the event queue with 10,000 entries is measured in the same process just before and just
+//! after. Instructions are those of this thread in user mode, if the machine counts them
 //! (`perf_event_open` of Linux; many virtual machines have no such counter). Memory is the growth
-//! of the resident set (`/proc/self/statm`) from before the network was built to the end of the
-//! run, packets under way included; other systems than Linux show none.
+//! of the resident set (`/proc/self/statm`) from before the network is built to the end of the run,
+//! including packets in transit; it is available on Linux only.
 
 use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -22,19 +22,19 @@ use std::process::Command;
 use weir_net::bench::{Bench, Counts, EventQueueBench, RATE_PER_FLOW, ROUND_TRIP};
 use weir_net::bench::{Topology, Transport, warm_up};
 
-/// Entries of the event queue whose operations are timed as a baseline.
+/// Entries of the event queue whose operations are timed for comparison.
 const QUEUE_ENTRIES: u32 = 10_000;
-/// Operations of one measurement of it.
+/// Queue operations in a measurement.
 const QUEUE_OPERATIONS: u64 = 2_000_000;
 
-/// What a case simulates.
+/// A simulated case.
 #[derive(Clone, Copy, Debug)]
 struct Case {
-    /// The protocol at both ends.
+    /// The transport at both ends.
     transport: Transport,
-    /// The links between them.
+    /// The links between the ends.
     topology: Topology,
-    /// Bulk flows.
+    /// The number of bulk flows.
     flows: u32,
 }
 
@@ -65,7 +65,7 @@ impl Measured {
         self.instructions.map(|counted| counted as f64 / packets)
     }
 
-    /// For other programs.
+    /// The result for other programs.
     fn to_json(&self) -> Value {
         json!({
             "transport": self.case.transport.name(),
@@ -128,7 +128,7 @@ struct InstructionCounter(perf_event::Counter);
 
 #[cfg(target_os = "linux")]
 impl InstructionCounter {
-    /// `None` where nothing counts them.
+    /// `None` if instructions cannot be counted.
     fn start() -> Option<Self> {
         let event = perf_event::events::Hardware::INSTRUCTIONS;
         let mut counter = perf_event::Builder::new(event).build().ok()?;
@@ -136,7 +136,7 @@ impl InstructionCounter {
         Some(Self(counter))
     }
 
-    /// `None` if the counter was shared with others, so that it saw a part only.
+    /// `None` if the counter was multiplexed, so that it counted only part of the time.
     fn stop(mut self) -> Option<u64> {
         self.0.disable().ok()?;
         let counted = self.0.read_full().ok()?;
@@ -160,14 +160,14 @@ impl InstructionCounter {
     }
 }
 
-/// CPU time of this process so far.
+/// The CPU time used by this process.
 #[cfg(unix)]
 fn cpu_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// Time of the clock, where no CPU time is known.
+/// Wall-clock time, on systems without CPU time.
 #[cfg(not(unix))]
 fn cpu_seconds() -> f64 {
     use std::sync::LazyLock;
@@ -175,17 +175,17 @@ fn cpu_seconds() -> f64 {
     START.elapsed().as_secs_f64()
 }
 
-/// Nanoseconds of CPU time of one push and one pop.
+/// CPU time of one push and one pop in nanoseconds.
 fn queue_operation_ns() -> f64 {
     let mut bench = EventQueueBench::new(QUEUE_ENTRIES);
     bench.run(QUEUE_OPERATIONS / 4);
     let start = cpu_seconds();
-    // The result is used, so that the work cannot be left out.
+    // The result is used, so that the compiler cannot remove the work.
     std::hint::black_box(bench.run(QUEUE_OPERATIONS));
     (cpu_seconds() - start) * 1e9 / QUEUE_OPERATIONS as f64
 }
 
-/// The resident set of this process, where Linux's `/proc` has it.
+/// The resident set of this process, from Linux's `/proc`.
 fn resident_bytes() -> Option<u64> {
     const PAGE: u64 = 4096;
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
@@ -273,7 +273,7 @@ fn main() -> Result<(), String> {
         .map_err(|error| format!("standard output: {error}"))
 }
 
-/// What holds for all cases.
+/// The parameters common to all cases.
 fn about() -> Value {
     json!({
         "rate_per_flow_bps": RATE_PER_FLOW,
@@ -283,7 +283,7 @@ fn about() -> Value {
     })
 }
 
-/// Starts this program once more for one case.
+/// Starts this program as a child process for one case.
 fn in_own_process(case: Case, packets: u64) -> Result<Value, String> {
     let failed = |what: String| format!("bench of {case}: {what}");
     let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;

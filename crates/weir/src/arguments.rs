@@ -1,4 +1,4 @@
-//! Arguments that several commands have, and the parsers of their values.
+//! Arguments shared by several commands, and the parsers of their values.
 
 use crate::exit::Failure;
 use crate::terminal;
@@ -17,7 +17,7 @@ pub struct JsonOutput {
 }
 
 impl JsonOutput {
-    /// Prints the document if it is wanted.
+    /// Prints the document if `--json` is given.
     pub fn print(self, document: &Value) -> Result<(), Failure> {
         if self.json {
             terminal::print(&format!("{document:#}\n"))?;
@@ -26,7 +26,7 @@ impl JsonOutput {
     }
 }
 
-/// Prints the names of files that were written, or a document with them.
+/// Prints the names of written files, or a document with them.
 pub fn print_files(output: JsonOutput, files: &[String]) -> Result<(), Failure> {
     if output.json {
         return output.print(&json!({ "files": files }));
@@ -50,11 +50,11 @@ pub fn time(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// The fastest rate that a test can have, in bits per second.
+/// The maximum rate of a test, in bits per second.
 const MAX_RATE_BPS: f64 = 1e12;
 
-/// A rate in bits per second: in the words of tc and of scenarios (`7Mbit`), or in iperf's, whose
-/// prefixes are decimal in either case (`7m`, `7M`, `7000k`, `1.5g`, `7000000`).
+/// A rate in bits per second: in the notation of tc and of scenarios (`7Mbit`), or in that of
+/// iperf, whose prefixes are decimal in either case (`7m`, `7M`, `7000k`, `1.5g`, `7000000`).
 pub fn rate(text: &str) -> Result<f64, String> {
     let bps = match iperf_rate(text) {
         Some(bps) => bps,

@@ -1,6 +1,6 @@
-//! Which program this is: its version and the commit of its source.
+//! The identity of this program: its version and the commit of its source.
 
-/// The commit of the source, with `-dirty` behind it if files were changed; `None` outside of a
+/// The commit of the source, with the suffix `-dirty` if files were changed; `None` outside of a
 /// repository.
 pub fn commit() -> Option<String> {
     option_env!("WEIR_COMMIT").map(str::to_owned)

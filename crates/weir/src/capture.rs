@@ -1,7 +1,7 @@
-//! `--pcap FILE`: what passes through sockets or devices, as a capture.
+//! `--pcap FILE`: captures the packets of sockets or devices.
 //!
-//! Each datagram is handed to a thread that writes; when that thread is too slow, datagrams
-//! are left out and counted, as tcpdump does, because waiting would change what is measured. A
+//! Each datagram is passed to a writer thread; if that thread is too slow, datagrams are dropped
+//! from the capture and counted, as in tcpdump, because waiting would affect the measurement. A
 //! socket does not report the hop limit and the identification of IP: they are 64 and 0.
 
 use crate::exit::Failure;
@@ -20,7 +20,7 @@ use weir_lab::headers::{self, IpHeaders, IpProtocol};
 use weir_lab::trace::pcapng::{CapturedPacket, Interface, InterfaceId, PcapngWriter};
 use weir_wire::{Direction, Tap, TappedDatagram};
 
-/// Packets that may wait for the thread.
+/// The number of packets queued for the thread.
 const QUEUE_LIMIT: usize = 1 << 14;
 /// A socket does not report the hop limit (TTL) of IP.
 const HOP_LIMIT: u8 = 64;
@@ -32,11 +32,11 @@ pub struct PacketCapture {
     thread: CaughtThread<io::Result<u64>>,
 }
 
-/// A packet on its way to the thread.
+/// A packet queued for the thread.
 struct QueuedPacket {
     at: Instant,
     direction: headers::Direction,
-    /// The headers of IP and UDP that a socket removes; none around a whole packet.
+    /// The IP and UDP headers that a socket removes; `None` for a whole packet.
     headers: Option<IpHeaders>,
     octets: Vec<u8>,
 }
@@ -44,13 +44,13 @@ struct QueuedPacket {
 /// The sockets' end of the queue to the thread.
 #[derive(Debug)]
 struct Queue {
-    /// Nothing in place of a packet ends the file.
+    /// `None` in place of a packet ends the file.
     packets: SyncSender<Option<QueuedPacket>>,
     dropped: AtomicU64,
 }
 
 impl PacketCapture {
-    /// Begins a file with these interfaces.
+    /// Starts a file with these interfaces.
     pub fn start(
         path: &Path,
         interfaces: Vec<Interface>,
@@ -90,7 +90,7 @@ impl PacketCapture {
         })
     }
 
-    /// Begins a file with one interface, for packets of any address.
+    /// Starts a file with one interface, for packets with any address.
     pub fn on_one(path: &Path, interface: &str, snap_octets: u32) -> Result<Self, Failure> {
         let interface = Interface {
             name: interface.to_owned(),
@@ -114,9 +114,9 @@ impl PacketCapture {
         Arc::clone(&self.queue) as Arc<dyn Tap>
     }
 
-    /// Completes the file, and prints how many packets it has.
+    /// Completes the file, and prints its number of packets.
     pub fn finish(self) -> Result<(), Failure> {
-        // If the thread has ended with an error, it is returned below.
+        // If the thread has ended with an error, the error is returned below.
         let _ = self.queue.packets.send(None);
         let path = self.path.display();
         let packets = self.thread.join()?.map_err(|error| {
@@ -163,7 +163,7 @@ impl Tap for Queue {
     }
 }
 
-/// The thread's end of a capture.
+/// The writer thread's part of a capture.
 struct CaptureFile {
     writer: PcapngWriter<WholeWrites>,
     interfaces: Vec<(InterfaceId, Option<IpAddr>)>,
@@ -183,7 +183,7 @@ impl CaptureFile {
         Ok(packets)
     }
 
-    /// Writes a packet; false if it has no interface or is too long for the headers of IP.
+    /// Writes a packet; false if it has no interface or is too long for an IP packet.
     fn write(&mut self, packet: &QueuedPacket) -> io::Result<bool> {
         let own = packet.headers.map(|headers| match packet.direction {
             headers::Direction::Inbound => headers.destination.ip(),
@@ -216,7 +216,7 @@ impl CaptureFile {
     }
 }
 
-/// What is around DCCP: without UDP there are no ports.
+/// The encapsulation of DCCP: without UDP there are no ports.
 const fn ip_protocol(headers: &IpHeaders) -> IpProtocol {
     match (headers.source.port(), headers.destination.port()) {
         (0, 0) => IpProtocol::Dccp,

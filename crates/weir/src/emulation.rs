@@ -1,5 +1,5 @@
-//! A link of the simulator between real programs, driven in real time: as a UDP relay between two
-//! ports, or in front of a program in a network namespace of its own.
+//! A simulated link between real programs, driven in real time: as a UDP relay between two ports,
+//! or in front of a program in a separate network namespace.
 
 use crate::capture::PacketCapture;
 use crate::exit::Failure;
@@ -25,20 +25,21 @@ use weir_wire::realtime::{PortIo, RealtimeNetwork, TunDevices, UdpRelay, drive};
 use weir_wire::testbed::create_tun;
 use weir_wire::{DeviceCounters, Direction};
 
-/// A link on which nothing was under way for so long is idle: its ends had time to answer.
+/// A link without packets in transit for this long is idle: its ends had time to respond.
 const IDLE: time::Duration = time::Duration::from_millis(100);
-/// How long a link stays at most for the last packets of a program.
+/// The maximum time for which a link remains for the last packets of a program.
 const DRAIN_TIMEOUT: time::Duration = time::Duration::from_secs(2);
-/// The end of an emulation without one: beyond any use, and short enough for any sum of times.
+/// The duration of an emulation without a limit: longer than any use, and short enough that sums of
+/// times do not overflow.
 const YEAR: time::Duration = time::Duration::from_hours(365 * 24);
 
 /// A link to be emulated.
 pub struct Emulation {
     /// The network, between the hosts of its first flow, or of its first link if it has no flow.
     pub scenario: Scenario,
-    /// How long; `None` until it is stopped.
+    /// The duration; `None` until it is stopped.
     pub time: Option<time::Duration>,
-    /// The file for a capture.
+    /// The capture file.
     pub pcap: Option<PathBuf>,
 }
 
@@ -65,14 +66,14 @@ impl Emulation {
         self.pcap.as_ref().map(start).transpose()
     }
 
-    /// The shortest MTU of all links.
+    /// The smallest MTU of all links.
     fn mtu(&self) -> Option<u32> {
         let links = self.scenario.links.iter();
         let mtus = links.flat_map(|link| [link.forward.mtu, link.backward.mtu]);
         mtus.min()
     }
 
-    /// Relays datagrams between clients at the address `listen`, any port of loopback by default,
+    /// Relays datagrams between clients at the address `listen`, by default any port of loopback,
     /// and a server.
     pub fn relay(&self, listen: Option<SocketAddr>, server: SocketAddr) -> Result<(), Failure> {
         let (link, [near, far]) = self.link()?;
@@ -104,7 +105,7 @@ impl Emulation {
 
     /// Runs a program with these arguments in a network namespace behind the link.
     pub fn program(&self, program: &str, arguments: &[String]) -> Result<(), Failure> {
-        // Ctrl-C is for the program: it and its link end together.
+        // Ctrl-C is meant for the program: the program and its link end together.
         interrupt_flag();
         let signals = ForwardedSignals::catch()?;
         let (link, ends) = self.link()?;
@@ -166,8 +167,8 @@ fn drive_link(
     Ok(())
 }
 
-/// Waits until nothing is under way any more: a program's last packets, which close its
-/// connections, leave when it has ended.
+/// Waits until no packets are in transit, because a program's last packets, which close its
+/// connections, leave after it has ended.
 fn wait_until_idle(busy: &AtomicBool) {
     let start = time::Instant::now();
     let mut last_busy = start;
@@ -179,7 +180,7 @@ fn wait_until_idle(busy: &AtomicBool) {
     }
 }
 
-/// The status of a program that has ended, as a shell has it.
+/// The exit status of a program, in the convention of shells.
 fn exit_status(program: &str, status: ExitStatus) -> Result<(), Failure> {
     if status.success() {
         return Ok(());
@@ -194,18 +195,18 @@ fn exit_status(program: &str, status: ExitStatus) -> Result<(), Failure> {
     }
 }
 
-/// A namespace and this host, with the device of a link at each.
+/// A namespace and this host, each with a device of the link.
 struct AccessLink {
     namespace: Namespace,
-    /// Of both devices.
+    /// The name of both devices.
     device: String,
-    /// Of this host, and in the namespace.
+    /// The addresses of this host and of the namespace.
     addresses: [Ipv4Addr; 2],
 }
 
 impl AccessLink {
-    /// Creates both, and the devices as ports of the link; packets of the namespace enter the link
-    /// at the first host.
+    /// Creates the namespace and the devices as ports of the link; packets of the namespace enter
+    /// the link at the first host.
     fn create(mtu: u32, [near, far]: [HostId; 2]) -> Result<(Self, TunDevices), weir_wire::Error> {
         let namespace = Namespace::new()?;
         let [here, there] = addresses();
@@ -216,7 +217,7 @@ impl AccessLink {
         let configure = |own: Ipv4Addr, peer: Ipv4Addr| {
             let mut lines = vec![format!("addr add {own} peer {peer} dev {name}")];
             if Path::new("/proc/sys/net/ipv6").exists() {
-                // Else both kernels send router solicitations over the link.
+                // Otherwise both kernels send router solicitations over the link.
                 lines.push(format!("link set {name} addrgenmode none"));
             }
             lines.push(format!("link set {name} up"));
@@ -244,8 +245,8 @@ impl AccessLink {
 }
 
 impl AccessLink {
-    /// States what the kernel has dropped at the devices: what they are handed faster than the link
-    /// takes it never enters the link, which counts its own drops.
+    /// Prints the packets that the kernel dropped at the devices: packets that arrive faster than
+    /// the link reads them never enter the link, which counts only its own drops.
     fn state_drops(&self, program: &str) {
         let name = self.device.clone();
         let inside = self.namespace.run(move || DeviceCounters::read(&name));
@@ -272,8 +273,7 @@ impl AccessLink {
     }
 }
 
-/// The addresses of this host and of the namespace, which differ for emulations that run at the
-/// same time.
+/// The addresses of this host and of the namespace, which are different for concurrent emulations.
 fn addresses() -> [Ipv4Addr; 2] {
     let number = std::process::id();
     let (third, fourth) = ((number >> 6) as u8, (number << 2) as u8);
@@ -281,7 +281,7 @@ fn addresses() -> [Ipv4Addr; 2] {
     [1, 2].map(|end| Ipv4Addr::new(100, 64, third, fourth | end))
 }
 
-/// A failure with the way around it.
+/// An error with advice on an alternative.
 fn with_alternative(error: weir_wire::Error) -> Failure {
     match wire_failure(error) {
         Failure::Unavailable(message) => Failure::Unavailable(format!(
@@ -321,7 +321,7 @@ impl PortIo for CapturedDevices<'_> {
     }
 }
 
-/// A link that shows other threads whether packets are under way on it.
+/// A link that reports to other threads whether packets are in transit.
 struct MonitoredLink<'a> {
     link: RealTimePart,
     busy: &'a AtomicBool,

@@ -1,6 +1,7 @@
-//! How the command ends: 0 done; 1 the run failed, also for want of memory; 2 bad usage or
-//! scenario; 3 it ran, but an expectation did not hold; 4 a privilege or kernel feature is missing;
-//! 128 and the number of the signal that ended it: 130 Ctrl-C, 143 SIGTERM; a closed pipe is quiet.
+//! The exit statuses of the command: 0 success; 1 the run failed, also for lack of memory; 2
+//! invalid usage or scenario; 3 it ran, but an expectation did not hold; 4 a privilege or kernel
+//! feature is missing; 128 plus the number of the signal that ended it: 130 Ctrl-C, 143 SIGTERM. A
+//! closed pipe is not an error.
 
 use crate::interrupt;
 use crate::terminal;
@@ -16,19 +17,20 @@ use weir_lab::trace::FolderError;
 /// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// Status 1: something went wrong on the way.
+    /// Status 1: the command failed.
     Failed(String),
-    /// Status 2: the request makes no sense.
+    /// Status 2: the request is not valid.
     Usage(String),
-    /// Status 2: the scenario makes no sense; shown with its place.
+    /// Status 2: the scenario is not valid; shown with its place.
     Scenario(Box<ScenarioError>),
-    /// Status 3: it ran, and something that was expected does not hold.
+    /// Status 3: it ran, and an expectation does not hold.
     ExpectationFailed(String),
-    /// Status 4: a privilege, program or kernel feature is missing; names the alternative.
+    /// Status 4: a privilege, program or kernel feature is missing; the message has an alternative.
     Unavailable(String),
-    /// The status of a program that was run, which has printed its own messages.
+    /// The exit status of a program that was run, which has printed its own messages.
     Program(u8),
-    /// Its own status: the document on stdout holds both the result and this failure.
+    /// The status of the failure; the document on stdout already contains the result and this
+    /// failure.
     WithResult(Box<Failure>),
     /// A signal: 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP.
     Interrupted,
@@ -50,19 +52,19 @@ impl Failure {
         }
     }
 
-    /// What happened, in a line.
+    /// The error message, in one line.
     pub fn message(&self) -> String {
         let document = self.document();
         let message = document.get("message").and_then(|message| message.as_str());
         message.unwrap_or_default().to_owned()
     }
 
-    /// Prints what happened, on stderr or as one JSON document on stdout; returns the status.
+    /// Prints the error, on stderr or as one JSON document on stdout; returns the status.
     pub fn report(&self, json: bool) -> u8 {
         let status = self.status();
         match self {
             Self::ClosedPipe | Self::Program(_) => {}
-            // The document of the command holds the result.
+            // The command's document already contains the result.
             Self::ExpectationFailed(message) => terminal::notice(message),
             Self::WithResult(failure) => {
                 failure.report(false);
@@ -70,7 +72,7 @@ impl Failure {
             _ if json => {
                 let document = serde_json::json!({ "error": self.document() });
                 let printed = terminal::print(&format!("{document:#}\n"));
-                // A closed pipe is quiet; on a full disk the message goes to stderr.
+                // A closed pipe is ignored; on a full disk the message goes to stderr.
                 if printed.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe) {
                     self.report(false);
                 }
@@ -84,7 +86,7 @@ impl Failure {
         status
     }
 
-    /// The value of `error` in a document.
+    /// The value of `error` in a JSON document.
     pub fn document(&self) -> serde_json::Value {
         match self {
             Self::WithResult(failure) => failure.document(),
@@ -109,21 +111,21 @@ impl Failure {
     }
 }
 
-/// Answers words that are no request: asked-for help on stdout; a mistake on stderr or, where the
-/// words ask for it, as one JSON document.
+/// Handles a command line that is not a command: prints requested help on stdout, and errors on
+/// stderr or, with `--json`, as one JSON document.
 pub fn unparsed(error: &clap::Error, words: &[OsString]) -> u8 {
     let words = words.get(1..).unwrap_or_default();
-    // A line a packet, which an error document would break.
+    // `decode` prints one line for each packet, and an error document would break this format.
     let lines = words.first().is_some_and(|command| command == "decode");
     if error.use_stderr() && !lines && words.iter().any(|word| word == "--json") {
         return Failure::Usage(mistake(&error.render().to_string())).report(true);
     }
-    // If the pipe is closed, the status has to do.
+    // If the pipe is closed, only the status is returned.
     let _ = error.print();
     u8::try_from(error.exit_code()).unwrap_or(2)
 }
 
-/// What the parser found and what it suggests, without the usage below.
+/// The parser's error and suggestion, without the usage below it.
 fn mistake(rendered: &str) -> String {
     let parts = rendered.split("\n\n").map(str::trim);
     let parts = parts.take_while(|part| !part.starts_with("Usage:"));
@@ -134,7 +136,7 @@ fn mistake(rendered: &str) -> String {
     parts.join("; ")
 }
 
-/// The error with the line that it is about; one line where stderr is no terminal.
+/// The error with the line to which it refers; in one line if stderr is not a terminal.
 fn drawn(error: &ScenarioError) -> String {
     if !std::io::stderr().is_terminal() {
         return error.to_string();

@@ -1,4 +1,4 @@
-//! Files that are written whole or not at all.
+//! Files that are either written completely or not at all.
 
 use crate::exit::Failure;
 use crate::interrupt::{Writing, was_interrupted, writing};
@@ -7,8 +7,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use weir_lab::trace::FileSet;
 
-/// Lets a write beyond the limit of a file's size (`ulimit -f`) fail like any other, instead of
-/// ending the process. Programs that are started have the usual behaviour.
+/// Makes writes beyond the limit of file sizes (`ulimit -f`) fail with an error instead of ending
+/// the process. Programs that are started keep the default behaviour.
 pub fn report_size_limit() -> std::io::Result<()> {
     #[cfg(unix)]
     {
@@ -23,23 +23,24 @@ fn failure_at(path: &Path, error: &std::io::Error) -> Failure {
     Failure::Failed(format!("cannot write \"{}\": {error}", path.display()))
 }
 
-/// Fails if files cannot be written into this folder, before the work whose results it is to take.
+/// Fails if files cannot be written into this folder; called before the work whose results go
+/// there.
 pub fn check_folder(folder: &Path) -> Result<(), Failure> {
     let _writing = writing();
     let checked = weir_lab::trace::check_folder(folder);
     checked.map_err(|error| failure_at(folder, &error))
 }
 
-/// Files below a folder that are seen together, once all of them are written.
+/// Files below a folder that become visible together, once all of them are written.
 pub struct Files {
     folder: PathBuf,
     set: FileSet,
-    /// Behind the set: it is dropped first.
+    /// Declared after the set, so that the set is dropped first.
     writing: Writing,
 }
 
 impl Files {
-    /// None yet.
+    /// An empty set.
     pub fn in_folder(folder: &Path) -> Result<Self, Failure> {
         let writing = writing();
         let set = FileSet::create(folder).map_err(|error| failure_at(folder, &error))?;
@@ -66,7 +67,7 @@ impl Files {
         begun.map_err(|error| failure_at(&self.folder.join(path), &error))
     }
 
-    /// Gives all files their names; returns their paths.
+    /// Renames all files to their names; returns their paths.
     pub fn commit(self) -> Result<Vec<String>, Failure> {
         let Self {
             folder,
@@ -81,7 +82,7 @@ impl Files {
     }
 }
 
-/// Writes a file that is whole or not there.
+/// Writes a file completely or not at all.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write_with(path, |mut file| {
         file.write_all(bytes)
@@ -89,7 +90,7 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     })
 }
 
-/// Lets `write` fill a file, which gets its name if that went well.
+/// Calls `write` with a temporary file, which is renamed if that succeeds.
 pub fn write_with<T>(
     path: &Path,
     write: impl FnOnce(File) -> Result<T, Failure>,

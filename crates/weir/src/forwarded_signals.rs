@@ -1,4 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP of this process, for a program that it runs.
+//! Forwards SIGINT, SIGTERM and SIGHUP of this process to a program that it runs.
 
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -7,11 +7,11 @@ use std::io;
 use std::process::Child;
 
 /// The signals, caught so that none of them ends this process before the program. A program that is
-/// started meanwhile has them as usual: `exec` takes no handler along.
+/// started meanwhile has the default actions, because `exec` resets handlers.
 pub struct ForwardedSignals(Signals);
 
 impl ForwardedSignals {
-    /// Catches the signals from now on; those that come wait for the program.
+    /// Catches the signals from now on; those before `forward_to` are kept for the program.
     pub fn catch() -> io::Result<Self> {
         Signals::new([SIGINT, SIGTERM, SIGHUP]).map(Self)
     }
@@ -25,7 +25,7 @@ impl ForwardedSignals {
                 if let Some(signal) = Signal::from_named_raw(number)
                     && signal != Signal::INT
                 {
-                    // The program may have ended.
+                    // The program may have ended already.
                     let _ = kill_process(id, signal);
                 }
             }

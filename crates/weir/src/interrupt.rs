@@ -1,9 +1,9 @@
-//! SIGINT (Ctrl-C), SIGTERM and SIGHUP: what each command does when it is asked to end.
+//! SIGINT (Ctrl-C), SIGTERM and SIGHUP: the reaction of commands to requests to end.
 //!
-//! A command whose work can be ended in good order [answers](interrupt_flag) itself: it looks at a
-//! flag, or its tasks wait for an [`Interrupt`]. Any other ends at once, unless it is
-//! [writing](writing) files, which it then completes or drops first. Whichever way, the exit status
-//! is 128 and the number of the signal.
+//! A command that can end its work in an orderly way handles signals [itself](interrupt_flag): it
+//! polls a flag, or its tasks wait for an [`Interrupt`]. Any other command ends immediately, unless
+//! it is [writing](writing) files, which it first completes or discards. In all cases the exit
+//! status is 128 plus the number of the signal.
 
 use crate::terminal;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -12,22 +12,22 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// SIGINT's number, as of a system without signals too.
+/// SIGINT's number, also used on systems without signals.
 const INTERRUPT: u8 = 2;
 
-/// How long the message of a command that ends at once may wait for its streams.
+/// The maximum time that a command that ends immediately waits for its message to be written.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The signals of the process and what they find: facts about it, like its standard streams.
+/// The state of signal handling in the process.
 struct Signals {
-    /// The number of the first one; zero before.
+    /// The number of the first signal; zero before.
     first: AtomicU8,
     flag: Arc<AtomicBool>,
     sender: watch::Sender<bool>,
-    /// Parts of the command that answer themselves, or write files. Locked for good once the
-    /// process ends.
+    /// The number of parts of the command that handle signals themselves or write files. Locked
+    /// permanently when the process ends.
     answering: Mutex<u32>,
-    /// Says that the command was ended.
+    /// Prints that the command was ended.
     report: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -39,11 +39,11 @@ static SIGNALS: LazyLock<Signals> = LazyLock::new(|| Signals {
     report: OnceLock::new(),
 });
 
-/// Answers signals from now on; `report` says that the command was ended.
+/// Handles signals from now on; `report` prints that the command was ended.
 pub fn listen(report: impl Fn() + Send + Sync + 'static) {
     let _ = SIGNALS.report.set(Box::new(report));
     if let Err(error) = catch() {
-        // The system ends the process by the signal then.
+        // Then a signal ends the process by its default action.
         terminal::notice(&format!("weir: signals cannot be caught: {error}"));
     }
 }
@@ -77,7 +77,7 @@ fn catch() -> Result<(), ctrlc::Error> {
     }
 }
 
-/// Takes a signal: ends the process, or tells those who answer it.
+/// Handles a signal: ends the process, unless parts of the command handle it.
 fn arrived(signal: u8) {
     let first = &SIGNALS.first;
     let _ = first.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
@@ -90,7 +90,7 @@ fn arrived(signal: u8) {
     }
 }
 
-/// Ends the process. The caller holds the lock, so that no thread begins to write.
+/// Ends the process. The caller holds the lock, so that no thread starts to write.
 fn end() -> ! {
     let (said, hears) = mpsc::channel();
     let report = move || {
@@ -99,14 +99,14 @@ fn end() -> ! {
         }
         let _ = said.send(());
     };
-    // The streams may be locked by a write that waits for its reader.
+    // The streams may be locked by a write that is blocked by its reader.
     if std::thread::Builder::new().spawn(report).is_ok() {
         let _ = hears.recv_timeout(REPORT_TIMEOUT);
     }
     std::process::exit(i32::from(status()));
 }
 
-/// The exit status of a command that a signal has ended.
+/// The exit status of a command ended by a signal.
 pub fn status() -> u8 {
     match SIGNALS.first.load(Ordering::SeqCst) {
         0 => 128 + INTERRUPT,
@@ -114,7 +114,7 @@ pub fn status() -> u8 {
     }
 }
 
-/// Whether a signal has come.
+/// True if a signal was received.
 pub fn was_interrupted() -> bool {
     SIGNALS.flag.load(Ordering::SeqCst)
 }
@@ -126,19 +126,19 @@ fn answers() -> u32 {
     *answering
 }
 
-/// A flag that a signal sets: from now on the command looks at it and ends itself.
+/// A flag that a signal sets: from now on the command polls it and ends itself.
 pub fn interrupt_flag() -> Arc<AtomicBool> {
     answers();
     Arc::clone(&SIGNALS.flag)
 }
 
-/// Keeps a signal from ending the process while files are written, which takes moments.
+/// Prevents signals from ending the process while files are written, which is brief.
 pub fn writing() -> Writing {
     answers();
     Writing(())
 }
 
-/// While this is there, files are being written.
+/// Files are being written while this value exists.
 #[derive(Debug)]
 pub struct Writing(());
 
@@ -153,26 +153,26 @@ impl Drop for Writing {
     }
 }
 
-/// A signal as something that any number of tasks can wait for.
+/// A signal for which any number of tasks can wait.
 #[derive(Clone, Debug)]
 pub struct Interrupt(watch::Receiver<bool>);
 
 impl Interrupt {
-    /// From now on a signal is this and does not end the process.
+    /// From now on signals are reported here and do not end the process.
     pub fn catch() -> Self {
         answers();
         Self(SIGNALS.sender.subscribe())
     }
 
-    /// Whether a signal has come.
+    /// True if a signal was received.
     pub fn was_pressed(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Waits for a signal; returns at once if one has come.
+    /// Waits for a signal; returns immediately if one was received.
     pub async fn pressed(&self) {
         let mut receiver = self.0.clone();
-        // The sender lives as long as the process.
+        // The sender exists as long as the process.
         let _ = receiver.wait_for(|pressed| *pressed).await;
     }
 }

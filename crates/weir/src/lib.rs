@@ -1,8 +1,8 @@
 //! The command `weir` as a library, for programs that contain it: the command's own `main`, and the
-//! Python package, whose entry point it is.
+//! Python package, which uses it as its entry point.
 //!
-//! Each command is a file of `commands`. Data goes to stdout, status lines to stderr; a closed
-//! pipe is quiet; `exit` has the exit statuses.
+//! Each command is a file of `commands`. Data goes to stdout, status lines to stderr; a closed pipe
+//! is not an error; `exit` has the exit statuses.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -30,7 +30,7 @@ pub use quinn::registry;
 use std::ffi::OsString;
 use weir_lab::fault::{caught, silence_caught_panics};
 
-/// Runs the command with these words, the first of which is the program's name or path, and
+/// Runs the command with these arguments, the first of which is the program's name or path, and
 /// returns its exit status.
 pub fn run_command(words: Vec<OsString>) -> u8 {
     silence_caught_panics();

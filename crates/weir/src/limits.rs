@@ -1,4 +1,4 @@
-//! What bounds a command that simulates: time of the clock, events, memory.
+//! Limits of commands that simulate: wall-clock time, events, memory.
 
 use crate::arguments;
 use crate::exit::Failure;
@@ -13,14 +13,14 @@ use weir_lab::scenario::Run;
 use weir_proto::time;
 use weir_proto::units;
 
-/// How often time and memory are looked at.
+/// The period at which time and memory are checked.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// Lets a process that cannot have the memory that it needs end with the status of a failed run,
-/// once the standard library has said so, and not by SIGABRT.
+/// Makes a process that runs out of memory end with the status of a failed run instead of SIGABRT,
+/// after the standard library has printed its message.
 ///
-/// An allocation that fails aborts the process: a handler of our own, or a panic instead, is not to
-/// be had from stable Rust, and an allocator of our own not without `unsafe`.
+/// A failed allocation aborts the process: stable Rust has neither a custom handler nor a panic for
+/// it, and a custom allocator needs `unsafe`.
 pub fn report_abort() -> std::io::Result<()> {
     #[cfg(unix)]
     {
@@ -50,13 +50,13 @@ pub struct LimitArguments {
     max_memory: Option<u64>,
 }
 
-/// A number of events.
+/// Parses a number of events.
 fn events(text: &str) -> Result<u64, String> {
     let number = text.parse().ok().filter(|&number| number > 0);
     number.ok_or_else(|| "expected a whole number of events from 1 on, such as 1000000".to_owned())
 }
 
-/// A number of bytes, with or without a unit, that the program can start with.
+/// Parses a number of bytes, with or without a unit, which must be enough for the program to start.
 fn size(text: &str) -> Result<u64, String> {
     const LEAST: u64 = 1 << 20;
     let bytes = match text.parse() {
@@ -71,7 +71,7 @@ fn size(text: &str) -> Result<u64, String> {
     Ok(bytes)
 }
 
-/// Watches time and memory of the process, and Ctrl-C, while runs go on.
+/// Watches the time and memory of the process, and Ctrl-C, during runs.
 pub struct Watchdog(Arc<State>);
 
 struct State {
@@ -80,8 +80,8 @@ struct State {
 }
 
 impl LimitArguments {
-    /// The same with the limits of a command's scenarios where the command has none: the least of
-    /// their times and of their memory. Their events belong to each run.
+    /// Adds the limits of a command's scenarios where the command has none: the minimum of their
+    /// times and of their memory. Limits of events apply to each run.
     pub fn or_of<'a>(self, runs: impl Iterator<Item = &'a Run> + Clone) -> Self {
         let times = runs.clone().filter_map(|run| run.max_time);
         let time = times
@@ -96,7 +96,7 @@ impl LimitArguments {
         }
     }
 
-    /// Watches from now on, until the watchdog is dropped.
+    /// Starts watching, until the watchdog is dropped.
     pub fn watch(self, interrupted: Arc<AtomicBool>) -> Result<Watchdog, Failure> {
         let state = Arc::new(State {
             cancel: AtomicBool::new(false),
@@ -121,7 +121,7 @@ impl LimitArguments {
         Ok(Watchdog(state))
     }
 
-    /// Which limit is exceeded, in words.
+    /// The exceeded limit in words.
     fn exceeded(self, elapsed: Duration, most: Option<u64>) -> Option<String> {
         if let Some(limit) = self.max_time.filter(|&limit| elapsed > limit) {
             return Some(over_time(limit));
@@ -137,13 +137,13 @@ impl Watchdog {
         &self.0.cancel
     }
 
-    /// Says whether they must, for as long as it is asked.
+    /// A function that returns true once the runs must end.
     pub fn cancelled(&self) -> impl Fn() -> bool + Send + Sync + use<> {
         let state = Arc::clone(&self.0);
         move || state.cancel.load(Ordering::Relaxed)
     }
 
-    /// Why runs had to end, of which this is there.
+    /// The reason why runs ended; `there` describes what is kept.
     pub fn ended(&self, there: &str) -> Failure {
         match self.0.reason.get() {
             None => Failure::Interrupted,
@@ -151,7 +151,7 @@ impl Watchdog {
         }
     }
 
-    /// Why they had to, for a run that came to this time.
+    /// The reason for a run that reached this virtual time.
     pub fn failure(&self, at: time::Instant) -> Failure {
         match self.0.reason.get() {
             None => Failure::Interrupted,
@@ -163,7 +163,7 @@ impl Watchdog {
     }
 }
 
-/// The limits that scenarios set hold in each run.
+/// The clock and memory readings for limits in scenarios, which apply to each run.
 pub const WATCHED: ProcessWatch = ProcessWatch::Run {
     clock,
     memory: resident_bytes,
@@ -177,7 +177,7 @@ fn clock() -> Duration {
 
 /// The resident set of this process.
 pub fn resident_bytes() -> Option<u64> {
-    /// Linux's page on all machines that it is built for here.
+    /// The page size of Linux on all supported machines.
     const PAGE: u64 = 4096;
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;

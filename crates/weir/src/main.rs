@@ -1,5 +1,5 @@
-//! The command `weir`: simulate a scenario, look at what happened, compare it with theory and
-//! with published experiments.
+//! The command `weir`: simulates a scenario, analyses what happened, and compares it with theory
+//! and published experiments.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Brings quinn to the laboratory: scenarios know its settings, sockets know the code.
+//! Connects quinn to the laboratory: the laboratory knows its settings, weir-wire its code.
 
 use crate::limits::WATCHED;
 use weir_lab::run::{EndpointPair, QuinnFlow, TransportRegistry};
@@ -7,7 +7,7 @@ use weir_proto::endpoint::Endpoint;
 use weir_wire::Error;
 use weir_wire::quinn::{CongestionControlAlgorithm, SimConfig, SimEndpoint};
 
-/// The transports that this program has beside the laboratory's own, and its clock and memory.
+/// The transports of this program in addition to the laboratory's own, and its clock and memory.
 pub const fn registry() -> TransportRegistry<'static> {
     TransportRegistry {
         quinn: Some(&pair_or_reason),
@@ -26,7 +26,7 @@ fn pair(flow: &QuinnFlow<'_>) -> Result<EndpointPair, Error> {
         send_window: flow.settings.send_window,
         ecn: flow.settings.ecn,
         idle_timeout: flow.settings.idle_timeout,
-        // A larger path carries smaller datagrams too.
+        // A path with a larger MTU also carries smaller datagrams.
         ..SimConfig::new(
             controller(flow)?,
             u16::try_from(flow.datagram_size).unwrap_or(u16::MAX),

@@ -7,21 +7,21 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// How much is said on stderr.
+/// The amount of output on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
     /// Errors, warnings and results.
     Quiet,
-    /// What happens, too.
+    /// Status messages as well.
     Normal,
-    /// And details.
+    /// Details as well.
     Verbose,
 }
 
 /// The verbosity as a number. It is a setting of the process, like its standard streams.
 static VERBOSITY: AtomicU8 = AtomicU8::new(Verbosity::Normal as u8);
 
-/// Sets how much is said from now on.
+/// Sets the verbosity from now on.
 pub fn set_verbosity(verbosity: Verbosity) {
     VERBOSITY.store(verbosity as u8, Ordering::Relaxed);
 }
@@ -30,17 +30,17 @@ fn says(least: Verbosity) -> bool {
     VERBOSITY.load(Ordering::Relaxed) >= least as u8
 }
 
-/// The file that stands for the terminal, if there is one: as the verbosity a setting of the
+/// The file that replaces the terminal, if there is one; like the verbosity a setting of the
 /// process.
 static LOG: OnceLock<Mutex<File>> = OnceLock::new();
 
-/// Writes to the end of this file from now on what would go to stdout and stderr.
+/// From now on appends output for stdout and stderr to this file.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub fn log_to(path: &Path) -> std::io::Result<()> {
     let file = File::options().create(true).append(true).open(path)?;
-    // The first file stays.
+    // If a file is already set, it is kept.
     let _ = LOG.set(Mutex::new(file));
     Ok(())
 }
@@ -55,7 +55,7 @@ fn logged(text: &str) -> Option<std::io::Result<()>> {
 /// Writes data to stdout.
 ///
 /// # Errors
-/// The system's, of its kind and with a word about what could not be written.
+/// The system's error, with its kind and a description of the output.
 pub fn print(text: &str) -> std::io::Result<()> {
     let written = logged(text).unwrap_or_else(|| {
         let mut out = anstream::stdout().lock();
@@ -67,30 +67,30 @@ pub fn print(text: &str) -> std::io::Result<()> {
     })
 }
 
-/// Writes a line to stderr however quiet the command is: an error, a warning, a result. Failures
-/// are ignored, because there is no other place to report them.
+/// Writes a line to stderr at any verbosity: an error, a warning, a result. Failures are ignored,
+/// because they cannot be reported anywhere else.
 pub fn notice(text: &str) {
     if logged(&format!("{text}\n")).is_none() {
         let _ = writeln!(anstream::stderr().lock(), "{text}");
     }
 }
 
-/// Writes a line about what happens to stderr, unless the command is quiet.
+/// Writes a status line to stderr, unless the command is quiet.
 pub fn status(text: &str) {
     if says(Verbosity::Normal) {
         notice(text);
     }
 }
 
-/// Writes a line of details to stderr, if they are wanted.
+/// Writes a line of details to stderr, if the command is verbose.
 pub fn detail(text: impl FnOnce() -> String) {
     if says(Verbosity::Verbose) {
         notice(&text());
     }
 }
 
-/// A bar over `total` steps on stderr; invisible where stderr is no terminal or the command is
-/// quiet.
+/// A progress bar over `total` steps on stderr; invisible if stderr is not a terminal or the
+/// command is quiet.
 pub fn progress(total: u64, what: &str) -> ProgressBar {
     let target = if std::io::stderr().is_terminal() && says(Verbosity::Normal) {
         ProgressDrawTarget::stderr()

@@ -1,5 +1,5 @@
 //! A scenario in network namespaces: the laboratory's endpoints and links, driven in real time by
-//! the driver of weir-wire. With emulation, the only place that joins the two crates.
+//! the driver of weir-wire. This and the emulation are the only modules that use both crates.
 
 use crate::capture::PacketCapture;
 use crate::exit::Failure;
@@ -57,12 +57,12 @@ impl RealtimeNetwork for RealTimePart {
 }
 
 impl RealTimePart {
-    /// Builds a part of a scenario, with its whole trace.
+    /// Builds a part of a scenario, with a full trace.
     pub fn new(scenario: &Scenario, part: Scope) -> Result<Self, Failure> {
         Self::with(scenario, &OPTIONS, part)
     }
 
-    /// The same without a trace, for a run of any length.
+    /// The same without a trace, for runs of any duration.
     pub fn untraced(scenario: &Scenario, part: Scope) -> Result<Self, Failure> {
         Self::with(scenario, &UNTRACED, part)
     }
@@ -73,7 +73,7 @@ impl RealTimePart {
     }
 }
 
-/// What the wire's errors mean for the exit status.
+/// The exit status for errors of weir-wire.
 pub fn wire_failure(error: weir_wire::Error) -> Failure {
     match error {
         weir_wire::Error::Privilege(_) | weir_wire::Error::Tool { .. } => {
@@ -109,14 +109,14 @@ fn segment(segment: &NetworkSegment) -> TestbedLink {
     }
 }
 
-/// Checks that a testbed can be built, with the failure that names what is missing.
+/// Checks that a testbed can be built; the error states what is missing.
 pub fn check() -> Result<(), Failure> {
     Testbed::build(2, Vec::new())
         .map(drop)
         .map_err(with_alternative)
 }
 
-/// A failure with the way around it.
+/// An error with advice on an alternative.
 fn with_alternative(error: weir_wire::Error) -> Failure {
     match wire_failure(error) {
         Failure::Unavailable(message) => Failure::Unavailable(format!(
@@ -127,7 +127,7 @@ fn with_alternative(error: weir_wire::Error) -> Failure {
     }
 }
 
-/// The UDP port by which other programs know a transport.
+/// The UDP port by which other programs identify a transport.
 const fn port_of(transport: &Transport) -> u16 {
     match transport {
         Transport::Dccp(_) => weir_wire::DEFAULT_PORT,
@@ -136,8 +136,8 @@ const fn port_of(transport: &Transport) -> u16 {
     }
 }
 
-/// DCCP and TCP travel in UDP here, whose header a link's MTU is raised by: an IP packet has no
-/// room for it beside the longest packets of all.
+/// DCCP and TCP are carried in UDP here, and the MTUs of links are increased by its header; beyond
+/// the largest IP packet there is no space for it.
 fn check_mtu(scenario: &Scenario) -> Result<(), Failure> {
     const MOST: u32 = u16::MAX as u32 - weir_proto::packet::IpHeader::UDP_OCTETS;
     let longest = |link: &Link| link.forward.mtu.max(link.backward.mtu);
@@ -152,7 +152,7 @@ fn check_mtu(scenario: &Scenario) -> Result<(), Failure> {
     }
 }
 
-/// A testbed takes as long as the scenario, which may not let it.
+/// A testbed takes the duration of the scenario, which must not exceed its limit.
 fn check_time(scenario: &Scenario) -> Result<(), Failure> {
     let run = &scenario.run;
     match run.max_time.filter(|&most| most < run.duration) {
@@ -165,8 +165,8 @@ fn check_time(scenario: &Scenario) -> Result<(), Failure> {
     }
 }
 
-/// Runs the scenario until its end, or until `stop` is set.
-/// `pcap` is the file for what all sockets send and receive.
+/// Runs the scenario until its end, or until `stop` is set. `pcap` is the capture file for all
+/// sockets.
 pub fn run(
     scenario: &Scenario,
     pcap: Option<&Path>,
@@ -235,7 +235,7 @@ pub fn run(
     Ok(output)
 }
 
-/// Sets a flag when it is dropped, also in a panic: without it the other threads would never end.
+/// Sets a flag when it is dropped, even by a panic: otherwise the other threads would never end.
 struct SetAtEnd<'a>(&'a AtomicBool);
 
 impl Drop for SetAtEnd<'_> {
@@ -244,8 +244,8 @@ impl Drop for SetAtEnd<'_> {
     }
 }
 
-/// Shows the progress of a run until it is over. Returns the buckets' counters at the end of the
-/// warm-up, from which all of a summary's numbers count.
+/// Shows the progress of a run until it is over. Returns the counters of token buckets at the end
+/// of the warm-up, from which all numbers of a summary count.
 fn follow(
     scenario: &Scenario,
     testbed: &Testbed,
@@ -278,14 +278,14 @@ fn drive_part(
     Ok((part.0.finish(), lateness))
 }
 
-/// How late events were, for people.
+/// The lateness of events as text.
 pub fn lateness(p99: Duration, max: Duration) -> String {
     let millis = |span: Duration| span.as_secs_f64() * 1e3;
     let (p99, max) = (millis(p99), millis(max));
     format!("events late by {p99:.3} ms (p99), {max:.3} ms (max)")
 }
 
-/// Adds what the kernel's buckets did to the summaries of their links.
+/// Adds the counters of the kernel's token buckets to the summaries of their links.
 fn count_buckets(
     scenario: &Scenario,
     before: &[ShaperStats],
@@ -295,7 +295,7 @@ fn count_buckets(
     let run = &output.summary.run;
     let seconds = (run.duration_s - run.warmup_s).max(1e-9);
     for (old, bucket) in before.iter().zip(after) {
-        // The links come first, each with two ends, from which its directions begin.
+        // Links come first, each with two ends, at which its directions start.
         let Some(link) = scenario.links.get(bucket.link) else {
             continue;
         };

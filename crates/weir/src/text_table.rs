@@ -1,7 +1,7 @@
 //! Tables of text: columns as wide as their widest cell, two spaces apart.
 
-/// The rows as lines. `align` has a character a column, `<` for words at the left and `>` for
-/// numbers at the right; its last one stands for all columns behind it.
+/// The rows as lines. `align` has a character for each column, `<` for words on the left and `>`
+/// for numbers on the right; its last one applies to all further columns.
 pub fn text_table<C: AsRef<str>>(rows: &[Vec<C>], align: &str) -> String {
     let width_of = |cell: &C| cell.as_ref().chars().count();
     let mut widths: Vec<usize> = Vec::new();

@@ -1,10 +1,10 @@
-//! A buffered file that ends behind a whole write, even if the disk is full: of a capture every
-//! block is written in one call, so that none is cut.
+//! A buffered file that ends after a complete write, even if the disk is full: blocks of a capture
+//! are written in one call each, so none is truncated.
 
 use std::fs::File;
 use std::io::{self, Write};
 
-/// Octets that wait for the disk at most, unless one write is longer.
+/// The maximum number of buffered octets, unless one write is longer.
 const BUFFER: usize = 1 << 16;
 
 /// The file.
@@ -12,9 +12,9 @@ const BUFFER: usize = 1 << 16;
 pub struct WholeWrites {
     file: File,
     waiting: Vec<u8>,
-    /// Where each write ends in what waits.
+    /// The end of each write in the buffer.
     ends: Vec<usize>,
-    /// Octets in the file, all of them of whole writes.
+    /// Octets in the file, all of complete writes.
     whole: u64,
 }
 
@@ -31,7 +31,7 @@ impl WholeWrites {
 }
 
 impl WholeWrites {
-    /// Cuts the file behind the last write of which the disk took everything.
+    /// Truncates the file after the last write that the disk stored completely.
     fn cut(&mut self) -> io::Result<()> {
         let taken = self.file.metadata()?.len().saturating_sub(self.whole);
         let fitting = self.ends.iter().map(|end| *end as u64);
@@ -55,7 +55,7 @@ impl Write for WholeWrites {
         let written = self.file.write_all(&self.waiting);
         match &written {
             Ok(()) => self.whole += self.waiting.len() as u64,
-            // What cannot be cut off stays; the error is reported either way.
+            // If truncation fails, the rest remains; the error is reported in either case.
             Err(_) => {
                 let _ = self.cut();
             }

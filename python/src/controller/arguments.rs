@@ -1,4 +1,4 @@
-//! What the methods of a controller's class get.
+//! Arguments of the methods of a controller's class.
 
 use pyo3::prelude::*;
 use weir_proto::cc::window::WindowConfig;
@@ -6,7 +6,7 @@ use weir_proto::cc::{CongestionEvent, EndAcks};
 use weir_proto::time::Duration;
 use weir_proto::units::Rate;
 
-/// What a controller's class is made with.
+/// The argument of a controller's constructor.
 #[pyclass(frozen, get_all, module = "weirlab._weirlab")]
 pub struct ControllerConfig {
     /// Bytes of the largest datagram, without IP and UDP headers.
@@ -15,8 +15,8 @@ pub struct ControllerConfig {
     initial_window: u64,
 }
 
-/// An acknowledgement, with what it delivered and showed to be lost. Times are seconds, sizes
-/// bytes, rates bit/s.
+/// An acknowledgement, with the data that it delivered and the losses that it revealed. Times are
+/// in seconds, sizes in bytes, rates in bit/s.
 #[pyclass(frozen, get_all, module = "weirlab._weirlab")]
 pub struct Ack {
     /// Virtual time at which it arrived.
@@ -25,7 +25,7 @@ pub struct Ack {
     acked: u64,
     /// Packets that it newly acknowledges.
     acked_packets: u64,
-    /// Bytes declared lost since the acknowledgement before it.
+    /// Bytes declared lost since the previous acknowledgement.
     lost: u64,
     /// Packets that it newly reports as marked with Congestion Experienced.
     marked: u64,
@@ -39,7 +39,7 @@ pub struct Ack {
     min_rtt: f64,
     /// The sample of the delivery rate, if it gives one.
     delivery_rate: Option<f64>,
-    /// The application limited that sample.
+    /// Whether the application limited that sample.
     app_limited: bool,
     /// Bytes delivered so far.
     delivered: u64,
@@ -58,7 +58,7 @@ pub struct Congestion {
     lost: u64,
     /// Bytes in flight, without the lost packets.
     in_flight: u64,
-    /// Marks, not losses.
+    /// Whether the event is due to ECN marks and not to losses.
     ecn: bool,
 }
 

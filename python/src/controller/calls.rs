@@ -1,4 +1,4 @@
-//! Which threads are inside a controller, so that a call that does not return is noticed.
+//! Tracks the threads inside a controller, so that a call that does not return is detected.
 
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,16 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// A thread that may be inside a controller.
 #[derive(Debug)]
 pub struct Calls {
-    /// Odd while it is inside; counts entries and exits.
+    /// The number of entries and exits: odd while the thread is inside.
     count: AtomicU64,
-    /// The thread's number in Python.
+    /// The thread's identifier in Python.
     thread: u64,
 }
 
 /// All threads that run controllers.
 static CALLS: Mutex<Vec<Weak<Calls>>> = Mutex::new(Vec::new());
 
-/// The threads that are inside a controller now: number and count of calls.
+/// The threads that are inside a controller: identifier and count of calls.
 pub fn calls_in_progress() -> Vec<(u64, u64)> {
     let mut calls = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
     calls.retain(|calls| calls.strong_count() > 0);
@@ -28,7 +28,7 @@ pub fn calls_in_progress() -> Vec<(u64, u64)> {
 }
 
 impl Calls {
-    /// Those of this thread, which [`calls_in_progress`] sees as long as they are kept.
+    /// The calls of this thread, which [`calls_in_progress`] lists while the value exists.
     pub(super) fn of_this_thread(py: Python<'_>) -> Arc<Self> {
         let thread = py
             .import("threading")

@@ -1,4 +1,4 @@
-//! The test programs with all mutants of a folder: a copy of the repository, changed and compiled.
+//! Builds the tests with all mutants of a folder: a modified copy of the repository is compiled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use super::switch::{self, Mark, Numbers};
 use crate::source::Source;
 use crate::{output, tree};
 
-/// How often mutants that do not compile are taken out before the task gives up. The compiler tells
-/// errors of types before those of borrows.
+/// The maximum number of builds in which mutants that do not compile are removed. The compiler
+/// reports type errors before borrow errors.
 const ROUNDS: usize = 20;
 
 /// Mutants by their number.
@@ -21,19 +21,19 @@ type Mutants = BTreeMap<usize, Mutant>;
 
 /// A crate with its mutants.
 pub struct Program {
-    /// Where lists, the copy and its target lie.
+    /// The folder of the lists, the copy and its target folder.
     pub folder: PathBuf,
-    /// The compiled tests: the unit tests, and those beside the crate.
+    /// The compiled tests: the unit tests, and the integration tests.
     pub binaries: Vec<PathBuf>,
     package: String,
-    /// Modules of the tests beside the crate.
+    /// The modules of integration tests.
     pub beside: &'static [&'static str],
     copy: PathBuf,
 }
 
 impl Program {
-    /// Copies the tracked text of the repository, as it is in the work tree, to `mutants.out/tree`.
-    /// `beside` names modules of `tests/it` that judge with the crate's own tests.
+    /// Copies the tracked text files of the work tree to `mutants.out/tree`. `beside` names modules
+    /// of `tests/it` that are run in addition to the crate's own tests.
     pub fn new(
         root: &Path,
         package: &str,
@@ -64,7 +64,7 @@ impl Program {
         })
     }
 
-    /// Compiles all mutants that compile: all that there are, and those that compile, by number.
+    /// Compiles the mutants; returns all mutants and those that compile, by number.
     pub fn compile(
         &mut self,
         files: &[&Source],
@@ -100,7 +100,7 @@ impl Program {
         ))
     }
 
-    /// Builds the tests; the marks of what the compiler refused.
+    /// Builds the tests; returns the marks of code that the compiler rejected.
     fn build(&mut self, texts: &BTreeMap<&str, String>) -> Result<Vec<Mark>, String> {
         let built = Command::new("cargo")
             .args([
@@ -159,7 +159,7 @@ impl Program {
     }
 }
 
-/// What the first place of an error is about that lies in a mutated file.
+/// The mark around the first place of an error that is in a mutated file.
 fn place(told: &Value, texts: &BTreeMap<&str, String>) -> Option<Mark> {
     let spans = told["spans"].as_array()?;
     let primary = spans.iter().filter(|span| span["is_primary"] == true);
@@ -169,7 +169,7 @@ fn place(told: &Value, texts: &BTreeMap<&str, String>) -> Option<Mark> {
     })
 }
 
-/// A number for each mutant; the uses of a constant have one number.
+/// Numbers the mutants; all uses of a constant have the same number.
 fn numbered(sites: &[Site]) -> (Numbers, Mutants) {
     let mut numbers = Numbers::new();
     let mut mutants = BTreeMap::new();
@@ -195,7 +195,7 @@ fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Links to a folder, unless the link is there.
+/// Creates a link to a folder, unless it exists.
 fn link(path: &Path, to: &Path) -> Result<(), String> {
     if std::fs::read_link(path).is_ok_and(|old| old == to) {
         return Ok(());
@@ -204,7 +204,7 @@ fn link(path: &Path, to: &Path) -> Result<(), String> {
     linked.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Keeps the time of a file whose text stays, so that cargo does not compile it again.
+/// Keeps the modification time of an unchanged file, so that cargo does not compile it again.
 fn write_if_changed(path: &Path, text: &str) -> Result<(), String> {
     if read(path).is_ok_and(|old| old == text) {
         return Ok(());

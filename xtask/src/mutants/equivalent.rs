@@ -1,18 +1,18 @@
-//! Mutants that no test can notice, each with its reason: `docs/equivalent-mutants.toml`.
+//! Mutants that no test can detect, each with the reason: `docs/equivalent-mutants.toml`.
 
 use std::path::Path;
 
 use super::Mutant;
 
-/// From the repository's root.
+/// The path from the repository's root.
 pub const PATH: &str = "docs/equivalent-mutants.toml";
 
 /// The list: `[[mutant]]` with `path`, `place` (the function or constant), `change`, `code` (a part
-/// of the line, which tells two places of one function apart) and `reason`.
+/// of the line, which distinguishes places in the same function) and `reason`.
 pub struct List(Vec<toml::Table>);
 
 impl List {
-    /// Fails if the file is missing, no TOML, or an entry lacks a key.
+    /// Fails if the file is missing or not TOML, or an entry lacks a key.
     pub fn read(root: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(root.join(PATH));
         let text = text.map_err(|error| format!("{PATH}: {error}"))?;
@@ -41,7 +41,7 @@ impl List {
         Ok(Self(list))
     }
 
-    /// Whether an entry names this mutant.
+    /// Whether an entry describes this mutant.
     pub fn names(&self, mutant: &Mutant) -> bool {
         let Mutant {
             path,

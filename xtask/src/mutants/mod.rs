@@ -1,10 +1,10 @@
-//! Mutation testing: every operator, condition, number and result of a folder is changed, one at a
-//! time, and the tests of its crate must notice.
+//! Mutation testing: every operator, condition, number and result in a folder is changed, one at a
+//! time, and the tests of its crate must fail.
 //!
 //! cargo-mutants compiles the crate once for each change, which takes hours for a folder. Here all
 //! changes are compiled into one test program, each behind a switch that the environment sets
-//! ([`switch`]), so that a change costs a run of the tests and no build. The changes are those of
-//! cargo-mutants, and the numbers too ([`sites`]).
+//! ([`switch`]), so that a change costs only a run of the tests. The changes are those of
+//! cargo-mutants, plus changes of numbers ([`sites`]).
 
 mod build;
 mod equivalent;
@@ -18,9 +18,9 @@ use std::path::Path;
 use crate::source::Source;
 use crate::{output, tree};
 
-/// Folders and files that hold the numbers of RFCs and those that a comparison rests on, with the
-/// crates whose unit tests judge them, and the modules of `tests/it` that do so too. `cc/window`
-/// holds `cc/window/bbr`, which can be judged alone.
+/// Folders and files with the numbers of RFCs and those on which comparisons depend, with the
+/// crates whose unit tests are run, and the modules of `tests/it` that are run too. `cc/window`
+/// contains `cc/window/bbr`, which can be tested separately.
 const FOLDERS: [Folder; 15] = [
     ("weir-net", "crates/weir-net/src/queue", &[]),
     ("weir-proto", "crates/weir-proto/src/cc/window", &[]),
@@ -43,40 +43,40 @@ const FOLDERS: [Folder; 15] = [
     ("weir-lab", "crates/weir-lab/src/comparison", &[]),
 ];
 
-/// One change of one place.
+/// A change of one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mutant {
-    /// Relative to the repository's root.
+    /// The path from the repository's root.
     path: String,
-    /// Counted from 1.
+    /// The line, counted from 1.
     line: usize,
-    /// The function that holds it; of a constant its name.
+    /// The function that contains it, or the name of the constant.
     place: String,
-    /// What it does, such as `< made <=`.
+    /// The change, such as `< made <=`.
     change: String,
-    /// The line's text.
+    /// The text of the line.
     code: String,
 }
 
-/// What the tests said.
+/// The result of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     Caught,
-    /// The tests did not end in time, which a reader would notice.
+    /// The tests exceeded the time limit, which counts as detected.
     Timeout,
     Missed,
     /// No test executes the place.
     Unreached,
 }
 
-/// `cargo xtask mutants [FOLDER…] [--only SUBSTRING]`: prints every mutant that was not caught and
-/// a score; the whole list goes to `mutants.out/`. False if one was missed.
+/// `cargo xtask mutants [FOLDER…] [--only SUBSTRING]`: prints every undetected mutant and a score;
+/// the full list is written to `mutants.out/`. False if a mutant was missed.
 pub fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let (folders, only) = chosen(arguments)?;
     let sources = tree::sources(&tree::text_files(root)?)?;
     let list = equivalent::List::read(root)?;
     let mut none_missed = true;
-    // Folders of one crate are compiled and judged together, which takes little longer than one.
+    // Folders of one crate are compiled and tested together, which takes little longer than one.
     for together in folders.chunk_by(|a, b| (a.0, a.2) == (b.0, b.2)) {
         let Some((package, _, beside)) = together.first() else {
             continue;
@@ -121,16 +121,16 @@ fn chosen<'a>(arguments: &[&'a str]) -> Result<(Vec<Folder>, &'a str), String> {
     Ok((FOLDERS.into_iter().filter(is_chosen).collect(), only))
 }
 
-/// What was judged in one folder.
+/// The results for one folder.
 struct Outcome<'a> {
     folder: &'a str,
-    /// Those that do not compile.
+    /// The number of mutants that do not compile.
     refused: usize,
     verdicts: Vec<(&'a Mutant, Verdict)>,
 }
 
 impl<'a> Outcome<'a> {
-    /// Of all mutants that were found and judged, those in this folder.
+    /// The results for this folder, from all mutants found and tested.
     fn in_folder(
         folder: &'a str,
         [found, judged]: [&'a BTreeMap<usize, Mutant>; 2],
@@ -155,8 +155,8 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// Writes the list of a folder and prints what was not caught. False if a mutant was missed that
-/// the list of equivalent ones does not name.
+/// Writes the list of a folder and prints undetected mutants. False if a mutant was missed that is
+/// not in the list of equivalent ones.
 fn report(outcome: &Outcome<'_>, list: &equivalent::List, to: &Path) -> Result<bool, String> {
     let Outcome {
         folder,

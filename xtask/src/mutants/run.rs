@@ -1,4 +1,4 @@
-//! The tests beside each mutant: only those that execute its place, the quickest first, until one
+//! Runs the tests for each mutant: only those that execute its place, the fastest first, until one
 //! fails.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,16 +13,16 @@ use super::build::Program;
 use super::{Mutant, Verdict};
 use crate::output;
 
-/// A mutant may allocate without end: kilobytes of address space.
+/// The limit of address space in kilobytes, because a mutant may allocate without end.
 const MEMORY_KB: u32 = 6_000_000;
 
-/// How many mutants or tests pass between two lines of progress.
+/// The number of mutants or tests between two progress lines.
 const PROGRESS: usize = 100;
 
-/// A test that takes longer gets a process of its own, after those that do not.
+/// A test that takes longer runs in a separate process, after the faster ones.
 const SLOW: Duration = Duration::from_millis(100);
 
-/// One test of the crate without any mutant.
+/// A test of the crate, as measured without mutants.
 struct Test {
     binary: PathBuf,
     name: String,
@@ -30,7 +30,7 @@ struct Test {
     reached: BTreeSet<usize>,
 }
 
-/// Runs the tests of the crate that reach each mutant.
+/// Runs the tests that reach each mutant.
 pub fn judge(
     program: &Program,
     mutants: &BTreeMap<usize, Mutant>,
@@ -73,7 +73,7 @@ fn names(binary: &Path) -> Result<Vec<String>, String> {
     Ok(names.map(str::to_owned).collect())
 }
 
-/// Runs one test alone and reads which mutants it reaches, which it writes to `list`.
+/// Runs one test alone and returns the mutants that it reaches, which it writes to `list`.
 fn reached(binary: &Path, name: &String, list: &Path) -> Result<Test, String> {
     let begin = Instant::now();
     let mut command = tests(binary, &[name]);
@@ -112,7 +112,7 @@ fn tests(binary: &Path, names: &[&String]) -> Command {
     command
 }
 
-/// What the tests say that reach a mutant; `tests` are in the order of their times.
+/// The result of the tests that reach a mutant; `tests` are ordered by duration.
 fn verdict(tests: &[&Test], id: usize) -> Verdict {
     if tests.is_empty() {
         return Verdict::Unreached;
@@ -143,7 +143,7 @@ fn one(binary: &Path, names: &[&String], id: usize, limit: Duration) -> Verdict 
         return Verdict::Unreached;
     };
     let lines = child.stdout.take().map(BufReader::new);
-    // When the latest test ended: each prints a line then.
+    // The time at which the last test ended, when it prints a line.
     let latest = Mutex::new(Instant::now());
     let latest = || latest.lock().unwrap_or_else(PoisonError::into_inner);
     std::thread::scope(|scope| {
@@ -179,7 +179,7 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// The results of `work` for each item, in their order, with a line of progress now and then.
+/// The results of `work` for all items, in their order, with occasional progress lines.
 fn on_all_cores<I: Sync, R: Send>(items: &[I], work: impl Fn(usize, &I) -> R + Sync) -> Vec<R> {
     let results = Mutex::new(BTreeMap::new());
     let next = AtomicUsize::new(0);

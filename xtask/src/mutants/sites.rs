@@ -1,4 +1,4 @@
-//! Which places of a file are changed, and how.
+//! Finds the places of a file to change, and their changes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,19 +14,19 @@ use crate::source::Source;
 pub struct Site {
     pub path: String,
     pub kind: Kind,
-    /// Octets of the file.
+    /// The range in octets of the file.
     pub range: Range<usize>,
     pub mutants: Vec<Change>,
 }
 
-/// What one mutant of a site puts in place of what stands there.
+/// The replacement that one mutant of a site makes.
 pub struct Change {
     pub mutant: Mutant,
     /// An operator, an expression, or nothing.
     pub text: String,
 }
 
-/// The shape of a place; each changes its text in another way.
+/// The kind of a place, which determines how its text is changed.
 pub enum Kind {
     /// `left operator right` by value.
     Arithmetic { operator: Range<usize> },
@@ -46,7 +46,7 @@ pub enum Kind {
     Constant,
     /// The result of a function, whose body starts at this octet.
     Function { body: usize },
-    /// An arm that another one stands in for, without a guard; where its pattern ends.
+    /// A match arm without a guard that another arm can replace; with the end of its pattern.
     Arm { pattern_end: usize },
     /// The guard of an arm.
     Guard,
@@ -243,7 +243,7 @@ impl Finder<'_> {
     }
 }
 
-/// What a function of this result could give back without its work.
+/// Possible results of a function of this type without its computation.
 fn results(kind: &Type) -> Vec<&'static str> {
     let name = type_name(kind);
     match name.as_str() {
@@ -257,7 +257,7 @@ fn results(kind: &Type) -> Vec<&'static str> {
     }
 }
 
-/// Whether this part of a condition binds names, so that it is no value.
+/// Whether this part of a condition binds names, so that it is not a plain value.
 fn holds_let(expression: &Expr) -> bool {
     match expression {
         Expr::Let(_) => true,
@@ -266,12 +266,12 @@ fn holds_let(expression: &Expr) -> bool {
     }
 }
 
-/// Whether an arm takes whatever the others leave.
+/// Whether an arm matches everything that the others do not.
 fn takes_all(arm: &syn::Arm) -> bool {
     matches!(arm.pat, Pat::Wild(_))
 }
 
-/// A number one greater, or 5 % greater.
+/// The number plus one, or plus 5 %.
 fn greater(literal: &Lit) -> Option<String> {
     match literal {
         Lit::Int(number) => {
@@ -294,7 +294,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         }
     }
 
-    // Values that the compiler computes cannot be switched.
+    // Values computed at compile time cannot be switched.
     fn visit_item_const(&mut self, _: &'ast syn::ItemConst) {}
     fn visit_item_static(&mut self, _: &'ast syn::ItemStatic) {}
     fn visit_impl_item_const(&mut self, _: &'ast syn::ImplItemConst) {}

@@ -1,7 +1,7 @@
-//! The text of a file with all its mutants in it, each behind `crate::mutants::active(ID)`.
+//! The text of a file that contains all its mutants, each behind `crate::mutants::active(ID)`.
 //!
-//! Every mutant and every site stands between two comments, `/*<m7*/ … /*m7>*/`, so that an error
-//! of the compiler leads back to what it is about.
+//! Every mutant and every site is enclosed in two comments, `/*<m7*/ … /*m7>*/`, so that the place
+//! of a compiler error identifies its mutant or site.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -48,11 +48,11 @@ pub fn greater<T: Greater>(id: u32, value: T) -> T {
 }
 "#;
 
-/// Mutants that are compiled, by site and place in the site.
+/// Numbers of compiled mutants, by site and index in the site.
 pub type Numbers = BTreeMap<(usize, usize), usize>;
 
-/// A change of the text: `text` in place of the octets of `range`. Texts that close a site come
-/// before texts that open one at the same octet, inner ones before outer ones.
+/// A change of the text: `text` replaces the octets of `range`. At the same octet, texts that close
+/// a site precede texts that open one, and inner ones precede outer ones.
 struct Edit {
     range: Range<usize>,
     opens: bool,
@@ -60,7 +60,7 @@ struct Edit {
     text: String,
 }
 
-/// The text of a file with the mutants of `sites` that have a number.
+/// The text of a file with those mutants of `sites` that have a number.
 pub fn text<'a>(
     original: &str,
     sites: impl Iterator<Item = (usize, &'a Site)>,
@@ -102,7 +102,7 @@ pub fn text<'a>(
     result + &original[at..]
 }
 
-/// The smallest marked part of a text that holds this octet.
+/// The smallest marked part of a text that contains this octet.
 pub fn marked(text: &str, octet: usize) -> Option<Mark> {
     let mut open: Vec<(Mark, usize)> = Vec::new();
     let mut best: Option<(usize, Mark)> = None;
@@ -122,7 +122,7 @@ pub fn marked(text: &str, octet: usize) -> Option<Mark> {
     best.map(|(_, mark)| mark)
 }
 
-/// What a pair of comments encloses.
+/// The content of a pair of comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     Mutant(usize),
@@ -164,7 +164,7 @@ fn choice(mutants: &[(usize, &str)], of: impl Fn(&str) -> String, original: &str
 
 type Part = (bool, (Range<usize>, String));
 
-/// One site of a file with those of its mutants that are compiled.
+/// One site of a file with its compiled mutants.
 struct Rewrite<'a> {
     file: &'a str,
     site: &'a Site,
@@ -265,7 +265,7 @@ impl Rewrite<'_> {
         parts
     }
 
-    /// What follows two operands that are bound to `l` and `r`.
+    /// The text after two operands that are bound to `l` and `r`.
     fn pair(&self, operator: &Range<usize>) -> String {
         let was = format!("l {} r", &self.file[operator.clone()]);
         let pair = choice(self.mutants, |operator| format!("l {operator} r"), &was);

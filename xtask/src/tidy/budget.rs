@@ -1,5 +1,5 @@
-//! Lines of code of each crate, outside tests: a budget. What goes beyond it takes something out
-//! first, or changes the budget in a commit that says why.
+//! A budget for the lines of code of each crate, outside of tests. Growth beyond it requires
+//! removing code first, or a commit that changes the budget and gives the reason.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,9 @@
-//! No circle of modules inside a crate.
+//! No cyclic references between modules of a crate.
 //!
 //! The graph has a node for each file and an edge for each reference from one file to another (see
 //! `modules.rs`). Each strongly connected component of two files or more is a circle, with one
-//! exception: a module may refer to its own descendants and they to it. So when one file of a
-//! component is the ancestor of all the others, it is taken out, and the others are looked at again
-//! without it.
+//! exception: a module and its descendants may refer to each other. So if one file of a component
+//! is the ancestor of all the others, it is removed, and the rest is checked again.
 
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
@@ -24,7 +23,7 @@ pub fn check(unit: &Crate) -> Vec<Violation> {
         .collect()
 }
 
-/// One line for the circle, and one more for each reference in it.
+/// A line for the circle, and a line for each reference in it.
 fn describe(circle: &[&ModulePath], references: &References, unit: &Crate) -> Violation {
     let path = |module: &ModulePath| unit.files[module].path.as_str();
     let mut message = format!("circle of {} modules:", circle.len());
@@ -48,7 +47,7 @@ fn circles<'a>(graph: &Graph<'a>) -> Vec<Vec<&'a ModulePath>> {
     let mut found = Vec::new();
     for mut component in tarjan_scc(graph) {
         component.sort_unstable();
-        // The names of an ancestor are the first ones of its descendants, so it is sorted first.
+        // The path of an ancestor is a prefix of those of its descendants, so it is sorted first.
         let top = component[0];
         if component.len() == 1 {
             continue;
@@ -70,7 +69,7 @@ mod tests {
     use super::*;
     use crate::tidy::sources;
 
-    /// The circles among these files of one crate, each as its references.
+    /// The circles in these files of one crate, each as its references.
     fn circles(files: &[(&str, &str)]) -> Vec<String> {
         let paths: Vec<String> = files
             .iter()

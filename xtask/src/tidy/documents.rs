@@ -1,9 +1,9 @@
-//! Files that Markdown documents name exist.
+//! Files named in Markdown documents exist.
 //!
 //! A relative link leads from the document to a file or folder of the repository. A word in
 //! backticks is a path if it ends like a source file or starts with a folder of the root; leading
-//! folders may be left out, so `receiver.rs` and `tfrc/receiver.rs` name each file that ends so. Of
-//! a pattern such as `queue/NAME.rs` the part before `NAME` is looked up.
+//! folders may be omitted, so `receiver.rs` and `tfrc/receiver.rs` refer to each file with this end
+//! of its path. For a pattern such as `queue/NAME.rs`, the part before `NAME` is checked.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -41,7 +41,7 @@ fn in_document(document: &TextFile, files: &[TextFile]) -> Vec<Violation> {
     violations
 }
 
-/// The path from the root that a relative link leads to, if nothing is there.
+/// The path from the root to which a relative link leads, if nothing exists there.
 fn missing_target(document: &str, link: &str, files: &[TextFile]) -> Option<String> {
     let target = link.split('#').next().filter(|target| !target.is_empty())?;
     if target.contains("://") || target.starts_with("mailto:") {
@@ -63,7 +63,7 @@ fn missing_target(document: &str, link: &str, files: &[TextFile]) -> Option<Stri
     (!is_there).then(|| path.display().to_string())
 }
 
-/// The word in backticks, if it is a path and no file or folder has it.
+/// The word in backticks, if it is a path that no file or folder has.
 fn missing_path(word: &str, files: &[TextFile]) -> Option<String> {
     let path = Path::new(word.split("NAME").next()?);
     let path = path.strip_prefix(".").unwrap_or(path);
@@ -88,7 +88,7 @@ mod tests {
 
     const EXISTING: [&str; 3] = ["docs/a.md", "crates/x/src/tfrc/receiver.rs", "test.sh"];
 
-    /// What is missing in this text of `docs/b.md`.
+    /// The missing files in this text of `docs/b.md`.
     fn missing(text: &str) -> Vec<String> {
         let existing = EXISTING.map(|path| TextFile::new(path, String::new()));
         let mut files = Vec::from(existing);

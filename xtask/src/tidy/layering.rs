@@ -1,4 +1,4 @@
-//! Which crate and which module may know which: the rules of `docs/ARCHITECTURE.md`.
+//! Which crate and module may depend on which: the rules of `docs/ARCHITECTURE.md`.
 
 use super::Violation;
 use crate::modules::Crate;
@@ -13,16 +13,16 @@ const UNITS: &str = "crates/weir-proto/src/units.rs";
 
 const TRANSPORTS: [&str; 4] = ["dccp", "quic", "rtp", "tcp"];
 
-/// The files of weir-proto that may name all transports.
+/// The files of weir-proto that may refer to all transports.
 const NAME_ALL_TRANSPORTS: [&str; 3] = ["event.rs", "lib.rs", "packet.rs"];
 
 /// The files and folders of weir-net that may read the body of a packet.
 const READ_BODIES: [&str; 5] = ["agent.rs", "app/", "bench/", "packet_pool.rs", "network.rs"];
 
-/// Crates of file formats, known below `TRACE` only.
+/// Crates of file formats, which may be used below `TRACE` only.
 const FORMATS: [&str; 4] = ["arrow_array", "arrow_schema", "flate2", "parquet"];
 
-/// Functions that read a value with its unit, defined in `UNITS` only.
+/// Functions that parse a value with its unit; they are defined in `UNITS` only.
 const PARSERS: [&str; 4] = [
     "parse_duration",
     "parse_rate",
@@ -30,8 +30,8 @@ const PARSERS: [&str; 4] = [
     "parse_probability",
 ];
 
-/// All that the crates without an outside world may depend on: none of it reaches out of the
-/// program. Dependencies of tests are free.
+/// The permitted dependencies of the crates without I/O: none of them reaches outside of the
+/// program. Dependencies of tests are not restricted.
 const ALLOWED: [(&str, &[&str]); 2] = [
     (
         "crates/weir-proto/Cargo.toml",
@@ -40,18 +40,18 @@ const ALLOWED: [(&str, &[&str]); 2] = [
     ("crates/weir-net/Cargo.toml", &["libm", "weir-proto"]),
 ];
 
-/// Crates that a crate must not depend on, not even in tests.
+/// Crates on which a crate must not depend, even in tests.
 const FORBIDDEN: [(&str, &str); 2] = [
     ("crates/weir-lab/Cargo.toml", "weir-wire"),
     ("crates/weir-wire/Cargo.toml", "weir-lab"),
 ];
 
-/// The macros of PyO3 expand to unsafe code, so that the Python package has lints of its own.
+/// The macros of PyO3 expand to unsafe code, so the Python package has its own lints.
 const OWN_LINTS: &str = "python/Cargo.toml";
-/// Arrow in memory is what the Python package gives to other libraries, not a file.
+/// The Python package passes Arrow data in memory to other libraries and writes no files.
 const PYTHON: &str = "python/src/";
 
-/// The rules about the dependencies of a crate, and that it takes the lints of the workspace, which
+/// The rules for the dependencies of a crate, and that it uses the lints of the workspace, which
 /// forbid unsafe code.
 pub fn manifest(file: &TextFile) -> Vec<Violation> {
     let path = file.path.as_str();
@@ -83,7 +83,7 @@ pub fn manifest(file: &TextFile) -> Vec<Violation> {
     violations
 }
 
-/// The names of all dependencies, those of single platforms included, and whether they are for
+/// The names of all dependencies, including those of single platforms, and whether they are for
 /// tests only.
 fn dependencies(manifest: &toml::Table) -> Vec<(bool, &str)> {
     let platforms = manifest.get("target").and_then(toml::Value::as_table);
@@ -102,7 +102,7 @@ fn dependencies(manifest: &toml::Table) -> Vec<(bool, &str)> {
         .collect()
 }
 
-/// The rules about references between the files of a crate, and to other crates.
+/// The rules for references between the files of a crate, and to other crates.
 pub fn in_crate(unit: &Crate) -> Vec<Violation> {
     let references = unit.references();
     let inside = references.iter().filter_map(|((from, to), line)| {
@@ -119,8 +119,8 @@ pub fn in_crate(unit: &Crate) -> Vec<Violation> {
     inside.chain(formats).collect()
 }
 
-/// A run knows no trace; in weir-proto only a transport itself and the files that name all
-/// transports know it.
+/// Files of runs must not depend on those of traces; in weir-proto only a transport itself and the
+/// files that name all transports may refer to it.
 fn is_forbidden(from: &str, to: &str) -> bool {
     if let (Some(from), Some(to)) = (from.strip_prefix(PROTO), to.strip_prefix(PROTO)) {
         let [user, used] = [from, to].map(|path| path.split(['/', '.']).next());
@@ -130,7 +130,7 @@ fn is_forbidden(from: &str, to: &str) -> bool {
     from.starts_with(RUN) && to.starts_with(TRACE)
 }
 
-/// The rules about single words in a file.
+/// The rules for single words in a file.
 pub fn in_source(source: &Source) -> Vec<Violation> {
     let mut violations = Vec::new();
     let file = source.path.strip_prefix(NET);

@@ -1,4 +1,4 @@
-//! The size of files and lines, and that no work is left for later.
+//! The size of files and lines, and the absence of marks of unfinished work.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::source::Source;
 const MAX_COLUMNS: usize = 100;
 const MAX_CODE_LINES: usize = 500;
 
-/// Words and attributes of unfinished work, in two halves, because this file is searched too.
+/// Words and attributes that mark unfinished work, split in two, because this file is checked too.
 /// Clippy finds the macros.
 const UNFINISHED: [&str; 3] = [
     concat!("TO", "DO"),

@@ -1,4 +1,4 @@
-//! No tracked file names a path of one machine or the host of a package registry.
+//! No tracked file contains a path of a particular machine or the host of a package registry.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use regex_lite::Regex;
 use super::Violation;
 use crate::tree::TextFile;
 
-/// Absolute paths that exist on one machine only; the middle of a relative path does not count.
+/// Absolute paths that exist on one machine only; matches inside a relative path are ignored.
 static PATH: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?:^|[^\w./-])(/(?:(?:work|root)/|tmp/wt))"));
 

@@ -1,5 +1,5 @@
-//! The repository rules that rustfmt, clippy and cargo-deny cannot check, one rule or family of
-//! rules a file.
+//! The repository rules that rustfmt, clippy and cargo-deny cannot check, with one rule or family
+//! of rules in each file.
 
 mod budget;
 mod circles;
@@ -18,7 +18,7 @@ use crate::modules::Crate;
 use crate::source::Source;
 use crate::{output, tree};
 
-/// One place that does not keep a rule.
+/// A place that violates a rule.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Violation {
     pub path: String,
@@ -42,7 +42,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Prints every violation; true when there is none.
+/// Prints every violation; true if there is none.
 pub fn run(root: &Path) -> Result<bool, String> {
     let files = tree::text_files(root)?;
     let sources = tree::sources(&files)?;

@@ -1,4 +1,4 @@
-//! Where two traces part.
+//! The first difference between two traces.
 
 use crate::run::RunOutput;
 use crate::table::{Table, Values};
@@ -11,19 +11,19 @@ pub struct Divergence {
     pub table: String,
     /// The row, from 0.
     pub row: usize,
-    /// The time of the row in seconds, the earlier one where the rows' times differ; `None` for a
-    /// table without times.
+    /// The time of the row in seconds, the earlier one if the times of the two rows differ; `None`
+    /// for a table without times.
     pub time_s: Option<f64>,
     /// The first column that differs in this row, in the order of the table.
     pub column: String,
-    /// The value of A; `None` if its table has ended.
+    /// The value of A; `None` if its table has fewer rows.
     pub a: Option<String>,
-    /// The value of B; `None` if its table has ended.
+    /// The value of B; `None` if its table has fewer rows.
     pub b: Option<String>,
 }
 
-/// The earliest difference between the tables that both runs have; `None` if these are equal.
-/// Columns that only one of the runs has are left out.
+/// The earliest difference between the tables that both runs have; `None` if they are equal.
+/// Columns that only one of the runs has are ignored.
 pub fn first_divergence(a: &RunOutput, b: &RunOutput) -> Option<Divergence> {
     let of_b: BTreeMap<String, &Table> = b.tables().into_iter().collect();
     let tables = a.tables();
@@ -42,7 +42,7 @@ fn in_tables(name: &str, a: &Table, b: &Table) -> Option<Divergence> {
         let other = b.column(&column.name)?;
         Some((&column.name, &column.values, other))
     });
-    // The first of the columns that differ in the same row is kept.
+    // If several columns differ in the same row, the first one is reported.
     let (row, (column, of_a, of_b)) = common
         .filter_map(|column| Some((first_difference(column.1, column.2)?, column)))
         .min_by_key(|(row, _)| *row)?;
@@ -57,7 +57,7 @@ fn in_tables(name: &str, a: &Table, b: &Table) -> Option<Divergence> {
     })
 }
 
-/// The first row in which the columns differ; one that has ended differs from one that has not.
+/// The first row in which the columns differ; a missing row differs from any row.
 fn first_difference(a: &Values, b: &Values) -> Option<usize> {
     let shorter = a.len().min(b.len());
     let differs = match (a, b) {

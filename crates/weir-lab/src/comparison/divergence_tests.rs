@@ -1,4 +1,4 @@
-//! Where traces part, by tables written by hand.
+//! Divergence of tables written by hand.
 
 use super::*;
 use crate::fixture::{output_of, table};
@@ -15,7 +15,7 @@ fn words(values: &[&str]) -> Values {
     Values::Text(values.iter().map(|&value| value.into()).collect())
 }
 
-/// Where traces of one flow part that have these columns.
+/// The first difference between the traces of one flow with these columns.
 fn parted(a: &[(&str, Values)], b: &[(&str, Values)]) -> Option<Divergence> {
     let [a, b] = [a, b].map(|columns| output_of(&[("x", table(columns))]));
     first_divergence(&a, &b)
@@ -44,7 +44,7 @@ fn values_of_every_kind_differ_by_their_bits_and_are_told_in_words() {
             1,
             ["recovery", "loss"],
         ),
-        // A column of another kind has nothing in common.
+        // Columns of different kinds differ from the first row on.
         (counts(&[7, 8]), numbers(&[7.0, 8.0]), 0, ["7", "7"]),
     ] {
         let found = parted(&[("value", a.clone())], &[("value", b)]).unwrap();
@@ -95,7 +95,7 @@ fn the_first_column_of_the_first_row_that_differs_is_named_with_its_time() {
     let found = parted(&a, &b).unwrap();
     assert_eq!((found.column.as_str(), found.row), ("first", 1));
     assert_eq!(found.time_s, Some(1.0));
-    // Where the times themselves differ, the earlier one is when it happened.
+    // If the times of the row differ, the earlier one is reported.
     for (a, b) in [([1.0, 2.5], [1.0, 2.0]), ([1.0, 2.0], [1.0, 2.5])] {
         let found = parted(&[time(&a)], &[time(&b)]).unwrap();
         assert_eq!((found.column.as_str(), found.time_s), ("time_s", Some(2.0)));

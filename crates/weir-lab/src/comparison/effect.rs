@@ -8,34 +8,35 @@ use crate::replication::{Interval, Sample, student_t_quantile};
 use crate::run::Summary;
 use crate::verdict::Verdict;
 
-/// The probability that any of the measures of one comparison is called different although both
-/// sides are alike (Holm, A simple sequentially rejective multiple test procedure, 1979).
+/// The family-wise error rate of a comparison: the probability that at least one measure is called
+/// different although the sides do not differ (Holm, A simple sequentially rejective multiple test
+/// procedure, 1979).
 pub const FAMILY_WISE_ERROR: f64 = 0.01;
 
 /// A measure of a flow or link on both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
-    /// The setting of the pairs, in words; empty if there is one only.
+    /// The setting of the pairs as text; empty if there is only one.
     pub setting: String,
-    /// `flow`, `group`, `flows` for all together, or `link`.
+    /// `flow`, `group`, `flows` for all flows together, or `link`.
     pub kind: &'static str,
     /// The name of the flow, group or link.
     pub name: String,
-    /// What is measured.
+    /// The measure.
     pub measure: Headline,
-    /// The values of A, a pair each.
+    /// The values of A, one for each pair.
     pub a: Sample,
     /// The values of B in the same order.
     pub b: Sample,
     /// B − A, pair by pair.
     pub difference: Sample,
-    /// Whether the pairs tell the sides apart.
+    /// Whether the difference is significant.
     pub verdict: Verdict,
 }
 
 impl Effect {
-    /// The effect of a measure with the values of A and B, a pair each, not judged yet; `None` if
-    /// they differ in number.
+    /// The effect on a measure with the values of A and B, one for each pair, before [`judge`] sets
+    /// the verdict; `None` if A and B have different numbers of values.
     pub fn paired(
         kind: &'static str,
         name: &str,
@@ -65,13 +66,13 @@ impl Effect {
         Some(self.difference.mean()? / base.abs())
     }
 
-    /// True if the sides differ by more than chance explains, or in the only pair.
+    /// True if the difference is significant, or if there is only one pair and its values differ.
     pub const fn differs(&self) -> bool {
         matches!(self.verdict, Verdict::Differs | Verdict::OnePair)
     }
 
-    /// True if the sides differ, and by more than this share of A. A difference from nothing is
-    /// beyond every share.
+    /// True if the sides differ by more than this share of A. If A is zero, every difference
+    /// exceeds it.
     pub fn exceeds(&self, share: f64) -> bool {
         self.differs()
             && self
@@ -79,7 +80,8 @@ impl Effect {
                 .is_none_or(|relative| relative.abs() > share)
     }
 
-    /// `better`, `worse` or, for a measure that is neither, nothing; only if the sides differ.
+    /// `better` or `worse` if the sides differ; `None` if they do not or if the measure has no
+    /// preferred direction.
     pub fn judgement(&self) -> Option<&'static str> {
         let mean = self.difference.mean()?;
         let is_better = match self.measure.better {
@@ -91,8 +93,8 @@ impl Effect {
             .then_some(if is_better { "better" } else { "worse" })
     }
 
-    /// |t| of the paired differences: their mean in standard errors; infinite if all pairs differ
-    /// by the same amount. `None` where nothing differs or with fewer than two pairs.
+    /// |t| of the paired differences: their mean divided by its standard error; infinite if all
+    /// pairs differ by the same amount. `None` if no pair differs, or with fewer than two pairs.
     fn t(&self) -> Option<f64> {
         if self.difference.values().iter().all(|&value| value == 0.0) {
             return None;
@@ -122,7 +124,8 @@ pub fn effects(pairs: &[Pair<&Summary>]) -> Vec<Effect> {
     effects
 }
 
-/// The effects on all measures that both sides of every pair of this setting have, not judged yet.
+/// The effects on all measures that both sides of every pair of this setting have, without
+/// verdicts.
 pub fn measured_effects(setting: &str, pairs: &[Pair<&Measures>]) -> Vec<Effect> {
     let mut effects = Vec::new();
     let Some(first) = pairs.first() else {
@@ -146,9 +149,9 @@ pub fn measured_effects(setting: &str, pairs: &[Pair<&Measures>]) -> Vec<Effect>
     effects
 }
 
-/// Holm's procedure over all measures that differ at all: the largest |t| is compared with the
-/// quantile of one test in m, the next with that of one in m − 1, until one is not beyond its
-/// quantile. Sets the verdict of each.
+/// Holm's procedure over all measures that differ in at least one pair: the largest |t| is compared
+/// with the quantile of one test in m, the next with that of one in m − 1, and so on until one does
+/// not exceed its quantile. Sets the verdict of each effect.
 pub fn judge(effects: &mut [Effect]) {
     let mut tested = Vec::new();
     for (index, effect) in effects.iter_mut().enumerate() {

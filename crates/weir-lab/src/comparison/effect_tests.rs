@@ -1,9 +1,9 @@
-//! Effects and their verdicts against values worked by hand.
+//! Effects and their verdicts against values calculated by hand.
 
 use super::*;
 use crate::verdict::Verdict;
 
-/// A measure of which more is better, less is, or neither.
+/// A measure whose preferred direction is `better`.
 fn headline(better: Better) -> Headline {
     let of = HEADLINE.iter().find(|measure| measure.better == better);
     *of.expect("there is one of each")
@@ -15,8 +15,8 @@ fn effect(better: Better, a: &[f64], b: &[f64]) -> Effect {
     Effect::paired("flow", "stream", headline(better), sides).expect("as many of B as of A")
 }
 
-/// Ten pairs whose |t| is that of the mean: with differences of mean ± 3, five each, the deviation
-/// is 3·√(10/9) and the standard error 3·√(10/9)/√10 = 1.
+/// Ten pairs whose |t| equals the mean: with differences of mean ± 3, five each, the deviation is
+/// 3·√(10/9) and the standard error 3·√(10/9)/√10 = 1.
 fn of_t(mean: f64) -> Effect {
     let difference = |pair| mean + if pair % 2 == 0 { 3.0 } else { -3.0 };
     let a = [100.0; 10];
@@ -46,7 +46,7 @@ fn one_measure_differs_beyond_the_quantile_of_the_error_of_one_percent() {
 #[test]
 fn of_several_measures_each_is_tested_after_those_that_are_clearer() {
     // Holm, with two measures: the larger |t| is compared with P(T <= 3.690) = 99.75 %, and if it
-    // is beyond, the other with 3.250.
+    // exceeds that, the smaller one with 3.250.
     use Verdict::{Differs, Indistinct};
     for (means, verdicts) in [
         ([3.7, 3.3], [Differs, Differs]),
@@ -61,7 +61,8 @@ fn of_several_measures_each_is_tested_after_those_that_are_clearer() {
 
 #[test]
 fn a_measure_that_is_equal_in_all_pairs_is_not_tested() {
-    // It would make the other one of two, for which 3.3 is too little.
+    // If the equal measure were tested, there would be two tests, and 3.3 is below the first
+    // quantile.
     let equal = effect(Better::Higher, &[1.0; 10], &[1.0; 10]);
     let mut effects = [equal, of_t(3.3)];
     judge(&mut effects);
@@ -97,7 +98,7 @@ fn a_difference_is_better_or_worse_as_the_measure_wants_it() {
 
 #[test]
 fn a_share_is_one_of_the_size_of_a() {
-    // From 4 to 5 is a quarter of 4, from -4 to -5 one less.
+    // From 4 to 5 is a quarter of 4; from -4 to -5 is -1, also a quarter of 4.
     for (a, b, relative) in [
         (4.0, 5.0, Some(0.25)),
         (4.0, 3.0, Some(-0.25)),

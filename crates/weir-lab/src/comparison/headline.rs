@@ -1,4 +1,4 @@
-//! The measures of a summary that tables show and by which runs are compared.
+//! The measures of a summary that tables show and that comparisons use.
 
 pub use crate::summary::Better;
 
@@ -12,29 +12,30 @@ pub struct Headline {
     /// Its JSON pointer below a flow, a link or another part of the summary, without the first
     /// slash.
     pub pointer: &'static str,
-    /// Its name for people.
+    /// Its label in tables.
     pub label: &'static str,
     /// Its unit; empty for counts and shares.
     pub unit: &'static str,
-    /// Which direction users want.
+    /// The direction that users prefer.
     pub better: Better,
 }
 
 /// The measures of flows, transfers, groups, all flows together and links, in the order in which
-/// they are shown, in comparisons and in the tables of several seeds. A summary has those that
-/// apply.
+/// comparisons and the tables of several seeds show them. A summary has only those that apply to
+/// it.
 pub static HEADLINE: LazyLock<Vec<Headline>> = LazyLock::new(|| {
     let labelled = SHOWN.iter().filter(|measure| !measure.label.is_empty());
     labelled.copied().collect()
 });
 
-/// Those, and behind them the ones without a label that only the tables of sweeps have.
+/// The headline measures, followed by the measures without a label, which only the tables of sweeps
+/// have.
 pub(crate) static SHOWN: LazyLock<Vec<Headline>> = LazyLock::new(|| {
     let mut shown = BTreeMap::new();
     for number in numbers() {
         for (below, label, rank) in number.shown {
             let way = format!("{}/{below}", number.path.replace('.', "/"));
-            // Several parts may have the same.
+            // Several parts of the summary may have the same measure.
             shown.entry(*rank).or_insert_with(|| Headline {
                 pointer: way.trim_end_matches('/').to_owned().leak(),
                 label,
@@ -60,7 +61,7 @@ mod tests {
         assert_eq!(declared.len(), SHOWN.len());
         let pointers: BTreeSet<&str> = SHOWN.iter().map(|measure| measure.pointer).collect();
         assert_eq!(pointers.len(), SHOWN.len());
-        // What has no label comes last.
+        // Measures without a label come last.
         let labelled = SHOWN.iter().position(|measure| measure.label.is_empty());
         assert_eq!(labelled, Some(HEADLINE.len()));
     }

@@ -1,4 +1,4 @@
-//! What a comparison is made of: the measures of runs, their pairs, and the settings that differ.
+//! The inputs of a comparison: the measures of runs, their pairs, and the settings that differ.
 
 use super::*;
 use crate::fixture::stream_over;
@@ -12,7 +12,7 @@ fn named<T: Default>(names: &[&str]) -> BTreeMap<String, T> {
     entries.collect()
 }
 
-/// Kind and name of everything that has measures.
+/// Kind and name of each part that has measures.
 fn parts(summary: &Summary) -> Vec<(&'static str, String)> {
     Measures::of(summary).0.into_keys().collect()
 }
@@ -39,7 +39,7 @@ fn groups_stand_for_their_members_and_several_flows_are_also_measured_together()
         parts(&summary),
         expected.map(|(kind, name)| (kind, name.to_owned()))
     );
-    // One flow is not measured twice; one flow beside transfers is.
+    // `flows` is absent for a single flow, and present for a flow beside transfers.
     for (flows, transfers, together) in [(1, 0, false), (0, 1, false), (1, 1, true), (2, 0, true)] {
         summary = Summary {
             flows: named::<FlowSummary>(&["a", "b"][..flows]),
@@ -79,10 +79,10 @@ fn pairs_have_one_setting_and_seed_and_come_in_their_order() {
     let pair = |seed, a, b| Pair { seed, a, b };
     let a = runs(&[("y", 2), ("x", 1), ("x", 2), ("x", 1)]);
     let b = runs(&[("x", 2), ("y", 2), ("x", 1)]);
-    // Of two runs of one setting and seed the first counts.
+    // If a side has two runs with the same setting and seed, the first one is used.
     let pairs = [pair(1, 1, 2), pair(2, 2, 0), pair(2, 0, 1)];
     assert_eq!(pair_settings(&a, &b), Ok(pairs.to_vec()));
-    // The only settings of the sides belong together, whatever they are.
+    // If each side has one setting, they are paired even if they differ.
     let (a, b) = (runs(&[("x", 4), ("x", 3)]), runs(&[("z", 5), ("z", 4)]));
     assert_eq!(pair_settings(&a, &b), Ok(vec![pair(4, 0, 1)]));
 }
@@ -157,6 +157,6 @@ fn settings_have_the_paths_of_set_also_in_lists_with_and_without_names() {
         };
         assert!(found.iter().all(lacks_one), "{found:?}");
     }
-    // The seed is no setting that differs.
+    // The seed is not reported as a difference.
     assert_eq!(changed_settings(&plain, &scenario(2, "")), []);
 }

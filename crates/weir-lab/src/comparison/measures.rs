@@ -6,16 +6,16 @@ use crate::run::Summary;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What has measures in a run, by its kind and name, and each measure by its pointer.
+/// The measures of a run by kind and name of the part that has them, and by JSON pointer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measures(pub(super) BTreeMap<Part, BTreeMap<&'static str, f64>>);
 
-/// `flow`, `transfers`, `group`, `flows` for all together, or `link`; and the name.
+/// Kind (`flow`, `transfers`, `group`, `flows` for all flows together, or `link`) and name.
 pub(super) type Part = (&'static str, String);
 
 impl Measures {
-    /// Of flows and of transfers, of groups in place of their members, of all flows together if
-    /// there are several, and of links.
+    /// The measures of flows and transfers, of groups in place of their members, of all flows
+    /// together if there are several, and of links.
     pub fn of(summary: &Summary) -> Self {
         let mut all = Self::default();
         let is_member = |flow: &str| is_member(flow, |group| summary.groups.contains_key(group));
@@ -35,14 +35,14 @@ impl Measures {
     }
 
     fn add(&mut self, kind: &'static str, name: &str, of: &impl Serialize) {
-        // A summary has only names and numbers, which JSON can hold.
+        // A summary has only names and numbers, which JSON can represent.
         let json = serde_json::to_value(of).unwrap_or_default();
         self.insert(kind, name, |measure| {
             json.pointer(&format!("/{}", measure.pointer))?.as_f64()
         });
     }
 
-    /// Adds a flow, group or link with its values of the measures that apply to it.
+    /// Adds a flow, group or link with the values of the measures that apply to it.
     pub fn insert(
         &mut self,
         kind: &'static str,
@@ -54,14 +54,14 @@ impl Measures {
     }
 }
 
-/// True if the flow is one of a group, whose members are numbered: `web-3` of `web`.
+/// True if the flow is a member of a group, whose members are numbered: `web-3` of `web`.
 pub(crate) fn is_member(flow: &str, is_group: impl Fn(&str) -> bool) -> bool {
     let group = flow.rsplit_once('-').map(|(group, _)| group);
     group.is_some_and(is_group)
 }
 
-/// What some runs of the pairs measure and others do not, in words: of a flow, group or link
-/// either its measures or, if none is in all runs, all of it.
+/// What some runs of the pairs measure and others do not, as text: single measures of a flow, group
+/// or link, or the whole flow, group or link if no measure of it is in all runs.
 pub fn left_out(pairs: &[Pair<&Measures>]) -> BTreeSet<String> {
     let runs = || pairs.iter().flat_map(|pair| [pair.a, pair.b]);
     let mut counts: BTreeMap<&Part, BTreeMap<&str, usize>> = BTreeMap::new();

@@ -1,10 +1,10 @@
-//! What differs between two sets of runs: two controllers, two profiles, two builds.
+//! The differences between two sets of runs: two controllers, two profiles, two builds.
 //!
-//! [`pair_runs`] pairs runs of equal settings by their seed, so that chance which both sides share
-//! cancels out. [`effects`] takes each headline measure of the pairs and says by how much B differs
-//! from A, with the 95 % confidence interval of the paired differences, and whether the measures
-//! tell the two sides apart. [`first_divergence`] finds where two traces part: the table, row and
-//! column. [`bound_shares`] puts side by side what held the senders back.
+//! [`pair_runs`] pairs runs of equal settings by their seed, so that random effects common to both
+//! sides cancel out. [`effects`] compares each headline measure of the pairs: the difference
+//! between B and A, the 95 % confidence interval of the paired differences, and whether the
+//! difference is significant. [`first_divergence`] finds the table, row and column in which two
+//! traces first differ. [`bound_shares`] compares what limited the senders.
 
 mod divergence;
 mod effect;

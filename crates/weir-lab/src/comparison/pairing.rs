@@ -1,51 +1,51 @@
-//! Which run of A belongs to which run of B.
+//! Pairs runs of A with runs of B.
 
 use crate::scenario::Scenario;
 use std::collections::BTreeMap;
 
-/// A run of A and the run of B that belongs to it.
+/// A run of A and the run of B that is paired with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair<T> {
     /// The seed of both.
     pub seed: u64,
-    /// Of A.
+    /// The run of A.
     pub a: T,
-    /// Of B.
+    /// The run of B.
     pub b: T,
 }
 
 /// Why runs cannot be paired.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PairingError {
-    /// A side has runs of several settings, and the other side does not have the same settings.
+    /// A side has runs of several settings, and the settings of the other side differ.
     #[error(
         "A has runs of {a} settings and B of {b}, of which {common} are the same; expected one \
          setting a side or the same settings on both; choose with --a PATH=VALUE and --b PATH=VALUE"
     )]
     Ambiguous {
-        /// Settings of A.
+        /// The number of settings of A.
         a: usize,
-        /// Settings of B.
+        /// The number of settings of B.
         b: usize,
-        /// Settings of both.
+        /// The number of settings that both have.
         common: usize,
     },
-    /// No seed is on both sides.
+    /// No seed is used on both sides.
     #[error("no seed of A ({a}) is a seed of B ({b}); run both with the same seeds")]
     NoCommonSeed {
-        /// The seeds of A, in words.
+        /// The seeds of A as text.
         a: String,
-        /// The seeds of B, in words.
+        /// The seeds of B as text.
         b: String,
     },
 }
 
-/// The runs of one setting: the index of each by its seed.
+/// The runs of one setting: the index of each run by its seed.
 type Seeds = BTreeMap<u64, usize>;
 
-/// Pairs the runs of A with those of B: runs of the same settings by their seed. If each side has
-/// one setting that the other has not, those two belong together. A pair holds the indices of its
-/// runs; pairs come in the order of settings and seeds.
+/// Pairs runs of the same settings by their seed. If each side has exactly one setting that the
+/// other does not have, these two are paired. A pair holds the indices of its runs; pairs are in
+/// the order of settings and seeds.
 ///
 /// # Errors
 /// [`PairingError`].
@@ -61,7 +61,7 @@ pub fn pair_runs(a: &[&Scenario], b: &[&Scenario]) -> Result<Vec<Pair<usize>>, P
     pair_settings(&settings(a), &settings(b))
 }
 
-/// The same for runs of which the settings, in words, and the seed are given.
+/// Like [`pair_runs`], for runs given by their settings, as text, and their seeds.
 ///
 /// # Errors
 /// [`PairingError`].
@@ -107,7 +107,7 @@ pub fn pair_settings(
     Ok(pairs)
 }
 
-/// The runs by their setting.
+/// The runs by their settings.
 fn by_setting(runs: &[(String, u64)]) -> BTreeMap<&str, Seeds> {
     let mut settings: BTreeMap<&str, Seeds> = BTreeMap::new();
     for (index, (setting, seed)) in runs.iter().enumerate() {

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 /// A setting that differs between two scenarios.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingChange {
-    /// Its path in the words of `--set`: `flow.stream.transport.controller`.
+    /// Its path in the notation of `--set`: `flow.stream.transport.controller`.
     pub path: String,
     /// Its value in A; `None` if A does not have it.
     pub a: Option<String>,
@@ -15,7 +15,7 @@ pub struct SettingChange {
     pub b: Option<String>,
 }
 
-/// Every setting of the scenario, defaults included, by its path in the words of `--set`.
+/// Every setting of the scenario, including defaults, by its path in the notation of `--set`.
 pub fn settings_of(scenario: &Scenario) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     // A resolved scenario is a TOML document.
@@ -49,7 +49,7 @@ fn collect(value: &Value, path: String, settings: &mut BTreeMap<String, String>)
     }
 }
 
-/// The settings that differ, by path; the seed does not count.
+/// The settings that differ, by path; the seed is ignored.
 pub fn changed_settings(a: &Scenario, b: &Scenario) -> Vec<SettingChange> {
     let (a, b) = (settings_of(a), settings_of(b));
     let mut paths: Vec<&String> = a.keys().chain(b.keys()).collect();

@@ -1,27 +1,27 @@
-//! What held the senders back, side by side.
+//! What limited the senders, A compared with B.
 
 use super::pairing::Pair;
 use crate::natural_order::natural_order;
 use crate::run::Summary;
 use std::collections::BTreeMap;
 
-/// The share of a flow's time that one bound had, as the mean over the pairs; of a flow with
-/// arrivals that of its connections together.
+/// The share of time during which a bound limited a flow, as the mean over the pairs; for a flow
+/// with arrivals, over all its connections.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Share {
     /// The flow.
     pub flow: String,
-    /// The bound, in the words of the column `bound`.
+    /// The bound, by the word in the column `bound`.
     pub bound: String,
-    /// In A, 0 to 1.
+    /// The share in A, 0 to 1.
     pub a: f64,
-    /// In B, 0 to 1.
+    /// The share in B, 0 to 1.
     pub b: f64,
 }
 
-/// The shares of the bounds of all flows that both sides have, also of those with arrivals, by flow
-/// and word. A bound that a run
-/// does not name had none of its time, and one that never held on either side is left out.
+/// The shares of the bounds of all flows that both sides have, including flows with arrivals, by
+/// flow and bound. A bound that is missing in a run has the share 0; a bound with the share 0 on
+/// both sides is left out.
 pub fn bound_shares(pairs: &[Pair<&Summary>]) -> Vec<Share> {
     let mut sums: BTreeMap<(String, String), [f64; 2]> = BTreeMap::new();
     for pair in pairs {
@@ -97,7 +97,7 @@ mod tests {
             b: 0.5,
         });
         assert_eq!(shares, expected);
-        // What only one side has cannot be compared.
+        // A flow that only one side has cannot be compared.
         let mut other = b.clone();
         other.transfers.remove("web2");
         let shares = bound_shares(&[pair(&other)]);

@@ -117,7 +117,8 @@ fn what_not_all_runs_measure_is_named() {
 const QUIC: &str = "kind = \"quic\", controller = \"cubic\"";
 const TCP: &str = "kind = \"tcp\", overrides = { loss_detection = \"duplicate-acks\" }";
 
-/// A lossy path; TCP's packets overtake each other on it, so that its thresholds matter.
+/// A path with losses on which TCP's packets are reordered, so that its loss detection thresholds
+/// matter.
 fn scenario(transport: &str, seed: u64) -> Scenario {
     let keeps_order = transport != TCP && !transport.contains("dup_thresh");
     let text = format!(
@@ -182,7 +183,8 @@ fn planted_regressions_are_found_with_20_pairs() {
 
 #[test]
 fn equal_builds_raise_no_alarm() {
-    // 50 comparisons of 20 pairs: the same seeds, and then chance alone, 20 other seeds each.
+    // 50 comparisons of 20 pairs: first with equal seeds, then with other seeds, so that only
+    // chance differs.
     let runs = runs(QUIC, 1..=60);
     for first in 0..40 {
         let a = &runs[first..first + 20];
@@ -210,7 +212,7 @@ fn runs_are_paired_by_settings_and_seed() {
         pair_runs(&[&one, &two, &three], &[&three, &one]),
         Ok(vec![pair(1, 0, 1), pair(3, 2, 0)])
     );
-    // One setting a side belongs together, whatever it is.
+    // If each side has one setting, they are paired even if they differ.
     assert_eq!(pair_runs(&[&one, &two], &[&other]), Ok(vec![pair(2, 1, 0)]));
     assert_eq!(
         pair_runs(&[&two, &other], &[&other, &two]).map(|pairs| pairs.len()),
@@ -247,7 +249,7 @@ fn traces_part_at_the_first_value_that_differs() {
     let (a, b) = (traced(QUIC), traced(&small));
     assert_eq!(first_divergence(&a, &a), None);
     let found = first_divergence(&a, &b).unwrap();
-    // The windows differ from the first row on, when the connection is made.
+    // The windows differ from the first row on, at the start of the connection.
     assert_eq!((found.table.as_str(), found.row), ("flows/stream", 0));
     assert_eq!(found.column, "cwnd_bytes");
     assert_eq!(found.b.as_deref(), Some("2944"));

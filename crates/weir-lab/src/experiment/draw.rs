@@ -1,4 +1,4 @@
-//! An experiment's plots: what `published.toml` asks for, drawn from the runs.
+//! Draws the plots that `published.toml` asks for from the runs.
 
 use super::plot_plan::{PlotKind, PlotPlan};
 use super::published::{Published, unit_scale};
@@ -76,7 +76,7 @@ impl Drawing<'_> {
         Some(plot)
     }
 
-    /// Says of a trace that it is one of many; nothing if there is no other.
+    /// The note that a trace is one of many; empty if there is only one run.
     fn which_of_many(&self, plan: &PlotPlan) -> String {
         let runs = plan.runs.iter().filter_map(|name| self.runs.get(name));
         let different = runs.map(|runs| runs.replicates().counting().count()).max();
@@ -95,7 +95,7 @@ impl Drawing<'_> {
         self.rows.iter().find(|row| row.id == id)
     }
 
-    /// A row's published value in base units, or the one that we expect.
+    /// The published value of a row in base units, or else the expected one.
     fn published(&self, id: &str) -> Option<f64> {
         let row = self.row(id)?;
         Some(row.published.or(row.expected)? * unit_scale(&row.unit)?)
@@ -124,7 +124,7 @@ impl Drawing<'_> {
         Some(PlotLayer::new(&words, Colour(7), level))
     }
 
-    /// The sawtooth of the law that the plan's theory row names.
+    /// The sawtooth of the law of the plan's theory row.
     fn overlay(&self, plan: &PlotPlan) -> Option<SawtoothOverlay> {
         let row = self.published.row(plan.theory.as_deref()?)?;
         let measure = row.measure.as_ref()?;
@@ -146,8 +146,8 @@ impl Drawing<'_> {
         })
     }
 
-    /// A histogram of the values that a row has in single runs, with the published value and the
-    /// band of the middle 95 %.
+    /// A histogram of a row's values in single runs, with the published value and the central 95 %
+    /// of the runs.
     fn distribution(&self, plan: &PlotPlan) -> Option<Plot> {
         let row = self.row(plan.level.as_deref()?)?;
         let band = row.seeds?;
@@ -186,7 +186,7 @@ impl Drawing<'_> {
         Some(plot)
     }
 
-    /// Columns of several runs in one frame.
+    /// Columns of several runs in one plot.
     fn series(&self, plan: &PlotPlan) -> Option<Plot> {
         let y = series_axis(&plan.of, plan.log)?;
         let mut plot = Plot::new(&plan.title, Axis::linear("time, s", "s"), y);
@@ -224,7 +224,7 @@ impl Drawing<'_> {
         (!plot.layers.is_empty()).then_some(plot)
     }
 
-    /// The 95 % intervals of the rows' means, at the numbers in which their runs differ.
+    /// The 95 % intervals of the rows' means, at the x values of the plot.
     fn intervals(&self, plan: &PlotPlan, rows: &[String]) -> Vec<(f64, f64, f64)> {
         let interval = |(x, id): (&f64, &String)| {
             let [low, high] = self.row(id)?.seeds?.interval_95;
@@ -233,7 +233,7 @@ impl Drawing<'_> {
         plan.x.iter().zip(rows).filter_map(interval).collect()
     }
 
-    /// What the bars of a curve stand for; nothing if no row has several runs.
+    /// The meaning of a curve's error bars; empty if no row has several runs.
     fn sample_size(&self, rows: &[String]) -> String {
         let rows = rows.iter().filter_map(|id| self.row(id));
         let measured = rows.filter(|row| row.measured.is_some());
@@ -251,7 +251,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Measured rows over the number in which their runs differ.
+    /// Measured values of rows over the parameter in which their runs differ.
     fn sweep(&self, plan: &PlotPlan) -> Plot {
         let x = Axis::log(&plan.x_label, "").marked(&plan.x);
         let mut plot = Plot::new(&plan.title, x, Axis::linear(&plan.y_label, ""));
@@ -276,7 +276,7 @@ impl Drawing<'_> {
         plot
     }
 
-    /// The allowed rates of several runs in one frame.
+    /// The allowed rates of several runs in one plot.
     fn several(&self, plan: &PlotPlan) -> Plot {
         let mut plot = Plot::new(
             &plan.title,
@@ -300,7 +300,7 @@ impl Drawing<'_> {
     }
 }
 
-/// The colour of a curve by its number.
+/// The colour of the curve with this index.
 fn curve_colour(number: usize) -> Colour {
     Colour([1, 0, 2, 3, 4, 6][number % 6])
 }
@@ -320,7 +320,7 @@ fn series_axis(columns: &[String], log: bool) -> Option<Axis> {
     })
 }
 
-/// Times and values of a column, in the unit of its axis, in the plot's span of time.
+/// Times and values of a column, in the unit of its axis, within the time range of the plot.
 fn column_points(table: &Table, column: &str, plan: &PlotPlan) -> Option<Vec<(f64, f64)>> {
     let times = table.numbers("time_s")?;
     let values = table.as_numbers(column)?;
@@ -332,11 +332,11 @@ fn column_points(table: &Table, column: &str, plan: &PlotPlan) -> Option<Vec<(f6
     Some(shown.map(|(at, value)| (*at, value * factor)).collect())
 }
 
-/// Points of a series that a page can hold: more are thinned to the extremes of each bin.
+/// The most points of a series in a page; longer series are thinned to the extremes of each bin.
 const DRAWN_POINTS: usize = 4000;
 
 /// A long series thinned to the first, smallest, largest and last point of each bin, which looks
-/// the same.
+/// the same when it is drawn.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if points.len() <= DRAWN_POINTS {
         return points;
@@ -362,7 +362,7 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     kept
 }
 
-/// The length of all gaps in the audio over time: it grows during a gap.
+/// The cumulative length of the gaps in the audio over time; it grows during each gap.
 fn silence(gaps: &Table, until: Option<f64>) -> Option<Vec<(f64, f64)>> {
     let column = |name| gaps.numbers(name);
     let (begun, length, sum) = (column("time_s")?, column("gap_s")?, column("silence_s")?);
@@ -377,7 +377,7 @@ fn silence(gaps: &Table, until: Option<f64>) -> Option<Vec<(f64, f64)>> {
     Some(points)
 }
 
-/// A round width that makes about as many bins as the square root of twice the number of values.
+/// A round bin width that gives about √(2n) bins for n values.
 fn bin_width(range: f64, values: usize) -> f64 {
     let raw = range / (2.0 * values as f64).sqrt();
     if raw <= 0.0 {

@@ -1,4 +1,4 @@
-//! Takes the value of a measure: from one run, from a law, or run by run from other rows.
+//! Evaluates a measure: on one run, on a law, or run by run on other rows.
 
 use super::measure::{Measure, Moment, RowFilter, Statistic, View};
 use super::measurement::Measurement;
@@ -12,8 +12,7 @@ use crate::theory::TheoryError;
 use std::collections::BTreeMap;
 
 impl Measure {
-    /// The value of one run in base units; `None` if the run does not hold it (no such row, no
-    /// such column, no such moment).
+    /// The value of one run in base units; `None` if the run has no such row, column or moment.
     pub(super) fn of_run(&self, run: &RunData, moments: &[Moment]) -> Option<f64> {
         let value = if self.is_summary() {
             self.summary_value(run)
@@ -26,13 +25,13 @@ impl Measure {
     /// The value of a law in base units.
     ///
     /// # Errors
-    /// A law that refuses its arguments.
+    /// If the law rejects its arguments.
     pub(super) fn of_law(&self) -> Result<Option<f64>, TheoryError> {
         let value = self.law_line(self.line.as_deref().unwrap_or_default())?;
         Ok(value.and_then(|value| self.scaled(value)))
     }
 
-    /// The value made of two other rows, run by run; `None` before they are measured.
+    /// The value derived from two other rows, run by run; `None` before they are measured.
     pub(super) fn of_rows(&self, rows: &BTreeMap<String, Measurement>) -> Option<Measurement> {
         let sample = |place: usize| rows.get(self.between.get(place)?);
         let join = |a: f64, b: f64| {
@@ -51,7 +50,7 @@ impl Measure {
         value.is_finite().then_some(value)
     }
 
-    /// The line of this name that the law gives for the measure's arguments.
+    /// The line of this name in the result of the law for the measure's arguments.
     pub(super) fn law_line(&self, name: &str) -> Result<Option<f64>, TheoryError> {
         let arguments = self.arguments.iter();
         let arguments: Vec<_> = arguments
@@ -78,7 +77,7 @@ impl Measure {
         }
     }
 
-    /// The numbers of a group's flows.
+    /// The values of the flows of a group.
     fn group(&self, run: &RunData) -> Option<Vec<f64>> {
         let (prefix, pointer) = (self.flows.as_deref()?, self.of.as_deref()?);
         let flows = run.summary.pointer("/flows")?.as_object()?;
@@ -160,7 +159,7 @@ impl Measure {
         }
     }
 
-    /// The series that the measure asks for, in its span of time.
+    /// The series that the measure selects, within its time range.
     fn series(&self, run: &RunData, moments: &Moments<'_>) -> Option<Series> {
         let table = match self.view {
             View::Log => &run.log,
@@ -210,8 +209,8 @@ impl Measure {
         }
     }
 
-    /// The span of time; the run's largest value is that of the plain column. `None` if a moment
-    /// that begins or ends it never came.
+    /// The time range of the measure; the largest value of the run is that of the column before any
+    /// transformation. `None` if the moment at either end does not occur.
     fn span(&self, times: &[f64], column: &[f64], moments: &Moments<'_>) -> Option<(f64, f64)> {
         let end = |name: &Option<String>, offset: Option<f64>, open: f64| match (name, offset) {
             (None, None) => Some(open),
@@ -241,7 +240,8 @@ struct Moments<'a> {
 }
 
 impl Moments<'_> {
-    /// A time on the run's clock: `offset_s` after the moment, or after the start without one.
+    /// A time since the start of the run: `offset_s` after the moment, or after the start without
+    /// one.
     fn time(&self, name: Option<&str>, offset_s: Option<f64>) -> Option<f64> {
         let moment = match name {
             Some(name) => self.find(name)?,
@@ -250,7 +250,7 @@ impl Moments<'_> {
         Some(moment + offset_s.unwrap_or(0.0))
     }
 
-    /// When the moment of this name was, if it came. Moments build on earlier ones only.
+    /// The time of the moment of this name, if it occurs. Moments refer to earlier ones only.
     fn find(&self, name: &str) -> Option<f64> {
         let moment = self.all.iter().find(|moment| moment.name == name)?;
         let after = match &moment.after {

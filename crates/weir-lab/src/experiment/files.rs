@@ -1,14 +1,14 @@
-//! Where an experiment's files come from: the binary itself, or a folder.
+//! The source of an experiment's files: the binary itself, or a folder.
 
 use super::{ExperimentError, Published};
 use crate::scenario::files::read_text;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// An experiment's files, unread.
+/// The files of an experiment as text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExperimentFiles {
-    /// The experiment's name, that of its folder.
+    /// The name of the experiment and of its folder.
     pub name: String,
     /// The text of `published.toml`.
     pub published: String,
@@ -95,7 +95,7 @@ impl ExperimentFiles {
     /// The experiment of this name that is compiled in.
     ///
     /// # Errors
-    /// An unknown name.
+    /// If the name is unknown.
     pub fn embedded(name: &str) -> Result<Self, ExperimentError> {
         let folder = EMBEDDED.iter().find(|folder| folder.name == name);
         let folder = folder.ok_or_else(|| ExperimentError::Unknown {
@@ -113,10 +113,10 @@ impl ExperimentFiles {
         })
     }
 
-    /// True if some of its runs are in real time, which needs a testbed.
+    /// True if some of its runs are in real time and need a testbed.
     ///
     /// # Errors
-    /// What is wrong with `published.toml`.
+    /// If `published.toml` is invalid.
     pub fn needs_testbed(&self) -> Result<bool, ExperimentError> {
         let file = format!("{}/published.toml", self.name);
         Ok(Published::parse(&file, &self.published)?.needs_testbed())
@@ -125,7 +125,7 @@ impl ExperimentFiles {
     /// The experiment in a folder: `published.toml` and the other `.toml` files beside it.
     ///
     /// # Errors
-    /// A folder or file that cannot be read.
+    /// If the folder or a file cannot be read.
     pub fn from_folder(folder: &Path) -> Result<Self, ExperimentError> {
         let failed = |path: &Path| {
             let path = path.display().to_string();

@@ -1,4 +1,4 @@
-//! The report: one page with a table, findings and plots an experiment; and the files around it.
+//! The report: one page with a table, findings and plots for each experiment, and its other files.
 
 use super::published::RowKind;
 use super::reproduction::{ExperimentResult, Reproduction, RunResult};
@@ -134,7 +134,7 @@ fn findings(page: &mut Page, experiment: &ExperimentResult) {
     }
 }
 
-/// The rows that differ and those that are explained, as sentences.
+/// The rows that differ and the explained ones, as sentences.
 fn disagreements(page: &mut Page, experiment: &ExperimentResult) {
     let different: Vec<&RowResult> = experiment
         .rows
@@ -171,7 +171,7 @@ fn disagreements(page: &mut Page, experiment: &ExperimentResult) {
     }
 }
 
-/// The published number, or the bounds that stand for a statement.
+/// The published number, or the bounds of a claim.
 fn published(row: &RowResult) -> String {
     let text = row.published_text();
     if text.is_empty() {
@@ -230,7 +230,7 @@ fn small(text: &str) -> String {
     }
 }
 
-/// What the single runs did.
+/// The distribution over the seeds.
 fn seeds(row: &RowResult) -> String {
     let Some(seeds) = row.seeds else {
         return String::new();
@@ -258,7 +258,7 @@ fn seeds(row: &RowResult) -> String {
     html
 }
 
-/// Rows that are set and not judged.
+/// Rows whose values are set and not judged.
 fn conditions(page: &mut Page, experiment: &ExperimentResult, heading: &str, kind: RowKind) {
     let rows: Vec<_> = experiment
         .rows

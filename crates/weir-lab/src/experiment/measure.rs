@@ -1,9 +1,9 @@
-//! Named measures: how a row's value is taken from runs, from a law, or from other rows.
+//! Named measures: how the value of a row is computed from runs, a law, or other rows.
 //!
-//! A measure picks a series (a column of a view, perhaps times another column, or relative to
-//! the row before), keeps the rows of a span of time, and takes one number. Two views exist:
-//! `log`, a line at each write of the application with the state before that write, as Linux's
-//! dccp_probe printed it; and `state`, a row at each change of the controller.
+//! A measure selects a series (a column of a view, optionally multiplied by another column or
+//! divided by its previous row), keeps the rows of a time range, and computes one number. Two views
+//! exist: `log`, a line for each write of the application with the state before it, in the form of
+//! Linux's dccp_probe; and `state`, a row for each change of the controller's state.
 
 use crate::scenario::Term;
 use crate::scenario::error::suggestion;
@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use weir_proto::settings::shortened;
 
-/// Which rows a series has.
+/// The rows of a series.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum View {
-    /// A line at each write of the application.
+    /// A line for each write of the application.
     #[default]
     Log,
-    /// A row at each change of the controller.
+    /// A row for each change of the controller's state.
     State,
-    /// A row at each gap in the audio.
+    /// A row for each gap in the audio.
     Gaps,
 }
 
@@ -82,7 +82,7 @@ pub enum Statistic {
     Throughput,
     /// Packets lost over packets sent.
     LossRate,
-    /// The rest: packets that were not lost over packets sent.
+    /// One minus the loss rate: packets that were not lost over packets sent.
     DeliveryRate,
     /// The median time from a fall of the value to rise number `index` after it.
     TimeToRise,
@@ -163,9 +163,9 @@ pub struct Measure {
     pub at_s: Option<f64>,
     /// The level of crossings and gaps, in the series' unit.
     pub level: Option<f64>,
-    /// Of late rises: the longest ordinary time from a fall to the first rise, in seconds.
+    /// For late rises: the longest ordinary time from a fall to the first rise, in seconds.
     pub first_level: Option<f64>,
-    /// What a row must be equal to.
+    /// The value that a row must equal.
     pub equals: Option<f64>,
     /// The largest relative deviation of a row from `equals`.
     #[serde(default = "default_nearness")]
@@ -189,8 +189,8 @@ pub struct Measure {
     pub between: Vec<String>,
 }
 
-/// A moment of a run that measures name, found in each run anew: an event of the run, not a time
-/// that holds in one run only.
+/// A moment of a run to which measures refer by name. It is an event that is searched for in each
+/// run, because a fixed time would be valid for one run only.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Moment {
@@ -206,7 +206,7 @@ pub struct Moment {
     pub after: Option<String>,
 }
 
-/// The kernel's integers differ from the exact ratio by less than this.
+/// Integers that a kernel prints differ from the exact ratio by less than this.
 fn default_nearness() -> f64 {
     1e-3
 }
@@ -270,13 +270,13 @@ impl Measure {
         need(without_column || self.of.is_some(), "of, the column")
     }
 
-    /// Evaluates the law, so that its arguments are checked before any run.
+    /// Evaluates the law, so that its arguments are checked before the first run.
     fn check_law(&self) -> Result<(), Invalid> {
         let arguments = self.arguments.iter();
         let arguments: Vec<_> = arguments.map(|(name, value)| (&**name, &**value)).collect();
         let law = self.law.as_deref().unwrap_or_default();
         let lines = crate::theory::evaluate(law, &arguments)
-            // On a command line they are options.
+            // The law's error names its arguments as options of the command line.
             .map_err(|error| Invalid::key("arguments", error.to_string().replace("--", "")))?;
         let line = self.line.as_deref().unwrap_or_default();
         let known: Vec<&str> = lines.iter().map(|line| line.name).collect();
@@ -291,12 +291,12 @@ impl Measure {
         Err(Invalid::key("line", message))
     }
 
-    /// True if the value is made of other rows.
+    /// True if the value is derived from other rows.
     pub(super) fn is_of_rows(&self) -> bool {
         matches!(self.take, Statistic::Difference | Statistic::Ratio)
     }
 
-    /// True if the value comes from summaries, not from a trace.
+    /// True if the value comes from the summary and not from a trace.
     pub(super) fn is_summary(&self) -> bool {
         matches!(
             self.take,

@@ -1,4 +1,4 @@
-//! Measures on short series whose answers can be seen.
+//! Measures on short series whose results can be verified by inspection.
 
 use super::super::measurement::Measurement;
 use super::super::run_data::RunData;
@@ -194,7 +194,7 @@ fn words_find_a_number_of_the_summary() {
 
 #[test]
 fn measures_how_long_a_window_stays_low() {
-    // Falls at 2 and 5, next rises at 4 and 6.
+    // The value falls at 2 s and 5 s; the next rises are at 4 s and 6 s.
     let series = [
         (0.0, 9.0),
         (2.0, 5.0),
@@ -205,7 +205,7 @@ fn measures_how_long_a_window_stays_low() {
     ];
     assert_eq!(rises(&series, 0), [(2.0, 6.0), (1.0, 4.0)]);
     assert_eq!(rises(&series, 1), [(2.0, 5.0)]);
-    // The first rises come 2 and 1 after their falls, the later one 1 after the first.
+    // The first rises are 2 s and 1 s after their falls, the later one 1 s after the first.
     assert_eq!(late_rises(&series, 1.5, 1.5), Some(0.5));
     assert_eq!(late_rises(&series, 2.5, 0.5), Some(0.5));
     assert_eq!(late_rises(&series, 2.5, 1.5), Some(0.0));

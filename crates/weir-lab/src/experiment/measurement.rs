@@ -1,16 +1,16 @@
-//! What one row measured: a number, or one number a seed.
+//! The measurement of one row: a number, or one number for each seed.
 
 use super::series::quantile;
 use crate::replication::Sample;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The values of a row, in base units; `None` where a run holds no such thing.
+/// The values of a row, in base units; `None` for a run without the value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Measurement {
-    /// Of one run, of a formula, or of many runs that were all equal.
+    /// One value, of one run, of a formula, or of several runs that were all equal.
     One(Option<f64>),
-    /// Of the runs that count, by the place of their seed.
+    /// The values of the distinct runs, by the index of the seed.
     Seeds(BTreeMap<usize, Option<f64>>),
 }
 
@@ -19,7 +19,7 @@ pub(super) enum Measurement {
 pub struct Seeds {
     /// How many runs there are.
     pub runs: usize,
-    /// How many of them have such a value; the mean is theirs.
+    /// The number of runs with a value; the mean is computed over these.
     pub with_value: usize,
     /// Standard deviation of the single runs (n − 1).
     pub standard_deviation: f64,
@@ -27,8 +27,8 @@ pub struct Seeds {
     pub standard_error: f64,
     /// The 95 % confidence interval of the mean, by Student's t.
     pub interval_95: [f64; 2],
-    /// Where the middle 95 % of the single runs begin and end. A run without the value lies beyond
-    /// all others.
+    /// The lower and upper limit of the central 95 % of the single runs. A run without the value is
+    /// above all others.
     pub band_95: [f64; 2],
     /// The share of single runs inside the tolerance, from 0 to 1.
     pub share_within: Option<f64>,
@@ -38,14 +38,14 @@ pub struct Seeds {
 }
 
 impl Seeds {
-    /// True if a value lies among the middle 95 % of the single runs.
+    /// True if a value is within the central 95 % of the single runs.
     pub(super) fn holds(&self, value: f64) -> bool {
         self.band_95[0] <= value && value <= self.band_95[1]
     }
 }
 
 impl Measurement {
-    /// The number, or the mean over the runs that have one.
+    /// The number, or the mean over the runs that have a value.
     pub(super) fn value(&self) -> Option<f64> {
         match self {
             Self::One(value) => *value,
@@ -53,7 +53,7 @@ impl Measurement {
         }
     }
 
-    /// The values that there are, in the order of the seeds.
+    /// The existing values in the order of the seeds.
     pub(super) fn present(&self) -> Sample {
         match self {
             Self::One(value) => value.iter().copied().collect(),
@@ -61,7 +61,7 @@ impl Measurement {
         }
     }
 
-    /// How many runs it is of.
+    /// The number of runs.
     pub(super) fn runs(&self) -> usize {
         match self {
             Self::One(_) => 1,
@@ -74,7 +74,7 @@ impl Measurement {
         self.present().n() == self.runs()
     }
 
-    /// In a unit: divided by its size in base units.
+    /// Converts the values to a unit: divides them by its size in base units.
     pub(super) fn in_unit(&self, scale: f64) -> Self {
         self.map(|value| value.map(|value| value / scale))
     }
@@ -89,8 +89,8 @@ impl Measurement {
         }
     }
 
-    /// Two measurements value by value: runs of the same seed are a pair, and a single number goes
-    /// with every run.
+    /// Combines two measurements value by value: runs of the same seed are paired, and a single
+    /// number is paired with every run.
     pub(super) fn paired(&self, other: &Self, join: impl Fn(f64, f64) -> f64) -> Self {
         let join = |a: Option<f64>, b: Option<f64>| {
             let value = join(a?, b?);
@@ -108,8 +108,8 @@ impl Measurement {
         }
     }
 
-    /// The distribution, if there is one: at least two runs with a value. `inside` says whether a
-    /// single value lies in the row's tolerance.
+    /// The distribution, if at least two runs have a value. `inside` returns true for a single
+    /// value within the row's tolerance.
     pub(super) fn distribution(
         &self,
         target: Option<f64>,
@@ -120,7 +120,7 @@ impl Measurement {
         };
         let (present, runs) = (self.present(), self.runs());
         let interval = present.interval_95()?;
-        // A run without the value, such as an event that never came, lies beyond all others.
+        // A run without the value, such as an event that did not occur, is above all others.
         let beyond = values.values().map(|value| value.unwrap_or(f64::INFINITY));
         let all: Sample = beyond.collect();
         let mut sorted = all.values().to_vec();
@@ -161,7 +161,7 @@ mod tests {
         assert!((found.standard_deviation - (14.0_f64 / 3.0).sqrt()).abs() < 1e-12);
         assert!((found.standard_error - (14.0_f64 / 12.0).sqrt()).abs() < 1e-12);
         assert_eq!(found.share_within, Some(0.5));
-        // Two below, half of the one that is equal.
+        // Two values are below, and half of the equal one counts.
         assert_eq!(found.percentile, Some(62.5));
     }
 

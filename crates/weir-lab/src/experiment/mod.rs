@@ -1,9 +1,9 @@
 //! Published experiments: what was published, what was measured, and the verdict.
 //!
 //! An experiment is a folder: scenario files, and `published.toml` with every number of its
-//! document, its unit, tolerance and place, and the measure that takes it from a run. This
-//! module runs the scenarios, takes the measures, judges each row and draws the plots; it
-//! has no code for a particular experiment. The folders of the repository are compiled in
+//! document, its unit, tolerance and place, and the measure that computes it from a run. This
+//! module runs the scenarios, evaluates the measures, judges each row and draws the plots; it has
+//! no code for a particular experiment. The folders of the repository are compiled in
 //! ([`ExperimentFiles::embedded`]); any other folder can be given.
 //!
 //! Everything is deterministic: runs are independent and collected in the order of the file, and
@@ -42,13 +42,13 @@ use crate::theory::TheoryError;
 use thiserror::Error;
 
 impl From<ScenarioError> for ExperimentError {
-    /// What is wrong in a `published.toml`.
+    /// Converts an error in a `published.toml`.
     fn from(error: ScenarioError) -> Self {
         Self::Published(error.to_string())
     }
 }
 
-/// Why an experiment could not be reproduced. For people: lower case, no full stop.
+/// Why an experiment could not be reproduced. Error text: lower case, no full stop.
 #[derive(Debug, Error)]
 pub enum ExperimentError {
     /// No such experiment among those compiled in.
@@ -57,7 +57,7 @@ pub enum ExperimentError {
          are {known}"
     )]
     Unknown {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// The names that exist.
         known: String,
@@ -72,7 +72,7 @@ pub enum ExperimentError {
         experiment: String,
         /// The scenario's file.
         file: String,
-        /// What is wrong with it.
+        /// The error message.
         message: String,
     },
     /// A run failed.
@@ -82,13 +82,13 @@ pub enum ExperimentError {
         experiment: String,
         /// The run.
         run: String,
-        /// What went wrong.
+        /// The error message.
         message: String,
     },
-    /// The watcher ended it.
+    /// The watcher cancelled the reproduction.
     #[error("the reproduction was ended")]
     Cancelled,
-    /// A row asks a law for something that it does not have.
+    /// A row uses an argument or line that a law does not have.
     #[error("row \"{row}\": {source}")]
     Law {
         /// The row.

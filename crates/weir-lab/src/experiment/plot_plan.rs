@@ -6,17 +6,17 @@ use crate::toml_file::{Invalid, Pair};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeSet;
 
-/// What a plot shows.
+/// The kind of a plot.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum PlotKind {
-    /// The allowed rate, coloured by what bound it.
+    /// The allowed rate, coloured by the rule that limited it.
     Rate,
     /// The round-trip time.
     Rtt,
     /// The time between two packets.
     Interval,
-    /// Its inverse.
+    /// The inverse of the time between two packets.
     PacketRate,
     /// The window with the theoretical sawtooth over it.
     Sawtooth,
@@ -34,7 +34,7 @@ pub enum PlotKind {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Curve {
-    /// What it is.
+    /// The label of the curve.
     pub label: String,
     /// Its rows, one for each `x` of the plot.
     pub rows: Vec<String>,
@@ -46,11 +46,11 @@ pub struct Curve {
 pub struct PlotPlan {
     /// The file's name without ending.
     pub name: String,
-    /// What it shows.
+    /// The kind of the plot.
     pub kind: PlotKind,
     /// The heading.
     pub title: String,
-    /// What the reader should see.
+    /// What the reader of the page should notice.
     pub caption: String,
     /// The runs, most often one; none for a sweep, which has rows.
     #[serde(default)]
@@ -58,22 +58,22 @@ pub struct PlotPlan {
     /// The columns of a series.
     #[serde(default)]
     pub of: Vec<String>,
-    /// What to call the runs, in their order; their names if absent.
+    /// Labels of the runs, in their order; their names if absent.
     #[serde(default)]
     pub labels: Vec<String>,
-    /// What a sweep's runs differ in, one number a run.
+    /// The parameter in which a sweep's runs differ, one number for each run.
     #[serde(default)]
     pub x: Vec<f64>,
-    /// What `x` is; for a distribution its row's quantity with the unit.
+    /// The quantity of `x`; for a distribution the row's quantity with its unit.
     #[serde(default)]
     pub x_label: String,
-    /// What a sweep shows.
+    /// The quantity that a sweep shows.
     #[serde(default)]
     pub y_label: String,
     /// A sweep's curves.
     #[serde(default)]
     pub curves: Vec<Curve>,
-    /// A logarithmic axis for a series.
+    /// Whether the axis of a series is logarithmic.
     #[serde(default)]
     pub log: bool,
     /// The start of the time axis, seconds.
@@ -143,7 +143,7 @@ impl PlotPlan {
     }
 }
 
-/// Checks that plots know these columns and that the columns can share an axis.
+/// Checks that the columns can be plotted and can share an axis.
 fn check_columns(names: &[String]) -> Result<(), String> {
     let mut units = Vec::new();
     for name in names {

@@ -21,10 +21,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Published {
     /// The published document.
     pub document: Document,
-    /// The runs that measure it.
+    /// The runs that measure the document's numbers.
     #[serde(rename = "run")]
     pub runs: Vec<RunPlan>,
-    /// Moments of a run that measures name, found in each run anew.
+    /// Moments to which measures refer by name; they are searched for in each run.
     #[serde(rename = "moment", default)]
     pub moments: Vec<Moment>,
     /// The published numbers and statements, in the order of the page.
@@ -196,7 +196,7 @@ impl Published {
         self.rows.iter().find(|row| row.id == id)
     }
 
-    /// The measures of this run, and those of the runs that stand for expected numbers.
+    /// The measures of this run, including those of reference rows.
     fn measures_of<'a>(&'a self, run: &'a str) -> impl Iterator<Item = &'a Measure> {
         let rows = self.rows.iter();
         let measures = rows.flat_map(|row| row.measure.iter().chain(&row.reference));
@@ -235,7 +235,7 @@ impl Published {
 }
 
 impl Row {
-    /// The number that the measured one is compared with.
+    /// The number with which the measured one is compared.
     pub(super) fn target(&self) -> Option<f64> {
         self.published.or(self.expected)
     }
@@ -245,7 +245,7 @@ fn optional_pair<'de, D: Deserializer<'de>>(input: D) -> Result<Option<[u32; 2]>
     pair(input).map(Some)
 }
 
-/// A plan without seeds is one run.
+/// A plan without seeds has one run.
 fn number_of_seeds<T, S>(seeds: &T, out: S) -> Result<S::Ok, S::Error>
 where
     T: Copy + Into<Option<u32>>,

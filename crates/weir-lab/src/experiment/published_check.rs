@@ -1,5 +1,5 @@
-//! What must hold of a `published.toml` beyond the types of its values: names are there once and
-//! where they are used, each row can be judged, and numbers have a sense.
+//! Checks of a `published.toml` beyond the types of its values: names are unique and exist where
+//! they are used, each row can be judged, and numbers are in their valid ranges.
 
 use super::measure::Measure;
 use super::published::{Published, Row, RowKind, RunPlan, UNITS, unit_scale};
@@ -9,11 +9,11 @@ use crate::toml_file::Invalid;
 use std::collections::BTreeSet;
 use weir_proto::settings::shortened;
 
-/// The most seeds of a run.
+/// The maximum number of seeds of a run.
 const MAX_SEEDS: u32 = 100_000;
 
 impl Published {
-    /// Makes the measures of what rows expect.
+    /// Converts `expect` of rows into measures.
     pub(super) fn resolve(&mut self) -> Result<(), Invalid> {
         for (number, row) in self.rows.iter_mut().enumerate() {
             let resolved = row.resolve().map_err(|wrong| of_row(row, wrong));
@@ -53,7 +53,7 @@ impl Published {
         Ok(())
     }
 
-    /// A moment is named once and builds only on moments before it.
+    /// A moment's name is unique, and a moment refers only to earlier ones.
     fn check_moments(&self) -> Result<(), Invalid> {
         let mut known = BTreeSet::new();
         for (number, moment) in self.moments.iter().enumerate() {
@@ -86,7 +86,8 @@ impl Published {
         Ok(())
     }
 
-    /// What a row needs of the rest of the file: the moments that it names, and seeds enough.
+    /// Checks a row against the rest of the file: the moments that it names exist, and
+    /// `fitted_on_seeds` are beyond the seeds of all runs.
     fn check_row(&self, row: &Row) -> Result<(), Invalid> {
         let measures = [("measure", &row.measure), ("reference", &row.reference)];
         for (key, measure) in measures {
@@ -120,7 +121,7 @@ impl Published {
         }
     }
 
-    /// Every row that something names is there.
+    /// Every row that is referred to exists.
     fn check_references(&self, rows: &BTreeSet<&str>) -> Result<(), Invalid> {
         let known: Vec<&str> = rows.iter().copied().collect();
         let check = |of: &str, id: &String, wrong: Invalid| {
@@ -186,7 +187,7 @@ impl RunPlan {
 }
 
 impl Row {
-    /// Makes the measure and its bounds of what is expected.
+    /// Converts `expect` into the measure and its bounds.
     pub(super) fn resolve(&mut self) -> Result<(), Invalid> {
         let Some(text) = &self.expect else {
             let unused = self.run.is_some();
@@ -283,7 +284,7 @@ impl Row {
             .map(|(key, _)| key)
     }
 
-    /// A judged row has what it is judged by, and no other has.
+    /// A judged row has a measure and a tolerance or bound, and other rows have none.
     fn check_judgement(
         &self,
         tolerance: Option<&'static str>,
@@ -321,7 +322,7 @@ impl Row {
         Ok(())
     }
 
-    /// The column of published numbers holds numbers of the document and nothing else.
+    /// `published` holds numbers of the document and nothing else.
     fn check_numbers(&self) -> Result<(), Invalid> {
         let negative = [
             ("within", self.within),
@@ -371,8 +372,8 @@ impl Row {
 }
 
 impl Measure {
-    /// Checks that the measure has the keys that its `take` needs, and the names and numbers in
-    /// them.
+    /// Checks that the measure has the keys that its `take` needs, and that their names and numbers
+    /// are valid.
     pub(super) fn check(&self, runs: &BTreeSet<&str>) -> Result<(), Invalid> {
         if self.divide_by == Some(0.0) {
             return Err(Invalid::key(
@@ -402,7 +403,7 @@ fn twice(what: &str, name: &str) -> String {
     )
 }
 
-/// A name that is not there, and those that are.
+/// An unknown name, and the known ones.
 fn near(name: &str, what: &str, known: &[&str]) -> String {
     let known = match known {
         [] => format!("the file has no {what}"),

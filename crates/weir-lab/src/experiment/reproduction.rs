@@ -1,4 +1,4 @@
-//! Runs everything that some experiments need, in parallel, and puts the results together.
+//! Runs the scenarios of the requested experiments in parallel and collects the results.
 
 use super::ExperimentError;
 use super::draw;
@@ -20,10 +20,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// How far a reproduction is: runs done, and of how many.
+/// The progress of a reproduction: completed runs of a total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Runs done.
+    /// Completed runs.
     pub done: usize,
     /// All runs.
     pub total: usize,
@@ -63,10 +63,10 @@ pub struct ExperimentResult {
 /// A run, or the runs of many seeds.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunResult {
-    /// What was run.
+    /// The plan of the run.
     #[serde(flatten)]
     pub plan: RunPlan,
-    /// What people must know about runs of different seeds that are equal.
+    /// A note on runs of different seeds that are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equal_runs: Option<String>,
 }
@@ -114,58 +114,58 @@ impl ExperimentResult {
 struct Prepared {
     name: String,
     published: Published,
-    /// By the name of the run.
+    /// The scenarios by the name of the run.
     scenarios: BTreeMap<String, Scenario>,
 }
 
-/// One simulation.
+/// One run of a scenario.
 struct Job<'a> {
     experiment: usize,
-    /// Its place among the jobs of its experiment.
+    /// Its index among the jobs of its experiment.
     place: usize,
     plan: &'a RunPlan,
     scenario: Scenario,
     trace: TraceLevel,
-    /// The tables are kept for plots.
+    /// Whether the tables are kept for plots.
     keep: bool,
 }
 
-/// What a reproduction is made with.
+/// The options of a reproduction.
 #[derive(Clone, Copy, Default)]
 pub struct Options<'a> {
-    /// What runs may need beyond this crate.
+    /// Transports and a testbed that other crates provide.
     pub backends: Backends<'a>,
-    /// Added to every seed: other random numbers, which must not change a verdict.
+    /// Added to every seed: other random numbers, with which no verdict may change.
     pub seed_offset: u64,
 }
 
-/// Hears how far a reproduction is, perhaps from several threads.
+/// Receives the progress of a reproduction, possibly from several threads.
 pub trait Watcher: Sync {
     /// A run is done.
     fn progress(&self, progress: Progress);
-    /// All runs of an experiment are done and judged. Experiments may come in another order than
-    /// they were asked for.
+    /// All runs of an experiment are complete and judged. The order of experiments may differ from
+    /// that in which they were requested.
     fn finished(&self, experiment: &ExperimentResult);
-    /// Asked before each run: true ends the reproduction with [`ExperimentError::Cancelled`].
+    /// Called before each run: true ends the reproduction with [`ExperimentError::Cancelled`].
     fn is_over(&self) -> bool {
         false
     }
 }
 
-/// The runs of an experiment that are done.
+/// The completed runs of an experiment.
 struct Gathering {
-    /// In the order of the experiment's jobs.
+    /// The observations in the order of the experiment's jobs.
     observations: Vec<Option<Observation>>,
     missing: usize,
-    /// Once nothing is missing.
+    /// The result, once all observations are there.
     result: Option<Result<ExperimentResult, ExperimentError>>,
 }
 
 /// Reproduces the experiments. All files are read and checked before the first run starts. Runs on
-/// the testbed come last, one after the other, so that no other run loads the machine.
+/// the testbed come last and one at a time, so that no other run loads the machine.
 ///
 /// # Errors
-/// A file that cannot be used, a run that fails, or the end that the watcher wants.
+/// If a file is invalid, a run fails, or the watcher cancels the reproduction.
 pub fn reproduce(
     sources: &[ExperimentFiles],
     options: Options<'_>,
@@ -191,7 +191,7 @@ pub fn reproduce(
             let gathering = gatherings[job.experiment].lock();
             gathering.unwrap_or_else(PoisonError::into_inner)
         };
-        // Judging and drawing take long, and must not hold the lock.
+        // Judging and drawing take long, so the lock is not held meanwhile.
         let complete = gathering().add(job.place, observation);
         if let Some(observations) = complete {
             let own = jobs
@@ -206,7 +206,8 @@ pub fn reproduce(
         Ok(())
     };
     let (real, simulated): (Vec<_>, Vec<_>) = jobs.iter().partition(|job| job.plan.testbed);
-    // Collected first, so that which error is reported does not depend on the threads.
+    // All results are collected first, so that the reported error does not depend on the order of
+    // threads.
     let ended = in_order(&simulated, |job| work(job));
     ended.into_iter().collect::<Result<(), ExperimentError>>()?;
     real.into_iter().try_for_each(&work)?;
@@ -215,7 +216,7 @@ pub fn reproduce(
         let gathering = gathering
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        // Without a run there is nothing to wait for.
+        // An experiment without runs is complete at once.
         let without_runs = || result(experiment, &Runs::new());
         gathering.result.unwrap_or_else(without_runs)
     });
@@ -235,7 +236,7 @@ impl Gathering {
         }
     }
 
-    /// Adds a run; returns all of them if it was the last one that was missing.
+    /// Adds a run; returns all of them if this was the last missing one.
     fn add(&mut self, place: usize, observation: Observation) -> Option<Vec<Option<Observation>>> {
         if let Some(slot) = self.observations.get_mut(place) {
             *slot = Some(observation);
@@ -245,7 +246,7 @@ impl Gathering {
     }
 }
 
-/// Runs a job and measures what the rows of its experiment ask for.
+/// Runs a job and evaluates the measures of its experiment's rows.
 fn observe(
     experiment: &Prepared,
     job: &Job<'_>,
@@ -255,7 +256,7 @@ fn observe(
     let result = run_once(&job.scenario, job.plan, job.trace, backends);
     let observation = result.map(|mut data| {
         if !experiment.published.reads_log_of(name) {
-            // The log of writes may be long.
+            // The log of writes may be large.
             data.log = Table::default();
         }
         Observation::of(&experiment.published, name, data, job.keep)
@@ -294,7 +295,8 @@ fn prepare(source: &ExperimentFiles) -> Result<Prepared, ExperimentError> {
         let text = source.scenarios.get(&plan.scenario);
         let text = text.ok_or_else(|| failed("the file does not exist".to_owned()))?;
         let scenario = parse_scenario(&plan.scenario, text, &plan.set).map_err(failed)?;
-        // What stands beside a run in real time has the seed, and with it the losses, of that run.
+        // In an experiment on the testbed, simulated runs use the single seed, and so the losses,
+        // of the run in real time.
         if published.judges(&plan.name) && !published.needs_testbed() {
             enough_seeds(plan, &scenario).map_err(failed)?;
         }
@@ -307,10 +309,10 @@ fn prepare(source: &ExperimentFiles) -> Result<Prepared, ExperimentError> {
     })
 }
 
-/// The fewest seeds that judge a run in which something is random.
+/// The minimum number of seeds of a judged run in which something is random.
 const MIN_SEEDS: u32 = 20;
 
-/// Chance must not judge: a run that draws random numbers needs seeds enough.
+/// A run that draws random numbers needs enough seeds, so that no verdict depends on chance.
 pub(super) fn enough_seeds(plan: &RunPlan, scenario: &Scenario) -> Result<(), String> {
     let seeds = plan.seeds.unwrap_or(1);
     if seeds >= MIN_SEEDS || !draws_random_numbers(scenario) {
@@ -346,7 +348,7 @@ fn jobs(prepared: &[Prepared], seed_offset: u64) -> Vec<Job<'_>> {
                     place: jobs.len() - first,
                     plan,
                     scenario,
-                    // The same for all seeds, so that equal runs have equal traces.
+                    // The same trace options for all seeds, so that equal runs have equal traces.
                     trace: if traced || drawn {
                         TraceLevel::Full
                     } else {

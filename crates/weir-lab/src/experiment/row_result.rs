@@ -1,4 +1,4 @@
-//! What a row came to: its verdict, and its line in tables and JSON.
+//! The result of a row: its verdict, and its line in tables and JSON.
 
 use super::measurement::{Measurement, Seeds};
 use super::published::{Row, RowKind, unit_scale};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const MOST_LATE_S: f64 = 0.001_024;
 
 impl RowKind {
-    /// The verdict of a row of this kind that lies inside its tolerance.
+    /// The verdict for a row of this kind within its tolerance.
     const fn within(self) -> Verdict {
         match self {
             Self::Value | Self::Theory => Verdict::Agrees,
@@ -41,8 +41,8 @@ pub struct RowResult {
     pub published: Option<f64>,
     /// The number that we expect, or a parameter's value, in `unit`.
     pub expected: Option<f64>,
-    /// The measured number, in `unit`, the mean where there are seeds; absent where the run holds
-    /// no such thing.
+    /// The measured number, in `unit`, or the mean over the seeds; absent if the run has no such
+    /// value.
     pub measured: Option<f64>,
     /// The unit of these numbers.
     pub unit: String,
@@ -50,32 +50,32 @@ pub struct RowResult {
     pub deviation: Option<f64>,
     /// The tolerance in words.
     pub tolerance: String,
-    /// Where the tolerance begins and ends, in `unit`.
+    /// The lower and upper limit of the tolerance, in `unit`.
     pub limits: [Option<f64>; 2],
     /// The verdict.
     pub verdict: Verdict,
     /// The distribution over the seeds, where something is random.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seeds: Option<Seeds>,
-    /// The single values behind `seeds`, in `unit`, in the order of the seeds.
+    /// The single values from which `seeds` is computed, in `unit`, in the order of the seeds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<f64>,
     /// Parameters that were fitted to this number.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fitted_by: Vec<String>,
-    /// Of a parameter: the rows that it was fitted to, and the seeds.
+    /// For a parameter: the rows and seeds that it was fitted to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fit: Option<String>,
     /// A sentence.
     pub note: String,
-    /// Why it differs; empty if it does not.
+    /// Why the row differs; empty if it does not.
     pub explanation: String,
 }
 
 /// Measures and judges all rows.
 ///
 /// # Errors
-/// The row whose law refuses its arguments.
+/// If the law of a row rejects its arguments.
 pub(super) fn judge(rows: &[Row], runs: &Runs) -> Result<Vec<RowResult>, (String, TheoryError)> {
     let measured = samples(rows, runs)?;
     let result = |row: &Row| {
@@ -106,8 +106,8 @@ pub(super) fn judge(rows: &[Row], runs: &Runs) -> Result<Vec<RowResult>, (String
     Ok(results)
 }
 
-/// What the rows measured. Rows that are made of other rows come after all others, so that they
-/// may stand before them; among themselves they stand in order.
+/// The measurements of the rows. Rows derived from other rows are evaluated after all others, so
+/// that they may precede them in the file; among themselves they are evaluated in order.
 fn samples(
     rows: &[Row],
     runs: &Runs,
@@ -153,14 +153,14 @@ fn explain(rows: &[Row], results: &mut [RowResult]) {
 }
 
 impl Row {
-    /// How late the events of this row's run in real time were, if that was too late.
+    /// The lateness of events in this row's run in real time, if it exceeded the limit.
     fn lateness(&self, runs: &Runs) -> Option<f64> {
         let run = self.measure.as_ref()?.run.as_ref()?;
         let late = runs.get(run)?.lateness_s();
         late.filter(|late| *late > MOST_LATE_S)
     }
 
-    /// The row with its sample in base units, and what stands for its expected number.
+    /// The row with its measurement in base units, and the measured value of its reference row.
     fn result(&self, sample: &Measurement, reference: Option<f64>) -> RowResult {
         let scale = unit_scale(&self.unit).unwrap_or(1.0);
         let sample = sample.in_unit(scale);
@@ -177,7 +177,8 @@ impl Row {
             || seeds
                 .zip(target)
                 .is_some_and(|(seeds, target)| seeds.holds(target));
-        // An event that some runs never saw has no mean; only its place among the runs counts.
+        // A mean is not valid if some runs have no value, such as an event that did not occur;
+        // `in_band` needs only the rank of the published value among the runs.
         let comparable = sample.is_complete() || (self.in_band && !judges_single);
         let near = measured.is_some_and(|measured| self.is_inside(measured, target));
         let verdict = if !self.kind.is_judged() || (near && in_band && comparable) {
@@ -238,7 +239,7 @@ impl Row {
         near && relative && bounded
     }
 
-    /// Where the tolerance begins and ends.
+    /// The lower and upper limit of the tolerance.
     fn limits(&self, target: Option<f64>) -> [Option<f64>; 2] {
         let relative = self.within_percent.zip(target);
         let relative = relative.map(|(percent, target)| percent / 100.0 * target.abs());
@@ -269,7 +270,7 @@ impl Row {
         if let Some(within) = self.within {
             parts.push(match self.unit.as_str() {
                 _ if within == 0.0 => "exactly".to_owned(),
-                // Beside a relative tolerance, which is in percent of the value.
+                // In text beside a relative tolerance, which is in percent of the value.
                 "%" => format!("± {} percentage points", significant(within, 6)),
                 _ => format!("± {}", with_unit(within)),
             });
@@ -294,7 +295,7 @@ impl RowResult {
             .map_or_else(String::new, |value| self.number(value, 7))
     }
 
-    /// The published value as text, or the one that we expect, or a parameter's.
+    /// The published, expected or parameter value as text.
     pub fn target_text(&self) -> String {
         let target = self.published.or(self.expected);
         target.map_or_else(String::new, |value| self.number(value, 7))
@@ -304,7 +305,7 @@ impl RowResult {
     pub fn measured_text(&self) -> String {
         match (self.measured, self.seeds) {
             (Some(value), Some(seeds)) => {
-                // Equal values summed up in floating point differ in the last digits.
+                // Equal values summed in floating point differ in the last digits.
                 let rounding = value.abs() * 1e-12;
                 let error = if seeds.standard_error <= rounding {
                     "0".to_owned()
@@ -336,7 +337,7 @@ impl RowResult {
         )
     }
 
-    /// Where the published value lies among the runs, in percent of them.
+    /// The percentile of the published value among the runs as text.
     pub fn percentile_text(&self) -> String {
         let percentile = self.seeds.and_then(|seeds| seeds.percentile);
         percentile.map_or_else(String::new, |percentile| format!("{percentile:.0} %"))

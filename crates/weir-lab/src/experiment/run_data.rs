@@ -1,4 +1,4 @@
-//! What is kept of a run: its trace while its rows are measured, then the numbers that they took.
+//! The data kept of a run: its trace until the rows are measured, then the measured numbers.
 
 use super::measure::Measure;
 use super::measurement::Measurement;
@@ -13,9 +13,9 @@ pub(super) type Runs = BTreeMap<String, Runset>;
 /// One run. The flow is the scenario's first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunData {
-    /// A row at each change of the controller; empty if the run was not traced.
+    /// A row for each change of the controller's state; empty if the run was not traced.
     pub state: Table,
-    /// A line at each write of the application with the state before it; rate controllers only.
+    /// A line for each write of the application with the state before it; rate controllers only.
     pub log: Table,
     /// The gaps in the audio; empty without audio.
     pub gaps: Table,
@@ -24,24 +24,24 @@ pub(super) struct RunData {
     pub throughput_bps: f64,
     /// Packets sent.
     pub packets_sent: u64,
-    /// Packets that were found to be lost.
+    /// Packets declared lost.
     pub packets_lost: u64,
     /// The whole summary, for JSON pointers.
     pub summary: serde_json::Value,
-    /// What the run did, whatever its seed was.
+    /// A hash of the run's behaviour, independent of the seed's value.
     pub fingerprint: Option<Fingerprint>,
 }
 
-/// What the rows took from one run.
+/// The values measured in one run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Observation {
-    /// By the row's name, in base units.
+    /// The measured values by the row's name, in base units.
     measured: BTreeMap<String, Option<f64>>,
-    /// The same for the numbers that stand for an expected one.
+    /// The measured values of reference runs, by the row's name.
     references: BTreeMap<String, Option<f64>>,
-    /// How late one event in a hundred was, of a run in real time.
+    /// The 99th percentile of the lateness of events, for a run in real time.
     lateness_s: Option<f64>,
-    /// What the run did, whatever its seed was.
+    /// A hash of the run's behaviour, independent of the seed's value.
     fingerprint: Option<Fingerprint>,
     /// The tables, if a plot shows them.
     pub trace: Option<RunData>,
@@ -79,23 +79,23 @@ impl Observation {
 }
 
 impl Runset {
-    /// Which of the runs count: the others are the same run again.
+    /// The distinct runs; the others are equal to an earlier one.
     pub(super) fn replicates(&self) -> Replicates {
         let prints: Vec<_> = self.runs.iter().filter_map(|run| run.fingerprint).collect();
         Replicates::of(&prints)
     }
 
-    /// The first run's tables, if some plot shows them.
+    /// The first run's tables, if a plot shows them.
     pub(super) fn trace(&self) -> Option<&RunData> {
         self.runs.first()?.trace.as_ref()
     }
 
-    /// What this row measured. Equal runs count once.
+    /// The measurement of this row. Equal runs count once.
     pub(super) fn measured(&self, row: &str) -> Option<Measurement> {
         self.sample(|run| run.measured.get(row).copied())
     }
 
-    /// What stands for this row's expected number.
+    /// The measurement of this row's reference.
     pub(super) fn reference(&self, row: &str) -> Option<Measurement> {
         self.sample(|run| run.references.get(row).copied())
     }

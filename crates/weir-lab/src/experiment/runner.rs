@@ -1,4 +1,4 @@
-//! Runs what the plan of an experiment asks for.
+//! Runs the scenarios that an experiment plans.
 
 use super::published::RunPlan;
 use super::run_data::RunData;
@@ -12,10 +12,10 @@ use std::sync::atomic::AtomicBool;
 /// Runs a scenario on real sockets in real time, or reports why it cannot.
 pub type TestbedRunner<'a> = dyn Fn(&Scenario) -> Result<RunOutput, String> + Sync + 'a;
 
-/// What runs may need beyond this crate.
+/// Transports and a testbed that this crate does not implement.
 #[derive(Clone, Copy, Default)]
 pub struct Backends<'a> {
-    /// Transports that are made elsewhere.
+    /// Transports implemented by other crates.
     pub registry: TransportRegistry<'a>,
     /// Real sockets, for runs in real time.
     pub testbed: Option<&'a TestbedRunner<'a>>,
@@ -26,7 +26,7 @@ pub struct Backends<'a> {
 /// Reads and checks a scenario with some values replaced.
 ///
 /// # Errors
-/// What is wrong with it, with its place.
+/// If the scenario is invalid.
 pub(super) fn parse_scenario(file: &str, text: &str, set: &[String]) -> Result<Scenario, String> {
     let mut overrides = Vec::new();
     for argument in set {
@@ -40,10 +40,10 @@ pub(super) fn parse_scenario(file: &str, text: &str, set: &[String]) -> Result<S
 }
 
 /// Runs a scenario with the seed `scenario.run.seed` and keeps as much of its trace as `trace`
-/// says.
+/// selects.
 ///
 /// # Errors
-/// Why the run gave no result.
+/// If the run fails.
 pub(super) fn run_once(
     scenario: &Scenario,
     plan: &RunPlan,

@@ -9,7 +9,7 @@ pub(super) fn time_of_max(series: &[(f64, f64)]) -> Option<f64> {
     Some(series.iter().find(|point| point.1 == top)?.0)
 }
 
-/// The time of the first row that crosses, seen from the row before.
+/// The time of the first row at which the predicate holds for it and the row before.
 pub(super) fn crossing(series: &[(f64, f64)], crosses: impl Fn(f64, f64) -> bool) -> Option<f64> {
     series
         .windows(2)
@@ -25,8 +25,8 @@ pub(super) fn gaps(series: &[(f64, f64)]) -> Vec<f64> {
         .collect()
 }
 
-/// For each fall of the value: the time until the rise of this number after it (0 is the first),
-/// and the value after that rise. Falls that are followed by another fall before do not count.
+/// For each fall of the value: the time until the rise with this index after it (0 is the first),
+/// and the value after that rise. A fall that another fall follows before that rise is ignored.
 pub(super) fn rises(series: &[(f64, f64)], number: usize) -> Vec<(f64, f64)> {
     let mut fallen: Option<(f64, usize)> = None;
     let mut found = Vec::new();
@@ -49,7 +49,7 @@ pub(super) fn rises(series: &[(f64, f64)], number: usize) -> Vec<(f64, f64)> {
 /// first one more than `first` after the fall, or a later one more than `later` after the rise
 /// before it. Cycles without a rise do not count.
 pub(super) fn late_rises(series: &[(f64, f64)], first: f64, later: f64) -> Option<f64> {
-    // Of each cycle that has risen: whether a rise of it came late.
+    // For each cycle with a rise: whether one of its rises came late.
     let mut cycles: Vec<bool> = Vec::new();
     let mut last: Option<(f64, bool)> = None;
     for pair in series.windows(2) {
@@ -93,7 +93,7 @@ pub(super) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let below = libm::floor(place) as usize;
     let (low, high) = (sorted.get(below)?, sorted.get(below + 1).or(sorted.last())?);
     let part = place - below as f64;
-    // Without a difference there is nothing to interpolate, not even between infinite values.
+    // Equal neighbours need no interpolation, which would give NaN for infinite values.
     Some(if part == 0.0 || low == high {
         *low
     } else {

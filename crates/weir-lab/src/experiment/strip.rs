@@ -7,7 +7,7 @@ const WIDTH: f64 = 170.0;
 const HEIGHT: f64 = 22.0;
 const EDGE: f64 = 4.0;
 
-/// The strip as an SVG element for the page; nothing for a row without a distribution.
+/// The strip as an SVG element for the page; empty for a row without a distribution.
 pub(super) fn strip(row: &RowResult) -> String {
     let Some(scale) = Scale::of(row) else {
         return String::new();
@@ -58,14 +58,14 @@ fn line(svg: &mut String, x: f64, [top, bottom]: [f64; 2], style: &str) {
     );
 }
 
-/// From values to pixels.
+/// Maps values to pixels.
 struct Scale {
     low: f64,
     high: f64,
 }
 
 impl Scale {
-    /// A scale that holds all runs and the published value; the tolerance only as far as that.
+    /// A scale that covers all runs and the published value; the tolerance is clipped to it.
     fn of(row: &RowResult) -> Option<Self> {
         row.seeds?;
         let all = row

@@ -1,4 +1,4 @@
-//! How many rows of an experiment agree, hold and are checked: three counts that are never added.
+//! How many rows of an experiment agree, hold and are checked: three separate counts.
 
 use super::published::RowKind;
 use super::row_result::RowResult;
@@ -10,13 +10,13 @@ use serde::Serialize;
 pub struct Count {
     /// Rows that have a verdict.
     pub judged: usize,
-    /// Inside their tolerance.
+    /// Rows within their tolerance.
     pub within: usize,
-    /// Outside it, with an explanation whose evidence holds.
+    /// Rows outside it, with an explanation whose evidence holds.
     pub explained: usize,
-    /// Outside it.
+    /// Rows outside it without such an explanation.
     pub differ: usize,
-    /// Not judged, because the machine was too busy.
+    /// Rows not judged, because the machine was too busy.
     pub busy: usize,
 }
 
@@ -33,7 +33,7 @@ pub struct Tally {
     pub checks: Count,
     /// Conditions that the document does not give: fitted or chosen.
     pub parameters: usize,
-    /// Numbers of the document that a parameter was fitted to; among those that are judged.
+    /// Judged numbers of the document to which a parameter was fitted.
     pub fitted_numbers: usize,
 }
 
@@ -48,7 +48,7 @@ impl Count {
         }
     }
 
-    /// In words: `33 agree, 2 explained, 1 differs`.
+    /// The counts as text: `33 agree, 2 explained, 1 differs`.
     pub fn words(&self, within: &str) -> String {
         let mut parts = vec![format!("{} {within}", self.within)];
         if self.explained > 0 {
@@ -95,12 +95,13 @@ impl Tally {
         tally
     }
 
-    /// How many numbers of the document are judged.
+    /// The number of judged numbers of the document.
     pub fn numbers(&self) -> usize {
         self.measured_numbers.judged + self.formula_numbers.judged
     }
 
-    /// The ratio that says how much a reproduction proves: `9 : 24`.
+    /// The ratio of parameters to judged numbers, a measure of how much a reproduction shows: `9 :
+    /// 24`.
     pub fn parameters_to_numbers(&self) -> String {
         format!("{} : {}", self.parameters, self.numbers())
     }

@@ -18,7 +18,7 @@ fn with_row(row: &str) -> String {
     format!("{HEAD}[[row]]\nid = 'one'\nplace = 'p'\ntext = 't'\n{row}\n")
 }
 
-/// The runs of one plan as rows see them.
+/// The runs of one plan as the rows use them.
 fn runset(published: &Published, name: &str, runs: Vec<RunData>) -> (String, Runset) {
     let plan = published
         .runs
@@ -112,7 +112,7 @@ fn rows_of_random_runs_need_20_seeds() {
     }
     assert_eq!(wrong, [""; 0]);
 
-    // The rule itself: the same run with random loss and one seed less.
+    // The rule itself: the same run with random loss and one seed too few.
     let source = ExperimentFiles::embedded("lossy-link").unwrap();
     let published = Published::parse("lossy-link", &source.published).unwrap();
     let plan = published.runs.iter().find(|plan| plan.name == "rare-every");
@@ -130,7 +130,7 @@ fn rows_of_random_runs_need_20_seeds() {
 
 #[test]
 fn periodic_loss_gives_fifty_packets_in_seven_round_trips() {
-    // The whole way from the embedded scenario through the simulator to a measure.
+    // The full chain: embedded scenario, simulator, measure.
     let source = ExperimentFiles::embedded("lossy-link").unwrap();
     let published = Published::parse("lossy-link", &source.published).unwrap();
     let plan = &published.runs[0];
@@ -263,7 +263,7 @@ fn results(rows: &str) -> Vec<RowResult> {
     judged(rows).2
 }
 
-/// The same, with what they stand in and what they were judged by.
+/// Like [`results`], with the file and the runs.
 fn judged(rows: &str) -> (Published, Runs, Vec<RowResult>) {
     let seeded = "[[run]]\nname = 's'\nscenario = 'r.toml'\nabout = 'a'\nseeds = 3\n\
                   [[run]]\nname = 'equal'\nscenario = 'r.toml'\nabout = 'a'\nseeds = 3\n";
@@ -560,6 +560,6 @@ fn no_run_starts_once_the_watcher_wants_the_end() {
         "{ended:?}"
     );
     let made = watcher.0.into_inner();
-    // Those that had begun, one a thread.
+    // Only the runs that had started, one for each thread, were made.
     assert!(made <= rayon::current_num_threads(), "{made}");
 }

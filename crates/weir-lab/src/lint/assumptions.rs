@@ -21,7 +21,7 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     findings
 }
 
-/// The first assumption that does not hold.
+/// The first assumption that the flow violates.
 fn outside(view: &FlowView<'_>) -> Option<Finding> {
     let path = view.path.as_ref()?;
     let loss = path.loss(view.flow).filter(|&p| p > 0.0)?;

@@ -1,12 +1,12 @@
-//! Bursts of losses in packets, of which a sender in back-off sends few.
+//! Bursts of losses counted in packets, of which a sender in back-off sends few.
 //!
-//! The chain of a `gilbert` loss steps with packets. A sender whose timer has expired sends one
-//! packet a timeout (RFC 6298 §5.5, RFC 9002 §6.2.1), so that a burst goes on with
-//! q = (1 - `to_good`)·`loss_in_bad` from one of these to the next, while timeouts double: six of
-//! them take 1 + 2 + … + 32 = 63 times the first. Where more than a tenth of the bursts that a
-//! timeout meets outlast six, q⁶ > 0.1, silences are of the model and not of the path. Packets of
-//! others on the link step the chain too: n connections take q⁶ⁿ, and a sender without back-off or
-//! arriving transfers end a burst at once.
+//! The chain of a `gilbert` loss advances with each packet. A sender whose timer has expired sends
+//! one packet for each timeout (RFC 6298 §5.5, RFC 9002 §6.2.1), so that a burst continues with q =
+//! (1 - `to_good`)·`loss_in_bad` from one of these packets to the next, while timeouts double: six
+//! of them take 1 + 2 + … + 32 = 63 times the first. If more than a tenth of the bursts met by a
+//! timeout outlast six of them, q⁶ > 0.1, long silences are an artefact of the model and not a
+//! property of the path. Packets of other flows on the link advance the chain too: n connections
+//! take q⁶ⁿ, and a sender without back-off or arriving transfers end a burst at once.
 
 use super::Finding;
 use super::view::{Control, FlowView, View};
@@ -17,16 +17,16 @@ use weir_net::loss::GilbertLossConfig;
 
 /// Timeouts that a burst has to outlast.
 const TIMEOUTS: f64 = 6.0;
-/// The share of bursts of which that is said.
+/// The share of bursts above which the rule reports them.
 const SHARE: f64 = 0.1;
 
-/// Who sends over a direction of a link.
+/// The senders over a direction of a link.
 struct Senders<'a> {
     link: &'a str,
     direction: &'a Direction,
-    /// Connections that back off.
+    /// The number of connections that back off.
     connections: u32,
-    /// Some sender does not.
+    /// Whether some sender does not back off.
     others: bool,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
                 senders.others |= !backs_off(flow);
             }
         }
-        // The model at its socket sees a flow's own packets only.
+        // Only the flow's own packets pass the loss model at its socket.
         if backs_off(flow) {
             let path = format!("flow.{}.loss", flow.flow.name);
             findings.extend(outlasting([&flow.flow.loss].into_iter(), 1, &path));
@@ -64,12 +64,12 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
         let path = format!("link.{}.loss", senders.link);
         findings.extend(outlasting(losses, senders.connections, &path));
     }
-    // Both directions of a link mostly have the same settings.
+    // Both directions of a link usually have the same settings.
     findings.dedup();
     findings
 }
 
-/// True if it sends ever more rarely while nothing is answered.
+/// True if the sender reduces its rate further and further without acknowledgements.
 fn backs_off(flow: &FlowView<'_>) -> bool {
     let transport = match flow.flow.transport {
         Transport::Dccp(_) | Transport::Quic(_) | Transport::Quinn(_) | Transport::Tcp(_) => true,
@@ -78,7 +78,7 @@ fn backs_off(flow: &FlowView<'_>) -> bool {
     transport && flow.control != Control::None && flow.flow.is_one_connection()
 }
 
-/// The first of these models whose bursts outlast the timeouts of so many connections.
+/// The first of these models whose bursts outlast the timeouts of this many connections.
 fn outlasting<'a>(
     losses: impl Iterator<Item = &'a LossConfig>,
     connections: u32,

@@ -1,6 +1,6 @@
-//! Buffers and credit that hold a flow below its share of its path: what the receiver lets the
-//! sender send, or the sender keeps until it is acknowledged, is less than a bandwidth-delay
-//! product. Then neither the controller nor the queue has a part in its rate.
+//! Buffers and flow-control credit that limit a flow to less than its share of its path: the
+//! receive window or the send buffer is smaller than a bandwidth-delay product. Then neither the
+//! controller nor the queue determines its rate.
 
 use super::Finding;
 use super::view::{FlowView, View};

@@ -1,10 +1,10 @@
-//! Runs that are too short for a mean.
+//! Runs that are too short for a meaningful mean.
 //!
-//! The slowest time constants of a path with n flows on rate C: a round-trip time with a full
-//! queue; the cycle of NewReno, W/2 round trips for a window of W packets; the period of CUBIC,
+//! The slowest time constants of a path with n flows at rate C: the round-trip time with a full
+//! queue; the cycle of NewReno, W/2 round trips for a window of W packets; the period of CUBIC, the
 //! cube root of W·(1 − β)/C (RFC 9438 §4.2); the eight loss intervals of TFRC (RFC 5348 §5.4) of
 //! 1/p packets each, with the p at which the equation gives a flow's share of the rate; the period
-//! in which BBR, Copa or NADA renews what it knows of its path.
+//! after which BBR, Copa or NADA renews its estimates of the path.
 
 use super::Finding;
 use super::view::{Control, FlowView, Shared, View};
@@ -13,11 +13,11 @@ use weir_net::{QueueConfig, QueueLimit};
 use weir_proto::time::Duration;
 use weir_proto::units::Rate;
 
-/// How many of its slowest time constants a run should hold.
+/// The number of its slowest time constants that a run should last.
 const CONSTANTS: f64 = 20.0;
-/// The loss intervals that TFRC remembers.
+/// The number of loss intervals that TFRC averages.
 const LOSS_INTERVALS: f64 = 8.0;
-/// How steep CUBIC's curve is: the default of `cubic.c`.
+/// CUBIC's constant C: the default of `cubic.c`.
 const CUBIC_C: f64 = 0.4;
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
@@ -63,8 +63,7 @@ fn slowest<'a>(view: &FlowView<'a>, shared: &Shared<'_, '_>) -> Option<TimeConst
     let path = view.path.as_ref()?;
     let packet = f64::from(path.mtu);
     let rate = shared.rate.as_bytes_per_sec();
-    // Active queue management keeps the queue short, a policer keeps it empty; so does a path that
-    // loses packets before it fills.
+    // Active queue management keeps the queue short, and a policer keeps it empty.
     let queue = match shared.queue {
         QueueConfig::DropTail(queue) if shared.shaper.is_none() && shared.policed.is_none() => {
             match queue.limit {
@@ -78,7 +77,7 @@ fn slowest<'a>(view: &FlowView<'a>, shared: &Shared<'_, '_>) -> Option<TimeConst
     let loss = path.loss(view.flow).filter(|&p| p > 0.0);
     let from_loss = loss.map_or(f64::INFINITY, |p| (8.0 / (3.0 * p)).sqrt());
     let base_rtt = path.base_rtt.as_secs_f64();
-    // Losses on the way that keep the window below the path's capacity keep the queue empty.
+    // Losses that keep the window below the path's capacity keep the queue empty.
     let (rtt, window) = if from_loss < share * base_rtt / packet {
         (base_rtt, from_loss)
     } else {
@@ -115,8 +114,8 @@ fn slowest<'a>(view: &FlowView<'a>, shared: &Shared<'_, '_>) -> Option<TimeConst
     })
 }
 
-/// The time of a loss interval in seconds, at the loss event rate that gives the share of the rate,
-/// or at that of the path, if it is higher.
+/// The duration of a loss interval in seconds, at the larger of two loss event rates: the one at
+/// which the equation gives the share of the rate, and that of the path.
 fn loss_interval(share: f64, rtt: f64, mtu: u32, loss: Option<f64>) -> Option<f64> {
     let rate = Rate::from_bytes_per_sec(share);
     let rtt = Duration::from_secs_f64(rtt);

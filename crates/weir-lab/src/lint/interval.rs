@@ -1,5 +1,5 @@
-//! Flows of CCID 4 that the least time between two packets holds below their share of their path: a
-//! hundred packets a second, whatever the equation allows (RFC 5622 §5).
+//! Flows of CCID 4 whose minimum interval between packets limits them to less than their share of
+//! the path: 100 packets per second, whatever the equation allows (RFC 5622 §5).
 
 use super::Finding;
 use super::view::{FlowView, View};
@@ -17,7 +17,7 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     findings
 }
 
-/// A flow that would send this many bits per second.
+/// The finding for a flow whose share of its path is this many bits per second.
 fn finding(view: &FlowView<'_>, share: f64) -> Option<Finding> {
     let (Transport::Dccp(dccp), AppConfig::Bulk(bulk)) = (&view.flow.transport, &view.flow.app)
     else {

@@ -1,5 +1,5 @@
-//! Transfers that arrive faster than their path carries them: more and more are under way, so that
-//! completion times grow with the length of the run.
+//! Transfers that arrive faster than their path can carry them: the number of active transfers, and
+//! with it the completion times, grow with the duration of the run.
 
 use super::Finding;
 use super::view::View;

@@ -1,4 +1,5 @@
-//! Flows whose controller does not get the marks that it answers to, or has no answer to them.
+//! Flows whose controller does not receive the ECN marks that it responds to, or has no response to
+//! marks.
 
 use super::{Finding, View};
 use crate::scenario::Transport;
@@ -16,7 +17,7 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     findings.collect()
 }
 
-/// What is found, and what to do.
+/// The finding and the advice.
 fn of(transport: &Transport) -> Option<(String, &'static str)> {
     if let Transport::Quinn(quinn) = transport {
         let entry = window::find(quinn.controller)?;

@@ -1,8 +1,8 @@
-//! What is valid in a scenario and probably not meant, or makes its results misleading.
+//! Settings of a scenario that are valid but probably not intended, or make its results misleading.
 //!
 //! Each rule is a file with one function from [`View`] to findings, and a line in [`RULES`]. Rules
-//! read the scenario only; they do not run it. A rule that cannot know something, such as the rate
-//! of an 802.11 medium, stays silent.
+//! read the scenario only; they do not run it. A rule that lacks a value, such as the rate of an
+//! 802.11 medium, reports nothing.
 
 mod assumptions;
 mod bursts;
@@ -26,16 +26,16 @@ use crate::scenario::Scenario;
 use std::fmt;
 use view::View;
 
-/// Something to know about a scenario before its results are believed.
+/// A warning about a scenario that affects how its results should be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The rule that found it.
     pub rule: &'static str,
-    /// Where, in the words of `--set`: `link.bottleneck.queue`.
+    /// The setting, in the notation of `--set`: `link.bottleneck.queue`.
     pub path: String,
-    /// What is found.
+    /// The problem.
     pub message: String,
-    /// What to do.
+    /// The advice.
     pub help: String,
 }
 
@@ -60,11 +60,11 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A rule: its name, what it finds, and how.
+/// A rule: its name, its description and its function.
 pub struct Rule {
     /// Its name.
     pub name: &'static str,
-    /// What it finds, in a line.
+    /// The problem that it finds, in one line.
     pub doc: &'static str,
     check: fn(&View<'_>) -> Vec<Finding>,
 }
@@ -138,7 +138,7 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
-/// Everything that the rules find, in their order.
+/// The findings of all rules, in their order.
 pub fn lint(scenario: &Scenario) -> Vec<Finding> {
     let view = View::of(scenario);
     RULES.iter().flat_map(|rule| (rule.check)(&view)).collect()

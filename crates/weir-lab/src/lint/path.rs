@@ -1,4 +1,4 @@
-//! The way of a flow's data over links.
+//! The path of a flow's data over links.
 
 use crate::scenario::{Direction, Flow, Graph, Hop, Scenario};
 use weir_net::LossConfig;
@@ -13,7 +13,7 @@ pub(super) struct Wire<'a> {
 }
 
 impl<'a> Wire<'a> {
-    /// `None` on the air.
+    /// `None` for a hop over an 802.11 medium.
     fn of(hop: &Hop<'a>) -> Option<Self> {
         Some(Self {
             name: hop.trace_name()?,
@@ -27,24 +27,24 @@ pub(super) struct Bottleneck<'a> {
     pub(super) name: String,
     pub(super) direction: &'a Direction,
     pub(super) rate: Rate,
-    /// Whether its policer is what limits it.
+    /// Whether its policer determines the rate.
     pub(super) is_policed: bool,
 }
 
-/// The links from a flow's sender to its receiver, the fewest that there are.
+/// The links from a flow's sender to its receiver: the path with the fewest hops.
 pub(super) struct Path<'a> {
     pub(super) hops: Vec<Wire<'a>>,
-    /// Propagation there and back and the delays of the hosts, without any queue; means of ranges
-    /// and over the time that is measured.
+    /// The base RTT: propagation in both directions and the delays of the hosts, without queueing;
+    /// random values by their means, changing ones averaged over the measured time.
     pub(super) base_rtt: Duration,
     /// The largest packet that passes, from the IP header on.
     pub(super) mtu: u32,
-    /// From when until when the run is measured.
+    /// The start and end of the measured time.
     span: [Duration; 2],
 }
 
 impl<'a> Path<'a> {
-    /// The path of a flow; `None` if it leads over an 802.11 medium.
+    /// The path of a flow; `None` if it crosses an 802.11 medium.
     pub(super) fn of(scenario: &'a Scenario, graph: &Graph<'a>, flow: &Flow) -> Option<Self> {
         let wires = |from: &str, to: &str| -> Option<Vec<Wire<'a>>> {
             graph.path(from, to)?.iter().map(Wire::of).collect()
@@ -70,8 +70,8 @@ impl<'a> Path<'a> {
         })
     }
 
-    /// The slowest direction; `None` if all are unlimited. Wires, token buckets and policers count,
-    /// with what changes while the run is measured.
+    /// The slowest direction; `None` if all are unlimited. The rates of wires, token buckets and
+    /// policers count, including changes during the measured time.
     pub(super) fn bottleneck(&self) -> Option<Bottleneck<'a>> {
         let rates = self.hops.iter().filter_map(|hop| {
             Some(Bottleneck {
@@ -84,14 +84,14 @@ impl<'a> Path<'a> {
         rates.min_by(|a, b| a.rate.as_bps().total_cmp(&b.rate.as_bps()))
     }
 
-    /// Bits per second that a direction passes; infinite if nothing limits them.
+    /// The rate of a direction in bit/s; infinite if it is unlimited.
     pub(super) fn rate_bps(&self, direction: &Direction) -> f64 {
         let rate = direction.mean_rate(self.span);
         rate.map_or(f64::INFINITY, Rate::as_bps)
     }
 
-    /// The probability that a packet is lost on the wire or at the sender's socket, queues apart;
-    /// `None` if a list says it.
+    /// The probability that a packet is lost on the wire or at the sender's socket, without queue
+    /// drops; `None` for a loss model that is a list of packets.
     pub(super) fn loss(&self, flow: &Flow) -> Option<f64> {
         let wires = self.hops.iter().map(|hop| &hop.direction.loss);
         let losses = wires.chain([&flow.loss]).map(LossConfig::mean_loss);
@@ -99,7 +99,7 @@ impl<'a> Path<'a> {
         arrives.map(|share| 1.0 - share)
     }
 
-    /// Octets that keep the slowest link busy for a round-trip time; `None` without a limit.
+    /// The bandwidth-delay product at the slowest link in octets; `None` without a bottleneck.
     pub(super) fn bdp_bytes(&self) -> Option<f64> {
         let rate = self.bottleneck()?.rate;
         Some(rate.as_bytes_per_sec() * self.base_rtt.as_secs_f64())

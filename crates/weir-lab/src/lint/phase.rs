@@ -1,10 +1,10 @@
-//! Flows that lock in phase.
+//! Flows subject to phase effects.
 //!
-//! Where flows share a drop-tail queue and nothing varies the time of a single packet, the packets
-//! of one flow may arrive again and again just after a packet has left and those of another just
-//! before: which one loses is decided by their phase and not by their control (Floyd and Jacobson,
-//! On Traffic Phase Effects in Packet-Switched Gateways, 1992). A jitter of about the bottleneck's
-//! service time is enough to end it: from half of it on it counts here.
+//! If flows share a drop-tail queue and nothing varies the timing of single packets, the packets of
+//! one flow may repeatedly arrive just after a packet has left, and those of another flow just
+//! before: which flow loses packets depends on their phase and not on their control (Floyd and
+//! Jacobson, On Traffic Phase Effects in Packet-Switched Gateways, 1992). A jitter of about the
+//! bottleneck's service time prevents this: this rule accepts half of it.
 
 use super::view::{Control, Shared};
 use super::{Finding, View};
@@ -16,7 +16,7 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     let locked = view.bottlenecks().into_iter().filter_map(|shared| {
         let is_drop_tail = shared.policed.is_none()
             && (shared.shaper.is_some() || matches!(shared.queue, QueueConfig::DropTail(_)));
-        // Short flows are over before they lock.
+        // Short flows end before phase effects develop.
         let adaptive = shared
             .flows
             .iter()
@@ -28,7 +28,7 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     locked.collect()
 }
 
-/// True if something varies the time of single packets, or takes packets at random.
+/// True if something varies the timing of single packets, or drops packets at random.
 fn varies(view: &View<'_>, shared: &Shared<'_, '_>) -> bool {
     let enough = service_micros(shared.rate) / 2.0;
     let is_enough = |spread: Duration| !spread.is_zero() && spread.as_secs_f64() * 1e6 >= enough;
@@ -55,7 +55,7 @@ fn varies(view: &View<'_>, shared: &Shared<'_, '_>) -> bool {
             .flows
             .iter()
             .any(|view| view.flow.loss.is_random() || view.flow.arrivals.is_random())
-        // netem's jitter is to both sides of the delay.
+        // netem's jitter extends to both sides of the delay.
         || hops.any(|hop| {
             is_enough(hop.direction.netem.jitter * 2) || hop.direction.loss.is_random()
         })
@@ -78,7 +78,7 @@ fn finding(shared: &Shared<'_, '_>) -> Finding {
     )
 }
 
-/// The time that a full packet takes on the link, in microseconds.
+/// The transmission time of a full-size packet on the link, in microseconds.
 fn service_micros(rate: Rate) -> f64 {
     1500.0 * 8e6 / rate.as_bps().max(1.0)
 }

@@ -1,13 +1,14 @@
-//! Queues that are too short for a packet, for a burst, or to keep their link busy.
+//! Queues that are too short for a packet, for a burst, or to keep their link utilised.
 //!
-//! A window that leaves the share β of itself after a loss keeps the link busy if the queue holds
-//! (1/β − 1) bandwidth-delay products: one for NewReno, 0.43 for CUBIC; many flows that are not in
-//! phase need that over √n (Appenzeller, Keslassy and McKeown, Sizing Router Buffers, 2004).
+//! A controller that keeps the share β of its window after a loss keeps the link utilised if the
+//! queue holds (1/β − 1) bandwidth-delay products: one for NewReno, 0.43 for CUBIC; n
+//! unsynchronised flows need that over √n (Appenzeller, Keslassy and McKeown, Sizing Router
+//! Buffers, 2004).
 //!
-//! A policer has no queue: what comes faster than its rate passes on its burst or is dropped. A
-//! window is sent within a round trip, so that a burst below a bandwidth-delay product drops parts
-//! of windows that the rate would carry (Flach et al., An Internet-Wide Analysis of Traffic
-//! Policing, SIGCOMM 2016, §2).
+//! A policer has no queue: packets above its rate pass within its burst or are dropped. A window is
+//! sent within a round trip, so a burst below a bandwidth-delay product drops parts of windows that
+//! the rate could carry (Flach et al., An Internet-Wide Analysis of Traffic Policing, SIGCOMM 2016,
+//! §2).
 
 use super::view::{Control, Shared, View};
 use super::{Finding, path::Path};
@@ -27,7 +28,7 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
             findings.extend(below_a_packet(&path_of(&name), direction));
         }
     }
-    // Both directions of a link mostly have the same queue: one finding is enough.
+    // Both directions of a link usually have the same queue: one finding is enough.
     findings.dedup();
     for shared in view.bottlenecks() {
         findings.extend(match shared.policed {
@@ -38,7 +39,7 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     findings
 }
 
-/// The path of a direction's link in the words of `--set`.
+/// The path of a direction's link in the notation of `--set`.
 fn path_of(direction: &str) -> String {
     format!("link.{}", direction.trim_end_matches(".backward"))
 }
@@ -87,8 +88,8 @@ fn below_a_packet(path: &str, direction: &Direction) -> Option<Finding> {
     })
 }
 
-/// A policer whose burst is below the window that its rate carries. Rates that follow an equation
-/// or a target are no windows.
+/// A policer whose burst is smaller than the window that its rate can carry. Controllers with an
+/// equation or a target rate have no window and are excluded.
 fn below_a_window(shared: &Shared<'_, '_>, policer: &PolicerConfig) -> Option<Finding> {
     let windows = shared.controlled().filter(|view| {
         let is_media = matches!(view.flow.transport, Transport::Rtp(_));
@@ -120,8 +121,8 @@ fn below_a_window(shared: &Shared<'_, '_>, policer: &PolicerConfig) -> Option<Fi
     })
 }
 
-/// What the queue holds at most in octets, whatever its discipline drops before, and the key of its
-/// limit. Before a token bucket that is the bucket's queue and what the bucket passes at once.
+/// The maximum queue in octets, regardless of earlier drops by the discipline, and the key of its
+/// limit. With a token bucket, the bucket's own queue plus its burst.
 fn limit_bytes(shared: &Shared<'_, '_>, mtu: u64) -> (u64, &'static str) {
     if let Some((shaper, limit)) = (shared.shaper).and_then(|one| Some((one, one.queue_limit()?))) {
         let key = shaper.limit.map_or("shaper.latency", |_| "shaper.limit");

@@ -1,4 +1,4 @@
-//! 802.11 stations that take collisions for a poor signal.
+//! 802.11 rate control that mistakes collisions for a poor signal.
 
 use super::{Finding, View};
 

@@ -1,4 +1,4 @@
-//! Jitter that lets packets overtake each other.
+//! Jitter that reorders packets.
 
 use super::{Finding, View};
 use weir_net::NetemConfig;

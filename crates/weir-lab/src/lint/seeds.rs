@@ -1,4 +1,4 @@
-//! Seeds that change nothing.
+//! Seeds that have no effect.
 
 use super::{Finding, View};
 use crate::scenario::{Direction, Flow, Graph, Scenario, Transport};
@@ -18,11 +18,11 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     )]
 }
 
-/// True if a setting of the scenario draws random numbers that change its run: of a flow, of a host
-/// at an end of one, or of a link or medium on the way of one.
+/// True if a setting of the scenario draws random numbers that affect its run: a setting of a flow,
+/// of a host at an end of a flow, or of a link or medium on the path of a flow.
 pub fn draws_random_numbers(scenario: &Scenario) -> bool {
     if scenario.flows.is_empty() {
-        // An emulated network, in which packets from outside may take any way.
+        // In an emulated network, packets from outside may take any path.
         let links = scenario.links.iter();
         let mut directions = links.flat_map(|link| [&link.forward, &link.backward]);
         return !scenario.wifi.is_empty() || directions.any(direction_draws);
@@ -42,8 +42,8 @@ pub fn draws_random_numbers(scenario: &Scenario) -> bool {
 }
 
 fn flow_draws(flow: &Flow) -> bool {
-    // quinn draws its connection IDs and RTP its first number, whose octets change no size and no
-    // time.
+    // quinn draws its connection IDs and RTP its first sequence number, which affect neither sizes
+    // nor times.
     let transport = match &flow.transport {
         Transport::Dccp(_)
         | Transport::Quic(_)

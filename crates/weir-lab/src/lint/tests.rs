@@ -1,7 +1,7 @@
 use super::*;
 use crate::scenario::parse;
 
-/// Two flows over a path that no rule complains of.
+/// Two flows over a path for which no rule reports a finding.
 const CLEAN: &str = r#"
 [run]
 duration = "120s"
@@ -23,7 +23,7 @@ transport = { kind = "quic", controller = "newreno" }
 start = "0s..1s"
 "#;
 
-/// The rules that find something, and what they say.
+/// The rules that report findings, and their messages.
 fn found(text: &str) -> Vec<(&'static str, String)> {
     let findings = lint(&parse(text, "lint.toml").expect("a valid scenario"));
     let words = findings.iter().map(|one| (one.rule, one.to_string()));
@@ -46,7 +46,7 @@ const DELAY: &str = "delay = \"10ms\"";
 const LONG: &str = "delay = \"100ms\"";
 const NEWRENO: &str = "kind = \"quic\", controller = \"newreno\"";
 
-/// Replacements in `CLEAN`, the rule that then finds something, and a part of what it says.
+/// Replacements in `CLEAN`, the rule that then reports a finding, and a part of its text.
 type Case = (
     &'static [(&'static str, &'static str)],
     &'static str,
@@ -55,15 +55,15 @@ type Case = (
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
-    // Nothing is drawn, and with an AQM nothing locks.
+    // No setting is random; with an AQM there are no phase effects.
     (&[(JITTER, ""), (START, ""), (QUEUE, "queue = { kind = \"codel\" }")], "seeds", "each seed gives the same run"),
-    // Starts are drawn, the times of single packets are not. 1500 octets take 1.2 ms.
+    // Start times are random, the timing of single packets is not. 1500 octets take 1.2 ms.
     (&[(JITTER, "")], "phase", "2 flows share a drop-tail queue"),
     (&[(JITTER, "")], "phase", "0s..1200us"),
-    // A jitter of less than half of that reorders nothing.
+    // A jitter of less than half of that causes no reordering.
     (&[(JITTER, "jitter = \"0s..1ns\"\n")], "phase", "time varies by half of what"),
     (&[(JITTER, ""), (DELAY, SMALL_JITTER)], "phase", "0s..1200us"),
-    // A link that no flow uses, and a host at which none ends.
+    // A link that no flow uses, and a host at which no flow ends.
     (&[(JITTER, ""), (START, UNUSED), (QUEUE, "queue = { kind = \"codel\" }")], "seeds", "each seed gives the same run"),
     (&[(QUEUE, "policer = { kind = \"police\", rate = \"5Mbit\", burst = 1513, overhead = 14 }")], "queue", "policer.burst [queue]: 1513 bytes are less than a packet of 1514"),
     (&[(QUEUE, "queue = { kind = \"codel\", limit = 3 }")], "queue", "hold 3 of the 10 packets"),
@@ -74,11 +74,12 @@ const CASES: &[Case] = &[
     (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"gilbert\", to_bad = 0.1, to_good = 0.5 }")], "assumptions", "a loss of 16.667 %"),
     (&[("limit = 30", "limit = \"1000b\"")], "queue", "1000 bytes are less than a packet"),
     (&[("limit = 30", "limit = 5")], "queue", "hold 5 of the 10 packets"),
-    // 10 Mbit/s over 200 ms are 167 packets; two flows need that over the root of 2.
+    // 10 Mbit/s over 200 ms are 167 packets; two flows need that over √2.
     (&[(DELAY, LONG)], "queue", "write at least 118 packets"),
     // CUBIC needs 3/7 of it.
     (&[(DELAY, LONG), ("newreno", "cubic")], "queue", "write at least 51 packets"),
-    // A full queue makes 56 ms, in which each flow has 23 packets: a cycle of 12 round trips.
+    // With a full queue the RTT is 56 ms, in which each flow has 23 packets: a cycle of 12 round
+    // trips.
     (&[("120s", "8s")], "duration", "a cycle of NewReno"),
     (&[("120s", "20s"), (NEWRENO, "kind = \"dccp\"")], "duration", "loss intervals of TFRC"),
     (&[(DELAY, "delay = \"10ms\"\nnetem = { jitter = \"2ms\" }")], "reordering", "2ms is more than the 1200us"),
@@ -101,24 +102,24 @@ const CASES: &[Case] = &[
     (&[(NEWRENO, "kind = \"quic\", initial_max_stream_data = 10000")], "credit", "transport.initial_max_stream_data"),
     (&[(NEWRENO, "kind = \"quic\", initial_max_data = 10000")], "credit", "transport.initial_max_data"),
     (&[(NEWRENO, "kind = \"quinn\", stream_window = 10000")], "credit", "transport.stream_window"),
-    // 5 Mbit/s over 20 ms are 12,500 bytes: a policer's burst below it, a buffer of 3000 bytes
-    // below half of it, and a bucket whose queue and burst are below the 88,389 of 10 Mbit/s over
-    // 200 ms.
+    // 5 Mbit/s over 20 ms are 12,500 bytes: cases are a policer's burst below it, a send buffer of
+    // 3000 bytes below half of it, and a bucket whose queue and burst are below the 176,777 bytes
+    // that two flows need of 10 Mbit/s over 200 ms.
     (&[(QUEUE, "policer = { kind = \"police\", rate = \"5Mbit\", burst = 4000 }")], "queue", "link.bottleneck.policer.burst [queue]: 4000 bytes are 0.32 of the 12500"),
     (&[(QUEUE, POLICER), (NEWRENO, "kind = \"quic\", controller = \"bbr\"")], "queue", "12499 bytes are 1.00 of the 12500"),
     (&[(QUEUE, "backward = { policer = { kind = \"police\", rate = \"5Mbit\", burst = 4000 } }"), ("from = \"server\"\nto = \"client\"", "from = \"client\"\nto = \"server\"")], "queue", "link.bottleneck.policer.burst"),
     (&[(QUEUE, "policer = { kind = \"police\", rate = \"5Mbit\", burst = 90000 }"), (NEWRENO, "kind = \"tcp\", send_buffer = 3000")], "credit", "write at least 6250"),
     (&[(QUEUE, SHAPER), (DELAY, LONG)], "queue", "shaper.limit [queue]: 55000 bytes are 0.31 of the 176777"),
     (&[(QUEUE, "shaper = { kind = \"tbf\", rate = \"10Mbit\", burst = 5000, latency = \"6ms\" }")], "queue", "link.bottleneck.shaper.latency"),
-    // The rate that counts is that of the time that is measured: 1 Mbit/s for the last half.
+    // The rate during the measured time counts: 1 Mbit/s for the last half.
     (&[(QUEUE, SLOWER), ("\"120s\"", WARMED), (NEWRENO, "kind = \"tcp\", send_buffer = 1000")], "credit", "write at least 1250"),
-    // 0.94^12 = 0.48 for two connections; an end without return says so too.
+    // 0.94^12 = 0.48 for two connections; a chain that stays in its bad state is reported too.
     (&[(DELAY, RARE_BURSTS)], "bursts", "bursts of 16.7 packets"),
     (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"gilbert\", to_bad = 0.0015, to_good = 0.0 }")], "bursts", "bursts without end"),
     (&[(START, "loss = { kind = \"gilbert\", to_bad = 0.001, to_good = 0.3 }\n")], "bursts", "flow.stream.loss [bursts]: bursts of 3.3 packets"),
     (&[(DELAY, "delay = \"10ms\"\nchange = [{ at = \"10s\", loss = { kind = \"gilbert\", to_bad = 0.001, to_good = 0.05 } }]")], "bursts", "bursts of 20.0 packets"),
     (&[(DELAY, "delay = \"10ms\"\noutage = [{ at = \"120s\", duration = \"1s\" }]")], "unused", "an outage at 120s comes after the run"),
-    // RFC 5622 §5: 1400 octets each 10 ms are 1.12 Mbit/s of two flows' 10 Mbit/s.
+    // RFC 5622 §5: 1400 octets each 10 ms are 1.12 Mbit/s, of a share of 5 Mbit/s.
     (&[(NEWRENO, "kind = \"dccp\", ccid = 4")], "interval", "packets of 1400 bytes are 1.1200 Mbit/s at most, where the flow's share of its path is 5.0000 Mbit/s"),
     (&[(NEWRENO, "kind = \"quinn\", controller = \"prague\"")], "marks", "prague takes marks for losses"),
     (&[(NEWRENO, "kind = \"quic\", controller = \"bbr\", ecn = true")], "marks", "bbr has no answer to marks"),
@@ -143,7 +144,8 @@ fn each_rule_finds_what_it_is_for() {
 #[test]
 fn a_sound_scenario_has_no_findings() {
     assert_eq!(found(CLEAN), []);
-    // Jitter that keeps the order, a queue of its own for a token bucket, and a thin stream.
+    // Jitter that keeps the order, a token bucket with its own queue, and an application-limited
+    // flow.
     let kept = CLEAN.replace(
         "delay = \"10ms\"",
         "delay = \"10ms\"\nnetem = { jitter = \"2ms\", keep_order = true }",
@@ -160,8 +162,8 @@ fn a_sound_scenario_has_no_findings() {
 
 #[test]
 fn policers_and_buckets_belong_to_the_rate_of_a_path() {
-    // 5 Mbit/s over 20 ms are 12,500 bytes, 6250 for each of the flows; the wire's would be twice
-    // that.
+    // 5 Mbit/s over 20 ms are 12,500 bytes, 6250 for each of the flows; at the wire's rate it would
+    // be twice that.
     let policed = |burst: u32, transport: &str| {
         let policer =
             format!("policer = {{ kind = \"police\", rate = \"5Mbit\", burst = {burst} }}");
@@ -173,21 +175,21 @@ fn policers_and_buckets_belong_to_the_rate_of_a_path() {
     assert_eq!(policed(12_500, "kind = \"tcp\", send_buffer = 6250"), []);
     let bucket = CLEAN.replace(QUEUE, bucket).replace("..1ms", "..2ms");
     assert_eq!(found(&bucket), []);
-    // An equation and a target send no windows, and media neither.
+    // Controllers with an equation or a target rate have no window.
     assert_eq!(policed(4000, "kind = \"dccp\"").len(), 0);
-    // A policer that is faster than the wire never drops.
+    // A policer with a rate above the wire's never drops.
     let idle = "policer = { kind = \"police\", rate = \"20Mbit\", burst = 4000 }";
     assert_eq!(
         found(&CLEAN.replace(QUEUE, &format!("{QUEUE}\n{idle}"))),
         []
     );
-    // The policer of the other direction drops none of the data.
+    // The policer of the other direction drops none of the data packets.
     let back = format!(
         "{QUEUE}\nbackward = {{ {} }}",
         POLICER.replace("12499", "4000")
     );
     assert_eq!(found(&CLEAN.replace(QUEUE, &back)), []);
-    // Of two links the policed one counts, though its wire is the faster.
+    // Of two links the policed one is the bottleneck, although its wire is faster.
     let far = "name = \"far\"\nbetween = [\"client\", \"home\"]\nrate = \"1Gbit\"\n";
     let text = CLEAN.replace("to = \"client\"", "to = \"home\"");
     let text = format!("{text}[[link]]\n{far}{POLICER}\n");
@@ -201,20 +203,20 @@ fn policers_and_buckets_belong_to_the_rate_of_a_path() {
 
 #[test]
 fn a_flow_that_its_credit_holds_needs_no_queue_and_has_no_cycle() {
-    // 100 ms, a queue of 30 packets and 8 s are too little for a window that grows.
+    // 100 ms, a queue of 30 packets and 8 s are too little for a growing window.
     let text = CLEAN.replace(DELAY, LONG).replace("120s", "8s");
     let rules = |text: &str| -> Vec<_> { found(text).iter().map(|(rule, _)| *rule).collect() };
     assert_eq!(rules(&text), ["queue", "duration"]);
     let held = text.replace(NEWRENO, "kind = \"tcp\", receive_buffer = 65536");
     assert_eq!(rules(&held), ["credit"]);
-    // All that its share of the path takes.
+    // A buffer sufficient for the flow's share of the path.
     let enough = text.replace(NEWRENO, "kind = \"tcp\", receive_buffer = 125000");
     assert_eq!(rules(&enough), ["queue", "duration"]);
 }
 
 #[test]
 fn transfers_that_the_path_does_not_carry_are_found() {
-    // Each of the two: 9000 octets 70 times a second are 5.04 Mbit/s, of 10 Mbit/s.
+    // For each of the two flows: 9000 octets 70 times a second are 5.04 Mbit/s, of 10 Mbit/s.
     let text = |per_second: u32| {
         let size = "{ kind = \"constant\", bytes = 9000 }";
         format!(
@@ -287,7 +289,7 @@ fn bursts_in_packets_are_short_where_packets_go_on_and_those_in_time_always() {
     let long = gilbert(0.0015, 0.06, 1.0);
     assert!(bursts(&long, ""));
     for short in [
-        // 0.8^12 = 0.07; (0.94 * 0.8)^12 = 0.03; never bad.
+        // 0.8^12 = 0.07; (0.94 * 0.8)^12 = 0.03; a chain that is never bad.
         gilbert(0.0015, 0.2, 1.0),
         gilbert(0.0015, 0.06, 0.8),
         gilbert(0.0, 0.06, 1.0),
@@ -296,7 +298,7 @@ fn bursts_in_packets_are_short_where_packets_go_on_and_those_in_time_always() {
     ] {
         assert!(!bursts(&short, ""), "{short}");
     }
-    // A call, or transfers, on the same way step the chain.
+    // A call, or transfers, on the same path advance the chain.
     let other = "[[flow]]\nname = \"other\"\nfrom = \"server\"\nto = \"client\"\n";
     let call = "transport = { kind = \"udp\" }\napp = { kind = \"audio\" }\n";
     let web = "transport = { kind = \"tcp\" }\narrivals = { kind = \"poisson\", per_second = 5, \
@@ -304,7 +306,7 @@ fn bursts_in_packets_are_short_where_packets_go_on_and_those_in_time_always() {
     for steps in [call, web] {
         assert!(!bursts(&long, &format!("{other}{steps}")), "{steps}");
     }
-    // On another way they do not.
+    // On another path they do not.
     let elsewhere = format!(
         "[[link]]\nname = \"side\"\nbetween = [\"x\", \"y\"]\n{}{call}",
         other.replace("server", "x").replace("client", "y")

@@ -1,4 +1,4 @@
-//! Settings that another one makes ineffective.
+//! Settings that another setting makes ineffective.
 
 use super::{Finding, View};
 use crate::scenario::{Direction, Flow, Run, Transport};
@@ -16,14 +16,14 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
             findings.extend(late_outage(&path, direction, &view.scenario.run));
         }
     }
-    // Both directions of a link mostly have the same settings.
+    // Both directions of a link usually have the same settings.
     findings.dedup();
     findings.extend(view.scenario.flows.iter().flat_map(other_constants));
     findings.extend(view.scenario.flows.iter().flat_map(other_rules));
     findings
 }
 
-/// Constants that are set for a controller that the flow does not have.
+/// Constants set for a controller that the flow does not use.
 fn other_constants(flow: &Flow) -> Vec<Finding> {
     let (controller, constants) = match &flow.transport {
         Transport::Dccp(dccp) if dccp.ccid == 2 => (dccp.controller, &dccp.constants),
@@ -45,7 +45,7 @@ fn other_constants(flow: &Flow) -> Vec<Finding> {
     findings.collect()
 }
 
-/// What quinn, which sends, detects losses and paces probes by itself, does not follow.
+/// Rules that quinn, which sends, detects losses and paces probes itself, does not follow.
 const NOT_OF_QUINN: [&str; 6] = [
     "send_gate",
     "pto_probes",
@@ -55,7 +55,7 @@ const NOT_OF_QUINN: [&str; 6] = [
     "undo_spurious",
 ];
 
-/// Rules that are set on top of a preset and that the flow's controller or quinn does not follow.
+/// Overrides of a preset that the flow's controller or quinn does not follow.
 fn other_rules(flow: &Flow) -> Vec<Finding> {
     let (controller, own, preset) = match &flow.transport {
         Transport::Quic(quic) => (

@@ -1,4 +1,5 @@
-//! A scenario as the rules see it: flows with their paths and the kind of their control.
+//! The scenario as the rules read it: flows with their paths and the kind of their congestion
+//! control.
 
 use super::path::Path;
 use crate::scenario::{Flow, Graph, Scenario, Transport};
@@ -10,16 +11,16 @@ use weir_proto::rtp;
 use weir_proto::time::Duration;
 use weir_proto::units::Rate;
 
-/// The law by which a flow reacts to congestion.
+/// The response of a flow to congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Control {
     /// Additive increase, halving: NewReno, CCID 2.
     NewReno,
     /// CUBIC.
     Cubic,
-    /// TFRC's equation: CCID 3 and 4, and as a window.
+    /// TFRC's equation: CCID 3 and 4, and the equation-based window controller.
     Tfrc,
-    /// A controller with a model of its path that it renews after a period of its own.
+    /// A controller with a model of its path that it renews periodically.
     Model {
         /// The period.
         period: Duration,
@@ -74,7 +75,7 @@ impl Control {
         }
     }
 
-    /// The share of the window that stays after a loss; `None` without such a rule.
+    /// The share of the window kept after a loss; `None` for a control without such a rule.
     pub(super) const fn beta(self) -> Option<f64> {
         match self {
             Self::NewReno => Some(0.5),
@@ -84,17 +85,18 @@ impl Control {
     }
 }
 
-/// A flow of the scenario, which may stand for several.
+/// A flow of the scenario, which may have a count.
 pub(super) struct FlowView<'a> {
     pub(super) flow: &'a Flow,
     pub(super) control: Control,
-    /// The way of its data; `None` over an 802.11 medium, whose rate no setting says.
+    /// The path of its data; `None` over an 802.11 medium, whose rate is not a setting.
     pub(super) path: Option<Path<'a>>,
 }
 
 impl FlowView<'_> {
-    /// True if it sends as much as its control allows, as a video that follows NADA's target rate.
-    /// Transfers of arrivals are over before a control has a steady state.
+    /// True if the flow sends as much as its control allows, including video at NADA's target rate.
+    /// Flows with arrivals are excluded: their transfers end before a control reaches a steady
+    /// state.
     pub(super) fn is_bulk(&self) -> bool {
         match self.flow.app {
             AppConfig::Bulk(_) => self.flow.is_one_connection(),
@@ -105,8 +107,8 @@ impl FlowView<'_> {
         }
     }
 
-    /// True if its buffers or credit hold it below its share of its path, on which so many flows
-    /// share the bottleneck.
+    /// True if buffers or flow-control credit limit the flow to less than its share of its path, on
+    /// which this many flows share the bottleneck.
     pub(super) fn is_held(&self, flows: u32) -> bool {
         let path = self.path.as_ref();
         let limit = self.flow.transport.in_flight_limit();
@@ -129,21 +131,20 @@ pub(super) struct Shared<'a, 'v> {
     pub(super) link: String,
     pub(super) rate: Rate,
     pub(super) queue: &'a QueueConfig,
-    /// The token bucket whose own queue stands in place of `queue`.
+    /// The token bucket whose own queue replaces `queue`.
     pub(super) shaper: Option<&'a TokenBucketConfig>,
-    /// The policer, if that is what limits the flows: it drops what a queue would
-    /// hold.
+    /// The policer, if it limits the flows: it drops the packets that a queue would hold.
     pub(super) policed: Option<&'a PolicerConfig>,
     pub(super) flows: Vec<&'v FlowView<'a>>,
 }
 
 impl<'a, 'v> Shared<'a, 'v> {
-    /// How many flows, `count` included.
+    /// The number of flows, including those of `count`.
     pub(super) fn count(&self) -> u32 {
         self.flows.iter().map(|view| view.flow.count).sum()
     }
 
-    /// The flows whose rate their controllers decide.
+    /// The flows whose rate a controller determines.
     pub(super) fn controlled(&self) -> impl Iterator<Item = &'v FlowView<'a>> {
         let count = self.count();
         let flows = self.flows.iter().copied();
@@ -165,7 +166,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The bottlenecks with the flows that meet there, in the order of the first flow of each.
+    /// The bottlenecks with the flows that share them, in the order of the first flow of each.
     pub(super) fn bottlenecks(&self) -> Vec<Shared<'a, '_>> {
         let mut shared: Vec<Shared<'a, '_>> = Vec::new();
         for view in &self.flows {

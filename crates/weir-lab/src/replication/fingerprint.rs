@@ -1,20 +1,21 @@
-//! Whether two runs did the same.
+//! Fingerprints of runs, which tell whether two runs behaved the same.
 
 use crate::run::{RunOutput, RunSummary, Summary};
 use crate::table::Values;
 use std::collections::BTreeMap;
 
-/// BLAKE3 of everything that a run recorded, without its seed, the scenario that has it, and the
-/// values drawn from it, which count by what they cause. Runs are comparable if they kept equally
-/// much of their trace.
+/// BLAKE3 of everything that a run recorded, except its seed, the scenario that contains it, and
+/// the values drawn from it, which count only by their effects. Fingerprints are comparable if the
+/// runs kept the same tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// The fingerprint of a run: of its summary, and of its tables as far as they were kept.
+    /// The fingerprint of a run: of its summary and of the tables that were kept.
     pub fn of(output: &RunOutput) -> Self {
         let mut hasher = blake3::Hasher::new();
-        // Lengths stand before what is hashed, so that no two runs are the same octets.
+        // Each part is prefixed with its length, so that different parts never hash the same
+        // octets.
         let mut add = |octets: &[u8]| {
             hasher.update(&(octets.len() as u64).to_le_bytes());
             hasher.update(octets);
@@ -24,7 +25,8 @@ impl Fingerprint {
             add(name.as_bytes());
             for column in &table.columns {
                 add(column.name.as_bytes());
-                // A column at once: a call for each value costs more than the run.
+                // A column is hashed in one call: a call for each value would cost more than the
+                // run.
                 add(&octets_of(&column.values));
             }
         }
@@ -32,7 +34,7 @@ impl Fingerprint {
     }
 }
 
-/// The values one after the other; words with their lengths before them.
+/// The values in order; words are prefixed with their lengths.
 fn octets_of(values: &Values) -> Vec<u8> {
     match values {
         Values::F64(values) => {
@@ -54,7 +56,7 @@ fn octets_of(values: &Values) -> Vec<u8> {
     }
 }
 
-/// What a fingerprint is made of while the tables of a run are on their way to files.
+/// The parts of a fingerprint, collected while the tables of a run are written to files.
 #[derive(Clone, Debug, Default)]
 pub struct FingerprintParts {
     /// Digests of the rows of each table, by its path.
@@ -62,13 +64,13 @@ pub struct FingerprintParts {
 }
 
 impl FingerprintParts {
-    /// Adds a table by a digest of its rows, in which no seed is.
+    /// Adds a table by a digest of its rows, which does not depend on the seed's value.
     pub fn add(&mut self, path: &str, rows: &[u8]) {
         self.tables.insert(path.to_owned(), rows.to_vec());
     }
 
-    /// The fingerprint of the run with this summary. It is comparable with others that are made
-    /// of parts, and not with those of [`Fingerprint::of`].
+    /// The fingerprint of the run with this summary. It is comparable with others made of parts,
+    /// and not with those of [`Fingerprint::of`].
     pub fn fingerprint(&self, summary: &Summary) -> Fingerprint {
         let mut hasher = blake3::Hasher::new();
         let mut add = |octets: &[u8]| {
@@ -84,7 +86,7 @@ impl FingerprintParts {
     }
 }
 
-/// The summary as JSON, without what every seed changes.
+/// The summary as JSON, without the fields that differ for every seed.
 fn without_seed(summary: &Summary) -> Vec<u8> {
     let summary = Summary {
         run: RunSummary {
@@ -95,21 +97,21 @@ fn without_seed(summary: &Summary) -> Vec<u8> {
         drawn: BTreeMap::new(),
         ..summary.clone()
     };
-    // A summary has only names and numbers, which JSON can hold.
+    // A summary has only names and numbers, which JSON can represent.
     serde_json::to_vec(&summary).unwrap_or_default()
 }
 
-/// Which runs of one scenario with several seeds count: each that did not do the same as an
-/// earlier one.
+/// The runs of one scenario with several seeds that count: those that differ from every earlier
+/// one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replicates {
-    /// For each run the first run that did the same: itself, if it counts.
+    /// For each run the index of the first run equal to it: its own index if it counts.
     first_equal: Vec<usize>,
 }
 
 impl Replicates {
-    /// Compares the runs, given in the order of their seeds, by their fingerprints or by whatever
-    /// else tells what they did.
+    /// Compares the runs, given in the order of their seeds, by their fingerprints or by any other
+    /// value that identifies their behaviour.
     pub fn of<T: Ord>(runs: &[T]) -> Self {
         let mut seen = BTreeMap::new();
         let first = |(index, run)| *seen.entry(run).or_insert(index);
@@ -118,7 +120,7 @@ impl Replicates {
         }
     }
 
-    /// How many runs were made.
+    /// The total number of runs.
     pub fn runs(&self) -> usize {
         self.first_equal.len()
     }
@@ -135,12 +137,12 @@ impl Replicates {
         first.filter(|&first| first != run)
     }
 
-    /// True if there are several runs and all did the same.
+    /// True if there are several runs and all are equal.
     pub fn nothing_is_random(&self) -> bool {
         self.runs() > 1 && self.counting().count() == 1
     }
 
-    /// What people must know about equal runs; `None` if all runs count.
+    /// A note about equal runs for the user; `None` if all runs count.
     pub fn note(&self) -> Option<String> {
         let (runs, counting) = (self.runs(), self.counting().count());
         if self.nothing_is_random() {

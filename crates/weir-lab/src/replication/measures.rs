@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub fn measures<'a>(summaries: impl IntoIterator<Item = &'a Summary>) -> BTreeMap<String, Sample> {
     let mut measures = BTreeMap::new();
     for summary in summaries {
-        // A summary has only names and numbers, which JSON can hold.
+        // A summary has only names and numbers, which JSON can represent.
         let value = serde_json::to_value(summary).unwrap_or_default();
         for part in ["flows", "links", "groups", "transfers", "totals"] {
             if let Some(inner) = value.get(part) {

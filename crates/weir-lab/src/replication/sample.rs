@@ -1,9 +1,9 @@
-//! One measure over several runs: its mean, and how well the runs determine it.
+//! One measure over several runs: its mean, and the precision of the mean.
 //!
 //! Deviations are those of a sample (n − 1). The interval of a mean is m ± t·s/√n with Student's t
-//! at n − 1 degrees of freedom, which supposes that the mean of the runs is nearly normal.
+//! at n − 1 degrees of freedom, which assumes that the mean of the runs is nearly normal.
 
-/// Values of one measure, one a run, in the order of the runs.
+/// Values of one measure, one for each run, in the order of the runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     pub(super) values: Vec<f64>,
@@ -12,14 +12,14 @@ pub struct Sample {
 /// The ends of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// Where it begins.
+    /// The lower end.
     pub low: f64,
-    /// Where it ends.
+    /// The upper end.
     pub high: f64,
 }
 
 impl Interval {
-    /// True if the value lies in it, the ends included.
+    /// True if the value is inside, including the ends.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
@@ -34,7 +34,7 @@ impl FromIterator<f64> for Sample {
 }
 
 impl Sample {
-    /// How many runs.
+    /// The number of runs.
     pub fn n(&self) -> usize {
         self.values.len()
     }
@@ -87,7 +87,7 @@ impl Sample {
         Some((a * a + b * b).sqrt())
     }
 
-    /// The 95 % interval of the mean of the other sample less that of this one (Welch, Biometrika
+    /// The 95 % interval of the mean of the other sample minus that of this one (Welch, Biometrika
     /// 34, 1947), with the degrees of freedom rounded down; `None` with fewer than two runs in one
     /// of them.
     pub fn welch_interval_95(&self, other: &Self) -> Option<Interval> {
@@ -108,8 +108,8 @@ impl Sample {
         })
     }
 
-    /// The percentile of the distribution of runs at which the value lies, 0 to 100: the share of
-    /// smaller runs, and half of those that equal it; `None` without a run.
+    /// The percentile rank of the value among the runs, 0 to 100: the share of smaller runs, plus
+    /// half of the equal ones; `None` without a run.
     pub fn percentile_of(&self, value: f64) -> Option<f64> {
         let count = |test: &dyn Fn(f64) -> bool| {
             let runs = self.values.iter().filter(|v| test(**v));
@@ -120,8 +120,8 @@ impl Sample {
     }
 }
 
-/// The quantile of Student's t distribution: the t that it does not exceed with this
-/// probability. `None` unless 0 < probability < 1 and there is a degree of freedom.
+/// The quantile of Student's t distribution for this probability. `None` unless 0 < probability < 1
+/// and there is at least one degree of freedom.
 ///
 /// For whole degrees of freedom ν the probability that |T| is at most t is a finite sum over
 /// θ = atan(t/√ν) (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4).

@@ -30,7 +30,7 @@ fn quantiles_are_those_of_the_table_of_students_t() {
     ] {
         near(student_t_quantile(0.975, freedom), t, 0.0005);
     }
-    // And 99.5 %.
+    // The same for P(T <= t) = 0.995.
     for (freedom, t) in [(1, 63.657), (2, 9.925), (19, 2.861), (30, 2.750)] {
         near(student_t_quantile(0.995, freedom), t, 0.0005);
     }
@@ -102,7 +102,7 @@ fn a_value_has_its_place_in_the_distribution() {
     let runs = sample(&[1.0, 2.0, 2.0, 4.0]);
     near(runs.percentile_of(0.5), 0.0, 0.0);
     near(runs.percentile_of(1.5), 25.0, 0.0);
-    // One below and half of the two that are equal.
+    // One run is below, and half of the two equal ones count.
     near(runs.percentile_of(2.0), 50.0, 0.0);
     near(runs.percentile_of(9.0), 100.0, 0.0);
     near(sample(&[3.0]).percentile_of(3.0), 50.0, 0.0);
@@ -184,11 +184,12 @@ fn samples_that_are_not_paired_compare_by_welch() {
 
 #[test]
 fn welch_needs_no_spread_and_has_a_degree_of_freedom_at_least() {
-    // Without a spread the interval is the difference.
+    // Without variance the interval is a single value, the difference.
     let interval = |a: &[f64], b: &[f64]| sample(a).welch_interval_95(&sample(b)).unwrap();
     let (low, high) = (4.0, 4.0);
     assert_eq!(interval(&[1.0, 1.0], &[5.0, 5.0]), Interval { low, high });
-    // One spread alone, of two runs with s²/n = 1, has one degree: t is 12.7062.
+    // If only one sample has variance, two runs with s²/n = 1, there is one degree of freedom: t is
+    // 12.7062.
     let found = interval(&[0.0, 2.0], &[5.0, 5.0]);
     near(Some(found.low), 4.0 - 12.7062, 1e-3);
     near(Some(found.high), 4.0 + 12.7062, 1e-3);
@@ -225,7 +226,7 @@ fn measures_are_all_numbers_of_all_parts_in_the_order_of_the_runs() {
     assert_eq!(values("/flows/stream/startup_s"), Some(vec![0.5]));
     assert_eq!(values("/links/wire/queue_bytes/mean"), Some(vec![0.0; 2]));
     assert_eq!(values("/totals/marks"), Some(vec![7.0; 2]));
-    // Words are no numbers, and the run itself is not measured.
+    // Words are not numbers, and the parameters of the run are not measures.
     assert_eq!(values("/flows/stream/ended"), None);
     assert!(found.keys().all(|path| !path.starts_with("/run")));
 }

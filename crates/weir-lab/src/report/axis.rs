@@ -1,29 +1,30 @@
-//! Axes: range, scale, unit, and where the ticks stand.
+//! Axes: range, scale, unit, and ticks.
 //!
-//! Linear ticks stand at 1, 2 or 5 times a power of ten, as many as there is room for; the axis's
-//! label has their unit with its prefix: `goodput, Mbit/s`. Virtual time has minutes from ten of
-//! them on, hours from three on, and ticks at the steps of a clock. Logarithmic ticks stand at
-//! the decades and carry the unit each, in place of the label: `10 Mbit/s`. An axis ends where
-//! its data ends; only a linear axis upwards has a margin, so that no line runs into the frame.
+//! Linear ticks are at 1, 2 or 5 times a power of ten, as many as the space allows; the axis's
+//! label has the unit with its prefix: `goodput, Mbit/s`. Virtual time is in minutes from ten
+//! minutes on and in hours from three hours on, with ticks at multiples usual for clocks.
+//! Logarithmic ticks are at the decades and carry the unit each, in place of the label: `10
+//! Mbit/s`. An axis ends where its data ends; only a linear vertical axis has a margin, so that no
+//! line touches the frame.
 
 pub(super) use crate::theory::with_unit;
 use crate::theory::{LEAST_PLAIN, prefixed, prefixes, scientific, significant};
 
-/// From this quotient of the largest and the smallest value on, an axis is logarithmic.
+/// If the ratio of the largest to the smallest value exceeds this, an axis is logarithmic.
 const LOG_FROM: f64 = 50.0;
 
-/// From so many seconds on that an axis of virtual time shows, its ticks are in minutes, and in
-/// hours. The page's script has the same when it zooms.
+/// If an axis of virtual time spans at least this many seconds, its ticks are in minutes or hours.
+/// The page's script uses the same value when it zooms.
 const MINUTES_FROM: f64 = 600.0;
 const HOURS_FROM: f64 = 10_800.0;
 /// Seconds between the ticks of an axis in minutes or hours.
 const LONG_STEPS: [f64; 11] = [
     60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 10_800.0, 21_600.0, 43_200.0,
 ];
-/// Above [`LONG_STEPS`] they stand at 1, 2 or 5 times a power of ten of days.
+/// Above [`LONG_STEPS`] ticks are at 1, 2 or 5 times a power of ten of days.
 const DAY: f64 = 86_400.0;
 
-/// How values become positions.
+/// The mapping from values to positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Evenly.
@@ -35,18 +36,18 @@ pub enum Scale {
 /// One axis of a plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What it shows, with the unit in words: `allowed rate X, bit/s`.
+    /// The quantity, with the unit in words: `allowed rate X, bit/s`.
     pub label: String,
     /// The unit of its values; `bit/s`, `s` and `bytes` get prefixes.
     pub unit: String,
     /// Linear or logarithmic.
     pub scale: Scale,
-    /// The range to show; from the data if absent.
+    /// The range to show; that of the data if absent.
     pub range: Option<(f64, f64)>,
-    /// Where the labelled ticks stand, and what is written there in place of the value; by the
-    /// scale if empty.
+    /// The positions of labelled ticks, and the text in place of the value; chosen by the scale if
+    /// empty.
     pub marks: Vec<(f64, Option<String>)>,
-    /// True if it starts and ends exactly where the data does, without a margin.
+    /// True if the axis starts and ends exactly where the data does, without a margin.
     pub tight: bool,
     /// True if a linear axis starts at zero whatever the data.
     pub zero: bool,
@@ -66,7 +67,7 @@ impl Axis {
         }
     }
 
-    /// Virtual time: from the first to the last row, to the nanosecond.
+    /// An axis of virtual time: from the first to the last row, to the nanosecond.
     pub fn time() -> Self {
         Self {
             tight: true,
@@ -90,7 +91,7 @@ impl Axis {
         }
     }
 
-    /// The same axis with labelled ticks at these values.
+    /// The same axis with labelled ticks at exactly these values.
     pub fn marked(self, marks: &[f64]) -> Self {
         Self {
             marks: marks.iter().map(|value| (*value, None)).collect(),
@@ -109,13 +110,13 @@ impl Axis {
         }
     }
 
-    /// The same linear axis, starting at zero whatever the data: lengths can be compared.
+    /// The same linear axis, starting at zero whatever the data, so that lengths can be compared.
     pub fn from_zero(self) -> Self {
         Self { zero: true, ..self }
     }
 
-    /// Logarithmic if the values span more than a factor of [`LOG_FROM`], else linear: a steady
-    /// rate on a logarithmic axis looks steadier than it is.
+    /// Logarithmic if the values span more than a factor of [`LOG_FROM`], else linear, because a
+    /// logarithmic axis makes variations of a rate look smaller.
     pub fn by_range(self, values: impl Iterator<Item = f64>) -> Self {
         let ends = values
             .filter(|value| value.is_finite() && *value > 0.0)
@@ -130,7 +131,7 @@ impl Axis {
         Self { scale, ..self }
     }
 
-    /// True if it is that of virtual time.
+    /// True for an axis of virtual time.
     pub(super) fn is_time(&self) -> bool {
         self.unit == "s" && self.quantity() == "time"
     }
@@ -179,7 +180,7 @@ impl ScaledAxis {
                 high = low * 10.0;
             }
         } else if high <= low && low == 0.0 {
-            // Counts of nothing: most quantities are never below zero.
+            // All values are zero: most quantities are never negative.
             high = 1.0;
         } else if high <= low {
             let half = low.abs() * 0.05;
@@ -190,7 +191,7 @@ impl ScaledAxis {
             };
             high += half;
         } else if axis.range.is_none() && axis.tight {
-            // The first row of a trace stands a little after zero.
+            // The first row of a trace is slightly after zero.
             low = if low >= 0.0 && low < high * 0.02 {
                 0.0
             } else {
@@ -199,7 +200,7 @@ impl ScaledAxis {
         } else if axis.range.is_none() {
             // A range that starts near zero starts at zero.
             let from_zero = low >= 0.0 && (axis.zero || low < high * 0.3);
-            // The margin is a share of the axis, however near to each other its values are.
+            // The margin is a share of the axis, whatever the spread of the values.
             let margin = (high - if from_zero { 0.0 } else { low }) * 0.04;
             low = if from_zero { 0.0 } else { low - margin };
             high += margin;
@@ -211,8 +212,8 @@ impl ScaledAxis {
         }
     }
 
-    /// The share of the axis at which the value stands: 0 at the low end, 1 at the high end;
-    /// bounded, so that a wild value cannot make a drawing unreadable.
+    /// The position of the value as a share of the axis: 0 at the low end, 1 at the high end;
+    /// bounded, so that an outlier cannot make a drawing unreadable.
     pub(super) fn share(&self, value: f64) -> f64 {
         let share = match self.axis.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
@@ -243,12 +244,12 @@ impl ScaledAxis {
         }
     }
 
-    /// The axis that it scales.
+    /// The axis that is scaled.
     pub(super) fn axis(&self) -> &Axis {
         &self.axis
     }
 
-    /// The low and the high end.
+    /// The low and the high end of the range.
     pub(super) fn ends(&self) -> (f64, f64) {
         (self.low, self.high)
     }
@@ -258,8 +259,8 @@ impl ScaledAxis {
         self.axis.shows(value)
     }
 
-    /// The label with the unit in which the ticks are numbered; without a unit where each tick
-    /// carries its own, which may have another prefix than the next.
+    /// The label with the unit of the tick labels; without a unit if each tick carries its own,
+    /// whose prefix may differ from the next.
     pub(super) fn label(&self) -> String {
         if prefixes(&self.axis.unit).is_empty() {
             return self.axis.label.clone();
@@ -270,7 +271,7 @@ impl ScaledAxis {
         }
     }
 
-    /// Values and labels of the labelled ticks, of which there is room for about `room`.
+    /// Values and labels of the labelled ticks, about `room` of them.
     pub(super) fn ticks(&self, room: f64) -> Vec<(f64, String)> {
         if !self.axis.marks.is_empty() {
             let marks = self.axis.marks.iter();
@@ -304,7 +305,7 @@ impl ScaledAxis {
             .collect()
     }
 
-    /// Minutes or hours, if the axis shows so much virtual time.
+    /// The factor and unit of minutes or hours, if the axis shows that much virtual time.
     fn long_unit(&self) -> Option<(f64, &'static str)> {
         let shown = self.high - self.low;
         match self.axis.is_time() {
@@ -320,7 +321,7 @@ impl ScaledAxis {
             return unit;
         }
         let largest = self.high.abs().max(self.low.abs());
-        // 1.2 s is better read as 1200 ms than as 0.2, 0.4, … s; beyond that seconds are shorter.
+        // Values below 2 s are labelled in ms: 1200 ms is easier to read than 0.2, 0.4, … s.
         let largest = if self.axis.unit == "s" && largest < 2.0 {
             largest * 0.5
         } else {
@@ -336,13 +337,13 @@ impl ScaledAxis {
             Scale::Log if !prefixes(&self.axis.unit).is_empty() => {
                 with_unit(value, &self.axis.unit, 5)
             }
-            // One notation on the whole axis.
+            // The whole axis uses one notation.
             Scale::Log if self.low < LEAST_PLAIN => scientific(value, 5),
             Scale::Log => significant(value, 5),
         }
     }
 
-    /// The decades; with twice and five times them where there are few.
+    /// The decades; also twice and five times them if there are few.
     fn decades(&self, room: f64) -> Vec<(f64, String)> {
         let first = libm::floor(libm::log10(self.low) + 1e-9) as i32;
         let last = libm::ceil(libm::log10(self.high) - 1e-9) as i32;
@@ -384,7 +385,7 @@ impl ScaledAxis {
     }
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is not smaller.
+/// The smallest value not below `raw` that is 1, 2 or 5 times a power of ten.
 fn decimal_step(raw: f64) -> f64 {
     let power = libm::pow(10.0, libm::floor(libm::log10(raw)));
     [1.0, 2.0, 5.0, 10.0]
@@ -406,7 +407,7 @@ fn digit_above(value: f64) -> f64 {
     libm::ceil(value / power - 1e-9) * power
 }
 
-/// A multiple of the step without the rounding error of its multiplication.
+/// A multiple of the step without the rounding error of the multiplication.
 fn clean(value: f64, step: f64) -> f64 {
     if value.abs() < step * 1e-6 {
         0.0
@@ -451,7 +452,7 @@ mod tests {
         assert_eq!(shown(0.0, 10_800.0, 8.0), "time, h: 0 0.5 1 1.5 2 2.5 3");
         assert_eq!(shown(0.0, 86_400.0, 8.0), "time, h: 0 3 6 9 12 15 18 21 24");
         assert_eq!(shown(0.0, 864_000.0, 8.0), "time, h: 0 48 96 144 192 240");
-        // A part of a long run that is short has seconds.
+        // A short range late in a run is labelled in seconds.
         assert_eq!(shown(7200.0, 7300.0, 4.0), "time, s: 7200 7250 7300");
         let axis = ScaledAxis::new(&Axis::linear("delay, s", "s"), [0.0, 7200.0].into_iter());
         assert_eq!(axis.label(), "delay, s", "only virtual time");

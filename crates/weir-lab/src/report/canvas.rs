@@ -1,21 +1,21 @@
-//! The area of a plot in pixels, and the text of an SVG while it grows.
+//! The area of a plot in pixels, and the SVG text under construction.
 
 use super::axis::ScaledAxis;
 use super::thin::{PathData, Pixel};
 use std::fmt::Write as _;
 
-/// Width of a picture in pixels, if nothing else is asked for.
+/// Default width of a picture in pixels.
 pub(super) const WIDTH: f64 = 920.0;
 /// Width of the picture for narrow screens.
 pub(super) const NARROW: f64 = 380.0;
 /// Height of a row of the legend and of the title.
 pub(super) const ROW: f64 = 20.0;
-/// A wide estimate of a character's width at 12 pixels.
+/// A conservative estimate of a character's width at 12 pixels.
 pub(super) const CHARACTER: f64 = 6.9;
 /// The same at the title's 15 pixels.
 pub(super) const TITLE_CHARACTER: f64 = 8.1;
 
-/// Where the area between the axes lies in its picture, in pixels.
+/// The position of the plot area in its picture, in pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) left: f64,
@@ -29,7 +29,7 @@ pub(super) struct Frame {
 /// The plot area in pixels and the axes that map onto it.
 pub(super) struct Canvas {
     pub(super) text: String,
-    /// Unlike the ids of the other plots of the page.
+    /// The id of the picture, unique in its page.
     pub(super) id: String,
     pub(super) x: ScaledAxis,
     pub(super) y: ScaledAxis,
@@ -56,12 +56,12 @@ pub(super) fn n(value: f64) -> String {
     }
 }
 
-/// The width of words at 12 pixels, estimated on the wide side.
+/// The width of text at 12 pixels, an upper estimate.
 pub(super) fn width_of(words: &str) -> f64 {
     words.chars().count() as f64 * CHARACTER
 }
 
-/// Words in lines of at most so many characters; a longer word has a line of its own.
+/// Text in lines of at most this many characters; a longer word has a line of its own.
 pub(super) fn wrapped(words: &str, characters: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words.split_whitespace() {
@@ -130,7 +130,7 @@ impl Canvas {
         let _ = writeln!(self.text, "<path class=\"{class}\" d=\"{path}\"/>");
     }
 
-    /// A rectangle from its left upper corner, with its width and height.
+    /// A rectangle from its upper left corner, with its width and height.
     pub(super) fn rectangle(&mut self, class: &str, corner: Pixel, size: Pixel) {
         let _ = writeln!(
             self.text,
@@ -142,8 +142,9 @@ impl Canvas {
         );
     }
 
-    /// A path of a layer: `kind` says how the page's script reads it, `name` what it is; without a
-    /// name it is what the axis upwards shows, and without a kind nothing that the script reads.
+    /// A path of a layer: `kind` tells the page's script how to read it, `name` labels its values.
+    /// Without a name the label of the vertical axis is used, and without a kind the script ignores
+    /// the path.
     pub(super) fn data(&mut self, class: &str, kind: &str, name: &str, path: PathData) {
         let path = path.text();
         if path.is_empty() {

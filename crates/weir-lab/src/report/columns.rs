@@ -10,11 +10,11 @@ use crate::run::columns::{FLOW, INTERVAL, LINK};
 use crate::table::ColumnSpec;
 use std::slice;
 
-/// Why a run that kept its summary only has no pictures of what happened when.
+/// The reason why a run that kept only its summary has no pictures over time.
 pub(super) const NO_TRACES: &str =
     "the run holds no traces to draw, only its summary: run it again without --summary-only";
 
-/// A picture for each column: of all flows that have it, of links if it is one of theirs.
+/// A picture for each column: of all flows, or of all links, whose tables have it.
 pub(super) fn of_columns(
     data: &PlotData,
     selection: &PlotSelection,
@@ -87,7 +87,7 @@ fn title(column: &str) -> String {
     without(column).replace('_', " ")
 }
 
-/// The unit and the meaning of a column, by its declaration.
+/// The unit and the documentation of a column from its declaration.
 fn declared(column: &str) -> Option<(&'static str, &'static str)> {
     fn of<Row>(columns: &[ColumnSpec<Row>], name: &str) -> Option<(&'static str, &'static str)> {
         let column = columns.iter().find(|column| column.name == name)?;
@@ -97,7 +97,7 @@ fn declared(column: &str) -> Option<(&'static str, &'static str)> {
     flow.or_else(|| of(LINK, column))
 }
 
-/// The axis of a column, with the unit that it is declared with.
+/// The axis of a column, with the declared unit.
 fn axis(column: &str) -> Axis {
     let unit = declared(column).map_or("", |(unit, _)| unit);
     let label = match unit {

@@ -1,5 +1,5 @@
-//! Pictures of several runs: each combination of settings is a curve or a mark, its seeds are the
-//! spread.
+//! Pictures of several runs: each combination of settings is a curve or a mark, and its seeds give
+//! the spread.
 
 use super::axis::Axis;
 use super::drawing::NamedPlot;
@@ -13,9 +13,9 @@ use crate::replication::Sample;
 use crate::scenario::Flow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The runs that differ in their seed only.
+/// The runs that differ only in their seed.
 struct Case<'a> {
-    /// The settings that tell it from the other cases.
+    /// The settings that distinguish it from the other cases.
     settings: Vec<Setting>,
     runs: Vec<&'a PlotData>,
 }
@@ -37,11 +37,11 @@ struct Member<'a> {
 /// The most curves of a picture.
 const MOST_CURVES: usize = 14;
 
-/// Goodput over delay with intervals of the means over seeds, goodput over time with its spread,
-/// and distributions.
+/// Goodput over delay with confidence intervals of the means over seeds, goodput over time with its
+/// spread, and distributions.
 ///
 /// # Errors
-/// A flow that no run has, or nothing to compare.
+/// If the selection names a flow that no run has, or there is nothing to compare.
 pub fn comparison(runs: &[PlotData], selection: &PlotSelection) -> Result<RunPictures, PlotError> {
     let scenarios = || runs.iter().map(|run| &run.output.scenario);
     let flows = scenarios().flat_map(|scenario| scenario.flows.iter().flat_map(Flow::names));
@@ -115,8 +115,8 @@ fn cases(runs: &[PlotData]) -> Vec<Case<'_>> {
     cases
 }
 
-/// The paths of the settings that tell the runs apart, each with the path to show: no more than are
-/// needed, those that all runs have before those that only some have, as the rules of a controller.
+/// A minimal list of settings that distinguish the runs, each with the path to show. Settings that
+/// all runs have are preferred to those that only some have, such as a controller's constants.
 fn telling(settings: &[Settings]) -> Vec<(&str, String)> {
     let all: BTreeSet<&String> = settings.iter().flat_map(BTreeMap::keys).collect();
     let of = |path: &str| -> Vec<Option<&String>> {
@@ -151,7 +151,7 @@ fn of_both_directions<'a>(path: &str, of: impl Fn(&str) -> Vec<Option<&'a String
     path.to_owned()
 }
 
-/// The settings of a run, flat, without its seed.
+/// The settings of a run as a flat map, without its seed.
 fn settings_of(run: &PlotData) -> Settings {
     let mut settings = Settings::new();
     let text = run.output.scenario.resolved_toml();
@@ -194,7 +194,7 @@ fn flatten(path: &str, value: &toml::Value, settings: &mut Settings) {
     }
 }
 
-/// Each flow or group in each case; the cases of one beside each other.
+/// Each flow or group in each case; the cases of one flow are adjacent.
 fn members<'a>(cases: &'a [Case<'a>], subjects: &[Subject]) -> Vec<Member<'a>> {
     let pairs = subjects
         .iter()
@@ -220,8 +220,8 @@ fn members<'a>(cases: &'a [Case<'a>], subjects: &[Subject]) -> Vec<Member<'a>> {
     members.collect()
 }
 
-/// A setting in a label: `transport.controller=cubic` of the curve's own flow, with the name of
-/// another flow or of a link before it.
+/// The label of a setting: `transport.controller=cubic` for the curve's own flow, preceded by the
+/// name of another flow or of a link.
 fn words_of(setting: &Setting, case: &Case<'_>, subject: &Subject) -> String {
     let Setting { path, value } = setting;
     let mut parts = path.splitn(3, '.');
@@ -242,7 +242,7 @@ fn words_of(setting: &Setting, case: &Case<'_>, subject: &Subject) -> String {
     }
 }
 
-/// A mark at the means, with their 95 % intervals over the seeds; every run a dot.
+/// A mark at the means, with their 95 % confidence intervals over the seeds; each run is a dot.
 fn throughput_and_delay(members: &[Member<'_>]) -> Option<NamedPlot> {
     let (paths, label) = members
         .iter()
@@ -291,7 +291,7 @@ fn throughput_and_delay(members: &[Member<'_>]) -> Option<NamedPlot> {
     Some(NamedPlot::new("goodput-over-delay", caption, plot))
 }
 
-/// Goodput over time: the median of the seeds and from the 10th to the 90th percentile.
+/// Goodput over time: the median of the seeds, with the range from the 10th to the 90th percentile.
 fn goodput(members: &[Member<'_>]) -> Option<NamedPlot> {
     let axis = Axis::linear("goodput, bit/s", "bit/s");
     let mut plot = Plot::new("Goodput over time", Axis::time(), axis);
@@ -315,7 +315,7 @@ fn goodput(members: &[Member<'_>]) -> Option<NamedPlot> {
     (!plot.layers.is_empty()).then(|| NamedPlot::new("goodput", caption, plot))
 }
 
-/// The share of finite transfers that were complete after so long, all seeds together.
+/// The distribution function of the completion times of finite transfers, over all seeds.
 fn completion_times(members: &[Member<'_>]) -> Option<NamedPlot> {
     let values = members.iter().map(|member| {
         let times = member.runs.iter().flat_map(|run| {
@@ -334,7 +334,7 @@ fn completion_times(members: &[Member<'_>]) -> Option<NamedPlot> {
     Some(NamedPlot::new("completion-time", caption, plot))
 }
 
-/// The share of packets that took at most so long, all seeds together.
+/// The distribution function of packet delays, over all seeds.
 fn delays(members: &[Member<'_>]) -> Option<NamedPlot> {
     let values = members.iter().map(|member| {
         let delays = member.runs.iter().flat_map(|run| {

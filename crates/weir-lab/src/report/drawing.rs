@@ -1,4 +1,4 @@
-//! A picture: a plot with axes, or a network.
+//! A picture: a plot with axes, or a network diagram.
 
 use super::plot::Plot;
 use super::topology::Topology;
@@ -25,7 +25,7 @@ impl From<Topology> for Drawing {
 }
 
 impl Drawing {
-    /// The text of an SVG file that stands alone on white.
+    /// The text of a standalone SVG file with a white background.
     pub fn svg(&self) -> String {
         match self {
             Self::Plot(plot) => plot.svg(),
@@ -33,8 +33,8 @@ impl Drawing {
         }
     }
 
-    /// An element of a page that has [`page_style`](super::page_style). `id` must be unlike those
-    /// of the page's other pictures.
+    /// An element of a page that has [`page_style`](super::page_style). `id` must be unique among
+    /// the page's pictures.
     pub fn element(&self, id: &str) -> String {
         match self {
             Self::Plot(plot) => plot.element(id),

@@ -1,5 +1,5 @@
-//! The pictures of one flow's trace: the allowed rate coloured by what bound it, round-trip time,
-//! packet interval and packets per second; or the window.
+//! The pictures of one flow's trace: the allowed rate coloured by the rule that limited it,
+//! round-trip time, packet interval and packets per second; or the window.
 
 use super::axis::Axis;
 use super::drawing::NamedPlot;
@@ -9,8 +9,8 @@ use super::series::{points, rtt_samples, time_axis};
 use super::window_plots::{last_rounds, window_overview, window_sawtooth};
 use crate::table::Table;
 
-/// The pictures that a flow's trace holds: those of a rate controller or of a window controller,
-/// the flow's own curves in its colour.
+/// The pictures that a flow's trace allows: those of a rate controller or of a window controller,
+/// with the flow's own curves in its colour.
 pub fn plots_of_flow(flow: &str, table: &Table, colour: Colour) -> Vec<NamedPlot> {
     let title = |words: &str| format!("{flow}: {words}");
     let of_colour = |plot: Option<Plot>| {
@@ -71,7 +71,7 @@ pub fn plots_of_flow(flow: &str, table: &Table, colour: Colour) -> Vec<NamedPlot
     drawn.collect()
 }
 
-/// The curve that a plot is about, until it has its flow's colour.
+/// The colour of a plot's main curve, replaced by the flow's colour.
 const MAIN: Colour = Colour(0);
 const BESIDE: Colour = Colour::BESIDE;
 
@@ -81,7 +81,7 @@ fn one_column(title: &str, y: Axis, points: Vec<(f64, f64)>) -> Plot {
     Plot::new(title, time_axis(), y).with("", MAIN, Shape::Step(points))
 }
 
-/// X coloured by the limit that bound it; X_calc and X_recv beside it.
+/// X coloured by the rule that limited it; X_calc and X_recv beside it.
 pub fn rate_by_limit(table: &Table, title: &str) -> Option<Plot> {
     let rate = points(table, "allowed_rate_bps")?;
     let (categories, numbers) = rules::categories(table.words("limit")?);
@@ -100,7 +100,7 @@ pub fn rate_by_limit(table: &Table, title: &str) -> Option<Plot> {
         categories,
     };
     plot = plot.with("", MAIN, steps);
-    // X_calc often is X: its dashes lie above X, so that both are seen.
+    // X_calc often equals X: it is drawn dashed above X, so that both are visible.
     if let Some(points) = points(table, "equation_rate_bps") {
         let layer = PlotLayer::new("X_calc", BESIDE, Shape::Step(points)).dashed();
         plot.layers.push(layer);
@@ -132,13 +132,13 @@ pub fn round_trip_time(table: &Table, title: &str) -> Option<Plot> {
     Some(plot.with("smoothed", MAIN, Shape::Step(positive(smoothed))))
 }
 
-/// t_ipi.
+/// The packet interval t_ipi.
 pub fn packet_interval(table: &Table, title: &str) -> Option<Plot> {
     let axis = Axis::linear("time between two packets t_ipi, s", "s");
     Some(one_column(title, axis, points(table, "ipi_s")?))
 }
 
-/// 1/t_ipi. Where t_ipi has been truncated to zero there is no point.
+/// 1/t_ipi. There is no point where t_ipi was truncated to zero.
 pub fn packets_per_second(table: &Table, title: &str) -> Option<Plot> {
     let intervals = points(table, "ipi_s")?.into_iter();
     let rates = intervals.map(|(time, interval)| (time, 1.0 / interval));

@@ -1,8 +1,8 @@
 //! The folder of a report: `index.html`, `result.json`, and each plot as SVG and PNG.
 //!
-//! Files are completed in a temporary folder beside them, so that each is whole or not there,
-//! however the program ends. The page of an earlier report goes when the first plot comes: it does
-//! not belong to the new plots.
+//! Files are completed in a temporary folder beside them and renamed, so that each is either
+//! complete or missing, however the program ends. The page of an earlier report is removed before
+//! the first plot is written, because it does not belong to the new plots.
 
 use super::{NamedPlot, PngError, png};
 use crate::replication::in_order;
@@ -16,7 +16,7 @@ use thiserror::Error;
 const PAGE: &str = "index.html";
 const RESULT: &str = "result.json";
 
-/// Why a report is not written. For people: lower case, no full stop.
+/// The reason why a report is not written. Error text: lower case, no full stop.
 #[derive(Debug, Error)]
 pub enum ReportError {
     /// The folder cannot be made or a file cannot be written.
@@ -32,7 +32,7 @@ pub enum ReportError {
     Plot {
         /// The plot.
         name: String,
-        /// What went wrong.
+        /// The rasteriser's error.
         source: PngError,
     },
 }
@@ -46,10 +46,10 @@ pub struct ReportFolder {
 }
 
 impl ReportFolder {
-    /// Makes the folder if it does not exist. What a killed program left in it is removed.
+    /// Makes the folder if it does not exist. Leftovers of a killed program in it are removed.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If the folder cannot be made.
     pub fn create(path: &Path) -> Result<Self, ReportError> {
         remove_leftovers(path);
         let partial = PartialFolder::create(path).map_err(|source| failed(path, source))?;
@@ -63,7 +63,7 @@ impl ReportFolder {
     /// Writes each plot as SVG and PNG; returns the paths of the PNG files in the same order.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// If a file cannot be written.
     pub fn plots(&self, plots: &[NamedPlot]) -> Result<Vec<PathBuf>, ReportError> {
         if !plots.is_empty() {
             self.remove(PAGE)?;
@@ -84,16 +84,16 @@ impl ReportFolder {
     /// Writes the results as JSON and the page; returns the path of the page.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// If a file cannot be written.
     pub fn page(&self, json: &str, html: &str) -> Result<PathBuf, ReportError> {
         self.write(RESULT, json.as_bytes())?;
         self.write(PAGE, html.as_bytes())
     }
 
-    /// Writes a whole report; returns the path of the page. After a failure nothing of it stays.
+    /// Writes a whole report; returns the path of the page. After a failure its files are removed.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// If a file cannot be written.
     pub fn report(
         self,
         plots: &[NamedPlot],
@@ -107,12 +107,12 @@ impl ReportFolder {
         written
     }
 
-    /// Removes what was written, as if the report had not been begun: where a file is missing, the
-    /// others would pass for a report.
+    /// Removes the written files, because an incomplete set of files could be mistaken for a
+    /// report.
     pub fn discard(self) {
         let written = self.written.into_inner();
         for path in written.unwrap_or_else(PoisonError::into_inner) {
-            // One that cannot be removed is whole.
+            // A file that cannot be removed is at least complete.
             let _ = fs::remove_file(path);
         }
     }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn leftovers_go_and_an_earlier_page_does_not_stand_beside_new_plots() {
         let place = tempfile::tempdir().unwrap();
-        // What a killed program leaves: a temporary folder that no process has locked.
+        // A leftover of a killed program: a temporary folder without a lock.
         let leftover = place.path().join(".weir-partial-dead");
         fs::create_dir_all(leftover.join("new")).unwrap();
         fs::write(leftover.join("lock"), "").unwrap();

@@ -1,4 +1,4 @@
-//! Places the words at published points where they cover no data and no other words.
+//! Places the labels of published points where they cover neither data nor other labels.
 
 use super::canvas::{CHARACTER, Canvas};
 use super::layers::stairs;
@@ -31,8 +31,8 @@ impl Area {
 }
 
 impl Canvas {
-    /// Writes the words of all published points, each where the fewest points of data lie below
-    /// it: beside its ring, or a little farther away.
+    /// Writes the labels of all published points, each where it covers the fewest data points:
+    /// beside its ring, or slightly farther away.
     pub(super) fn published_words<'a>(
         &mut self,
         layers: &[PlotLayer],
@@ -73,7 +73,7 @@ impl Canvas {
         }
     }
 
-    /// Where words of this width may stand, the nearest first; all inside the frame.
+    /// Candidate positions for a label of this width, the nearest first; all inside the frame.
     fn places(&self, (x, y): Pixel, width: f64) -> impl Iterator<Item = Area> {
         let frame = self.frame;
         let right = x + 9.0;
@@ -106,7 +106,7 @@ impl Canvas {
         })
     }
 
-    /// Pixels that the lines and dots of the layers cover, every few of them.
+    /// A sample of the pixels that the lines and dots of the layers cover.
     fn inked(&self, layers: &[PlotLayer]) -> Vec<Pixel> {
         let mut inked = Vec::new();
         for layer in layers {

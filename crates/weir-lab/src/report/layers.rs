@@ -25,7 +25,7 @@ pub(super) fn outline(marker: usize) -> &'static str {
 }
 
 impl Canvas {
-    /// What scales with the axis of x when a page zooms.
+    /// Draws the shapes that stretch with the horizontal axis when the page zooms.
     pub(super) fn layer(&mut self, layer: &PlotLayer) {
         let line = format!("line {}", layer.line_class());
         let fill = format!("f{}", layer.colour.number());
@@ -92,7 +92,7 @@ impl Canvas {
         }
     }
 
-    /// What keeps its shape when a page zooms: marks and rings, each moved to its place.
+    /// Draws the shapes that keep their size when the page zooms: marks and rings.
     pub(super) fn layer_marks(&mut self, layer: &PlotLayer, number: usize) {
         let class = format!("m f{}", layer.colour.number());
         match (&layer.shape, layer.marker) {
@@ -131,7 +131,7 @@ impl Canvas {
         );
     }
 
-    /// Places on a long line, not those of the curves beside it.
+    /// Positions along a line, offset from those of other curves.
     fn marks_along(&self, points: &[(f64, f64)], number: usize) -> Vec<Pixel> {
         let mut next = self.frame.left + 24.0 + (number * 37 % 110) as f64;
         let mut marks = Vec::new();
@@ -177,7 +177,7 @@ impl Canvas {
         }
     }
 
-    /// The outline of the area: the high values to the right, the low ones back.
+    /// The outline of the ribbon: the high values from left to right, then the low ones back.
     fn ribbon(&self, points: &[(f64, f64, f64)]) -> Vec<Pixel> {
         let side = |of: fn(&(f64, f64, f64)) -> f64| {
             thin::line(self.pixels(points.iter().map(|p| (p.0, of(p)))))
@@ -187,8 +187,8 @@ impl Canvas {
         outline
     }
 
-    /// Steps and, down to the lower edge, the area under them. The line alone has the name, so that
-    /// a page reads the value from it once.
+    /// Steps, and the area below them. Only the path of the line has the name, so that the page's
+    /// script reads each value once.
     fn area(&mut self, layer: &PlotLayer, points: &[(f64, f64)]) {
         let (mut area, mut line) = (PathData::default(), PathData::default());
         for run in runs(points) {
@@ -207,8 +207,8 @@ impl Canvas {
         self.data(&class, "step", &layer.name, line);
     }
 
-    /// Steps in the colours of their categories. Runs of a category that fit into a pixel column
-    /// are drawn as the range that they cover.
+    /// Steps in the colours of their categories. Consecutive points of a category within one pixel
+    /// column are drawn as the range that they cover.
     fn coloured(&mut self, points: &[(f64, f64, usize)], categories: &[(String, Colour)]) {
         let mut paths: BTreeMap<usize, PathData> = BTreeMap::new();
         let mut ranges: BTreeMap<(usize, i64), (f64, f64)> = BTreeMap::new();
@@ -247,7 +247,7 @@ impl Canvas {
         }
     }
 
-    /// A strip of categories below the plot, its upper edge here.
+    /// Draws a strip of categories below the plot with this upper edge.
     pub(super) fn strip(&mut self, strip: &Strip, top: f64) {
         let mut paths: BTreeMap<usize, PathData> = BTreeMap::new();
         for ((left, right), shares) in self.strip_columns(strip) {
@@ -268,8 +268,8 @@ impl Canvas {
         }
     }
 
-    /// Pieces of a strip from left to right with the shares of the categories in each; one piece
-    /// while a category holds alone.
+    /// The pieces of a strip from left to right with the shares of the categories in each; a range
+    /// with a single category is one piece.
     fn strip_columns(&self, strip: &Strip) -> Vec<Piece> {
         let (left, right) = (self.frame.left, self.frame.right);
         let mut columns: BTreeMap<i64, BTreeMap<usize, f64>> = BTreeMap::new();
@@ -312,10 +312,10 @@ impl Canvas {
     }
 }
 
-/// A piece of a strip.
+/// A piece of a strip: its range, and the shares of the categories.
 type Piece = ((f64, f64), Vec<(usize, f64)>);
 
-/// Neighbours with the same shares as one.
+/// Merges adjacent pieces with the same shares.
 fn merged(pieces: Vec<Piece>) -> Vec<Piece> {
     let mut merged: Vec<Piece> = Vec::new();
     for piece in pieces {
@@ -327,14 +327,14 @@ fn merged(pieces: Vec<Piece>) -> Vec<Piece> {
     merged
 }
 
-/// The points in runs without a gap: a value that is no number ends a run.
+/// Consecutive points with values; a point whose value is NaN ends a sequence.
 fn runs(points: &[(f64, f64)]) -> impl Iterator<Item = &[(f64, f64)]> {
     points
         .split(|point| point.1.is_nan())
         .filter(|run| !run.is_empty())
 }
 
-/// The corners of a staircase through the points.
+/// The corners of the step curve through the points.
 pub(super) fn stairs(points: impl Iterator<Item = (f64, f64)>) -> impl Iterator<Item = (f64, f64)> {
     let mut before: Option<f64> = None;
     points.flat_map(move |(x, y)| {

@@ -1,5 +1,5 @@
-//! What a reader stumbles over, held for all pictures of a run: words outside the picture, words
-//! over other words, axes without a unit; and what is left out.
+//! Readability checks of all pictures of a run: no text outside the picture or over other text, no
+//! axis without a unit; and the notes on omitted parts.
 
 use super::png::tree_of;
 use super::*;
@@ -86,7 +86,7 @@ fn texts(group: &Group, found: &mut Vec<(String, [f32; 4])>) {
     }
 }
 
-/// No text leaves the picture, and none lies on another; a halo lies below its own words.
+/// No text leaves the picture or overlaps another; a halo may lie below its own text.
 fn check_texts(name: &str, svg: &str) {
     let tree = tree_of(svg).unwrap();
     let mut found = Vec::new();
@@ -211,7 +211,7 @@ fn drawn(pictures: &RunPictures) -> Vec<(String, String, String)> {
     drawn.collect()
 }
 
-/// What is read of a folder gives the same pictures as the run in memory.
+/// The pictures of a run folder equal those of the run in memory.
 #[test]
 fn the_pictures_of_a_folder_are_those_of_its_run() {
     let place = tempfile::tempdir().unwrap();
@@ -402,7 +402,7 @@ fn the_page_has_a_table_of_contents_and_needs_no_network() {
         assert!(html.contains(&format!("<figure id=\"{}\">", figure.name)));
     }
     let foreign = html.replace("http://www.w3.org/2000/svg", "");
-    // The page's policy has no address.
+    // `http-equiv` of the page's policy is not a URL.
     let foreign = foreign.replace("http-equiv", "");
     assert!(
         !foreign.contains("http"),

@@ -21,7 +21,7 @@ enum Swatch {
     Tick(String),
 }
 
-/// The legend's entries of a layer; of categories only those that occur in the range shown.
+/// The legend entries of a layer; of categories only those that occur in the range shown.
 fn entries(layer: &PlotLayer, shown: (f64, f64)) -> Vec<LegendEntry> {
     let fill = format!("m f{}", layer.colour.number());
     let swatch = match &layer.shape {
@@ -78,8 +78,8 @@ fn strip_entries(plot: &Plot, shown: (f64, f64)) -> Vec<LegendEntry> {
     entries
 }
 
-/// The legend's entries in rows that fit the width: the layers', then in a row of their own the
-/// strips'.
+/// The legend's entries in rows that fit the width: those of the layers, then in a separate row
+/// those of the strips.
 pub(super) fn legend_rows(plot: &Plot, shown: (f64, f64), width: f64) -> Vec<Vec<LegendEntry>> {
     let layers = plot.layers.iter().flat_map(|layer| entries(layer, shown));
     let mut rows: Vec<Vec<LegendEntry>> = Vec::new();
@@ -106,7 +106,7 @@ fn entry_width(entry: &LegendEntry) -> f64 {
 }
 
 impl Canvas {
-    /// Draws the rows, the first with its upper left corner here.
+    /// Draws the rows with this upper left corner.
     pub(super) fn legend(&mut self, rows: &[Vec<LegendEntry>], (left, top): (f64, f64)) {
         let mut y = top + 15.0;
         for row in rows {

@@ -1,5 +1,5 @@
-//! Reads of a run's folder what its pictures need: the columns that they show, table by table, and
-//! of a table with more than a million rows what so many pixels can show.
+//! Reads the columns that a run's pictures need from its folder, table by table; tables with more
+//! than a million rows are thinned to what the pixels can show.
 
 use super::run_pictures::detailed;
 use super::selection::{PlotSelection, selects};
@@ -11,15 +11,15 @@ use crate::trace::{FolderError, RunFolder, TablePart};
 
 /// A table with more rows than this is long.
 const LONG: u64 = 1 << 20;
-/// The pieces of time of a long table in each of which the first and the last row and the extremes
-/// stay: about ten in a column of pixels of an ordinary picture.
+/// The number of time ranges of a long table in each of which the first row, the last row and the
+/// extremes are kept: about ten for each pixel column of an ordinary picture.
 const PIECES: f64 = 8192.0;
 
-/// The columns of intervals that pictures show.
+/// Columns of interval tables that pictures show.
 const OF_INTERVALS: [&str; 2] = ["goodput_bps", "one_way_delay_s"];
-/// Those of flows in the pictures of all flows.
+/// Columns of flow tables that the pictures of all flows show.
 const OF_FLOWS: [&str; 1] = ["cwnd_bytes"];
-/// Those that take the place of intervals where there are none.
+/// Columns of flow tables used if there are no interval tables.
 const WITHOUT_INTERVALS: [&str; 6] = [
     "cwnd_bytes",
     "allowed_rate_bps",
@@ -30,10 +30,10 @@ const WITHOUT_INTERVALS: [&str; 6] = [
 ];
 
 impl PlotData {
-    /// What the pictures of this selection need.
+    /// Reads the tables that the pictures of this selection need.
     ///
     /// # Errors
-    /// A table that is damaged or cannot be read.
+    /// If a table is damaged or cannot be read.
     pub fn read(folder: &RunFolder, selection: &PlotSelection) -> Result<Self, FolderError> {
         let mut reader = PictureReader::new(folder, selection, folder.table("delays")?);
         reader.intervals_and_transfers()?;
@@ -68,10 +68,10 @@ impl PlotData {
         Ok(reader.data)
     }
 
-    /// What pictures that compare this run with others need.
+    /// Reads the tables that comparisons of this run with others need.
     ///
     /// # Errors
-    /// A table that is damaged or cannot be read.
+    /// If a table is damaged or cannot be read.
     pub fn read_to_compare(folder: &RunFolder) -> Result<Self, FolderError> {
         let selection = PlotSelection::default();
         let mut reader = PictureReader::new(folder, &selection, folder.table("delays")?);
@@ -86,7 +86,7 @@ impl PlotData {
     }
 }
 
-/// A flow of which only its rows are known.
+/// A flow trace with only the main table.
 fn trace_of(name: String, table: Table) -> FlowTrace {
     FlowTrace {
         name,
@@ -100,7 +100,7 @@ fn trace_of(name: String, table: Table) -> FlowTrace {
     }
 }
 
-/// A run's folder, and what has been read of it.
+/// A run's folder, and the data read from it.
 struct PictureReader<'a> {
     folder: &'a RunFolder,
     selection: &'a PlotSelection,
@@ -154,7 +154,7 @@ impl<'a> PictureReader<'a> {
         Ok(())
     }
 
-    /// The times of a table over time with these columns, or with those that are asked for.
+    /// The times of a table with these columns, or with the selected columns.
     fn table(&mut self, path: &str, columns: &[&str]) -> Result<Option<Table>, FolderError> {
         let asked = &self.selection.columns;
         let wanted = |name: &str| {
@@ -172,7 +172,7 @@ impl<'a> PictureReader<'a> {
         self.rows(path, &|_| true)
     }
 
-    /// A table over time.
+    /// A table with times.
     fn rows(
         &mut self,
         path: &str,
@@ -192,7 +192,7 @@ impl<'a> PictureReader<'a> {
         Ok(Some(read.table))
     }
 
-    /// Columns of another table.
+    /// Columns of a table without times.
     fn read(
         &self,
         path: &str,
@@ -206,7 +206,7 @@ impl<'a> PictureReader<'a> {
         Ok(read.map(|read| read.table))
     }
 
-    /// All columns of the flows that are drawn in detail.
+    /// Reads all columns of the flows that are drawn in detail.
     fn details(&mut self) -> Result<(), FolderError> {
         let (subjects, _) = subjects(&self.data, self.selection);
         for name in detailed(&self.data, self.selection, &subjects) {

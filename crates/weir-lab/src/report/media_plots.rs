@@ -1,5 +1,5 @@
-//! The pictures of media: target rate, sending rate, the delays that a controller for media
-//! measures, and those of frames.
+//! The pictures of media flows: target rate, sending rate, the delays that a media controller
+//! measures, and the delays of frames.
 
 use super::axis::Axis;
 use super::drawing::NamedPlot;
@@ -7,7 +7,7 @@ use super::plot::{Colour, Plot, Shape};
 use super::series::{points, time_axis};
 use crate::table::Table;
 
-/// The pictures that a flow's trace and the frames of its video hold beside those of all flows.
+/// The additional pictures of a flow's trace and of the frames of its video.
 pub(super) fn plots_of_media(
     flow: &str,
     table: &Table,

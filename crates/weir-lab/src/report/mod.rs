@@ -6,8 +6,8 @@
 //! that opens from disk without a network and is complete without its script.
 //! [`pictures_of`] draws what a run's tables hold, [`comparison`] several runs.
 //!
-//! Not here: any layout that depends on the fonts of the reader's machine; text widths are
-//! estimated on the wide side, so that labels are not clipped.
+//! Does not model: layouts that depend on the fonts of the reader's machine. Text widths are upper
+//! estimates, so that labels are not clipped.
 
 mod axis;
 mod canvas;

@@ -13,17 +13,17 @@ use weir_proto::rtp;
 use weir_proto::settings::Variants as _;
 use weir_proto::time::Duration;
 
-/// A host, several hosts that are alike, or a medium.
+/// A host, several equivalent hosts, or a medium.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct NetworkNode {
     pub(super) label: String,
-    /// Hops from the senders.
+    /// The distance from the senders in hops.
     pub(super) column: usize,
     /// True for an 802.11 medium.
     pub(super) is_medium: bool,
 }
 
-/// A link, or a station's way to its medium.
+/// A link, or the connection of a station to its medium.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct NetworkEdge {
     pub(super) ends: [usize; 2],
@@ -31,22 +31,22 @@ pub(super) struct NetworkEdge {
     pub(super) is_bottleneck: bool,
 }
 
-/// Boxes, lines, and a line of words for each flow.
+/// Boxes, lines, and a line of text for each flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct NetworkPlan {
     pub(super) nodes: Vec<NetworkNode>,
     pub(super) edges: Vec<NetworkEdge>,
     pub(super) flows: Vec<String>,
-    /// Hosts and media that are not drawn.
+    /// The number of hosts and media that are not drawn.
     pub(super) left_out: usize,
 }
 
-/// The most boxes.
+/// The maximum number of boxes.
 const MOST_NODES: usize = 24;
 
-/// Flows that have a line.
+/// The number of flows that are listed.
 const MOST_FLOWS: usize = 8;
-/// From this many equal hosts on they are one box.
+/// The minimum number of equivalent hosts that are drawn as one box.
 const ALIKE: usize = 3;
 
 impl NetworkPlan {
@@ -62,8 +62,8 @@ impl NetworkPlan {
             .map(|(place, _)| place)
     }
 
-    /// The boxes that are fewest hops away from the bottleneck, or from the first box where there
-    /// is none, at most so many.
+    /// At most this many boxes: those with the fewest hops from the bottleneck, or from the first
+    /// box if there is no bottleneck.
     fn nearest(self, most: usize) -> Self {
         if self.nodes.len() <= most {
             return self;
@@ -80,7 +80,7 @@ impl NetworkPlan {
                 }
             }
         }
-        // In the order in which they were, in columns without a gap.
+        // The original order, with empty columns removed.
         order.sort_unstable();
         let columns: BTreeSet<usize> = order.iter().map(|&at| self.nodes[at].column).collect();
         let column = |of: usize| columns.iter().take_while(|column| **column < of).count();
@@ -104,7 +104,7 @@ impl NetworkPlan {
         }
     }
 
-    /// The most lines of words that a link has.
+    /// The maximum number of text lines at a link.
     pub(super) fn most_words(&self) -> usize {
         self.edges
             .iter()
@@ -114,7 +114,7 @@ impl NetworkPlan {
     }
 }
 
-/// The network of the run, its bottleneck thick; `None` if it has no hosts.
+/// The network of the run, with a thick line at its bottleneck; `None` if it has no hosts.
 pub(super) fn plan(data: &PlotData) -> Option<NetworkPlan> {
     let scenario = &data.output.scenario;
     let bottleneck = by_load(data).first().and_then(|link| {
@@ -231,7 +231,7 @@ fn raw_edges(scenario: &Scenario, bottleneck: Option<&(String, f64)>) -> Vec<Raw
     wires.chain(stations).collect()
 }
 
-/// Rate and delay, then the queue if something can wait.
+/// Rate and delay, then the queue if packets can wait.
 fn direction_words(direction: &Direction) -> Vec<String> {
     let rate = match (&direction.shaper, direction.rate) {
         _ if !direction.rate_trace.millis.is_empty() => "rate by trace".to_owned(),
@@ -288,7 +288,7 @@ fn delay_words(direction: &Direction) -> String {
     }
 }
 
-/// What hosts must have in common to be one box.
+/// For each host the key by which hosts are equivalent.
 type Kinds = BTreeMap<String, Vec<String>>;
 
 /// The links at each host.
@@ -302,7 +302,7 @@ fn links_at(raw: &[RawEdge]) -> BTreeMap<&str, Vec<(usize, &RawEdge)>> {
     links
 }
 
-/// The same links to the same hosts.
+/// Hosts are equivalent if they have the same links to the same hosts.
 fn same_links(raw: &[RawEdge]) -> Kinds {
     let hosts = links_at(raw).into_iter().map(|(host, links)| {
         let links = links.into_iter().map(|(side, edge)| {
@@ -316,12 +316,12 @@ fn same_links(raw: &[RawEdge]) -> Kinds {
     hosts.collect()
 }
 
-/// Rounds in which hosts are told apart by the hosts at the other ends of their links.
+/// Iterations of the colour refinement.
 const ROUNDS: usize = 8;
 
-/// The same links to hosts of the same kind, as those of a template have, whose other ends are
-/// hosts of another template; hosts with a link to one of their own kind are kept apart. This is
-/// colour refinement (Weisfeiler and Leman 1968), over a few hops.
+/// Hosts are equivalent if they have the same links to equivalent hosts, such as the hosts of a
+/// template that are linked to hosts of another template; hosts with a link to an equivalent host
+/// are kept separate. This is colour refinement (Weisfeiler and Leman 1968), over a few hops.
 fn same_kind(raw: &[RawEdge], scenario: &Scenario) -> Kinds {
     let links = links_at(raw);
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
@@ -370,8 +370,8 @@ fn same_kind(raw: &[RawEdge], scenario: &Scenario) -> Kinds {
     hosts.collect()
 }
 
-/// The box of each host: its own name, or that of all hosts of its kind that send and receive as it
-/// does.
+/// The box of each host: its own name, or that of all equivalent hosts with the same roles as
+/// sender and receiver.
 fn boxes(raw: &[RawEdge], scenario: &Scenario, kinds: &Kinds) -> BTreeMap<String, String> {
     let hosts: BTreeSet<&String> = raw.iter().flat_map(|edge| &edge.between).collect();
     let senders: BTreeSet<&String> = scenario.flows.iter().map(|flow| &flow.from).collect();
@@ -402,7 +402,7 @@ fn boxes(raw: &[RawEdge], scenario: &Scenario, kinds: &Kinds) -> BTreeMap<String
     boxes
 }
 
-/// The column of each box: its hops from the hosts that only send.
+/// The column of each box: its distance in hops from the hosts that only send.
 fn columns(
     names: &BTreeMap<String, String>,
     raw: &[RawEdge],
@@ -443,8 +443,8 @@ fn columns(
     columns
 }
 
-/// A line for each flow, or for those of a group that go from the same box to the same box, and how
-/// many more flows there are.
+/// A line for each flow, or for the flows of a group between the same boxes, and the number of
+/// flows not listed.
 fn flows(scenario: &Scenario, boxes: &BTreeMap<String, String>) -> Vec<String> {
     let mut groups: Vec<(&str, String, u32)> = Vec::new();
     let mut known: BTreeMap<(&str, String), usize> = BTreeMap::new();

@@ -9,7 +9,7 @@ use super::series::{
 };
 use super::subjects::{Counted, PlotData, Subject};
 
-/// The pictures that the run's tables allow.
+/// The pictures for which the run has tables.
 pub(super) fn overview(data: &PlotData, subjects: &[Subject]) -> Vec<NamedPlot> {
     let pictures = [
         rates(data, subjects),
@@ -22,17 +22,17 @@ pub(super) fn overview(data: &PlotData, subjects: &[Subject]) -> Vec<NamedPlot> 
     pictures.into_iter().flatten().collect()
 }
 
-/// The series of each subject's flows.
+/// The series of each flow of a subject.
 type Series = Vec<Vec<(f64, f64)>>;
 
-/// The series of a subject's flows, from one kind of table.
+/// The series of a subject's flows from one kind of table.
 fn series_of(subject: &Subject, series: impl Fn(&str) -> Option<Vec<(f64, f64)>>) -> Series {
     let flows = subject.flows.iter();
     flows.filter_map(|flow| series(flow)).collect()
 }
 
-/// A picture over time with a curve or band for each subject; `None` without a series. Its file's
-/// name and its caption come first.
+/// A picture over time with a curve or band for each subject; `None` without a series. The first
+/// argument holds its file name and its caption.
 fn over_time(
     (name, caption): (&str, &str),
     title: &str,
@@ -44,7 +44,7 @@ fn over_time(
         .iter()
         .map(|(subject, series)| layers(subject, series));
     plot.layers = layers.flatten().collect();
-    // Areas lie below all curves.
+    // Areas are drawn below all curves.
     plot.layers
         .sort_by_key(|layer| !matches!(layer.shape, Shape::Ribbon(_)));
     let mut caption = caption.to_owned();
@@ -63,7 +63,7 @@ fn curves(
     curves.filter(|(_, series)| !series.is_empty()).collect()
 }
 
-/// Goodput of all flows; without a table of intervals what their controllers allow.
+/// Goodput of all flows; without interval tables the rates that their controllers allow.
 fn rates(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
     let goodput = |flow: &str| of_intervals(data, flow, "goodput_bps");
     let goodputs = curves(subjects, goodput);
@@ -128,8 +128,8 @@ fn windows(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
     over_time(("windows", caption), title, axis, &windows)
 }
 
-/// The delay of a summary that pictures show: paths of the median, the least and the 95th
-/// percentile, and what it is.
+/// The delays that pictures show: paths in the summary of the median, the minimum and the 95th
+/// percentile, and a label.
 const DELAYS: [([&str; 3], &str); 2] = [
     (
         [
@@ -145,7 +145,7 @@ const DELAYS: [([&str; 3], &str); 2] = [
     ),
 ];
 
-/// The delay that this run's summaries have.
+/// The first of these delays that this run's summaries have.
 pub(super) fn delay_of(data: &PlotData) -> Option<([&'static str; 3], &'static str)> {
     let summary = &data.output.summary;
     let mut flows = summary.flows.keys().chain(summary.transfers.keys());
@@ -196,7 +196,7 @@ fn throughput_and_delay(data: &PlotData, subjects: &[Subject]) -> Option<NamedPl
     Some(NamedPlot::new("goodput-over-delay", caption, plot))
 }
 
-/// The share of finite transfers that were complete after so long.
+/// The distribution function of the completion times of finite transfers.
 fn completion_times(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
     let values = subjects.iter().map(|subject| {
         let flows = subject.flows.iter();
@@ -216,7 +216,7 @@ fn completion_times(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> 
 /// The delays of a flow.
 type DelaysOf<'a> = &'a dyn Fn(&String) -> Counted;
 
-/// The distribution of delays: of packets; of the intervals where those are not known, or of
+/// The distribution of delays: of packets, or of interval means if those are missing, or of
 /// round-trip time samples.
 fn delay_distribution(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
     let of_packets = |flow: &String| data.delays.get(flow).cloned().unwrap_or_default();
@@ -246,14 +246,14 @@ fn delay_distribution(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot
     words.picture(values.collect(), words.caption)
 }
 
-/// The words of a distribution of delays.
+/// The title, label and caption of a distribution of delays.
 pub(super) struct DelayWords {
     title: &'static str,
     label: &'static str,
     pub(super) caption: &'static str,
 }
 
-/// Of packets.
+/// For delays of packets.
 pub(super) const OF_PACKETS: DelayWords = DelayWords {
     title: "Distribution of the one-way delay",
     label: "one-way delay, s",
@@ -273,7 +273,7 @@ const OF_RTT_SAMPLES: DelayWords = DelayWords {
 };
 
 impl DelayWords {
-    /// The picture of these delays of each subject, if two are known of one.
+    /// The picture of these delays for each subject, if one subject has at least two values.
     pub(super) fn picture(
         &self,
         values: Vec<(&Subject, Counted)>,
@@ -285,7 +285,7 @@ impl DelayWords {
     }
 }
 
-/// Empirical distribution functions; `None` if no subject has two values.
+/// Empirical distribution functions; `None` if every subject has fewer than two values.
 pub(super) fn distributions(
     title: &str,
     x: Axis,

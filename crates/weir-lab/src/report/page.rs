@@ -1,8 +1,8 @@
 //! One HTML file that contains its styles, tables, pictures and a script.
 //!
 //! The page is complete without its script and on paper. The script adds the values under the
-//! pointer and a zoom that all pictures over time share; it reads both from the pictures. Each
-//! picture is there twice, for wide and for narrow screens.
+//! pointer and a zoom shared by all pictures over time; it reads both from the pictures. Each
+//! picture is included twice, for wide and for narrow screens.
 
 use super::canvas::escape;
 use super::run_pictures::RunPictures;
@@ -64,14 +64,14 @@ a{color:var(--c0)}
 
 const SCRIPT: &str = include_str!("page.js");
 
-/// SHA-256 of what stands between the tags of the style and of the script: Content Security Policy
-/// Level 3 §2.3.1 has hashes in place of a permission for whatever stands in the page. A test works
-/// them out and says the new one when the style or the script has changed.
+/// SHA-256 of the contents of the style and script elements: Content Security Policy Level 3 §2.3.1
+/// allows them by their hashes in place of `unsafe-inline`. A test computes them and reports the
+/// new ones if the style or the script has changed.
 pub(super) const STYLE_HASH: &str = "sha256-Tvefh7uhX92KtJiTmD1Mt4/Va6369TmakHA/ZEfwVTs=";
 pub(super) const SCRIPT_HASH: &str = "sha256-NHk0/1ACKl8s6mHZspLRXVD1YZf5DMEPDisjWdUqQoE=";
 
-/// What a browser may load for the page and run in it: its own style and script, nothing else. No
-/// name from a file that the page shows can become more.
+/// The content security policy of the page: only its own style and script are allowed. Text from
+/// files that the page shows can never run or load anything.
 fn policy(with_script: bool) -> String {
     let script = if with_script {
         format!("; script-src '{SCRIPT_HASH}'")
@@ -115,13 +115,13 @@ impl Page {
         let _ = writeln!(self.body, "<h2 id=\"{}\">{}</h2>", escape(id), escape(text));
     }
 
-    /// HTML that the caller has escaped.
+    /// Adds HTML that the caller has escaped.
     pub fn raw(&mut self, html: &str) {
         self.body.push_str(html);
     }
 
-    /// A table with these headings; below a heading with `#` stand numbers. The caller has escaped
-    /// the rows, each with a line feed at its end.
+    /// A table with these headings; a column whose heading starts with `#` has numbers. The caller
+    /// has escaped the rows, each with a line feed at its end.
     pub fn table(&mut self, headings: &[&str], rows: impl Iterator<Item = String>) {
         self.body
             .push_str("<div class=\"scroll\"><table><thead><tr>");
@@ -199,15 +199,15 @@ impl Page {
     }
 }
 
-/// Where the table of contents goes; no escaped text contains it.
+/// Placeholder of the table of contents; no escaped text contains it.
 const CONTENTS: &str = "<!--contents-->\n";
 
-/// How the page is used, for readers who have its script: it shows this.
+/// Instructions for readers; hidden unless the script runs and shows them.
 const HOW: &str = "<p class=\"how\" hidden>Point at a picture, or tap on it, to read its values. Drag a \
     mouse across a picture over time to see a part of it in all of them; double-click to go \
     back.</p>\n";
 
-/// The page of a run, as `weir plot` writes it. `head` is a table or text that stands first.
+/// The page of a run, as `weir plot` writes it. `head` is a table or text at its top.
 pub fn pictures_page(title: &str, head: &str, pictures: &RunPictures) -> String {
     let mut page = Page::new();
     page.text("h1", "", title);

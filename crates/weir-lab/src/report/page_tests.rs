@@ -1,6 +1,6 @@
-//! The page's script: the values under the pointer, the zoom that all pictures over time share, and
-//! the way back. In a browser, where one is installed, and in Node with a stand-in for one, which
-//! lays nothing out. `WEIR_BROWSER` names another browser than those that are looked for.
+//! The page's script: the values under the pointer, the zoom shared by all pictures over time, and
+//! its reset. The tests run in a browser, if one is installed, and in Node with a stub of the
+//! browser without layout. `WEIR_BROWSER` names a browser other than the known ones.
 
 use super::page::{self, pictures_page};
 use super::*;
@@ -9,10 +9,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a reader does, and what must come of it.
+/// Simulated user actions and the expected results.
 const CHECKS: &str = include_str!("page_tests/checks.js");
 
-/// What stands in for a browser, for Node.
+/// A stub of the browser for Node.
 const STAND_IN: &str = include_str!("page_tests/stand_in.mjs");
 
 const BROWSERS: [&str; 6] = [
@@ -32,7 +32,8 @@ fn figure(name: &str, plot: Plot) -> NamedPlot {
     }
 }
 
-/// Four hours of a rate, two minutes in the midst of them, and a picture that is not over time.
+/// Four hours of a rate, a range of two minutes in the middle of them, and a picture that is not
+/// over time.
 fn page() -> String {
     let over = |label: &str, unit: &str, to: f64| Axis::linear(label, unit).within(0.0, to);
     let rate = Plot::new("Rate", Axis::time(), over("rate, bit/s", "bit/s", 1e7))
@@ -70,10 +71,11 @@ fn page() -> String {
     pictures_page("A run", "", &pictures)
 }
 
-/// How long a browser may take, which needs a second: one that hangs counts as none.
+/// The time limit for a browser, which needs about a second: one that hangs is treated as missing.
 const BROWSER_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The document as the browser has it after the page's scripts, or nothing if it does not start.
+/// The document after the page's scripts have run in the browser; `None` if the browser does not
+/// start.
 fn document(browser: &str, folder: &Path, width: u32) -> Option<String> {
     let out = folder.join(format!("{width}.html"));
     let mut running = Command::new(browser)
@@ -99,7 +101,7 @@ fn document(browser: &str, folder: &Path, width: u32) -> Option<String> {
     text.contains("<title>").then_some(text)
 }
 
-/// Collects what the browser refuses because of the page's policy.
+/// Collects violations of the page's policy that the browser reports.
 const LISTENER: &str = "globalThis.refused = [];
 document.addEventListener(\"securitypolicyviolation\",
   (event) => refused.push(event.violatedDirective + \" \" + event.blockedURI));
@@ -113,7 +115,7 @@ fn hash(text: &str) -> String {
     format!("sha256-{words}")
 }
 
-/// What stands between these tags, which the page has once.
+/// The contents of this element, which the page has once.
 fn between<'a>(html: &'a str, tag: &str) -> &'a str {
     let (_, rest) = html.split_once(&format!("<{tag}>")).unwrap();
     let (text, rest) = rest.split_once(&format!("</{tag}>")).unwrap();
@@ -138,7 +140,7 @@ fn the_policy_has_the_hashes_of_the_pages_style_and_script() {
     );
     let place = html.find(&policy).unwrap();
     assert!(place < html.find("<style>").unwrap());
-    // A page of tables has no script, and lets none run.
+    // A page with tables only has no script, and its policy allows none.
     let tables = page::Page::new().html("Tables");
     assert!(tables.contains(&policy.replace(&format!(" script-src '{script}';"), "")));
     assert!(!tables.contains("<script"));
@@ -147,7 +149,7 @@ fn the_policy_has_the_hashes_of_the_pages_style_and_script() {
     }
 }
 
-/// Writes the page with the checks at its end, and with what they need before everything else.
+/// Writes the page with the checks at its end, and with their helpers at its start.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let checks = format!("\n{CHECKS}");
@@ -161,7 +163,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Fails unless the checks found everything as it should be.
+/// Fails unless all checks passed.
 fn judge(text: &str, where_it_ran: &str) {
     let title = text.split("<title>").nth(1).unwrap_or_default();
     let title = title.split("</title>").next();

@@ -1,8 +1,8 @@
 //! SVG text to a PDF document of one page (PDF 1.7, ISO 32000-1).
 //!
-//! Paths keep their corners, strokes and dashes; text becomes the outlines of the font that is
-//! compiled in, so that it looks the same everywhere. Gradients, patterns, masks and images, which
-//! our pictures do not have, are left out.
+//! Paths keep their corners, strokes and dashes; text becomes outlines of the font that is compiled
+//! in, so that it looks the same everywhere. Gradients, patterns, masks and images, which our
+//! pictures do not use, are ignored.
 
 use super::png::tree_of;
 use crate::trace::zlib;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::io;
 use thiserror::Error;
 
-/// Why a drawing has no PDF.
+/// Why a drawing cannot be converted to PDF.
 #[derive(Debug, Error)]
 pub enum PdfError {
     /// The text is not an SVG that usvg reads.
@@ -25,7 +25,7 @@ pub enum PdfError {
     Compress(#[from] io::Error),
 }
 
-/// PDF points a CSS pixel: 72 to 96 an inch.
+/// PDF points per CSS pixel: 72/96.
 const POINTS: f32 = 0.75;
 
 /// Writes SVG text as a PDF of the drawing's size. The same text gives the same bytes: the
@@ -41,7 +41,7 @@ pub fn pdf(svg: &str) -> Result<Vec<u8>, PdfError> {
         content: Content::new(),
         opacities: BTreeMap::new(),
     };
-    // SVG counts y downwards, PDF upwards.
+    // In SVG y increases downwards, in PDF upwards.
     writer
         .content
         .transform([POINTS, 0.0, 0.0, -POINTS, 0.0, height]);
@@ -77,7 +77,7 @@ fn thousandths(count: u32) -> f32 {
     count as f32 / 1000.0
 }
 
-/// The page's content while it grows.
+/// The page's content under construction.
 struct Writer {
     content: Content,
     /// Names of the graphics states by the opacities of fills and strokes, in thousandths.
@@ -187,7 +187,8 @@ impl Writer {
                     pen = (to.x, to.y);
                 }
                 PathSegment::QuadTo(by, to) => {
-                    // PDF has cubic curves only: their handles lie two thirds of the way.
+                    // PDF has cubic curves only: their control points are at two thirds of the way
+                    // to the quadratic one.
                     let handle = |end: f32, by: f32| end + (by - end) * 2.0 / 3.0;
                     let first = (handle(pen.0, by.x), handle(pen.1, by.y));
                     let second = (handle(to.x, by.x), handle(to.y, by.y));

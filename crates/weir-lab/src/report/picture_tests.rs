@@ -1,5 +1,5 @@
-//! What the pictures of whole runs claim, held against the runs: queues and their limits, drops,
-//! the bottleneck, where curves and axes end, and which runs a comparison shows.
+//! Checks of the pictures of whole runs against the runs: queues and their limits, drops, the
+//! bottleneck, the ends of curves and axes, and the runs that a comparison shows.
 
 use super::*;
 use crate::fixture::{run_text, stream_over, traced};
@@ -19,7 +19,7 @@ fn picture(data: &PlotData, name: &str) -> (Plot, String) {
     (plot.clone(), figure.caption.clone())
 }
 
-/// The points of the step whose name starts so.
+/// The points of the step curve whose name starts with this.
 fn step(plot: &Plot, name: &str) -> Vec<(f64, f64)> {
     let layer = plot
         .layers
@@ -78,8 +78,8 @@ fn packets_of_other_sizes_do_not_lift_a_queue_above_its_limit() {
     assert!(caption.contains("mean size"), "{caption}");
 }
 
-/// Datagrams of 48 octets fill the queue of 200 packets; then ten segments of 1500 wait, too few
-/// to tell the size of those that would fill it: 200 of 48 octets are less than these ten.
+/// Datagrams of 48 octets fill the queue of 200 packets; then ten segments of 1500 wait, too few to
+/// estimate the size of packets in a full queue: 200 of 48 octets are less than these ten.
 #[test]
 fn a_few_large_packets_after_many_small_ones_stay_below_the_limit() {
     let link = "rate = \"100kbit\"\ndelay = \"20ms\"\nqueue = { kind = \"droptail\", limit = 200 }";
@@ -97,8 +97,8 @@ fn a_few_large_packets_after_many_small_ones_stay_below_the_limit() {
     check_limit(&plot);
 }
 
-/// Opportunities every 10 ms for a second, then none for a second, over and over: what comes during
-/// the pause waits for up to a second and for its turn.
+/// Opportunities every 10 ms for a second, then none for a second, repeated: a packet that arrives
+/// during the pause waits for its end and for the packets before it.
 #[test]
 fn the_wait_at_a_link_with_a_trace_is_that_for_its_opportunities() {
     let millis: Vec<String> = (1..=100)
@@ -159,8 +159,8 @@ fn drops_are_counted_by_packets_and_losses_on_the_wire_are_told() {
     assert!(caption.contains("losses by the loss model"), "{caption}");
 }
 
-/// 490 datagrams that take 10 ms and 10 that take 110 ms: a mean of an interval may be anything
-/// between, a packet's delay is one of both.
+/// 490 datagrams take 10 ms and 10 take 110 ms: the mean of an interval may be any value between,
+/// but the delay of a packet is one of the two.
 #[test]
 fn the_distribution_of_delays_is_that_of_packets() {
     let link = "delay = \"10ms\"\nchange = [{ at = \"4.9s\", delay = \"110ms\" }]";
@@ -180,7 +180,7 @@ fn the_distribution_of_delays_is_that_of_packets() {
     assert!(caption.contains("packets"), "{caption}");
 }
 
-/// The first link is used more, by packets that never fill its queue.
+/// The first link has a higher utilisation, from packets that never fill its queue.
 #[test]
 fn a_link_whose_queue_was_full_is_the_bottleneck_before_one_that_was_used_more() {
     let text = r#"
@@ -277,8 +277,8 @@ transport = { kind = "tcp", controller = "cubic" }
     assert_eq!(plan.flows, [flows]);
 }
 
-/// Nothing comes through from 3 s on: timeouts come ever later, and the last one long before the
-/// end of the run.
+/// No packet arrives after 3 s: timeouts back off, and the last one is long before the end of the
+/// run.
 #[test]
 fn what_held_a_sender_back_is_shown_to_the_end_of_the_run() {
     let link = "rate = \"10Mbit\"\ndelay = \"20ms\"\n\
@@ -293,7 +293,7 @@ fn what_held_a_sender_back_is_shown_to_the_end_of_the_run() {
     assert_eq!((last.1, data.end_s()), (data.end_s(), 20.0));
 }
 
-/// Before its first feedback a sender of TFRC has no rate, and so no rule that bound it.
+/// Before its first feedback a sender of TFRC has no rate, and so no rule that limits it.
 #[test]
 fn the_legend_names_no_rule_without_a_rate() {
     let link = "rate = \"1Mbit\"\ndelay = \"20ms\"";

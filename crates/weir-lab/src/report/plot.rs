@@ -3,11 +3,11 @@
 use super::axis::Axis;
 use super::style::COLOURS;
 
-/// One of the categorical colours, by number.
+/// A categorical colour by its number.
 ///
-/// Flows and curves have the colours from 0 on, bounds those from [`BOUNDS`](Self::BOUNDS) on,
-/// rules those from [`LIMITS`](Self::LIMITS) on, so that no colour means two of them. The last ten
-/// colours start again with each further ten numbers, with another pattern of line.
+/// Flows and curves use the colours from 0 on, bounds those from [`BOUNDS`](Self::BOUNDS) on, rules
+/// those from [`LIMITS`](Self::LIMITS) on, so that no colour has two meanings. Beyond 30 the last
+/// ten colours repeat, with another line pattern for each further ten numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour(pub usize);
 
@@ -16,7 +16,7 @@ impl Colour {
     pub const BOUNDS: usize = 10;
     /// The first of the colours of rules.
     pub const LIMITS: usize = 20;
-    /// What stands beside the subject of a plot: samples, thresholds, published values.
+    /// The colour of secondary data: samples, thresholds, published values.
     pub const BESIDE: Self = Self(7);
 
     pub(super) fn number(self) -> usize {
@@ -24,7 +24,7 @@ impl Colour {
         self.0.min(Self::LIMITS) + beyond % (COLOURS - Self::LIMITS)
     }
 
-    /// The classes of a line in the style sheet: its colour and its own pattern.
+    /// The classes of a line in the style sheet: its colour and its pattern.
     pub(super) fn line_class(self) -> String {
         let pattern = self.0.saturating_sub(Self::LIMITS) / (COLOURS - Self::LIMITS);
         line_class(self.number(), pattern)
@@ -38,18 +38,18 @@ fn line_class(colour: usize, dash: usize) -> String {
     }
 }
 
-/// Something drawn between the axes; later layers cover earlier ones.
+/// A shape drawn between the axes; later layers cover earlier ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlotLayer {
-    /// The words in the legend; empty for none.
+    /// The text in the legend; empty for none.
     pub name: String,
-    /// Its colour; a band, published points and categories have their own.
+    /// Its colour; bands, published points and categories have their own.
     pub colour: Colour,
     /// The pattern of its lines: 0 solid, 1 to 3 dashed. Theory and limits are dashed.
     pub dash: usize,
-    /// Marks of this shape stand on its lines, so that they differ without colour too.
+    /// The shape of the marks on its lines, which distinguish curves without colour.
     pub marker: Option<usize>,
-    /// What is drawn.
+    /// The data to draw.
     pub shape: Shape,
 }
 
@@ -58,13 +58,13 @@ pub struct PlotLayer {
 pub struct ErrorBar {
     /// The estimate.
     pub at: (f64, f64),
-    /// The interval to the right and left.
+    /// The ends of the interval on the horizontal axis.
     pub x: (f64, f64),
-    /// The interval upwards and downwards.
+    /// The ends of the interval on the vertical axis.
     pub y: (f64, f64),
 }
 
-/// What a layer draws; points are x and y.
+/// The shape of a layer; points are x and y.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// Points joined by straight lines.
@@ -72,7 +72,7 @@ pub enum Shape {
     /// A value that holds until the next point.
     Step(Vec<(f64, f64)>),
     /// A value that holds until the next point, with the area under it filled, so that a line of
-    /// equal height does not hide it.
+    /// equal height remains visible.
     Area(Vec<(f64, f64)>),
     /// A value that holds until the next point, each piece in the colour of its category.
     StepByCategory {
@@ -89,7 +89,7 @@ pub enum Shape {
     Ribbon(Vec<(f64, f64, f64)>),
     /// Short ticks at the upper edge, at these x: events.
     Rug(Vec<f64>),
-    /// Upright bars from one value to another at an x: intervals of means.
+    /// Vertical bars between two values at an x: intervals of means.
     Spread(Vec<(f64, f64, f64)>),
     /// Intervals in both directions.
     Errors(Vec<ErrorBar>),
@@ -99,9 +99,9 @@ pub enum Shape {
     Band(f64, f64),
     /// A level line at this y over the whole width.
     Level(f64),
-    /// An upright line at this x over the whole height.
+    /// A vertical line at this x over the whole height.
     Upright(f64),
-    /// Published points: x, y and the words beside the ring.
+    /// Published points: x, y and the label beside the ring.
     Published(Vec<(f64, f64, String)>),
 }
 
@@ -122,8 +122,8 @@ impl PlotLayer {
         Self { dash: 1, ..self }
     }
 
-    /// The layer of the curve with this number among several: its marks, and its dashes where
-    /// marks and colours start again, tell it apart without colour.
+    /// The layer of the curve with this number among several: its marks, and its dashes once the
+    /// marks and colours repeat, distinguish it without colour.
     pub fn curve(self, number: usize) -> Self {
         Self {
             dash: number / MARKERS,
@@ -138,11 +138,11 @@ impl PlotLayer {
     }
 }
 
-/// How many shapes of marks there are.
+/// The number of mark shapes.
 pub(super) const MARKERS: usize = 6;
 
 impl Shape {
-    /// The points that a range taken from the data must hold.
+    /// The points that an automatic range must include.
     pub(super) fn extent(&self) -> Box<dyn Iterator<Item = (f64, f64)> + '_> {
         match self {
             Self::Line(points)
@@ -172,13 +172,13 @@ impl Shape {
     }
 }
 
-/// A strip below a plot, on its axis of x: which of some categories held when. In a pixel column
-/// each category has the share of the strip's height that it has of the column's time.
+/// A strip below a plot on its horizontal axis that shows which category held at each time. Within
+/// a pixel column the height of each category is its share of the column's time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Strip {
-    /// What the categories are of, in a word.
+    /// The common name of the categories.
     pub name: String,
-    /// From, to, and the number of the category; in order.
+    /// Start, end, and the number of the category; in order.
     pub spans: Vec<(f64, f64, usize)>,
     /// The categories' names and colours.
     pub categories: Vec<(String, Colour)>,
@@ -189,17 +189,17 @@ pub struct Strip {
 pub struct Plot {
     /// The heading.
     pub title: String,
-    /// The axis to the right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// The axis upwards.
+    /// The vertical axis.
     pub y: Axis,
-    /// What is drawn.
+    /// The layers, the last one on top.
     pub layers: Vec<PlotLayer>,
-    /// Strips below, on the same axis of x.
+    /// Strips below the plot on the same horizontal axis.
     pub strips: Vec<Strip>,
     /// Height of the area between the axes in pixels, unless `size` is given.
     pub height: f64,
-    /// Width and height of the whole picture in pixels, if not the ordinary ones.
+    /// Width and height of the whole picture in pixels, if not the default.
     pub size: Option<(f64, f64)>,
 }
 
@@ -217,18 +217,18 @@ impl Plot {
         }
     }
 
-    /// With one more layer on top.
+    /// Adds a layer on top.
     pub fn with(self, name: &str, colour: Colour, shape: Shape) -> Self {
         self.with_layer(PlotLayer::new(name, colour, shape))
     }
 
-    /// With this layer on top.
+    /// Adds this layer on top.
     pub fn with_layer(mut self, layer: PlotLayer) -> Self {
         self.layers.push(layer);
         self
     }
 
-    /// True if the axis to the right is that of virtual time.
+    /// True if the horizontal axis is virtual time.
     pub(super) fn is_over_time(&self) -> bool {
         self.x.is_time()
     }

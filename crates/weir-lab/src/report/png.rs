@@ -1,4 +1,4 @@
-//! SVG text to PNG bytes, with the font that is compiled in and none of the machine's.
+//! Converts SVG text to PNG bytes with the font that is compiled in and no fonts of the machine.
 
 use resvg::{tiny_skia, usvg};
 use thiserror::Error;
@@ -17,7 +17,7 @@ pub enum PngError {
     Encode(String),
 }
 
-/// The drawing that SVG text describes, with the font that is compiled in.
+/// Parses SVG text with the font that is compiled in.
 pub(super) fn tree_of(svg: &str) -> Result<usvg::Tree, usvg::Error> {
     let mut options = usvg::Options {
         font_family: "Ubuntu".to_owned(),
@@ -29,10 +29,10 @@ pub(super) fn tree_of(svg: &str) -> Result<usvg::Tree, usvg::Error> {
     usvg::Tree::from_str(svg, &options)
 }
 
-/// Rasterises SVG text at `scale` pixels a unit.
+/// Rasterises SVG text at `scale` pixels per unit.
 ///
 /// # Errors
-/// Text that is not SVG, or a drawing without a usable size.
+/// If the text is not SVG, or the drawing has no usable size.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
     let tree = tree_of(svg)?;
     let size = tree.size();

@@ -1,5 +1,4 @@
-//! Queues of links: which link is the bottleneck, how long its queue is in milliseconds, and its
-//! limit.
+//! Queues of links: the bottleneck link, its queueing delay in milliseconds, and its limit.
 
 use super::axis::Axis;
 use super::plot::{Colour, Plot, PlotLayer, Shape};
@@ -13,16 +12,16 @@ use crate::table::Table;
 use crate::theory::with_unit;
 use weir_net::{LossConfig, QueueLimit};
 
-/// The colour of queues in all pictures, and of what marks them.
+/// The colour of queues and of their limits in all pictures.
 const QUEUE: Colour = Colour(9);
 const DROP: Colour = Colour(5);
 const MARK: Colour = Colour(8);
 
-/// A limit farther above the longest queue than this is said and not drawn.
+/// A limit above this multiple of the longest queue is mentioned in the caption and not drawn.
 const LIMIT_IN_SIGHT: f64 = 3.0;
 
-/// The traced directions of links, the bottleneck first: those whose queue was full, dropped or
-/// marked before the others, then by utilisation in per cent, drops, the longest queue and name.
+/// The traced directions of links, the bottleneck first: directions whose queue was full, dropped
+/// or marked before the others, then by utilisation in percent, drops, the longest queue and name.
 pub(super) fn by_load(data: &PlotData) -> Vec<&LinkTrace> {
     let load = |link: &LinkTrace| {
         let summary = data.output.summary.links.get(&link.name);
@@ -101,7 +100,8 @@ pub(super) fn queue(data: &PlotData, link: &LinkTrace) -> Option<(Plot, String)>
     Some((plot, caption))
 }
 
-/// Adds the limit where it is not far above the longest queue; returns what the caption says of it.
+/// Adds the limit unless it is far above the longest queue; returns the limit's part of the
+/// caption.
 fn add_limit(plot: &mut Plot, limit: QueueLimit, mut most: Vec<(f64, f64)>) -> String {
     let extents = plot.layers.iter().flat_map(|layer| layer.shape.extent());
     let in_sight = extents.map(|point| point.1).fold(0.0, f64::max) * LIMIT_IN_SIGHT;
@@ -139,17 +139,17 @@ fn add_events(plot: &mut Plot, table: &Table, (column, word): (&str, &str), colo
     }
 }
 
-/// What the caption of a queue with a limit in packets says.
+/// The caption of a queue with a limit in packets.
 const OF_MEAN_SIZE: &str = " The limit stands where so many packets would, of the mean size of \
                             those that wait.";
 
-/// A mean size counts from this share of a limit in packets on: a few packets in the queue say
-/// little about a full one.
+/// Minimum share of a limit in packets from which the mean packet size is used: a few packets say
+/// little about the sizes in a full queue.
 const TELLING_SHARE: f64 = 0.1;
 
-/// The most octets that may wait at the times of a table's rows. Of a limit in packets, so many of
-/// the mean size of those that wait then; while few wait, of the largest mean so far, so that no
-/// queue is ever above its limit.
+/// The maximum number of octets that may wait at the times of a table's rows. A limit in packets is
+/// converted with the mean size of the waiting packets; while few packets wait, with the largest
+/// mean so far, so that no queue exceeds its limit.
 fn limit_bytes(table: &Table, limit: QueueLimit) -> Vec<(f64, f64)> {
     let bytes = points(table, "queue_bytes").unwrap_or_default();
     let packets = match limit {
@@ -174,7 +174,7 @@ fn limit_bytes(table: &Table, limit: QueueLimit) -> Vec<(f64, f64)> {
     limits.collect()
 }
 
-/// The times at which a count rose, and the count in the end: a row may add several.
+/// The times at which a count increased, and the final count: a row may add several.
 fn increments(table: &Table, column: &str) -> (Vec<f64>, f64) {
     let points = points(table, column).unwrap_or_default();
     let mut count = 0.0;
@@ -187,7 +187,7 @@ fn increments(table: &Table, column: &str) -> (Vec<f64>, f64) {
     (times, count)
 }
 
-/// The direction of a wire whose trace has this name; stations of 802.11 media have none.
+/// The direction of a link whose trace has this name; stations of 802.11 media have none.
 pub(super) fn direction<'a>(scenario: &'a Scenario, trace: &str) -> Option<&'a Direction> {
     scenario.links.iter().find_map(|link| {
         let [forward, backward] = link.trace_names();
@@ -207,7 +207,7 @@ fn station<'a>(scenario: &'a Scenario, trace: &str) -> Option<&'a Station> {
     found.map(|(_, station)| station)
 }
 
-/// The most that waits in the queue of this trace.
+/// The limit of the queue of this trace.
 fn queue_limit(scenario: &Scenario, trace: &str) -> Option<QueueLimit> {
     if let Some(direction) = direction(scenario, trace) {
         let of_bucket = direction.shaper.and_then(|bucket| bucket.queue_limit());
@@ -217,7 +217,7 @@ fn queue_limit(scenario: &Scenario, trace: &str) -> Option<QueueLimit> {
     Some(station(scenario, trace)?.config.queue.limit())
 }
 
-/// What else than its queue makes a link drop packets; its table counts them together.
+/// Causes of drops at a link other than its queue, which its table does not distinguish.
 fn drops_elsewhere(scenario: &Scenario, trace: &str) -> Vec<&'static str> {
     let Some(direction) = direction(scenario, trace) else {
         let station = station(scenario, trace);

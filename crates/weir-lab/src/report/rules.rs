@@ -1,12 +1,12 @@
-//! Words and colours of what held a sender: the rules that set its window or rate (`limit`), and
-//! what stopped its sending (`bound`).
+//! Labels and colours of what limited a sender: the rules that set its window or rate (`limit`),
+//! and the bounds that stopped its sending (`bound`).
 
 use super::plot::{Colour, Strip};
 use crate::table::Table;
 use std::sync::Arc;
 use weir_proto::event::Limit;
 
-/// The limit's name in words.
+/// The label of a limit.
 fn words(limit: &str) -> String {
     match limit {
         "twice_receive_rate" => "2·X_recv".to_owned(),
@@ -19,18 +19,18 @@ fn words(limit: &str) -> String {
     }
 }
 
-/// The same for a window, whose rules have the same codes.
+/// The label of a limit of a window.
 fn words_of_window(limit: &str) -> String {
     limit.replace('_', " ")
 }
 
-/// The limits that occur, in the order of their codes, with the number of each row's. Colour and
-/// pattern of line are those of one limit alone, in every picture; neighbours differ in both.
+/// The limits that occur, in the order of their codes, with the index of each row's limit. Each
+/// limit has its own colour and line pattern in every picture; adjacent limits differ in both.
 pub(super) fn categories(limits: &[Arc<str>]) -> Categories {
     named(limits, words)
 }
 
-/// Names and colours of categories, and the number of each row's.
+/// Names and colours of categories, and the category index of each row.
 type Categories = (Vec<(String, Colour)>, Vec<usize>);
 
 fn named(limits: &[Arc<str>], words: fn(&str) -> String) -> Categories {
@@ -48,14 +48,15 @@ fn named(limits: &[Arc<str>], words: fn(&str) -> String) -> Categories {
     (named.collect(), numbers.collect())
 }
 
-/// Ten colours, each with up to four patterns. The equation is solid: X_calc's dashes lie on it.
+/// Ten colours, each with up to four patterns. The equation's line is solid, because X_calc is
+/// drawn dashed on it.
 fn colour_of(limit: Limit) -> Colour {
     let place = limit as usize;
     let (hue, pattern) = (place % 10, (place + place / 10 + 3) % 4);
     Colour(Colour::LIMITS + hue + 10 * pattern)
 }
 
-/// What stopped the sending, with its colour; the words of the column `bound`.
+/// The bounds in the notation of the column `bound`, each with its colour.
 const BOUNDS: [(&str, usize); 9] = [
     ("application", 0),
     ("window", 3),
@@ -68,8 +69,8 @@ const BOUNDS: [(&str, usize); 9] = [
     ("nothing", 7),
 ];
 
-/// The strip below a flow's picture: what stopped its sending, or in traces without that column
-/// which rule set its window or rate.
+/// The strip below a flow's picture: the bounds that stopped its sending, or in traces without that
+/// column the rules that set its window or rate.
 pub(super) fn strip(table: &Table) -> Option<Strip> {
     let times = table.numbers("time_s")?;
     let (name, categories, numbers) = if let Some(bounds) = table.words("bound") {
@@ -99,7 +100,7 @@ fn bounds_of(bounds: &[Arc<str>]) -> Categories {
     (named.collect(), numbers.collect())
 }
 
-/// From when to when each category held; it holds until the next row.
+/// The start and end of each period of a category; a category holds until the next row.
 fn spans(times: &[f64], numbers: &[usize]) -> Vec<(f64, f64, usize)> {
     let mut spans: Vec<(f64, f64, usize)> = Vec::new();
     let ends = times.iter().skip(1).chain(times.last());

@@ -1,4 +1,4 @@
-//! All pictures of a run in the order in which a reader needs them, and what is left out.
+//! All pictures of a run in their order of importance, and notes on what is omitted.
 
 use super::columns::{NO_TRACES, of_columns};
 use super::drawing::{Drawing, NamedPlot};
@@ -21,20 +21,20 @@ pub struct Section {
     pub figures: Vec<NamedPlot>,
 }
 
-/// The pictures of a run, and what was not drawn, with the words that draw it.
+/// The pictures of a run, and notes on what is not drawn, with the options that draw it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunPictures {
     /// The pictures by section.
     pub sections: Vec<Section>,
-    /// A sentence for each thing that is left out.
+    /// A sentence for each omission.
     pub left_out: Vec<String>,
 }
 
-/// Flows that are drawn in detail unless they are asked for by name.
+/// The number of flows drawn in detail by default.
 const DETAILED_FLOWS: usize = 4;
-/// Directions of links whose queues are drawn unless they are asked for by name.
+/// The number of link directions whose queues are drawn by default.
 const DETAILED_LINKS: usize = 3;
-/// Flows or links that are drawn in detail at most.
+/// The maximum number of flows or links drawn in detail.
 const MOST_DETAILED: usize = 24;
 
 impl RunPictures {
@@ -51,11 +51,11 @@ impl RunPictures {
     }
 }
 
-/// The pictures of a run: the network, all flows together, the bottleneck's queue, then flows and
-/// other links by themselves.
+/// The pictures of a run: the network, all flows together, the bottleneck's queue, then single
+/// flows and other links.
 ///
 /// # Errors
-/// A name in the selection that the run does not have, or nothing to draw.
+/// If the selection names something that the run does not have, or there is nothing to draw.
 pub fn pictures_of(data: &PlotData, selection: &PlotSelection) -> Result<RunPictures, PlotError> {
     check(data, selection)?;
     let mut pictures = RunPictures::default();
@@ -80,7 +80,7 @@ pub fn pictures_of(data: &PlotData, selection: &PlotSelection) -> Result<RunPict
             pictures.left_out.extend(arrivals(data, selection));
         }
         let (bottleneck, others) = queues(data, selection, &mut pictures.left_out);
-        // The queue explains the delays: it comes right after them.
+        // The queue follows the delays, because it explains them.
         let place = first.iter().position(|figure| figure.name == "delay");
         let place = place.map_or(first.len(), |place| place + 1);
         first.splice(place..place, bottleneck);
@@ -97,7 +97,7 @@ pub fn pictures_of(data: &PlotData, selection: &PlotSelection) -> Result<RunPict
     Ok(pictures)
 }
 
-/// The network, as much of it as a picture shows.
+/// The network, as far as a picture can show it.
 fn network(data: &PlotData, left_out: &mut Vec<String>) -> Option<Topology> {
     let network = Topology::of(data)?;
     let (nodes, missing) = network.nodes();
@@ -110,7 +110,8 @@ fn network(data: &PlotData, left_out: &mut Vec<String>) -> Option<Topology> {
     Some(network)
 }
 
-/// Transfers that arrive are connections of their own, of which no table says what happened when.
+/// A note on arriving transfers: each has its own connection, for which there are no tables over
+/// time.
 fn arrivals(data: &PlotData, selection: &PlotSelection) -> Option<String> {
     let transfers = data.output.summary.transfers.iter();
     let transfers = transfers.filter(|(name, _)| selects(&selection.flows, name));
@@ -148,7 +149,8 @@ fn check(data: &PlotData, selection: &PlotSelection) -> Result<(), PlotError> {
     Ok(())
 }
 
-/// Cuts each picture to the span of time, and ends each time axis where the run's data does.
+/// Cuts each picture to the selected time range, and ends each time axis at the end of the run's
+/// data.
 fn finish(pictures: &mut RunPictures, data: &PlotData, selection: &PlotSelection) {
     let end = data.end_s();
     for section in &mut pictures.sections {
@@ -161,7 +163,7 @@ fn finish(pictures: &mut RunPictures, data: &PlotData, selection: &PlotSelection
     }
 }
 
-/// The queue of the bottleneck, or of the links asked for; and the others'.
+/// The queue of the bottleneck, or the first of the selected links; and those of the others.
 fn queues(
     data: &PlotData,
     selection: &PlotSelection,
@@ -220,8 +222,7 @@ fn queues(
     (drawn, others)
 }
 
-/// The flows that have traces and are asked for, in the order in which they are drawn, and of how
-/// many the details are.
+/// The selected flows with traces in drawing order, and how many of them are drawn in detail.
 fn in_order<'a>(
     data: &PlotData,
     selection: &PlotSelection,
@@ -235,7 +236,8 @@ fn in_order<'a>(
     } else {
         MOST_DETAILED
     };
-    // Of each group the first flow, then the others: the groups are what a scenario compares.
+    // The first flow of each group precedes the other flows, because scenarios usually compare
+    // groups.
     let firsts = subjects.iter().filter_map(|subject| {
         let first = subject.flows.first();
         first.map(|flow| (subject, flow.as_str()))
@@ -283,7 +285,7 @@ fn flows(
             subject.colour(),
         ));
         if all.len() > 2 && selection.flows.is_empty() {
-            // The inverse of the rate and the last round trips: details for a flow asked for.
+            // The inverse of the rate and the last round trips are drawn only for selected flows.
             let detail = |name: &str| {
                 ["-interval", "-packets", "-sawtooth"]
                     .iter()
@@ -315,8 +317,8 @@ fn flows(
     }
 }
 
-/// Where the time axes of a flow's own pictures end: with the flow, unless a time is asked for in
-/// which it is over.
+/// The end of the time axes of a flow's own pictures: the end of the flow, unless the selected time
+/// range begins after it or has an end.
 fn end_of_flow(data: &PlotData, selection: &PlotSelection, life: Life) -> f64 {
     let (run, flow) = (data.end_s(), life.end_s.min(data.end_s()));
     let is_over = selection.from_s.is_some_and(|from| from >= flow);
@@ -327,7 +329,7 @@ fn end_of_flow(data: &PlotData, selection: &PlotSelection, life: Life) -> f64 {
     }
 }
 
-/// The first names, and that there are more.
+/// The first names, with an ellipsis if there are more.
 fn listed(names: &[&str]) -> String {
     let mut text = names.iter().take(8).copied().collect::<Vec<_>>().join(", ");
     if names.len() > 8 {

@@ -1,9 +1,9 @@
-//! What of a run is drawn: flows, links, columns, a span of time, and the size of the pictures.
+//! The selection to draw: flows, links, columns, a time range, and the size of the pictures.
 
 use super::plot::{Plot, Shape};
 use thiserror::Error;
 
-/// What to draw of a run; the default is the overview and the first flows and links in detail.
+/// The parts of a run to draw; the default is the overview and the first flows and links in detail.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlotSelection {
     /// Names of flows, `*` for any characters; all flows if empty.
@@ -14,21 +14,21 @@ pub struct PlotSelection {
     pub from_s: Option<f64>,
     /// The end of the time shown, in seconds.
     pub to_s: Option<f64>,
-    /// Columns of the tables, a picture each, in place of the ordinary pictures.
+    /// Columns of the tables, drawn one in each picture, in place of the default pictures.
     pub columns: Vec<String>,
     /// Width and height of each picture in pixels.
     pub size: Option<(f64, f64)>,
 }
 
-/// Why nothing can be drawn.
+/// The reason why nothing can be drawn.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlotError {
-    /// A name that no flow or link has.
+    /// A name of no flow, link or column.
     #[error("no {what} is called \"{name}\", expected one of {known}")]
     Unknown {
-        /// Flow, link or column.
+        /// `flow`, `link` or `column`.
         what: &'static str,
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// The names that exist.
         known: String,
@@ -39,12 +39,12 @@ pub enum PlotError {
 }
 
 impl PlotSelection {
-    /// True if flows or links are chosen by name.
+    /// True if flows or links are selected by name.
     pub(super) fn is_chosen(&self) -> bool {
         !self.flows.is_empty() || !self.links.is_empty()
     }
 
-    /// Checks that each pattern has a name.
+    /// Checks that each pattern matches a name.
     pub(super) fn check(
         what: &'static str,
         patterns: &[String],
@@ -68,8 +68,8 @@ impl PlotSelection {
         })
     }
 
-    /// Gives the plot the span of time and the size that were asked for; its time axis ends with
-    /// the data otherwise.
+    /// Applies the selected time range and size to the plot; without an end, its time axis ends
+    /// with the data.
     pub(super) fn apply(&self, plot: &mut Plot, end_s: f64) {
         if plot.is_over_time() && plot.x.range.is_none() {
             let from = self.from_s.unwrap_or(0.0);
@@ -86,12 +86,12 @@ impl PlotSelection {
     }
 }
 
-/// True if one of the patterns has this name, or there is none.
+/// True if one of the patterns matches this name, or there are no patterns.
 pub(super) fn selects(patterns: &[String], name: &str) -> bool {
     patterns.is_empty() || patterns.iter().any(|pattern| matches(pattern, name))
 }
 
-/// True if the name is the pattern, in which `*` stands for any characters.
+/// True if the name matches the pattern, in which `*` stands for any characters.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else {
         return pattern == name;
@@ -105,7 +105,7 @@ fn matches(pattern: &str, name: &str) -> bool {
         .any(|place| matches(tail, &rest[place..]))
 }
 
-/// The part of a shape between two times. A step keeps the value that holds at both ends.
+/// The part of a shape between two times. A step curve gets points at both ends of the range.
 fn cut(shape: Shape, from: f64, to: f64) -> Shape {
     let around = |points: Vec<(f64, f64)>| -> Vec<(f64, f64)> {
         let start = points.partition_point(|p| p.0 < from).saturating_sub(1);

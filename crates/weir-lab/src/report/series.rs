@@ -1,4 +1,4 @@
-//! Points taken from tables, and what many series have in common: medians and percentiles.
+//! Series of points from tables, and the medians and percentiles of several series.
 
 use super::axis::Axis;
 use super::plot::{Plot, PlotLayer, Shape};
@@ -7,7 +7,7 @@ use crate::run::columns::CONTROLLER_ROW;
 use crate::table::Table;
 use weir_proto::event::Limit;
 
-/// Times and values of a column, if any of them is a number.
+/// Times and values of a column; `None` if it has no numeric value.
 pub(super) fn points(table: &Table, name: &str) -> Option<Vec<(f64, f64)>> {
     let times = table.numbers("time_s")?.iter().copied();
     let values = table.as_numbers(name)?;
@@ -16,8 +16,8 @@ pub(super) fn points(table: &Table, name: &str) -> Option<Vec<(f64, f64)>> {
     values.any(f64::is_finite).then_some(points)
 }
 
-/// The samples of the round-trip time: the rows that feedback caused. Where a timer changed the
-/// rate, or only the bound has changed, the sample is that of an earlier row.
+/// The samples of the round-trip time: the rows caused by feedback. In rows caused by a timer or by
+/// a change of the bound, the value is that of an earlier sample.
 pub(super) fn rtt_samples(table: &Table) -> Option<Vec<(f64, f64)>> {
     let mut points = points(table, "rtt_s")?;
     if let Some(events) = table.words("event") {
@@ -39,18 +39,18 @@ pub(super) fn rtt_samples(table: &Table) -> Option<Vec<(f64, f64)>> {
     Some(points)
 }
 
-/// A column of a flow's intervals while the flow is open.
+/// A column of a flow's intervals, while the flow is open.
 pub(super) fn of_intervals(data: &PlotData, flow: &str, name: &str) -> Option<Vec<(f64, f64)>> {
     interval_steps(data.intervals.get(flow)?, name, data.life(flow))
 }
 
-/// A column of the rows of a flow's controller until the flow ends.
+/// A column of the rows of a flow's controller, until the flow ends.
 pub(super) fn of_rows(data: &PlotData, flow: &str, name: &str) -> Option<Vec<(f64, f64)>> {
     row_steps(data.state(flow)?, name, data.life(flow))
 }
 
-/// Values of intervals that are named by their ends, as steps from their starts: the intervals in
-/// which the flow is open, the last one until it ends.
+/// Step curve of interval values, shifted from the interval's end to its start: the intervals in
+/// which the flow is open, the last one until the flow ends.
 fn interval_steps(table: &Table, name: &str, life: Life) -> Option<Vec<(f64, f64)>> {
     let mut points = points(table, name)?;
     let first = points.first()?.0;
@@ -67,7 +67,7 @@ fn interval_steps(table: &Table, name: &str, life: Life) -> Option<Vec<(f64, f64
     Some(ended(points, life.end_s))
 }
 
-/// Steps that end at this time, if it is finite: a point without a value says so.
+/// Ends a step curve at this time, if it is finite, with a point whose value is NaN.
 pub(super) fn ended(mut steps: Vec<(f64, f64)>, end_s: f64) -> Vec<(f64, f64)> {
     if end_s.is_finite() {
         steps.retain(|point| point.0 < end_s);
@@ -78,13 +78,13 @@ pub(super) fn ended(mut steps: Vec<(f64, f64)>, end_s: f64) -> Vec<(f64, f64)> {
     steps
 }
 
-/// The steps of a column of rows that a flow's controller writes, until the flow ends.
+/// Step curve of a column of controller rows, until the flow ends.
 fn row_steps(table: &Table, name: &str, life: Life) -> Option<Vec<(f64, f64)>> {
     Some(ended(points(table, name)?, life.end_s))
 }
 
-/// Ends the steps of a flow's picture when the flow ends, and its strips then or with the run: what
-/// holds a sender back holds after its last row too.
+/// Ends the step curves of a flow's picture at the end of the flow, and its strips then or at the
+/// end of the run, because the last bound holds beyond the last row.
 pub(super) fn end_steps(plot: &mut Plot, life: Life, run_s: f64) {
     for strip in &mut plot.strips {
         if let Some(last) = strip.spans.last_mut() {
@@ -103,18 +103,18 @@ pub(super) fn time_axis() -> Axis {
     Axis::time()
 }
 
-/// The value of which this share of the sorted values is at most that large (nearest rank).
+/// The percentile of sorted values by nearest rank.
 pub(super) fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
     let rank = libm::ceil(share * sorted.len() as f64).max(1.0) as usize;
     sorted.get(rank - 1).or(sorted.last()).copied()
 }
 
-/// Values of which there is one each.
+/// Each value with a count of one.
 pub(super) fn counted(values: impl Iterator<Item = f64>) -> Counted {
     values.map(|value| (value, 1.0)).collect()
 }
 
-/// The share of values that are at most x, as steps.
+/// The empirical distribution function as a step curve.
 pub(super) fn distribution(mut values: Counted) -> Vec<(f64, f64)> {
     values.retain(|(value, _)| value.is_finite());
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -133,15 +133,15 @@ pub(super) fn distribution(mut values: Counted) -> Vec<(f64, f64)> {
     steps
 }
 
-/// Times at which a group's percentiles are taken.
+/// The number of times at which a group's percentiles are computed.
 const GRID: usize = 240;
 
-/// What the captions of pictures with groups say of their curves.
+/// The caption of pictures with groups.
 pub(super) const OF_GROUPS: &str = "A group has the median of its flows that are open at the time, \
                                     and the area from their 10th to their 90th percentile.";
 
-/// The layers of a subject: a step curve of one flow; of a group the median and the area from the
-/// 10th to the 90th percentile of those of its flows that are open at the time.
+/// The layers of a subject: a step curve for one flow; for a group the median and the area between
+/// the 10th and the 90th percentile of its flows that are open at the time.
 pub(super) fn layers(subject: &Subject, series: &[Vec<(f64, f64)>]) -> Vec<PlotLayer> {
     let colour = subject.colour();
     let curve = |shape| PlotLayer::new(&subject.label, colour, shape).curve(subject.number);
@@ -166,7 +166,7 @@ pub(super) fn layers(subject: &Subject, series: &[Vec<(f64, f64)>]) -> Vec<PlotL
     }
 }
 
-/// The area between two values that hold until the next point, as the median between them does.
+/// The area between two step curves.
 fn held(points: impl Iterator<Item = (f64, f64, f64)>) -> Vec<(f64, f64, f64)> {
     let mut held: Vec<(f64, f64, f64)> = Vec::new();
     for (x, low, high) in points {
@@ -178,15 +178,15 @@ fn held(points: impl Iterator<Item = (f64, f64, f64)>) -> Vec<(f64, f64, f64)> {
     held
 }
 
-/// True if some of the series end before others: what is left then is not the same group.
+/// True if some series end before others, so that the percentiles are those of a smaller group.
 fn some_end_first(series: &[Vec<(f64, f64)>]) -> bool {
     let lasts = || series.iter().filter_map(|points| points.last());
     let end = lasts().map(|last| last.0).fold(f64::NEG_INFINITY, f64::max);
     lasts().any(|last| last.1.is_nan() && last.0 < end)
 }
 
-/// The 10th, 50th and 90th percentile of the series that have a value, at times of a grid; no
-/// value where none has one, as after the end of the last.
+/// The 10th, 50th and 90th percentiles of the series that have a value, on a grid of times; NaN
+/// where no series has a value, such as after the end of the last.
 fn percentiles(series: &[Vec<(f64, f64)>]) -> Vec<(f64, [f64; 3])> {
     let firsts = series.iter().filter_map(|points| Some(points.first()?.0));
     let lasts = series.iter().filter_map(|points| Some(points.last()?.0));
@@ -197,7 +197,7 @@ fn percentiles(series: &[Vec<(f64, f64)>]) -> Vec<(f64, [f64; 3])> {
     }
     let at = |place: usize| {
         let share = place as f64 / GRID as f64;
-        // The last time is exactly that of the end.
+        // This form gives exactly `to` at the end.
         from * (1.0 - share) + to * share
     };
     (0..=GRID)
@@ -212,7 +212,7 @@ fn percentiles(series: &[Vec<(f64, f64)>]) -> Vec<(f64, [f64; 3])> {
         .collect()
 }
 
-/// The value of a step at a time, which holds until the next point.
+/// The value of a step curve at a time.
 fn value_at(points: &[(f64, f64)], time: f64) -> Option<f64> {
     let after = points.partition_point(|point| point.0 <= time);
     let value = points.get(after.checked_sub(1)?)?.1;
@@ -256,7 +256,8 @@ mod tests {
             let at = bands.iter().find(|band| band.0 >= time);
             at.map_or(f64::NAN, |band| band.1[1])
         };
-        // Of 1, 2 and 4 all are open, then two (the lower by nearest rank), then one.
+        // Of the values 1, 2 and 4 all are open at first, then two (the lower by nearest rank),
+        // then one.
         assert_eq!([0.5, 1.5, 3.0].map(median), [2.0, 2.0, 4.0]);
         assert!([4.5, 6.5, 8.0].iter().all(|time| median(*time).is_nan()));
         assert_eq!([5.5, 7.5].map(median), [9.0, 9.0]);
@@ -264,7 +265,8 @@ mod tests {
         assert!(last.0 == 8.0 && last.1[1].is_nan(), "{last:?}");
     }
 
-    /// A flow that is open but has no row any more, as one that waits for a timer, keeps its value.
+    /// A flow without further rows that is still open, such as one that waits for a timer, keeps
+    /// its value.
     #[test]
     fn a_flow_that_has_not_ended_keeps_its_last_value() {
         let bands = percentiles(&[vec![(0.0, 3.0)], vec![(0.0, 1.0), (4.0, 1.0)]]);

@@ -1,22 +1,22 @@
-//! How long a direction of a link takes to send what waits in its queue: at rates that change, or
-//! by a trace of delivery opportunities.
+//! The time in which a direction of a link sends the packets in its queue, at rates that may change
+//! or with a trace of delivery opportunities.
 //!
-//! Not here: what a token bucket lets through at once. While packets wait it has no tokens left.
+//! Does not model: bursts of a token bucket. While packets wait, the bucket has no tokens left.
 
 use crate::scenario::Direction;
 use weir_net::OCTETS_PER_OPPORTUNITY;
 
-/// What empties a queue.
+/// The service of a queue.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Service<'a> {
-    /// From when on how many bits per second are sent; infinity where nothing limits them.
+    /// Times and the rates in bit/s from then on; infinite where there is no limit.
     Rates(Vec<(f64, f64)>),
-    /// Milliseconds at which an opportunity comes; they repeat after the last.
+    /// Times of opportunities in milliseconds; they repeat after the last.
     Opportunities(&'a [u64]),
 }
 
 impl<'a> Service<'a> {
-    /// That of a direction; `None` if nothing ever limits it.
+    /// The service of a direction; `None` if it is never limited.
     pub(super) fn of(direction: &'a Direction) -> Option<Self> {
         if direction.rate_trace.mean_rate().is_some() {
             return Some(Self::Opportunities(&direction.rate_trace.millis));
@@ -26,7 +26,7 @@ impl<'a> Service<'a> {
         limited.then_some(Self::Rates(rates))
     }
 
-    /// Seconds from a time on until so many octets have been sent.
+    /// The seconds from a time until this many octets are sent.
     pub(super) fn time_for(&self, octets: f64, from_s: f64) -> f64 {
         match self {
             Self::Rates(rates) => at_rates(rates, octets * 8.0, from_s),
@@ -38,7 +38,7 @@ impl<'a> Service<'a> {
     }
 }
 
-/// Seconds until so many bits have been sent.
+/// The seconds from a time until this many bits are sent.
 fn at_rates(rates: &[(f64, f64)], mut bits: f64, from_s: f64) -> f64 {
     let first = rates.partition_point(|rate| rate.0 <= from_s);
     for (place, &(begin_s, rate)) in rates.iter().enumerate().skip(first.saturating_sub(1)) {
@@ -54,7 +54,8 @@ fn at_rates(rates: &[(f64, f64)], mut bits: f64, from_s: f64) -> f64 {
     f64::NAN
 }
 
-/// Milliseconds until the opportunity that is so many after a time; none for the zeroth.
+/// The milliseconds from a time until the opportunity with this number after it; 0 for the number
+/// 0.
 fn nth_opportunity(millis: &[u64], needed: u64, from_ms: f64) -> f64 {
     let (Some(last), Some(&period)) = (needed.checked_sub(1), millis.last()) else {
         return 0.0;
@@ -72,7 +73,7 @@ fn nth_opportunity(millis: &[u64], needed: u64, from_ms: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// 100 bit/s, then 50 from 10 s on, then as fast as it comes from 20 s on.
+    /// 100 bit/s, then 50 bit/s from 10 s on, then unlimited from 20 s on.
     #[test]
     fn what_waits_is_sent_at_the_rates_that_come() {
         let rates = Service::Rates(vec![(0.0, 100.0), (10.0, 50.0), (20.0, f64::INFINITY)]);
@@ -82,7 +83,7 @@ mod tests {
             // 100 bits until 10 s, the other 300 in 6 s.
             (50.0, 9.0, 7.0),
             (25.0, 10.0, 4.0),
-            // 100 bits until 20 s, the others at once.
+            // 100 bits until 20 s, the others without delay.
             (1e6, 18.0, 2.0),
             (1e6, 20.0, 0.0),
             (1e6, 30.0, 0.0),
@@ -107,7 +108,7 @@ mod tests {
             (3.0 * 1504.0, 0.0, 5.0),
             (4.0 * 1504.0, 0.0, 10.0),
             (5.0 * 1504.0, 0.0, 12.0),
-            // The opportunity at 2 ms is gone.
+            // The opportunity at 2 ms has passed.
             (1504.0, 2.0, 3.0),
             (1504.0, 9.0, 1.0),
             (1504.0, 10.0, 2.0),

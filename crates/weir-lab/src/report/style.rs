@@ -1,11 +1,11 @@
-//! The colours of plots, as style sheets: plots name classes, never colours, so that one drawing
-//! serves the white file and the page in light and dark.
+//! Style sheets with the colours of plots. Plots use classes instead of colours, so that the same
+//! drawing works in the white file and in the page's light and dark modes.
 //!
-//! Of the categorical colours the first ten are for flows and curves: they follow Okabe and Ito's
-//! set, darkened on white and lightened on black until each has at least 3:1 contrast with its
-//! background, as all others have. The next ten, earthy and violet, are for the bounds that held a
-//! sender, the last ten, vivid ones, for the rules that set its rate or window, so that no colour
-//! means a flow here, a bound there and a rule elsewhere.
+//! The first ten categorical colours are for flows and curves: they follow Okabe and Ito's set,
+//! darkened on white and lightened on black until each has a contrast of at least 3:1 with its
+//! background, as all others have. The next ten, brown and violet ones, are for the bounds that
+//! limited a sender; the last ten, saturated ones, are for the rules that set its rate or window.
+//! So no colour has two meanings.
 
 use std::fmt::Write as _;
 
@@ -36,7 +36,7 @@ const DARK: Theme = Theme {
     ],
 };
 
-/// How many categorical colours there are.
+/// The number of categorical colours.
 pub const COLOURS: usize = 30;
 
 struct Theme {
@@ -67,7 +67,7 @@ impl Theme {
     }
 }
 
-/// Rules for the plots' classes; `colour` turns the name of a colour into CSS.
+/// CSS rules for the plots' classes; `colour` converts the name of a colour to CSS.
 fn rules(colour: impl Fn(&str) -> String) -> String {
     let (paper, ink, soft) = (colour("paper"), colour("ink"), colour("soft"));
     let (grid, shade) = (colour("grid"), colour("shade"));
@@ -101,7 +101,7 @@ fn rules(colour: impl Fn(&str) -> String) -> String {
     text
 }
 
-/// The style of an SVG file that stands alone: light, with literal colours.
+/// The style of a standalone SVG file: light, with literal colours.
 pub fn standalone_style() -> String {
     rules(|name| {
         let number = name.strip_prefix('c').and_then(|n| n.parse::<usize>().ok());
@@ -117,7 +117,7 @@ pub fn standalone_style() -> String {
     })
 }
 
-/// The style of plots inside a page: light or dark as the reader's system prefers.
+/// The style of plots inside a page: light or dark by the preference of the reader's system.
 pub fn page_style() -> String {
     format!(
         ":root{{{}}}\n@media (prefers-color-scheme:dark){{:root{{{}}}}}\n{}\n",

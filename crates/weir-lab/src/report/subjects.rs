@@ -1,5 +1,5 @@
-//! The curves of the pictures that show all flows: a flow each, or where there are many, a group
-//! of flows that one `[[flow]]` with `count` makes.
+//! The curves of the pictures that show all flows: one for each flow, or if there are many, one for
+//! each group of flows from a `[[flow]]` with `count`.
 
 use super::plot::Colour;
 use super::selection::{PlotSelection, selects};
@@ -10,7 +10,7 @@ use crate::table::{Table, ValueKind};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Values, each with how many there are of it.
+/// Values, each with its number of occurrences.
 pub(super) type Counted = Vec<(f64, f64)>;
 
 /// A run with the tables that pictures need.
@@ -22,24 +22,24 @@ pub struct PlotData {
     pub(super) intervals: BTreeMap<String, Table>,
     /// Finite transfers by flow: the tables `transfers/NAME`, or `requests/NAME`.
     pub transfers: BTreeMap<String, Table>,
-    /// The one-way delays of each flow's packets in seconds, each with how many took that long.
+    /// The one-way delays of each flow's packets in seconds, each with its number of packets.
     pub(super) delays: BTreeMap<String, Counted>,
     /// `summary.json`.
     pub(super) summary: Value,
-    /// The life of each flow.
+    /// The time during which each flow is open.
     lives: BTreeMap<String, Life>,
-    /// The columns of numbers of the tables over time, also of those that were not read.
+    /// The numeric columns of all tables over time, including those that were not read.
     pub(super) columns: BTreeSet<String>,
-    /// When the last row of a flow or a link was written, in seconds.
+    /// The time of the last row of a flow or link, in seconds.
     rows_end_s: f64,
 }
 
-/// When a flow is open: from its start to the completion of its transfer.
+/// The time during which a flow is open: from its start to the completion of its transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Life {
-    /// In seconds.
+    /// The start in seconds.
     pub start_s: f64,
-    /// In seconds; infinite for a flow that is open until the run ends.
+    /// The end in seconds; infinite for a flow that is open until the run ends.
     pub end_s: f64,
 }
 
@@ -92,21 +92,21 @@ impl PlotData {
         self.intervals.insert(flow, table);
     }
 
-    /// Remembers the columns of a table over time.
+    /// Records the numeric columns of a table over time.
     pub(super) fn know_columns(&mut self, columns: Vec<(String, ValueKind)>) {
         let numbers = columns.into_iter();
         let numbers = numbers.filter(|(name, kind)| *kind != ValueKind::Word && name != "time_s");
         self.columns.extend(numbers.map(|(name, _)| name));
     }
 
-    /// Remembers when the last row of a flow's or a link's table was written.
+    /// Records the time of the last row of a flow's or a link's table.
     #[cfg(feature = "files")]
     pub(super) fn know_end(&mut self, table: &Table) {
         let end = last_row_s(table).unwrap_or(0.0);
         self.rows_end_s = self.rows_end_s.max(end);
     }
 
-    /// When a flow is open; always for one that the scenario does not have.
+    /// The life of a flow; unlimited for a flow that is not in the scenario.
     pub(super) fn life(&self, flow: &str) -> Life {
         let always = Life {
             start_s: 0.0,
@@ -115,7 +115,7 @@ impl PlotData {
         self.lives.get(flow).copied().unwrap_or(always)
     }
 
-    /// A number of a flow's summary, or of that of its transfers: `one_way_delay_s/p50`.
+    /// A number of a flow's summary, or of the summary of its transfers: `one_way_delay_s/p50`.
     pub(super) fn measure(&self, flow: &str, path: &str) -> Option<f64> {
         let mut parts = ["flows", "transfers"].into_iter();
         let flow = parts.find_map(|part| self.summary.get(part)?.get(flow))?;
@@ -124,7 +124,7 @@ impl PlotData {
             .as_f64()
     }
 
-    /// A flow's rows of its controller.
+    /// The trace of a flow's controller.
     pub(super) fn state(&self, flow: &str) -> Option<&Table> {
         let mut flows = self.output.flows.iter();
         flows
@@ -138,7 +138,7 @@ impl PlotData {
         flows.find(|trace| trace.name == flow)?.frames.as_ref()
     }
 
-    /// How long the finite transfers or the requests of a flow took, in seconds.
+    /// The completion times of a flow's finite transfers or requests, in seconds.
     pub(super) fn completion_times(&self, flow: &str) -> Vec<f64> {
         let name = "completion_time_s";
         let table = self.transfers.get(flow);
@@ -147,8 +147,8 @@ impl PlotData {
         column.map_or_else(single, |times| times.to_vec())
     }
 
-    /// When the last row of any table was written, in seconds. Once all flows are complete nothing
-    /// happens any more, however long the run goes on to count its intervals.
+    /// The time of the last row of any table, in seconds. Interval tables are ignored if all flows
+    /// are complete: they continue to the end of the run, although nothing happens any more.
     pub(super) fn end_s(&self) -> f64 {
         let summary = &self.output.summary;
         let end = self.rows_end_s;
@@ -193,15 +193,15 @@ fn last_row_s(table: &Table) -> Option<f64> {
 /// One curve: a flow or a group of flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Subject {
-    /// The flow's name, or the group's with how many it has.
+    /// The flow's name, or the group's name with the number of its flows.
     pub label: String,
     /// Its flows.
     pub flows: Vec<String>,
-    /// Its number among the curves: its colour, marks and dashes in all pictures.
+    /// Its index among the curves, which determines its colour, marks and dashes in all pictures.
     pub number: usize,
 }
 
-/// The most curves that a picture shows one flow each.
+/// The maximum number of flows for which each has its own curve.
 const MOST_CURVES: usize = 7;
 
 impl Subject {
@@ -214,18 +214,18 @@ impl Subject {
     }
 }
 
-/// The colour of the curve with this number.
+/// The colour of the curve with this index.
 pub(super) fn colour_of(number: usize) -> Colour {
     Colour(number % 7)
 }
 
-/// The curves of a run, in natural order of their names; and the flows for which there is none.
+/// The curves of a run, in natural order of their names; and the flows without a curve.
 pub(super) fn subjects(data: &PlotData, selection: &PlotSelection) -> (Vec<Subject>, Vec<String>) {
     subjects_of([&data.output.scenario], selection, MOST_CURVES)
 }
 
-/// The curves of runs of these scenarios, a flow each where there are not more than `most`; and the
-/// flows for which there is none.
+/// The curves of the runs of these scenarios, one for each flow if there are at most `most`; and
+/// the flows without a curve.
 pub(super) fn subjects_of<'a>(
     scenarios: impl IntoIterator<Item = &'a Scenario>,
     selection: &PlotSelection,
@@ -267,8 +267,8 @@ pub(super) fn subjects_of<'a>(
     (subjects, missing)
 }
 
-/// The groups of flows, and each flow that is in none, in natural order; those of several scenarios
-/// together.
+/// The groups of flows, and each flow outside a group, in natural order; those of several scenarios
+/// are merged.
 fn groups<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Vec<(String, Vec<String>)> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     let mut known = BTreeMap::new();

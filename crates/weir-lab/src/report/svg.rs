@@ -1,9 +1,10 @@
 //! Writes a [`Plot`] as SVG text.
 //!
-//! Coordinates have at most one decimal, so that the text is short and the same everywhere, and
-//! [`thin`](super::thin) leaves what the pixels can show. The text refers to no network, script or
-//! font of the machine. What scales when a page zooms lies in a group `data`, what keeps its shape
-//! in a group `marks`, and the root element has the ranges of the axes for the page's script.
+//! Coordinates have at most one decimal, so that the text is short and equal on all platforms, and
+//! [`thin`](super::thin) keeps only points that the pixels can show. The text refers to no network,
+//! script or font of the machine. Shapes that stretch when a page zooms are in a group `data`,
+//! shapes that keep their size in a group `marks`, and the root element has the ranges of the axes
+//! for the page's script.
 
 use super::axis::ScaledAxis;
 use super::canvas::{
@@ -17,39 +18,39 @@ use std::fmt::Write as _;
 
 /// The share of a picture's width that the names of ticks have at most.
 const NAMES: f64 = 0.5;
-/// Room to the left of the names of ticks.
+/// Margin to the left of the names of ticks.
 const NAME_MARGIN: f64 = 34.0;
-/// Room to the right of the axes.
+/// Margin to the right of the axes.
 const RIGHT: f64 = 22.0;
-/// Room below for the ticks and the label of the axis of x.
+/// Margin below, for the tick labels and the label of the horizontal axis.
 const BOTTOM: f64 = 48.0;
-/// The least height between the axes.
+/// The minimum height between the axes.
 const LEAST_HEIGHT: f64 = 60.0;
 
-/// The room that a picture has, in pixels.
+/// The size available to a picture, in pixels.
 #[derive(Clone, Copy, Debug)]
 struct Room {
     width: f64,
-    /// Between the axes.
+    /// The height between the axes.
     height: f64,
     /// The height of the whole picture, in place of that between the axes.
     total: Option<f64>,
 }
 
 impl Plot {
-    /// The plot as the text of an SVG file that stands alone on white.
+    /// The plot as the text of a standalone SVG file with a white background.
     pub fn svg(&self) -> String {
         let style = format!("<style>{}</style>", standalone_style());
         self.write("p", &style, self.room(WIDTH))
     }
 
     /// The plot as an element of a page that has [`page_style`](super::page_style). `id` must be
-    /// unlike those of the page's other plots.
+    /// unique among the page's plots.
     pub fn element(&self, id: &str) -> String {
         self.write(id, "", self.room(WIDTH))
     }
 
-    /// The same for screens of the width of a telephone's.
+    /// The same for screens as narrow as a telephone's.
     pub fn narrow_element(&self, id: &str) -> String {
         let narrow = Room {
             width: NARROW,
@@ -59,7 +60,7 @@ impl Plot {
         self.write(id, "", narrow)
     }
 
-    /// What was asked for, or this width.
+    /// The requested size, or this width.
     fn room(&self, width: f64) -> Room {
         Room {
             width: self.size.map_or(width, |size| size.0),
@@ -163,7 +164,7 @@ impl Canvas {
         );
     }
 
-    /// Grid lines and the labels of ticks; `floor` is the lower end of the strips.
+    /// Grid lines and tick labels; `floor` is the lower edge of the strips.
     fn grid(&mut self, floor: f64) {
         let Frame {
             left,
@@ -194,7 +195,7 @@ impl Canvas {
             if x - half < free {
                 continue;
             }
-            // A label at the right end must not leave the picture.
+            // A label at the right end must stay inside the picture.
             let at = x.min(self.frame.width - half - 1.0);
             self.words((at, floor + 17.0), "ts", "middle", &label);
             free = x + half + 6.0;
@@ -206,14 +207,14 @@ impl Canvas {
         let middle = f64::midpoint(self.frame.left, self.frame.right);
         let label = self.x.label();
         self.words((middle, total - 9.0), "t", "middle", &label);
-        // Beside the widest tick label, so that short ones leave no gap.
+        // The axis label is placed beside the widest tick label, so that short ones leave no gap.
         let ticks = self.y.ticks(self.frame.height() / 44.0);
         let widest = ticks
             .iter()
             .map(|tick| width_of(&tick.1))
             .fold(0.0, f64::max);
         let x = n((self.frame.left - widest - 18.0).max(13.0));
-        // A label longer than the axis is written small rather than cut.
+        // A label longer than the axis gets a smaller font rather than being cut.
         let label = self.y.label();
         let class = if width_of(&label) > self.frame.bottom {
             "tl"

@@ -1,4 +1,4 @@
-//! What is not visible in a drawing: determinism, escaping, thinning, and the columns used.
+//! Properties not visible in a drawing: determinism, escaping, thinning, and the columns used.
 
 use super::*;
 

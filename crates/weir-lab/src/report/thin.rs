@@ -1,25 +1,25 @@
-//! Thinning: what a picture of so many pixels can show, and no more.
+//! Thinning: reduces a series to the points that a picture can show.
 //!
-//! Of a line each pixel column keeps the first, lowest, highest and last point, so that no peak is
-//! lost; of dots one a cell stays, and the extremes of each column. Lines become SVG path data with
-//! relative coordinates in tenths of a pixel, about five octets a point.
+//! For lines, each pixel column keeps its first, lowest, highest and last point, so that no peak is
+//! lost; for dots, each cell keeps one dot, and columns keep their extremes. Lines become SVG path
+//! data with relative coordinates in tenths of a pixel, about five octets for each point.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// The most dots of a layer, the extremes of the pixel columns not counted.
+/// The maximum number of dots of a layer, not counting the extremes of pixel columns.
 const MOST_DOTS: usize = 2000;
 
 /// A point in pixels.
 pub(super) type Pixel = (f64, f64);
 
-/// The points of a line in one pixel column, of which four stay at most.
+/// The points of a line in one pixel column, of which at most four are kept.
 struct PixelColumn {
     number: f64,
     count: usize,
-    /// The first ones.
+    /// The first four points.
     few: [Pixel; 4],
-    /// The lowest and the highest with their places among all; of equal ones the first.
+    /// The lowest and the highest point with their indices; the first of equal ones.
     low: (usize, Pixel),
     high: (usize, Pixel),
     last: Pixel,
@@ -69,7 +69,7 @@ impl PixelColumn {
     }
 }
 
-/// The same line with at most four points a pixel column.
+/// The line with at most four points in each pixel column.
 pub(super) fn line(pixels: impl IntoIterator<Item = Pixel>) -> Vec<Pixel> {
     let mut kept = Vec::new();
     let mut column: Option<PixelColumn> = None;
@@ -90,8 +90,8 @@ pub(super) fn line(pixels: impl IntoIterator<Item = Pixel>) -> Vec<Pixel> {
     kept
 }
 
-/// Dots of which none lies on another: one a cell, with cells that grow until there are at most
-/// [`MOST_DOTS`]; and the highest and lowest of each pixel column.
+/// Dots without overlap: one for each cell, with cells that grow until there are at most
+/// [`MOST_DOTS`]; and the highest and lowest dots of each column of two pixels if cells have grown.
 pub(super) fn dots(pixels: &[Pixel]) -> Vec<Pixel> {
     let mut cell = 1.0;
     let mut kept = one_a_cell(pixels, cell);
@@ -125,16 +125,16 @@ fn one_a_cell(pixels: &[Pixel], cell: f64) -> Vec<Pixel> {
     pixels.iter().filter(free).copied().collect()
 }
 
-/// The data of an SVG path while it grows.
+/// The data of an SVG path under construction.
 #[derive(Debug, Default)]
 pub(super) struct PathData {
     text: String,
-    /// The pen in tenths of a pixel.
+    /// The current point in tenths of a pixel.
     pen: Option<(i64, i64)>,
 }
 
 impl PathData {
-    /// Adds a line through the points, apart from what is there.
+    /// Adds a line through the points, separate from earlier lines.
     pub(super) fn add(&mut self, pixels: &[Pixel]) {
         self.pen = None;
         for &point in pixels {
@@ -142,7 +142,7 @@ impl PathData {
         }
     }
 
-    /// Adds a dot: a line of a length that only its round ends make visible.
+    /// Adds a dot: a line so short that only its round caps are visible.
     pub(super) fn dot(&mut self, point: Pixel) {
         self.pen = None;
         self.line_to(point);
@@ -162,7 +162,7 @@ impl PathData {
         self.pen = Some(to);
     }
 
-    /// Closes the last line to an area.
+    /// Closes the last line to form an area.
     pub(super) fn close(&mut self) {
         if self.pen.is_some() {
             self.text.push('Z');
@@ -194,7 +194,7 @@ fn decimal(tenths: i64) -> String {
 mod tests {
     use super::*;
 
-    /// 40 points a pixel column; the extremes of every column stay.
+    /// 40 points in each pixel column; the extremes of every column are kept.
     #[test]
     fn a_line_keeps_the_extremes_of_each_pixel_column() {
         let value = |i: u32| f64::from((i * 7919) % 1009);

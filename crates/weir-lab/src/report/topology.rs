@@ -1,9 +1,9 @@
-//! A picture of the network: hosts, links with their rates, delays and queues, and which flow goes
-//! from where to where.
+//! A diagram of the network: hosts, links with their rates, delays and queues, and the sources and
+//! destinations of flows.
 //!
-//! Hosts stand in columns by their number of hops from the senders. Hosts that differ in nothing
-//! but their name, such as the hundred senders of an incast, are one box. On narrow screens the
-//! columns become rows.
+//! Hosts are in columns by their number of hops from the senders. Hosts that differ only in their
+//! name, such as the hundred senders of an incast, are one box. On narrow screens the columns
+//! become rows.
 
 use super::canvas::{NARROW, ROW, TITLE_CHARACTER, WIDTH, escape, n, width_of, words, wrapped};
 use super::network::{self, NetworkEdge, NetworkPlan};
@@ -12,33 +12,33 @@ use super::subjects::PlotData;
 use super::thin::Pixel;
 use std::fmt::Write as _;
 
-/// Hosts and links, with the words at them.
+/// Hosts and links, with their labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Topology {
     /// The heading.
     pub title: String,
-    /// What is drawn.
+    /// The network to draw.
     pub(super) plan: NetworkPlan,
-    /// Width and height in pixels, if not the ordinary ones.
+    /// Width and height in pixels, if not the default.
     pub size: Option<(f64, f64)>,
 }
 
 const BOX: f64 = 30.0;
-/// Distance of boxes in a column, and of a column's words from a link.
+/// Vertical distance of boxes in a column, and between a link and the labels of a column.
 const SPACING: f64 = 74.0;
-/// Distance of rows where columns have become rows.
+/// Distance of rows on narrow screens.
 const TALL: f64 = 124.0;
 
-/// Where everything stands.
+/// The positions of all elements.
 struct Layout {
     width: f64,
     /// Left, top and width of each box.
     boxes: Vec<(f64, f64, f64)>,
-    /// Where the words of each link stand.
+    /// The area of each link's label.
     words: Vec<Option<WordsArea>>,
-    /// The lines below.
+    /// The lines of text below the network.
     lines: Vec<String>,
-    /// Where the flows' lines begin.
+    /// The top of the flows' lines.
     flows_top: f64,
     total: f64,
     title: Vec<String>,
@@ -46,7 +46,7 @@ struct Layout {
 }
 
 impl Topology {
-    /// The network of the run, its bottleneck thick; `None` if it has no hosts.
+    /// The network of the run, with a thick line at its bottleneck; `None` if it has no hosts.
     pub fn of(data: &PlotData) -> Option<Self> {
         Some(Self {
             title: "The network".to_owned(),
@@ -55,14 +55,14 @@ impl Topology {
         })
     }
 
-    /// How many hosts and media there are, those that are alike counted once, and how many of them
-    /// are not drawn.
+    /// The number of hosts and media, counting equivalent ones once, and how many of them are not
+    /// drawn.
     pub(super) fn nodes(&self) -> (usize, usize) {
         let left_out = self.plan.left_out;
         (self.plan.nodes.len() + left_out, left_out)
     }
 
-    /// The text of an SVG file that stands alone on white.
+    /// The text of a standalone SVG file with a white background.
     pub fn svg(&self) -> String {
         let style = format!("<style>{}</style>", standalone_style());
         self.write(&style, self.size.map_or(WIDTH, |size| size.0.max(240.0)))
@@ -192,7 +192,7 @@ impl Topology {
         layout
     }
 
-    /// The lines below the network: the links for whose words there is no room, and the flows.
+    /// The lines of text below the network: the links whose labels found no space, and the flows.
     fn lines(&self, layout: &Layout) -> Vec<String> {
         let node = |place: usize| self.plan.nodes[place].label.as_str();
         let edges = self.plan.edges.iter().zip(&layout.words);
@@ -208,7 +208,7 @@ impl Topology {
     }
 }
 
-/// The ends of a link: at the edges of its boxes.
+/// The ends of a link's line at the edges of its boxes.
 fn ends(layout: &Layout, edge: &NetworkEdge) -> (Pixel, Pixel) {
     let centre = |place: usize| {
         let (x, y, width) = layout.boxes[place];
@@ -242,7 +242,7 @@ fn line(out: &mut String, layout: &Layout, edge: &NetworkEdge) {
     );
 }
 
-/// The words of a link, on paper so that no line crosses them.
+/// The label of a link on a background, so that no line crosses the text.
 fn edge_words(out: &mut String, edge: &NetworkEdge, area: &WordsArea) {
     if !area.level {
         let _ = writeln!(
@@ -263,14 +263,14 @@ fn edge_words(out: &mut String, edge: &NetworkEdge, area: &WordsArea) {
     }
 }
 
-/// Where the words of a link stand.
+/// The area of a link's label.
 #[derive(Clone, Copy, Debug)]
 struct WordsArea {
     left: f64,
     top: f64,
     right: f64,
     bottom: f64,
-    /// True if the link is level: its first line of words stands above it, the others below.
+    /// True if the link is horizontal: the first line of its label is above it, the others below.
     level: bool,
 }
 
@@ -283,12 +283,12 @@ impl WordsArea {
     }
 }
 
-/// Shares of the way along a link at which its words may stand, the best first.
+/// Candidate label positions as shares of the link's length, the best first.
 const PLACES: [f64; 9] = [0.5, 0.38, 0.62, 0.28, 0.72, 0.2, 0.8, 0.12, 0.88];
 
 impl Layout {
-    /// A place for the words of each link that covers no box and no other words; `None` for those
-    /// for which there is no room.
+    /// A position for each link's label that covers no box and no other label; `None` for a label
+    /// without space.
     fn place_words(&mut self, edges: &[NetworkEdge]) {
         let boxes = self.boxes.iter().map(|(left, top, width)| WordsArea {
             left: *left,

@@ -1,5 +1,5 @@
-//! Pictures of a window controller: the window with what held it, and its last round trips as a
-//! sawtooth.
+//! Pictures of a window controller: the window with the bounds that limited the sender, and its
+//! last round trips as a sawtooth.
 
 use super::axis::{Axis, with_unit};
 use super::plot::{Colour, Plot, PlotLayer, Shape};
@@ -9,12 +9,12 @@ use crate::table::Table;
 use crate::theory::mathis::Sawtooth;
 use std::fmt::Write as _;
 
-/// Round-trip times that a zoomed sawtooth shows.
+/// The number of round-trip times in a zoomed sawtooth.
 pub const WINDOW_ROUNDS: f64 = 32.0;
 
 const THEORY: Colour = Colour(1);
 
-/// What is drawn beside the window: column, name and pattern of the line.
+/// Series drawn beside the window: column, name and line pattern.
 const BESIDE_CWND: [(&str, &str, usize); 4] = [
     ("bytes_in_flight", "bytes in flight", 0),
     ("ssthresh_bytes", "ssthresh", 1),
@@ -22,12 +22,13 @@ const BESIDE_CWND: [(&str, &str, usize); 4] = [
     ("partial_bytes_acked", "partial bytes acked", 2),
 ];
 
-/// A window far above cwnd and the bytes in flight, as that of a receiver without a limit, would
-/// leave these flat: it is left out from this factor on, and the caption says so.
+/// A series above this multiple of cwnd and of the bytes in flight, such as the window of a
+/// receiver without a limit, is not drawn, because it would make these curves flat; the caption
+/// mentions it.
 const OUT_OF_SIGHT: f64 = 2.0;
 
-/// Congestion window, bytes in flight and threshold over the whole run, below it what held the
-/// sender; and the caption.
+/// Congestion window, bytes in flight and threshold over the whole run, with the sender's bounds in
+/// a strip below; and the caption.
 pub(super) fn window_overview(
     table: &Table,
     title: &str,
@@ -42,7 +43,8 @@ pub(super) fn window_overview(
                        column of pixels its share of the time."
         .to_owned();
     for (column, name, dash) in BESIDE_CWND {
-        // How much is acknowledged towards the next increase is a detail of the last round trips.
+        // Partial bytes acknowledged towards the next increase are shown only with the last round
+        // trips.
         let shown = column != "partial_bytes_acked";
         let points = points(table, column).filter(|points| shown && is_used(points));
         let Some(points) = points else {
@@ -50,7 +52,7 @@ pub(super) fn window_overview(
         };
         let highest = highest(&points);
         if column == "bytes_in_flight" {
-            // However far a smaller window leaves them behind.
+            // Bytes in flight are always drawn, even if they are far above a reduced window.
             in_sight = in_sight.max(highest * OUT_OF_SIGHT);
         }
         if highest > in_sight {
@@ -64,8 +66,8 @@ pub(super) fn window_overview(
     Some((plot.with("cwnd", colour, Shape::Step(cwnd)), caption))
 }
 
-/// A series beside the window. What is in flight fills the window most of the time and is drawn as
-/// an area, which the line of the window does not hide.
+/// A series beside the window. The bytes in flight mostly equal the window and are drawn as an
+/// area, so that the line of the window does not hide them.
 fn beside(column: &str, name: &str, dash: usize, points: Vec<(f64, f64)>) -> PlotLayer {
     let shape = if column == "bytes_in_flight" {
         Shape::Area(points)
@@ -76,7 +78,7 @@ fn beside(column: &str, name: &str, dash: usize, points: Vec<(f64, f64)>) -> Plo
     PlotLayer { dash, ..layer }
 }
 
-/// False for a column that is always zero: CUBIC counts no octets towards an increase.
+/// False for a column that is always zero, such as CUBIC's octets acknowledged towards an increase.
 fn is_used(points: &[(f64, f64)]) -> bool {
     points.iter().any(|point| point.1 > 0.0)
 }
@@ -109,7 +111,7 @@ pub struct SawtoothOverlay {
 }
 
 /// cwnd, bytes in flight and partial bytes acknowledged between two times, with a theoretical
-/// sawtooth that starts at the first reduction shown and then runs free.
+/// sawtooth that starts at the first reduction shown and is not synchronised again.
 pub fn window_sawtooth(
     table: &Table,
     (from, to): (f64, f64),
@@ -147,8 +149,8 @@ pub fn window_sawtooth(
     Some(plot.with("cwnd", Colour(0), Shape::Step(cwnd)))
 }
 
-/// The corners of the sawtooth from a reduction on: low for b − 1 round trips (recovery), up by a
-/// packet a round trip, high for one (the loss is found).
+/// The corners of the sawtooth from a reduction on: low for b − 1 round trips (recovery), then an
+/// increase by a packet each round trip, then high for one (until the loss is detected).
 fn teeth(overlay: SawtoothOverlay, reduction: f64, end: f64) -> Vec<(f64, f64)> {
     let SawtoothOverlay {
         tooth,

@@ -1,25 +1,25 @@
-//! Whether a run is as its scenario expects.
+//! Compares a run with the expectations of its scenario.
 
 use crate::scenario::{Expectation, Scenario};
 use crate::summary::Summary;
 
-/// An expectation beside what a run came to.
+/// An expectation with the values found in the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// What was expected.
+    /// The expectation.
     pub expectation: Expectation,
-    /// What was found, by flow, transfers, link or group; `None` where the summary has no such
-    /// number, as with the completion time of a flow that did not complete.
+    /// The values found, by flow, transfers, link or group; `None` if the summary has no such
+    /// number, such as the completion time of a flow that did not complete.
     pub found: Vec<(String, Option<f64>)>,
 }
 
 impl Judgement {
-    /// True if it holds for all that the name stands for. What has no number fails.
+    /// True if the expectation holds for all parts that the name matches. A missing number fails.
     pub fn holds(&self) -> bool {
         !self.found.is_empty() && self.failing().next().is_none()
     }
 
-    /// Those for which it does not hold.
+    /// The parts for which the expectation does not hold.
     pub fn failing(&self) -> impl Iterator<Item = &(String, Option<f64>)> {
         self.found
             .iter()
@@ -33,7 +33,7 @@ pub fn judge(scenario: &Scenario, summary: &Summary) -> Vec<Judgement> {
     if expectations.is_empty() {
         return Vec::new();
     }
-    // A summary has only names and numbers, which JSON can hold.
+    // A summary has only names and numbers, which JSON can represent.
     let summary = serde_json::to_value(summary).unwrap_or_default();
     let judge = |expectation: &Expectation| Judgement {
         found: expectation
@@ -121,7 +121,7 @@ mod tests {
         assert!(told("transfers.c.completed > 1").contains("no name"));
     }
 
-    /// The paths of all numbers of a value, with points.
+    /// The paths of all numbers in a value, separated by points.
     fn numbers(value: &Value, path: &str, all: &mut Vec<String>) {
         if value.is_number() {
             all.push(path.trim_start_matches('.').to_owned());

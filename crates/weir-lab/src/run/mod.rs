@@ -1,8 +1,8 @@
 //! Runs a scenario in the simulator and collects its trace and summary.
 //!
-//! [`run()`] is a pure function of the scenario: no clock, no file, no random number that does not
-//! come from the scenario's seed. Wall-clock time is left to the caller, which provides it to runs
-//! that it bounds ([`ProcessWatch`]).
+//! [`run()`] is a pure function of the scenario: it uses no clock, no file and no random number
+//! except those derived from the scenario's seed. Only the caller reads the wall clock, for runs
+//! with limits ([`ProcessWatch`]).
 
 pub mod columns;
 mod expectations;
@@ -41,42 +41,42 @@ use weir_proto::time::Instant;
 pub enum TraceLevel {
     /// Counters only: the summary has no round-trip times and no rates of controllers. Fastest.
     Counters,
-    /// What the whole summary needs.
+    /// Enough for the whole summary.
     #[default]
     Summary,
-    /// Every change of controllers and queues as columns.
+    /// Every change of controllers and queues, in tables.
     Full,
 }
 
 /// Options of a run: what is kept, progress, cancellation.
 #[derive(Clone, Copy, Default)]
 pub struct RunOptions<'a> {
-    /// The [content hash](Scenario::content_hash) of the scenario, which takes a while with many
-    /// flows, if the caller knows it.
+    /// The [content hash](Scenario::content_hash) of the scenario, which is slow to compute with
+    /// many flows, if the caller knows it.
     pub scenario_hash: Option<&'a str>,
     /// How much of the trace is kept.
     pub trace: TraceLevel,
-    /// Of [`TraceLevel::Full`] only the controller, the writes and the gaps of the flow of this
-    /// name; nothing of other flows and of links.
+    /// Restricts [`TraceLevel::Full`] to the controller, the writes and the gaps of the flow of
+    /// this name; nothing of other flows and of links is kept.
     pub traced_flow: Option<&'a str>,
-    /// Every packet too, in [`RunOutput::packets`].
+    /// Keeps every packet too, in [`RunOutput::packets`].
     pub packets: bool,
     /// Called about a hundred times with the virtual time reached and the duration.
     pub progress: Option<&'a (dyn Fn(Instant, Instant) + Sync)>,
-    /// The most events of the run, in place of what the scenario says; with more it ends with
-    /// [`RunError::TooManyEvents`].
+    /// The maximum number of events of the run, in place of the scenario's; if it is exceeded, the
+    /// run ends with [`RunError::TooManyEvents`].
     pub max_events: Option<u64>,
     /// Set by another thread to end the run early with [`RunError::Cancelled`].
     pub cancel: Option<&'a AtomicBool>,
-    /// Receives every packet as a capture on the hosts shows it; does not affect the run.
+    /// Receives every packet as a capture on the hosts would show it; does not affect the run.
     pub tap: Option<&'a SharedTap>,
     /// Transports that the caller provides.
     pub registry: TransportRegistry<'a>,
-    /// Takes the rows of tables while the run goes on; they are missing from the output, so that
-    /// it needs no memory for them.
+    /// Receives the rows of tables during the run; they are missing from the output, so that they
+    /// need no memory.
     pub sink: Option<&'a SharedSink>,
-    /// Rows of flows and links after which their tables are thinned, and rows of packets after
-    /// which packets are left out; eight million if absent.
+    /// The number of rows of flows and links above which their tables are thinned, and of packets
+    /// above which packets are sampled; eight million if absent.
     pub max_rows: Option<u64>,
 }
 
@@ -101,34 +101,34 @@ pub struct RunOutput {
     pub packets: Option<Table>,
 }
 
-/// The trace of a flow: a row per change of the sender's controller and of what holds it back.
+/// The trace of a flow: a row for each change of the sender's controller or of its bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowTrace {
     /// The flow's name.
     pub name: String,
     /// The columns of [`columns::FLOW`].
     pub table: Table,
-    /// A row per event at its ends that is no state of its controller: the columns of
+    /// A row for each event at its ends that is not a state of its controller: the columns of
     /// [`columns::EVENT`].
     pub events: Option<Table>,
-    /// For datagrams of DCCP, a row per write of the application with the state of the rate
+    /// For datagrams of DCCP, a row for each write of the application with the state of the rate
     /// controller before it, as Linux's dccp_probe prints it: the columns of [`columns::writes`].
     pub writes: Option<Table>,
-    /// For audio, a row per gap: the columns of [`columns::GAP`].
+    /// For audio, a row for each gap: the columns of [`columns::GAP`].
     pub gaps: Option<Table>,
-    /// For video, a row per frame: the columns of [`columns::FRAME`].
+    /// For video, a row for each frame: the columns of [`columns::FRAME`].
     pub frames: Option<Table>,
     /// For requests, a row for each: the columns of [`columns::REQUEST`].
     pub requests: Option<Table>,
-    /// A row per interval of the run: the columns of [`columns::INTERVAL`].
+    /// A row for each interval of the run: the columns of [`columns::INTERVAL`].
     pub intervals: Option<Table>,
 }
 
-/// The trace of one direction of a link: a row per change of its queue and per drop or mark.
+/// The trace of one direction of a link: a row for each change of its queue and each drop or mark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkTrace {
-    /// `NAME` from the first host of `between` to the second, `NAME.backward` the other way;
-    /// `NAME.HOST` for a station of an 802.11 medium.
+    /// `NAME` from the first host of `between` to the second, `NAME.backward` for the other
+    /// direction; `NAME.HOST` for a station of an 802.11 medium.
     pub name: String,
     /// The columns of [`columns::LINK`].
     pub table: Table,
@@ -139,9 +139,9 @@ pub struct LinkTrace {
 pub struct TransferTrace {
     /// The flow's name.
     pub name: String,
-    /// A row per transfer: the columns of [`columns::TRANSFER`].
+    /// A row for each transfer: the columns of [`columns::TRANSFER`].
     pub table: Table,
-    /// A row per interval of the run, all connections together: the columns of
+    /// A row for each interval of the run, for all connections together: the columns of
     /// [`columns::INTERVAL`].
     pub intervals: Option<Table>,
 }
@@ -184,8 +184,7 @@ macro_rules! all_tables {
 impl RunOutput {
     /// All tables, each with its path in the folder of the run: `flows/NAME`, `writes/NAME`,
     /// `gaps/NAME`, `frames/NAME`, `requests/NAME`, `intervals/NAME`, `transfers/NAME`,
-    /// `links/NAME`, `delays` and `packets`.
-    /// Tables that a sink has taken are not there.
+    /// `links/NAME`, `delays` and `packets`. Tables that a sink has received are missing.
     pub fn tables(&self) -> Vec<(String, &Table)> {
         all_tables!(self, [&])
     }
@@ -196,10 +195,10 @@ impl RunOutput {
     }
 }
 
-/// Why a run gave no result.
+/// Why a run failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// The network cannot be built, although the scenario's file is in order.
+    /// The network cannot be built, although the scenario's file is valid.
     #[error("{0}")]
     Build(String),
     /// Time did not advance.
@@ -217,25 +216,25 @@ pub enum RunError {
     TooManyEvents {
         /// The limit.
         limit: u64,
-        /// How far it came.
+        /// The virtual time reached.
         at: Instant,
     },
-    /// The run took more time of the clock or memory than `max_time` or `max_memory` of its
-    /// scenario let it.
+    /// The run used more wall-clock time or memory than `max_time` or `max_memory` of its scenario
+    /// allows.
     #[error("the run was ended at {at} s of virtual time: {why}")]
     Ended {
-        /// How far it came.
+        /// The virtual time reached.
         at: Instant,
-        /// Which limit, in words.
+        /// The exceeded limit in words.
         why: String,
     },
     /// The trace would need more memory than is allowed.
     #[error("the trace has more than {0} rows; run shorter, or keep only the summary")]
     TooMuchTrace(u64),
-    /// A panic: a fault of the program, not of the scenario.
+    /// A panic: a bug in the program, not an error in the scenario.
     #[error("{0}")]
     Fault(#[from] Fault),
-    /// The sink of [`RunOptions::sink`] takes no more rows and knows why.
+    /// The sink of [`RunOptions::sink`] refused further rows; the sink has the reason.
     #[error("the trace cannot be written")]
     TraceNotWritten,
 }

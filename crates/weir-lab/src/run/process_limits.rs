@@ -1,37 +1,37 @@
-//! `max_time` and `max_memory` of a scenario: what a run may take of the clock and of the process's
-//! memory. This crate reads neither; its caller does.
+//! `max_time` and `max_memory` of a scenario: limits on the wall-clock time of a run and on the
+//! memory of the process. This crate reads neither; its caller does.
 
 use crate::run::RunError;
 use crate::scenario;
 use std::time::Duration;
 use weir_proto::time::Instant;
 
-/// Reads the memory that the process holds in octets; `None` if that is not known.
+/// Reads the memory of the process in octets; `None` if it is unknown.
 type MemoryReading = fn() -> Option<u64>;
 
-/// What looks at the clock and at the memory of the process.
+/// The component that checks the limits of time and memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum ProcessWatch {
-    /// Nothing does: a scenario with `max_time` or `max_memory` is refused.
+    /// None: a scenario with `max_time` or `max_memory` is rejected.
     #[default]
     None,
-    /// The run, with what its caller provides.
+    /// The run, with functions of its caller.
     Run {
-        /// The time of the clock since an instant that stays the same.
+        /// The time since a fixed instant.
         clock: fn() -> Duration,
-        /// The memory that the process holds in octets; `None` if that is not known.
+        /// The memory of the process in octets; `None` if it is unknown.
         memory: MemoryReading,
     },
-    /// The caller, which cancels its runs.
+    /// The caller, which cancels the run when a limit is exceeded.
     Caller,
 }
 
-/// Says that a run took more time of the clock than this.
+/// The error text for a run that took longer than this.
 pub fn over_time(limit: Duration) -> String {
     format!("it took more than {limit:?} (max_time)")
 }
 
-/// Says that the process held more octets than this.
+/// The error text for a process that used more octets than this.
 pub fn over_memory(limit: u64) -> String {
     match limit >> 20 {
         0 => format!("it held more than {limit} bytes (max_memory)"),
@@ -39,24 +39,24 @@ pub fn over_memory(limit: u64) -> String {
     }
 }
 
-/// What a run may take, and has taken.
+/// The limits of a run, and the time used.
 #[derive(Clone, Debug)]
 pub(in crate::run) struct ProcessLimits {
-    /// The time, and how the clock is read.
+    /// The limit of time, and the clock.
     time: Option<(Duration, fn() -> Duration)>,
-    /// The memory, and how it is read.
+    /// The limit of memory, and the function that reads it.
     memory: Option<(u64, MemoryReading)>,
-    /// Time that simulating has taken so far.
+    /// Time used for simulation so far.
     spent: Duration,
-    /// What the clock showed when it was last read.
+    /// The last reading of the clock.
     shown: Duration,
 }
 
 impl ProcessLimits {
-    /// Those of the scenario.
+    /// The limits of the scenario.
     ///
     /// # Errors
-    /// If no one watches them.
+    /// If the scenario has limits that no component checks.
     pub(in crate::run) fn new(run: &scenario::Run, watch: ProcessWatch) -> Result<Self, RunError> {
         let most = run
             .max_time
@@ -84,14 +84,14 @@ impl ProcessLimits {
         })
     }
 
-    /// Counts time from now on.
+    /// Starts counting time.
     pub(in crate::run) fn begin(&mut self) {
         if let Some((_, clock)) = self.time {
             self.shown = clock();
         }
     }
 
-    /// Looks at what was taken by now; the run has come to `at`.
+    /// Checks the limits; `at` is the virtual time reached.
     ///
     /// # Errors
     /// [`RunError::Ended`].

@@ -1,8 +1,8 @@
-//! A run in pieces: the caller says how far it goes, and when.
+//! A run in steps: the caller decides how far and when it advances.
 //!
-//! [`run()`](crate::run::run()) drives it in virtual time from the start to the end. A driver in
-//! real time may drive a part of a scenario, only its flows or only its links, whose hosts have
-//! ports to an outside network: so the same endpoints and the same links work on real sockets.
+//! [`run()`](crate::run::run()) advances it in virtual time from the start to the end. A driver in
+//! real time may advance a part of a scenario, only its flows or only its links, whose hosts have
+//! ports to an outside network, so that the same endpoints and links work with real sockets.
 
 use crate::run::columns::delay::delay_table;
 use crate::run::columns::frame::frame_table;
@@ -23,11 +23,11 @@ use weir_net::{DelayStatistics, Horizon, Side, inject, simulate_to};
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
 
-/// A run is simulated in this many pieces, between which it can be cancelled.
+/// The number of slices of a run, between which it can be cancelled.
 const SLICES: u64 = 1000;
-/// The summary is made of parts, a flow or a link each: after so many it can be cancelled.
+/// The number of parts of the summary, flows or links, after which the run checks for cancellation.
 const PARTS_BETWEEN_CHECKS: u32 = 256;
-/// The most events of a piece, so that a slow run can be cancelled too.
+/// The maximum number of events of a slice, so that a slow run can be cancelled too.
 const EVENTS_OF_A_SLICE: u64 = 50_000;
 
 /// A simulation in progress.
@@ -38,18 +38,18 @@ pub struct Simulation {
     pub(in crate::run) sim: SimNetwork,
     pub(in crate::run) recorder: Recorder,
     pub(in crate::run) smoothness: Smoothness,
-    /// Of [`TraceLevel::Full`] with all flows.
+    /// Present with [`TraceLevel::Full`] and all flows.
     intervals: Option<Intervals>,
     /// As in [`RunOptions`].
     traced_flow: Option<String>,
     measures_delays: bool,
-    /// At the end of the warm-up, once it is over.
+    /// The counters at the end of the warm-up, once it is over.
     before: Option<Counters>,
-    /// At the end of the run, once that is reached.
+    /// The counters at the end of the run, once it is reached.
     after: Option<Counters>,
-    /// Of each flow, once the statistics have ended.
+    /// The delays of each flow, once the statistics have ended.
     pub(in crate::run) delays: Vec<Option<DelayStatistics>>,
-    /// Of each flow with arrivals, as `delays`.
+    /// The delays of each flow with arrivals, likewise.
     pub(in crate::run) transfer_delays: Vec<Option<DelayStatistics>>,
     pub(in crate::run) events: u64,
     limits: ProcessLimits,
@@ -95,12 +95,12 @@ impl Simulation {
         })
     }
 
-    /// When the run ends.
+    /// The end of the run.
     pub fn end(&self) -> Instant {
         Instant::ZERO + self.scenario.run.duration
     }
 
-    /// Simulates up to and including `until`, at most up to the end, which is not part of the run.
+    /// Simulates up to and including `until`, but not beyond the end, which is not part of the run.
     ///
     /// # Errors
     /// See [`RunError`].
@@ -108,7 +108,7 @@ impl Simulation {
         let (until, end) = (until.min(self.end()), self.end());
         let warmup = Instant::ZERO + self.scenario.run.warmup;
         if self.before.is_none() && warmup == Instant::ZERO {
-            // Nothing has happened yet: what happens at time zero counts.
+            // The statistics begin before any event, so that events at time zero count.
             self.begin_statistics();
         }
         while self.after.is_none() {
@@ -137,14 +137,14 @@ impl Simulation {
         Ok(())
     }
 
-    /// Opens the connections of transfers whose time has come.
+    /// Opens the connections of transfers whose start time has been reached.
     fn open_arrivals(&mut self, options: &RunOptions<'_>) -> Result<(), RunError> {
         let connections = &mut self.recorder.connections;
         self.sim
             .open_arrivals(&self.scenario, options.registry, connections)
     }
 
-    /// Reads the counters that are read at this time.
+    /// Reads the counters that are due at this time.
     fn stop_at(&mut self, at: Instant) {
         let warmup = Instant::ZERO + self.scenario.run.warmup;
         if let Some(intervals) = self.intervals.as_mut().filter(|i| i.end_at(at)) {
@@ -165,14 +165,14 @@ impl Simulation {
         }
     }
 
-    /// What counts is over.
+    /// Ends the statistics and reads the counters.
     fn end_statistics(&mut self) -> Counters {
         self.delays = self.sim.take_delays();
         self.transfer_delays = self.sim.take_transfer_delays();
         self.sim.counters()
     }
 
-    /// The warm-up is over.
+    /// Begins the statistics at the end of the warm-up.
     fn begin_statistics(&mut self) {
         let warmup = Instant::ZERO + self.scenario.run.warmup;
         self.sim.count_loss_events_from(warmup);
@@ -206,7 +206,7 @@ impl Simulation {
             if let Some(rows) = self.recorder.too_many_rows() {
                 return Err(RunError::TooMuchTrace(rows));
             }
-            // Before the sink, which takes no more rows then either.
+            // Checked before the sink, which refuses rows after a cancellation too.
             cancelled(options, at)?;
             if options.sink.is_some_and(|sink| sink.is_broken()) {
                 return Err(RunError::TraceNotWritten);
@@ -226,8 +226,8 @@ impl Simulation {
         }
     }
 
-    /// Injects a packet from the outside network, at the present time of the simulation. One that
-    /// comes at the end comes too late.
+    /// Injects a packet from the outside network at the current time of the simulation. A packet at
+    /// the end of the run is ignored.
     ///
     /// # Errors
     /// [`RunError::Stuck`].
@@ -239,25 +239,25 @@ impl Simulation {
             .map_err(|stuck| RunError::Stuck(stuck.to_string()))
     }
 
-    /// The next packet for the outside network, and the host that it leaves.
+    /// The next packet for the outside network, and the host that sends it.
     pub fn poll_port(&mut self) -> Option<(HostId, Packet)> {
         self.sim.network.poll_port()
     }
 
-    /// When the next event of the run is due: before its end.
+    /// The time of the next event before the end of the run.
     pub fn next_event(&mut self) -> Option<Instant> {
         let next = self.sim.network.next_event();
         let next = next.into_iter().chain(self.sim.next_arrival()).min();
         next.filter(|&at| at < self.end())
     }
 
-    /// Of [`Scope::Links`]: each link and medium with its ends.
+    /// The segments of [`Scope::Links`]: each link and medium with its ends.
     pub fn segments(&self) -> &[NetworkSegment] {
         &self.sim.segments
     }
 
-    /// Of [`Scope::Flows`]: each flow with its sender's and its receiver's host. Hosts are numbered
-    /// as in the scenario.
+    /// The flows of [`Scope::Flows`], each with its sender's and its receiver's host. Hosts are
+    /// numbered as in the scenario.
     pub fn flow_ends(&self) -> Vec<(FlowId, HostId, HostId)> {
         let ends = |id: FlowId| {
             let (source, target) = self.sim.network.ends_of_flow(id);
@@ -266,14 +266,14 @@ impl Simulation {
         self.sim.flows.iter().map(|flow| ends(flow.id)).collect()
     }
 
-    /// The result. A run that is ended early counts the time until then.
+    /// The result. For a run that is ended early, time is counted until then.
     pub fn finish(self) -> RunOutput {
         let Ok(output) = self.sum_up(|| Ok::<_, Infallible>(()));
         output
     }
 
-    /// The result, within the bounds that hold for the run: summing up a hundred thousand flows
-    /// takes a while.
+    /// The result, within the limits of the run, because summarising a hundred thousand flows takes
+    /// a while.
     ///
     /// # Errors
     /// See [`RunError`].
@@ -290,7 +290,7 @@ impl Simulation {
         })
     }
 
-    /// `delays`: those of all flows, and of flows with arrivals.
+    /// The table `delays` of all flows and of flows with arrivals.
     fn delay_table(&self) -> Table {
         let flows = self.sim.flows.iter().map(|flow| flow.name.as_str());
         let flows = flows.zip(&self.delays);
@@ -346,7 +346,7 @@ impl Simulation {
 }
 
 /// # Errors
-/// [`RunError::Cancelled`] if the run is.
+/// If the run is cancelled.
 fn cancelled(options: &RunOptions<'_>, at: Instant) -> Result<(), RunError> {
     let flag = options.cancel;
     if flag.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
@@ -355,7 +355,7 @@ fn cancelled(options: &RunOptions<'_>, at: Instant) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Up to a time, without what happens at it: that counts from then on.
+/// The horizon up to a time, excluding events at that time, which count from then on.
 const fn before(until: Instant) -> Horizon {
     Horizon {
         including: false,

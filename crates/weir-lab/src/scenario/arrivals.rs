@@ -1,8 +1,8 @@
 //! Short flows: `arrivals = { kind = "poisson", per_second = 50, size = { … } }`.
 //!
-//! Each arrival is a transfer over a connection of its own, which is closed when all is sent.
-//! Times and sizes are drawn before the run, from random streams of the flow, so that they do not
-//! depend on what the network does: an open loop.
+//! Each arrival is a transfer over a separate connection, which is closed when all data is sent.
+//! Times and sizes are drawn from the flow's random streams before the run, so that they do not
+//! depend on the network: an open loop.
 
 use super::files::read_text;
 use std::fmt::Write as _;
@@ -49,16 +49,16 @@ settings! {
     }
 }
 
-/// A transfer that is to be made.
+/// A planned transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
-    /// When its connection is opened, from the start of the run.
+    /// The time at which its connection is opened, since the start of the run.
     pub start: Duration,
     /// Its size in bytes.
     pub bytes: u64,
 }
 
-/// Reads the file of these pairs, if it is still to be read.
+/// Reads the file of these pairs, if it has not been read yet.
 pub(super) fn load_pairs(pairs: &mut Pairs, folder: &Path) -> Result<(), Diagnostic> {
     let Some(file) = pairs.file.take() else {
         return Ok(());
@@ -71,10 +71,11 @@ pub(super) fn load_pairs(pairs: &mut Pairs, folder: &Path) -> Result<(), Diagnos
     Ok(())
 }
 
-/// The pairs of a file, one a line, with spaces, tabs or a comma between; comments begin with `#`.
+/// The pairs of a file, one on each line, separated by spaces, tabs or a comma; comments begin with
+/// `#`.
 ///
 /// # Errors
-/// The line that is wrong, and what was expected.
+/// The invalid line, and the expected format.
 fn parse_pairs(file: &str, text: &str) -> Result<Vec<[f64; 2]>, Diagnostic> {
     let mut pairs = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -101,7 +102,7 @@ fn parse_pairs(file: &str, text: &str) -> Result<Vec<[f64; 2]>, Diagnostic> {
 }
 
 impl Arrivals {
-    /// The file of pairs that is still to be read, if there is one, and the keys that lead to it.
+    /// The pairs with a file that has not been read yet, if any, and the keys that lead to them.
     pub(super) fn pairs_mut(&mut self) -> Option<(&mut Pairs, &'static [&'static str])> {
         match self {
             Self::List(list) => Some((&mut list.transfers, &["transfers"])),
@@ -110,7 +111,7 @@ impl Arrivals {
         }
     }
 
-    /// What is wrong with the numbers of a list or distribution.
+    /// Checks the numbers of a list or distribution.
     pub(super) fn check(&self) -> Result<(), Diagnostic> {
         match self {
             Self::List(list) => check_list(&list.transfers.pairs),
@@ -119,8 +120,8 @@ impl Arrivals {
         }
     }
 
-    /// The transfers from `start` to before `end`, in the order of their starts, drawn from streams
-    /// of times and of sizes. `None` for one connection.
+    /// The transfers from `start` until before `end`, in the order of their starts, drawn from the
+    /// random streams of times and of sizes. `None` for a single connection.
     pub(super) fn transfers(
         &self,
         [start, end]: [Duration; 2],
@@ -152,12 +153,12 @@ impl Arrivals {
         }
     }
 
-    /// True if times or sizes are drawn.
+    /// True if times or sizes are random.
     pub const fn is_random(&self) -> bool {
         matches!(self, Self::Poisson(_))
     }
 
-    /// The mean size of a transfer in bytes; `None` for one connection.
+    /// The mean size of a transfer in bytes; `None` for a single connection.
     pub(super) fn mean_bytes(&self) -> Option<f64> {
         match self {
             Self::Once => None,
@@ -169,7 +170,8 @@ impl Arrivals {
         }
     }
 
-    /// How many transfers begin within this time, at least on average; `None` for one connection.
+    /// The number of transfers that begin within this time, or its mean; `None` for a single
+    /// connection.
     pub(super) fn expected(&self, within: Duration) -> Option<f64> {
         match self {
             Self::Once => None,

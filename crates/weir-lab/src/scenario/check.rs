@@ -1,4 +1,4 @@
-//! What the values of a scenario must be to one another.
+//! Checks of a scenario that involve several keys.
 
 mod expected;
 mod ways;
@@ -19,25 +19,25 @@ use weir_net::app::BulkConfig;
 use weir_proto::settings::{Diagnostic, Variants as _};
 use weir_proto::time::Duration;
 
-/// The longest run: a year.
+/// The maximum duration of a run: a year.
 const MAX_DURATION: Duration = Duration::from_secs(366 * 86_400);
-/// The most rows that the tables of intervals may plan, all together.
+/// The maximum number of rows of all interval tables together.
 const MAX_INTERVALS: u64 = 100_000_000;
-/// The most writes that constant-bit-rate flows may plan, all together.
+/// The maximum number of writes of all constant-bit-rate flows together.
 const MAX_WRITES: f64 = 1e10;
 
 type Checked = Result<(), ScenarioError>;
 
-/// A scenario beside the document that it was read from.
+/// A scenario and the document from which it was read.
 pub(crate) struct Check<'a> {
     pub(crate) document: &'a Document,
     pub(crate) scenario: &'a mut Scenario,
-    /// For each flow its entry in the document.
+    /// For each flow the index of its entry in the document.
     pub(crate) entries: Vec<usize>,
 }
 
 impl Check<'_> {
-    /// Checks everything, and adds the hosts that only links name.
+    /// Checks everything, and adds the hosts that only links refer to.
     pub(crate) fn all(&mut self) -> Checked {
         self.run()?;
         self.hosts()?;
@@ -52,7 +52,7 @@ impl Check<'_> {
         self.expectations()
     }
 
-    /// Checks the links alone, and adds their hosts: of a scenario without flows.
+    /// Checks only the links of a scenario without flows, and adds their hosts.
     pub(crate) fn links_alone(&mut self) -> Checked {
         self.hosts()?;
         self.links()
@@ -112,7 +112,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// No two of the same name; `key` is the name of the list.
+    /// Names are unique; `key` is the name of the list.
     fn unique(&self, key: &str, names: &[(usize, String)]) -> Checked {
         let mut seen = BTreeSet::new();
         for (index, name) in names {
@@ -193,7 +193,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// There are not too many hosts and links.
+    /// The number of hosts and links is within the limit.
     fn nodes(&self) -> Checked {
         let hosts = self.scenario.hosts.iter().map(|host| u64::from(host.count));
         let links = self.scenario.links.iter().map(|link| u64::from(link.count));
@@ -204,7 +204,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The count of a link is that of the hosts that it joins.
+    /// The count of a link equals that of the hosts that it joins.
     fn ends_of_link(&self, index: usize, link: &Link) -> Checked {
         let templates = self.scenario.templates();
         let counts = link.between.iter().filter_map(|host| {
@@ -228,7 +228,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// What must hold between the changes of a direction and the rest; `path` leads to it.
+    /// Checks the keys of a direction that depend on each other; `path` leads to the direction.
     fn direction(&self, direction: &Direction, path: &[Step<'_>]) -> Checked {
         let at = |steps: &[Step<'static>]| [path, steps].concat();
         if let Some(shaper) = &direction.shaper
@@ -254,7 +254,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Reads the files of rate traces, which lie beside the scenario.
+    /// Reads the files of rate traces; their paths are relative to the scenario's folder.
     fn rate_traces(&mut self) -> Checked {
         let folder = self.document.sources.first().map(|source| &source.name);
         let folder = folder.map_or(Path::new(""), |name| {
@@ -271,7 +271,7 @@ impl Check<'_> {
                          which therefore is not complete",
                         link.name
                     ));
-                    // Both directions mostly have the same file.
+                    // Both directions usually have the same file.
                     self.scenario.outside.dedup();
                 }
                 let read = read_text(&folder.join(&file)).map_err(|error| {
@@ -291,8 +291,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Reads the files of arrivals and of sizes, which lie beside the scenario, and checks what
-    /// they hold.
+    /// Reads the files of arrivals and of sizes, whose paths are relative to the scenario's folder,
+    /// and checks their values.
     fn arrivals(&mut self) -> Checked {
         let folder = self.document.sources.first().map(|source| &source.name);
         let folder = folder.and_then(|name| Path::new(name).parent());
@@ -319,7 +319,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// A flow with arrivals has few enough of them, and writes what its transfers have.
+    /// The arrivals of a flow are within the limit, and its application has no size of its own.
     fn transfers(&self, index: usize, flow: &Flow) -> Checked {
         let at = |key| [Key("flow"), Index(index), Key(key)];
         let Some(expected) = flow.arrivals.expected(self.scenario.run.duration) else {
@@ -425,7 +425,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// A controller of windows is CCID 2's: TFRC has none.
+    /// Only CCID 2 has a window controller, because CCIDs 3 and 4 are TFRC.
     fn controller(&self, index: usize, flow: &Flow) -> Checked {
         let Transport::Dccp(dccp) = &flow.transport else {
             return Ok(());
@@ -446,7 +446,7 @@ impl Check<'_> {
         self.error(&path, message, "write ccid = 2")
     }
 
-    /// The hosts of a flow exist, and it has a count if it takes several in turn.
+    /// The hosts of a flow exist, and the flow has a count if its host stands for several.
     fn ends_of_flow(&self, index: usize, flow: &Flow) -> Checked {
         let hosts = &self.scenario.hosts;
         for (key, name) in [("from", &flow.from), ("to", &flow.to)] {
@@ -469,7 +469,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// What the application must be to itself and to the transport.
+    /// Checks the keys of an application that depend on each other or on the transport.
     fn app(&self, index: usize, flow: &Flow) -> Checked {
         let at = |key| {
             let (flow, index) = (Key("flow"), Index(index));
@@ -528,7 +528,7 @@ impl Check<'_> {
     }
 }
 
-/// The names that entries make, each with the number of its entry.
+/// The names of all entries, each with the index of its entry.
 fn names_of<T>(entries: &[T], names: impl Fn(&T) -> Vec<String>) -> Vec<(usize, String)> {
     let numbered = entries.iter().enumerate();
     let names = numbered.flat_map(|(index, entry)| {
@@ -538,7 +538,7 @@ fn names_of<T>(entries: &[T], names: impl Fn(&T) -> Vec<String>) -> Vec<(usize, 
     names.collect()
 }
 
-/// The hosts that links and stations name, in the order of the file.
+/// The hosts named by links and stations, in the order of the file.
 fn joined_hosts(scenario: &Scenario) -> Vec<String> {
     let links = scenario.links.iter().flat_map(|link| &link.between);
     let media = scenario.wifi.iter().flat_map(|wifi| &wifi.stations);

@@ -1,31 +1,31 @@
-//! A TOML file as a tree in which every key and value knows its place.
+//! A TOML file as a tree in which every key and value has its place in the text.
 //!
-//! Values given on the command line (`--set`) are put into the same tree with a source of their
-//! own, so that what is wrong with them is shown there.
+//! Values from the command line (`--set`) are put into the same tree with a source of their own, so
+//! that errors are shown in them.
 
 use super::error::{ScenarioError, line_and_column, suggestion};
 use toml::Spanned as Toml;
 use toml::de::{DeTable, DeValue};
 use weir_proto::settings::{Diagnostic, Help, KeyValue, Place, Raw, Spanned, Table};
 
-/// The longest file that is read.
+/// The maximum size of a file.
 pub const MAX_OCTETS: usize = 16 << 20;
 
-/// A text that places refer to.
+/// A text to which places refer.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) name: String,
     pub(crate) text: String,
 }
 
-/// The file, and what was set beside it. Places are an index into `sources` and octets there.
+/// A file with overrides. A place is an index into `sources` and a range of octets in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
     pub(crate) sources: Vec<Source>,
     pub(crate) root: Table,
 }
 
-/// A step from a table or list to what it holds.
+/// A step from a table or list to one of its elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step<'a> {
     Key(&'a str),
@@ -33,7 +33,7 @@ pub(crate) enum Step<'a> {
 }
 
 impl Document {
-    /// Parses a file. Text that is not UTF-8 never comes here.
+    /// Parses a file that is valid UTF-8.
     pub(crate) fn parse(text: &str, name: &str) -> Result<Self, ScenarioError> {
         let mut document = Self {
             sources: vec![Source {
@@ -91,12 +91,12 @@ impl Document {
         }
     }
 
-    /// What a declaration says about the value at a place.
+    /// Turns a diagnostic of a declaration into an error at a place.
     pub(crate) fn diagnosed(&self, place: Place, diagnostic: Diagnostic) -> ScenarioError {
         self.error(place, diagnostic.message, Some(help_text(diagnostic.help)))
     }
 
-    /// The place of what the path leads to, or of the last step that exists.
+    /// The place of the value at the path, or of the last step that exists.
     pub(crate) fn place(&self, path: &[Step<'_>]) -> Place {
         let mut table = Some(&self.root);
         let mut list: &[Spanned] = &[];
@@ -118,7 +118,7 @@ impl Document {
     }
 }
 
-/// What to write instead, with the nearest of the known words.
+/// The help text, with the most similar known word.
 pub(crate) fn help_text(help: Help) -> String {
     match help {
         Help::Text(text) => text,

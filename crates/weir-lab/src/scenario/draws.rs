@@ -1,7 +1,7 @@
-//! What a run draws once from its seed: starts of flows, arrivals and sizes of transfers, delays of
-//! access links and of links.
+//! Values that a run draws once from its seed: starts of flows, arrivals and sizes of transfers,
+//! delays of access links and of links.
 //!
-//! Each value has a random stream of its own, so that one range more changes no other value.
+//! Each value has its own random stream, so that an additional range changes no other value.
 
 use super::arrivals::Transfer;
 use super::{Flow, Link, Scenario};
@@ -15,7 +15,7 @@ impl Scenario {
         range.draw(&mut Rng::stream(self.run.seed, stream))
     }
 
-    /// When each flow that `count` makes is opened, with its name.
+    /// The start time of each flow of a `count`, with its name.
     pub fn starts_of(&self, flow: &Flow) -> impl Iterator<Item = (String, Duration)> {
         flow.names().enumerate().map(|(number, name)| {
             let drawn = self.draw(flow.start, &format!("flow/{name}/start"));
@@ -23,8 +23,8 @@ impl Scenario {
         })
     }
 
-    /// The transfers of the flow of this name, which is opened at this time: those that begin
-    /// before it stops and the run ends. `None` for one connection.
+    /// The transfers of the flow of this name, which starts at this time: those that begin before
+    /// it stops and before the run ends. `None` for a single connection.
     pub fn transfers_of(&self, flow: &Flow, name: &str, start: Duration) -> Option<Vec<Transfer>> {
         let end = flow.stop.unwrap_or(self.run.duration);
         let stream = |what: &str| Rng::stream(self.run.seed, &format!("flow/{name}/{what}"));
@@ -33,7 +33,7 @@ impl Scenario {
         flow.arrivals.transfers(span, streams)
     }
 
-    /// The delay of the access link of the flow of this name, each way.
+    /// The delay of the access link of the flow of this name, in each direction.
     pub fn access_delay_of(&self, flow: &Flow, name: &str) -> Duration {
         self.draw(flow.access_delay, &format!("flow/{name}/access_delay"))
     }
@@ -45,7 +45,7 @@ impl Scenario {
         [&link.forward, &link.backward].map(|direction| self.draw(direction.delay, &stream))
     }
 
-    /// All values that are drawn, in seconds, by flow or link and key: `flow.NAME.start_s`,
+    /// All random values in seconds, by flow or link and key: `flow.NAME.start_s`,
     /// `flow.NAME.access_delay_s`, `link.NAME.delay_s`.
     pub fn drawn(&self) -> BTreeMap<String, f64> {
         let mut drawn = BTreeMap::new();

@@ -1,12 +1,12 @@
-//! What is wrong with a scenario, and where: plain data that a command line can draw.
+//! Errors of a scenario with their places, as plain data that a command line can display.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The first thing that is wrong with a scenario.
+/// The first error of a scenario.
 ///
-/// The message says what was found and what was expected, the help what to write instead; both
+/// The message states what was found and what was expected, the help what to write instead; both
 /// are lower case without a full stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
@@ -16,9 +16,9 @@ pub struct ScenarioError {
     pub line: usize,
     /// Column in the line, in characters, counted from 1.
     pub column: usize,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What would be right.
+    /// The advice.
     pub help: Option<String>,
     /// The place in octets of `source`.
     pub span: Range<usize>,
@@ -52,7 +52,7 @@ pub(crate) fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     (line, before[start..].chars().count() + 1)
 }
 
-/// The word of `known` that `word` was probably meant to be.
+/// The word of `known` that was probably meant by `word`.
 pub(crate) fn similar<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = word.to_lowercase();
     known
@@ -66,7 +66,7 @@ pub(crate) fn similar<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(candidate, _)| candidate)
 }
 
-/// "did you mean …" if a known word is near, then what there is.
+/// "did you mean …" if a known word is similar, then the known words.
 pub(crate) fn suggestion(word: &str, what: &str, known: &[&str]) -> String {
     let list = format!("{what}: {}", known.join(", "));
     match similar(word, known.iter().copied()) {

@@ -1,8 +1,8 @@
-//! How large a run will be, before it starts: from rates, sizes of packets and lengths of paths.
+//! Estimates the size of a run before it starts, from rates, packet sizes and path lengths.
 //!
-//! The estimate is coarse, a factor of three either way: it takes each greedy flow to have an equal
-//! share of its narrowest link, and transfers of arrivals to come through, and knows nothing of
-//! losses. It is to tell seconds from hours.
+//! The estimate is accurate to about a factor of three: it assumes that each greedy flow gets an
+//! equal share of its narrowest link and that all transfers of arrivals complete, and it ignores
+//! losses. Its purpose is to distinguish seconds from hours.
 
 use super::model::{Direction, Flow, Scenario};
 use super::paths::{Graph, Hop};
@@ -11,22 +11,22 @@ use std::collections::BTreeMap;
 use weir_proto::time::Duration;
 use weir_proto::units::Rate;
 
-/// Events of the simulator for each data packet and hop, with the acknowledgement of every other
-/// packet; and for each packet at the ends of its path.
+/// Simulator events for each data packet and hop, with an acknowledgement for every other packet;
+/// and for each packet at the ends of its path.
 const EVENTS_PER_HOP: f64 = 1.5;
 const EVENTS_AT_ENDS: f64 = 0.5;
-/// What a sender without flow control has under way at most, in octets: as much as the default
-/// receive buffers of TCP and QUIC let it.
+/// The maximum octets in flight of a sender without a stated limit: about the default receive
+/// buffers of TCP and QUIC.
 const FLOW_CONTROL: f64 = 6e6;
-/// Bits per second that a shared 802.11 medium carries at most.
+/// The maximum throughput of a shared 802.11 medium in bit/s.
 const MEDIUM_RATE: f64 = 30e6;
-/// Packets of a sender that open and close a connection, and its last one, which is not full.
+/// Packets of a sender for opening and closing a connection, plus a last packet that is not full.
 const PACKETS_OF_A_CONNECTION: f64 = 3.0;
-/// Octets of a full packet.
+/// The size of a full packet in octets.
 const FULL_PACKET: f64 = 1500.0;
-/// Events that a core processes in a second.
+/// Events that a core processes per second.
 const EVENTS_PER_SECOND: f64 = 3e6;
-/// From so many seconds on a run deserves a warning.
+/// The estimated seconds above which a run gets a warning.
 const LONG: f64 = 120.0;
 
 /// The size of a run.
@@ -39,12 +39,12 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// How long one core will be busy, in seconds.
+    /// The time for which one core will be busy, in seconds.
     pub fn seconds(&self) -> f64 {
         self.events / EVENTS_PER_SECOND
     }
 
-    /// A warning in words, if the run will take minutes.
+    /// A warning as text, if the run will take minutes.
     pub fn warning(&self) -> Option<String> {
         let seconds = self.seconds();
         let time = match seconds {
@@ -62,7 +62,7 @@ impl Estimate {
 }
 
 impl Scenario {
-    /// How large the run will be; `None` if nothing bounds what a flow sends.
+    /// The estimated size of the run; `None` if a flow's sending is not limited.
     pub fn estimate(&self) -> Option<Estimate> {
         let graph = Graph::of(self);
         let paths = self.flows.iter();
@@ -93,8 +93,8 @@ impl Scenario {
         Some(total)
     }
 
-    /// The first flow that writes without end over a path on which nothing takes time, there and
-    /// back: it would never come to the end of its first instant.
+    /// The first flow that writes without end over a path without any delay in both directions:
+    /// simulated time would never advance.
     pub(super) fn timeless_flow(&self) -> Option<usize> {
         let graph = Graph::of(self);
         let host_takes_time = |name: &str| {
@@ -119,7 +119,7 @@ impl Scenario {
         })
     }
 
-    /// Data packets of one flow, whose share of its narrowest link is known.
+    /// Data packets of one flow with a known share of its narrowest link.
     fn packets(&self, flow: &Flow, bps: f64, path: &[Hop<'_>]) -> Option<f64> {
         let duration = self.run.duration;
         let end = flow.stop.map_or(duration, |stop| stop.min(duration));
@@ -130,7 +130,7 @@ impl Scenario {
         }
         let transfers = flow.arrivals.expected(end.saturating_sub(flow.start.least));
         if let Some((transfers, bytes)) = transfers.zip(flow.arrivals.mean_bytes()) {
-            // No more than the path carries.
+            // The path limits the delivered octets.
             let octets = (transfers * bytes).min(active * bps / 8.0);
             return Some(octets / FULL_PACKET + transfers * PACKETS_OF_A_CONNECTION);
         }
@@ -144,13 +144,13 @@ impl Scenario {
     }
 }
 
-/// Octets that buffers and credit let a flow have in flight.
+/// The octets in flight that buffers and flow-control credit allow.
 fn in_flight(transport: &Transport) -> f64 {
     let limit = transport.in_flight_limit();
     limit.map_or(FLOW_CONTROL, |(_, bytes)| bytes as f64)
 }
 
-/// Bits per second that a hop carries in a run; infinite if nothing limits them for a time.
+/// The rate of a hop in a run in bit/s; infinite if it is unlimited for some time.
 fn bits_per_second(hop: &Hop<'_>, run: Duration) -> f64 {
     let rate = |direction: &Direction| {
         let is_limited = direction.rates().iter().all(|rate| rate.1.is_finite());
@@ -161,16 +161,16 @@ fn bits_per_second(hop: &Hop<'_>, run: Duration) -> f64 {
     hop.direction().map_or(MEDIUM_RATE, rate)
 }
 
-/// Propagation in seconds, the least of a range.
+/// The propagation delay in seconds, the minimum of a range.
 fn delay_s(hop: &Hop<'_>) -> f64 {
     let delay = hop.direction().map(|direction| direction.delay.least);
     delay.unwrap_or_default().as_secs_f64()
 }
 
-/// True if a packet takes time on a hop, at least now and then.
+/// True if packets take time on a hop, at least sometimes.
 fn takes_time(hop: &Hop<'_>) -> bool {
     hop.direction().is_none_or(|direction| {
-        // A policer passes at once or never.
+        // A policer passes or drops packets without delay.
         let mut served = direction.service_rates().into_iter();
         served.any(|rate| rate.1.is_finite())
             || !direction.delay.most.is_zero()
@@ -251,7 +251,7 @@ mod tests {
             let ratio = estimate.events / output.summary.run.events as f64;
             assert!((0.33..3.0).contains(&ratio), "{size}: events {ratio}");
         }
-        // More than the path carries is not sent.
+        // The arrivals exceed the capacity of the path, which limits the packets.
         let crowded = scenario(
             "rate = \"1Mbit\"\ndelay = \"5ms\"",
             &arrivals("{ kind = \"constant\", bytes = 1000000 }"),

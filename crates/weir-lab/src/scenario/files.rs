@@ -1,28 +1,28 @@
-//! Files that a scenario or a command names: read whole, and never more than a stated number of
-//! bytes.
+//! Files that a scenario or a command refers to: read completely, up to a size limit.
 //!
-//! What another file names must be a regular file: a named pipe would be waited for without end,
-//! and a device has no content of its own. What a command names may also be a pipe that a shell has
-//! opened for it.
+//! A file named in another file must be a regular file: opening a named pipe would block without
+//! end, and a device has no content of its own. A file named in a command may also be a pipe that
+//! the shell has opened.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Component, Path};
 
-/// The largest file that is read, in bytes: a scenario, or what it names.
+/// The maximum size of a file in bytes: a scenario, or a file that it refers to.
 pub const MAX_FILE: u64 = 32 << 20;
 
 /// The text of a regular file.
 ///
 /// # Errors
-/// In words: it cannot be read, is no regular file, is larger than [`MAX_FILE`], or is no UTF-8.
+/// If the file cannot be read, is not a regular file, is larger than [`MAX_FILE`], or is not UTF-8;
+/// as text.
 pub fn read_text(path: &Path) -> Result<String, String> {
     let file = open_regular(path).map_err(in_words)?;
     text_of(file)
 }
 
-/// The text of a file that a command names: a regular one, or a pipe that is open already, such as
-/// standard input and what `<(…)` of a shell makes.
+/// The text of a file named in a command: a regular file, or a pipe that is already open, such as
+/// standard input or `<(…)` of a shell.
 ///
 /// # Errors
 /// As of [`read_text`].
@@ -31,10 +31,10 @@ pub fn read_input(path: &Path) -> Result<String, String> {
     text_of(file)
 }
 
-/// Opens a file that a command names, as [`read_input`] does.
+/// Opens a file named in a command, as [`read_input`] does.
 ///
 /// # Errors
-/// It cannot be opened, or is a pipe without a writer, a device or a folder.
+/// If it cannot be opened, or is a pipe without a writer, a device or a folder.
 pub fn open_input(path: &Path) -> io::Result<File> {
     if is_open_already(path) {
         return File::open(path);
@@ -42,11 +42,11 @@ pub fn open_input(path: &Path) -> io::Result<File> {
     open_regular(path)
 }
 
-/// Opens a file without waiting for anyone: a named pipe is not opened.
+/// Opens a regular file without blocking: a named pipe is not opened.
 fn open_regular(path: &Path) -> io::Result<File> {
     must_be_regular(&std::fs::metadata(path)?)?;
     let file = File::open(path)?;
-    // Another one may have taken its place meanwhile.
+    // The file may have been replaced meanwhile.
     must_be_regular(&file.metadata()?)?;
     Ok(file)
 }
@@ -85,7 +85,7 @@ fn what_it_is(metadata: &Metadata) -> &'static str {
     }
 }
 
-/// True of the names under which a process has its own open files.
+/// True for the names under which a process can reach its own open files.
 fn is_open_already(path: &Path) -> bool {
     let own = ["/dev/stdin", "/dev/fd", "/proc/self/fd"];
     own.iter().any(|own| path.starts_with(own))
@@ -109,7 +109,7 @@ fn text_of(file: File) -> Result<String, String> {
     Ok(text)
 }
 
-/// True if the name leads out of the folder that it is relative to.
+/// True if the path leaves the folder to which it is relative.
 pub(super) fn leaves_folder(name: &str) -> bool {
     let mut depth = 0_i32;
     for component in Path::new(name).components() {

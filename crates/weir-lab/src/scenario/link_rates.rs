@@ -1,21 +1,22 @@
-//! What a direction of a link passes: the least of its wire, its token bucket and its policer, as
-//! they change over time. Every rate of a path and every bandwidth-delay product comes from here.
+//! The rate of a direction of a link over time: the minimum of its wire, its token bucket and its
+//! policer. All path rates and bandwidth-delay products are derived from it.
 //!
-//! Not here: what a bucket lets through at once, and the octets that it counts per packet.
+//! Does not model: bursts of a bucket, and the overhead that it adds to each packet.
 
 use super::model::Direction;
 use weir_proto::time::Duration;
 use weir_proto::units::Rate;
 
-/// A value that holds from a time in seconds on, until the next.
+/// A start time in seconds, and the value from then until the next step.
 pub(crate) type Step = (f64, f64);
 
 impl Direction {
-    /// From when on how many bits per second leave the queue: those of wire and token bucket,
-    /// infinity where neither limits them. What a policer drops never enters the queue.
+    /// The rate in bit/s at which packets leave the queue, by start time: that of wire and token
+    /// bucket, infinite if both are unlimited. The policer is excluded, because it drops packets
+    /// before the queue.
     pub(crate) fn service_rates(&self) -> Vec<Step> {
         let unlimited = |rate: Option<u64>| rate.map_or(f64::INFINITY, |rate| rate as f64);
-        // A link with a trace sends by that alone.
+        // A rate trace replaces the rate of the wire.
         let trace = self.rate_trace.mean_rate().map(Rate::as_bps);
         let mut wire = trace.unwrap_or_else(|| unlimited(self.rate));
         let mut bucket = unlimited(self.shaper.map(|shaper| shaper.rate));
@@ -34,7 +35,7 @@ impl Direction {
         rates
     }
 
-    /// From when on how many bits per second pass, those of the policer included.
+    /// The rate in bit/s including the policer, by start time.
     pub(crate) fn rates(&self) -> Vec<Step> {
         let policer = self
             .policer
@@ -43,13 +44,13 @@ impl Direction {
         rates.map(|(at, rate)| (at, rate.min(policer))).collect()
     }
 
-    /// The mean of the rates between two times, over the part of it in which something limits
-    /// them; `None` if nothing does.
+    /// The mean rate between two times, over the part in which the rate is limited; `None` if it is
+    /// never limited.
     pub fn mean_rate(&self, span: [Duration; 2]) -> Option<Rate> {
         mean(&self.rates(), span).map(Rate::from_bps)
     }
 
-    /// The mean of the propagation delay between two times; of a range its middle.
+    /// The mean propagation delay between two times; the middle of a range.
     pub(crate) fn mean_delay(&self, span: [Duration; 2]) -> Duration {
         let (least, most) = (self.delay.least, self.delay.most);
         let mut delays = vec![(0.0, (least + (most - least) / 2).as_secs_f64())];
@@ -63,7 +64,7 @@ impl Direction {
         mean(&delays, span).map_or(Duration::ZERO, Duration::from_secs_f64)
     }
 
-    /// True if the policer passes less than wire and token bucket between two times.
+    /// True if the policer's rate is below that of wire and token bucket between two times.
     pub(crate) fn is_policed(&self, span: [Duration; 2]) -> bool {
         let served = self.mean_service_rate(span);
         let served = served.map_or(f64::INFINITY, Rate::as_bps);
@@ -71,14 +72,14 @@ impl Direction {
         policer.is_some_and(|rate| rate < served)
     }
 
-    /// The mean rate at which packets leave the queue, as [`mean_rate`](Self::mean_rate).
+    /// The mean rate at which packets leave the queue, like [`mean_rate`](Self::mean_rate).
     pub(crate) fn mean_service_rate(&self, span: [Duration; 2]) -> Option<Rate> {
         mean(&self.service_rates(), span).map(Rate::from_bps)
     }
 }
 
-/// The mean of values over time, over the part in which they are finite. Of no time it is the
-/// value at its begin.
+/// The mean of values over time, over the part in which they are finite; for an empty time range
+/// the value at its start.
 fn mean(steps: &[Step], [from, until]: [Duration; 2]) -> Option<f64> {
     let (from, until) = (from.as_secs_f64(), until.as_secs_f64());
     let ends = steps.iter().skip(1).map(|step| step.0);
@@ -127,7 +128,7 @@ mod tests {
             (format!("rate = \"8Mbit\"\n{BUCKET}"), Some(4.0)),
             (all.clone(), Some(2.0)),
             (POLICER.to_owned(), Some(2.0)),
-            // Slower than both from 6 s on: 2 Mbit/s for 4 s of those from 2 s on, 1 for the rest.
+            // The rate is lowered at 6 s: 2 Mbit/s for 4 s from 2 s on, 1 Mbit/s for the rest.
             (
                 format!("{all}\n{}", change("6s", "rate = \"1Mbit\"")),
                 Some(1.5),
@@ -136,7 +137,7 @@ mod tests {
                 format!("{all}\n{}", change("6s", "shaper_rate = \"1Mbit\"")),
                 Some(1.5),
             ),
-            // The warm-up and what is past the end do not count.
+            // The warm-up and the time after the end are excluded.
             (
                 format!("{all}\n{}", change("2s", "rate = \"1Mbit\"")),
                 Some(1.0),
@@ -145,13 +146,13 @@ mod tests {
                 format!("{all}\n{}", change("10s", "rate = \"1Mbit\"")),
                 Some(2.0),
             ),
-            // Only what is limited counts.
+            // Only the time with a limited rate counts.
             (change("6s", "rate = \"1Mbit\""), Some(1.0)),
             (
                 format!("rate = \"8Mbit\"\n{}", change("6s", "rate = \"unlimited\"")),
                 Some(8.0),
             ),
-            // 2 opportunities of 1504 octets in 2 ms; `rate` says nothing beside them.
+            // 2 opportunities of 1504 octets in 2 ms; `rate` has no effect.
             (
                 "rate = \"1Mbit\"\nrate_trace = [1, 2]".to_owned(),
                 Some(12.032),

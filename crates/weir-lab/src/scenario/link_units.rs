@@ -1,10 +1,10 @@
-//! Values in the units of `tc`, as values with the units of a scenario: what is not a value there
-//! passes as it is, so that the scenario's reader says what is wrong with it.
+//! Converts values in the units of `tc` to values in the units of a scenario. Text that is not a
+//! valid value is passed on unchanged, so that the scenario's reader reports it.
 //!
-//! Units are read as `tc(8)` has them, in letters of either case: a rate without a unit is in
-//! bits per second, a size in octets with `k` for 1024 and `kbit` for 128, a time in
-//! microseconds. Left out are rates in percent of a device's and in octets per second: `mbps`
-//! means bits to everybody else, so it is refused rather than taken for eight times as much.
+//! Units are those of `tc(8)` in upper or lower case: a rate without a unit is in bits per second,
+//! a size in octets with `k` for 1024 and `kbit` for 128, a time in microseconds. Not supported are
+//! rates in percent of a device's rate and in octets per second: outside of tc `mbps` means
+//! megabits, so it is rejected rather than read as eight times as much.
 
 use weir_proto::settings::Raw;
 
@@ -52,26 +52,26 @@ const SIZES: [(&str, f64); 11] = [
     ("gb", 1_073_741_824.0),
 ];
 
-/// A number and its unit in small letters.
+/// A number and its unit in lower case.
 fn split(word: &str) -> Option<(f64, String)> {
     let digit = |c: char| c.is_ascii_digit() || c == '.';
     let (number, unit) = word.split_at(word.find(|c| !digit(c)).unwrap_or(word.len()));
     Some((number.parse().ok()?, unit.to_ascii_lowercase()))
 }
 
-/// A value of which nothing is known.
+/// A value passed on as text.
 fn text(word: &str) -> Raw {
     let plain = |c: char| !c.is_control() && c != '"' && c != '\\';
     let plain = word.chars().map(|c| if plain(c) { c } else { '?' });
     Raw::Text(plain.collect())
 }
 
-/// A whole number, as far as a file can have it.
+/// A whole number, within the range of TOML.
 pub(super) fn whole(number: u64) -> Raw {
     i64::try_from(number).map_or(Raw::Other("a number beyond 64 bits"), Raw::Integer)
 }
 
-/// A whole number, or what has a unit.
+/// A whole number, or text such as a value with a unit.
 pub(super) fn value(word: &str) -> Raw {
     word.parse().map_or_else(|_| text(word), whole)
 }
@@ -84,7 +84,7 @@ pub(super) fn time(word: &str) -> Raw {
     known.unwrap_or_else(|| text(word))
 }
 
-/// Bits per second, or why the text is not a rate.
+/// Bits per second; an error for an ambiguous unit, `None` for other text.
 pub(super) fn bits_per_second(word: &str) -> Result<Option<f64>, String> {
     let Some((number, unit)) = split(word) else {
         return Ok(None);
@@ -99,13 +99,14 @@ pub(super) fn bits_per_second(word: &str) -> Result<Option<f64>, String> {
     Ok(known.map(|(_, bits)| number * bits))
 }
 
-/// A rate in bits per second, or why the text is not one.
+/// A rate in bits per second, or the error for an ambiguous unit.
 pub(super) fn rate(word: &str) -> Result<Raw, String> {
     let known = bits_per_second(word)?;
     Ok(known.map_or_else(|| text(word), |bits| Raw::Text(format!("{bits}bit"))))
 }
 
-/// Octets, if it is a size. tc takes a cell size after a slash, which a bucket here does not need.
+/// The size in octets; `None` for other text. tc allows a cell size after a slash, which a bucket
+/// here does not need.
 pub(super) fn octets(word: &str) -> Option<f64> {
     let octets = word.split_once('/').map_or(word, |(octets, _)| octets);
     let (number, unit) = split(octets)?;

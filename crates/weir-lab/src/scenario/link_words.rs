@@ -1,11 +1,11 @@
-//! Links in the words of `tc`, as people paste them: `rate 1mbit delay 25ms 2ms loss 0.1% limit
-//! 50`, `tbf rate 1000kbit buffer 10000 limit 30000`, `delay 20ms fq_codel ecn`, and `mahimahi
-//! FILE` for a trace of delivery opportunities. A whole command, `tc qdisc add dev eth0 root
-//! netem delay 100ms`, is as good: what says where the kernel shall put it is passed over.
+//! Links in the syntax of `tc`, as users paste it: `rate 1mbit delay 25ms 2ms loss 0.1% limit 50`,
+//! `tbf rate 1000kbit buffer 10000 limit 30000`, `delay 20ms fq_codel ecn`, and `mahimahi FILE` for
+//! a trace of delivery opportunities. A whole command, `tc qdisc add dev eth0 root netem delay
+//! 100ms`, is accepted too: its device and position are ignored.
 //!
-//! Words belong to netem until a queue or a shaper is named, then to that; `netem` goes back. The
-//! words become keys of a scenario's link, so that values are checked where all are. Values have
-//! the units of tc (`link_units`).
+//! Words are options of netem until the name of a queue or shaper, and then options of that;
+//! `netem` switches back. The words are converted to keys of a scenario's link, so that the
+//! scenario's reader checks their values. Values have the units of tc (`link_units`).
 
 use super::check::Check;
 use super::document::{Document, Source};
@@ -22,7 +22,7 @@ use weir_net::queue::TcQueue;
 use weir_proto::settings::{Kind, Place, Raw, Table, Variants as _, shortened};
 use weir_proto::units;
 
-/// Why words are no link: the option, the word or value that is wrong, and what was expected.
+/// An error in the words of a link: the option, the invalid word or value, and the expected one.
 #[derive(Debug, thiserror::Error)]
 #[error("{option}: {message}")]
 pub struct LinkWordsError {
@@ -30,17 +30,17 @@ pub struct LinkWordsError {
     message: String,
 }
 
-/// What is wrong with one direction's words.
+/// The error in one direction's words.
 type Wrong = String;
 
-/// The words of netem and the names of shapers and queues, as a sentence lists them.
+/// The words of netem and the names of shapers and queues, as a list for messages.
 fn keys() -> String {
     let netem = "rate, delay, loss, ecn, duplicate, corrupt, reorder, gap, slot, limit, mtu, seed, \
                  mahimahi, tbf, police";
     format!("{netem}, {}", list(&queue_names(), "or"))
 }
 
-/// What tc calls each queue discipline.
+/// The names of queue disciplines in tc.
 fn queue_names() -> Vec<&'static str> {
     QueueConfig::tc_names()
         .map(|queue| queue.name.name)
@@ -57,7 +57,7 @@ fn list(words: &[&str], conjunction: &str) -> String {
 
 type Words<'a> = Peekable<SplitWhitespace<'a>>;
 
-/// What the words belong to.
+/// The component to which the words belong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Netem,
@@ -66,7 +66,7 @@ enum Owner {
     Queue(TcQueue),
 }
 
-/// The keys of one direction.
+/// The keys of one direction of the link.
 #[derive(Default)]
 struct Keys {
     link: Table,
@@ -78,12 +78,12 @@ struct Keys {
     seed: Option<u64>,
 }
 
-/// A scenario with one link, called `link`, from the host `near` to the host `far`: with these
-/// words in both directions, or with others backward. A `seed` of netem is that of the run, in
-/// place of `seed`. It has no flow: run its links only.
+/// A scenario with one link, called `link`, from the host `near` to the host `far`, with these
+/// words in both directions or with other words backward. A `seed` of netem becomes the seed of the
+/// run, in place of `seed`. The scenario has no flow: run its links only.
 ///
 /// # Errors
-/// The word or value that is wrong, and what was expected.
+/// The invalid word or value, and the expected one.
 pub fn link_scenario(
     forward: &str,
     backward: Option<&str>,
@@ -140,10 +140,10 @@ pub fn link_scenario(
     })
 }
 
-/// The key of a link under which the words of the other direction stand.
+/// The key of a link for the settings of the backward direction.
 const BACKWARD: &str = "backward";
-/// The sources of a document to which the words of the two directions belong. The first source of
-/// a document is a file, before which others go.
+/// The sources of the document for the words of the two directions. The first source of a document
+/// is the file, which overrides precede.
 const AHEAD: usize = 1;
 const BACK: usize = 2;
 
@@ -155,7 +155,7 @@ fn table<const N: usize>(keys: [(&str, Raw); N]) -> Table {
     table
 }
 
-/// Gives keys and values their order as places, those of each direction in its source.
+/// Assigns places to keys and values in their order, for each direction in its source.
 fn set_places(table: &mut Table, source: usize, next: &mut usize) {
     for entry in &mut table.entries {
         let source = if entry.key == BACKWARD { BACK } else { source };
@@ -180,7 +180,7 @@ fn set_places(table: &mut Table, source: usize, next: &mut usize) {
     }
 }
 
-/// The keys of one direction, and its seed.
+/// The keys of one direction, and netem's seed.
 fn direction(text: &str) -> Result<(Table, Option<u64>), Wrong> {
     let mut words = text.split_whitespace().peekable();
     let mut keys = Keys::default();
@@ -192,7 +192,7 @@ fn direction(text: &str) -> Result<(Table, Option<u64>), Wrong> {
             continue;
         }
         match (owner, word) {
-            // Where the kernel shall put it.
+            // The device and the position in the kernel are ignored.
             (_, "sudo" | "tc" | "qdisc" | "add" | "replace" | "change" | "root") => {}
             (_, "dev" | "handle" | "parent") => {
                 next(&mut words, word, "a name")?;
@@ -220,13 +220,13 @@ fn direction(text: &str) -> Result<(Table, Option<u64>), Wrong> {
     Ok((keys.table(), seed))
 }
 
-/// True if the key of some queue is true or false: tc writes it without a value.
+/// True for a boolean key of a queue, which tc writes without a value.
 fn is_flag(key: &str) -> bool {
     let is_boolean = |kind| matches!(kind_of_key(kind, key), Some(Kind::Boolean));
     QueueConfig::tc_names().any(|queue| is_boolean(queue.kind))
 }
 
-/// What the key of a kind of queue may be, if it has such a key.
+/// The kind of value of a key of this kind of queue, if it has the key.
 fn kind_of_key(kind: &str, key: &str) -> Option<Kind> {
     let fields = QueueConfig::of_kind(kind)?.table().fields;
     let field = fields.into_iter().find(|field| field.key == key)?;
@@ -240,19 +240,19 @@ fn unknown(word: &str, expected: &str) -> Wrong {
     )
 }
 
-/// The word after another.
+/// The word after another one.
 fn next(words: &mut Words<'_>, after: &str, what: &str) -> Result<String, Wrong> {
     let next = words.next().map(str::to_owned);
     next.ok_or_else(|| format!("\"{after}\" ends there, expected {what}"))
 }
 
-/// The next word if it begins with a digit: an argument that may be left out.
+/// The next word if it begins with a digit: an optional argument.
 fn argument(words: &mut Words<'_>) -> Option<String> {
     let word = words.next_if(|word| word.starts_with(|c: char| c.is_ascii_digit()));
     word.map(str::to_owned)
 }
 
-/// Adds a key, which must not be there yet.
+/// Adds a key, which must not be set yet.
 fn put(keys: &mut Table, key: &str, value: Raw) -> Result<(), Wrong> {
     if keys.get(key).is_some() {
         return Err(format!("\"{key}\" is there twice, expected it once"));
@@ -266,7 +266,7 @@ fn word_of(text: &str) -> Raw {
 }
 
 impl Keys {
-    /// A word of netem.
+    /// Reads a word of netem.
     fn netem(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), Wrong> {
         match word {
             "rate" => {
@@ -337,7 +337,7 @@ impl Keys {
         Ok(())
     }
 
-    /// netem's own seed is here that of the run.
+    /// netem's seed is used as the seed of the run.
     fn seed(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
         let word = next(words, "seed", "a number")?;
         let number = word.parse().map_err(|_| {
@@ -390,7 +390,7 @@ impl Keys {
         self.random_loss(chance)
     }
 
-    /// `p13 [p31 [p32 [p23 p14]]]` as netem has them. With p13 alone, p31 is 1-p13: no bursts.
+    /// `p13 [p31 [p32 [p23 p14]]]` of netem. With p13 alone, p31 is 1-p13: no bursts.
     fn states(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
         let p13 = value(&next(words, "state", "p13")?);
         let Some(p31) = argument(words) else {
@@ -409,7 +409,7 @@ impl Keys {
         put(&mut self.link, "loss", Raw::Table(keys))
     }
 
-    /// p, r, 1-h, 1-k as netem has them. With p alone, r is 1-p: no bursts.
+    /// p, r, 1-h, 1-k of netem. With p alone, r is 1-p: no bursts.
     fn bursts(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
         let to_bad = value(&next(words, "gemodel", "p")?);
         let Some(to_good) = argument(words) else {
@@ -430,7 +430,7 @@ impl Keys {
         put(&mut self.link, "loss", Raw::Table(random))
     }
 
-    /// A word of tbf.
+    /// Reads a word of tbf.
     fn bucket(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), Wrong> {
         let key = match word {
             "burst" | "buffer" | "maxburst" => "burst",
@@ -451,7 +451,7 @@ impl Keys {
         put(&mut self.shaper, key, value)
     }
 
-    /// A word of police. What exceeds is dropped, and nothing else is known here.
+    /// Reads a word of police. Excess packets can only be dropped.
     fn policer(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), Wrong> {
         match word {
             "rate" => {
@@ -490,7 +490,7 @@ impl Keys {
         })
     }
 
-    /// A word of a queue: a key of its configuration, with a value in tc's unit of that key.
+    /// Reads a word of a queue: a key of its configuration, with a value in tc's unit for that key.
     fn queue_has(
         &mut self,
         word: &str,

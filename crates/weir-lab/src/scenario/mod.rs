@@ -1,13 +1,13 @@
 //! Scenario files: TOML with units, and errors that show the place.
 //!
-//! [`parse`] reads a file into a checked [`Scenario`] in which every default is filled in;
+//! [`parse`] reads a file into a checked [`Scenario`] with all defaults filled in;
 //! [`Scenario::resolved_toml`] writes it as a file that gives the same run; [`schema`] describes
-//! the format, and [`reference`] explains it. All four follow from the declarations of the keys
-//! (`model`, and the crates that own what can be set), so they cannot differ. Values of the command
-//! line come in through [`overrides`].
+//! the format, and [`reference`] documents it. All four are derived from the same declarations of
+//! the keys (`model`, and the crates that own the settings), so they cannot differ. [`overrides`]
+//! adds values from the command line.
 //!
-//! No input makes the reader panic; what is wrong is a [`ScenarioError`] with file, line, column,
-//! what was expected and what to write.
+//! No input causes a panic; errors are a [`ScenarioError`] with file, line, column, the expectation
+//! and the advice.
 
 mod arrivals;
 mod check;
@@ -61,7 +61,7 @@ use weir_proto::settings::{Finding, Place, read, write};
 /// Reads and checks a scenario. `file_name` is only used in errors.
 ///
 /// # Errors
-/// The first thing that is wrong, with its place.
+/// The first error, with its place.
 pub fn parse(text: &str, file_name: &str) -> Result<Scenario, ScenarioError> {
     scenario_of(&Document::parse(text, file_name)?)
 }
@@ -82,7 +82,7 @@ fn scenario_of(document: &Document) -> Result<Scenario, ScenarioError> {
     Ok(scenario)
 }
 
-/// Reads a scenario, each of whose keys is checked by itself.
+/// Reads a scenario and checks each key by itself.
 fn read_keys(document: &Document) -> Result<Scenario, ScenarioError> {
     let mut scenario = Scenario::default();
     let findings = read(&mut scenario, &document.root, "the scenario");
@@ -90,9 +90,10 @@ fn read_keys(document: &Document) -> Result<Scenario, ScenarioError> {
     Ok(scenario)
 }
 
-/// Fails with the finding that explains most, if there is one.
+/// Returns the most useful finding as an error, if there is one.
 fn first_finding(document: &Document, findings: Vec<Finding>) -> Result<(), ScenarioError> {
-    // An unknown key explains a missing one, and an override is what was written last.
+    // Unknown keys come before missing ones, because a misspelt key causes both; overrides come
+    // first, because they were written last.
     let order = |f: &Finding| (f.missing, f.place.source == 0, f.place.start);
     match findings.into_iter().min_by_key(order) {
         Some(first) => Err(document.diagnosed(first.place, first.diagnostic)),
@@ -101,13 +102,14 @@ fn first_finding(document: &Document, findings: Vec<Finding>) -> Result<(), Scen
 }
 
 impl Scenario {
-    /// The scenario as a file with every default filled in: it gives the same run, and the same
-    /// scenario gives the same bytes.
+    /// The scenario as a file with all defaults filled in: it gives the same run, and equal
+    /// scenarios give the same bytes.
     pub fn resolved_toml(&self) -> String {
         writer::write(&write(self))
     }
 
-    /// BLAKE3 of [`resolved_toml`](Self::resolved_toml) in hexadecimal: names the run by content.
+    /// BLAKE3 of [`resolved_toml`](Self::resolved_toml) in hexadecimal: identifies the run by its
+    /// content.
     pub fn content_hash(&self) -> String {
         blake3::hash(self.resolved_toml().as_bytes())
             .to_hex()

@@ -1,4 +1,4 @@
-//! What a scenario says: the run, its hosts, links, media and flows, with every default filled in.
+//! The data of a scenario: the run, its hosts, links, media and flows, with all defaults filled in.
 
 use super::arrivals::Arrivals;
 use super::expectation::Expectations;
@@ -21,12 +21,12 @@ use weir_proto::settings::{
 };
 use weir_proto::time::Duration;
 
-/// The most hosts or links of a scenario, `count` included.
+/// The maximum number of hosts or links of a scenario, including `count`.
 pub(super) const MAX_NODES: u64 = 10_000;
-/// The most flows of a scenario, `count` included.
+/// The maximum number of flows of a scenario, including `count`.
 pub const MAX_FLOWS: u64 = 100_000;
 
-/// The most transfers of a scenario: each leaves a row of its numbers.
+/// The maximum number of transfers of a scenario, each of which adds a row to its table.
 pub(super) const MAX_TRANSFERS: u64 = 1_000_000;
 
 settings! {
@@ -177,16 +177,16 @@ settings! {
 /// `[[link]]`: a wire with a queue at each end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// Its name. The traces of the direction `forward` have this name, the others
-    /// `NAME.backward`.
+    /// Its name. It is also the name of the traces in the direction `forward`; those of the other
+    /// direction are called `NAME.backward`.
     pub name: String,
-    /// So many links of the same kind, called NAME-1, NAME-2 and so on.
+    /// The number of links of this entry, called NAME-1, NAME-2 and so on.
     pub count: u32,
     /// The hosts at its ends.
     pub between: [String; 2],
-    /// From the first host to the second.
+    /// The direction from the first host to the second.
     pub forward: Direction,
-    /// From the second host to the first.
+    /// The direction from the second host to the first.
     pub backward: Direction,
 }
 
@@ -229,8 +229,8 @@ impl Default for Link {
     }
 }
 
-/// The keys of a direction stand in the link's table for both; `forward` and `backward` come on
-/// top of them. What is written has both directions in full.
+/// The keys of a direction in the link's table apply to both directions; those in `forward` and
+/// `backward` override them. A link is written with both directions in full.
 impl Settings for Link {
     const DOC: &'static str = "A wire between two hosts.";
 
@@ -307,7 +307,7 @@ impl Form<[String; 2]> for TwoHosts {
     }
 }
 
-/// The names that an entry with a count makes: its own, if it stands for one.
+/// The names of an entry with a count: its own name if the count is one.
 pub(super) fn numbered(name: &str, count: u32) -> impl Iterator<Item = String> + '_ {
     (1..=count).map(move |number| match count {
         1 => name.to_owned(),
@@ -316,17 +316,17 @@ pub(super) fn numbered(name: &str, count: u32) -> impl Iterator<Item = String> +
 }
 
 impl Flow {
-    /// The names of the flows that `count` makes.
+    /// The names of the flows of this entry.
     pub fn names(&self) -> impl Iterator<Item = String> + '_ {
         numbered(&self.name, self.count)
     }
 
-    /// True unless it has arrivals, each of which is a connection of its own.
+    /// True unless the flow has arrivals, each of which has a separate connection.
     pub fn is_one_connection(&self) -> bool {
         self.arrivals == Arrivals::Once
     }
 
-    /// The group that its flows are summed up in; `None` for a flow of its own.
+    /// The group to which its flows belong; `None` if they have none.
     pub fn group(&self) -> Option<&str> {
         let own = (self.count > 1).then_some(&self.name);
         self.group.as_ref().or(own).map(String::as_str)
@@ -334,14 +334,14 @@ impl Flow {
 }
 
 impl Host {
-    /// The names of the hosts that `count` makes.
+    /// The names of the hosts of this entry.
     pub(super) fn names(&self) -> impl Iterator<Item = String> + '_ {
         numbered(&self.name, self.count)
     }
 }
 
 impl Link {
-    /// The names of the links that `count` makes.
+    /// The names of the links of this entry.
     pub(super) fn names(&self) -> impl Iterator<Item = String> + '_ {
         numbered(&self.name, self.count)
     }
@@ -353,13 +353,13 @@ impl Link {
 }
 
 impl Scenario {
-    /// The groups in which flows are summed up.
+    /// The names of all groups of flows.
     pub fn group_names(&self) -> BTreeSet<String> {
         let groups = self.flows.iter().filter_map(Flow::group);
         groups.map(str::to_owned).collect()
     }
 
-    /// The names of all traces of links: both directions of each wire, and every station.
+    /// The names of all traces of links: both directions of each link, and every station.
     pub fn trace_names(&self) -> impl Iterator<Item = String> + '_ {
         let wires = self.links.iter().flat_map(Link::trace_names);
         let stations = self.wifi.iter().flat_map(|wifi| {

@@ -1,9 +1,9 @@
 //! Values from the command line: `--set flow.stream.app.rate=64kbit,1Mbit --seeds 1..20`.
 //!
-//! A path names what it means: `run.duration`, `link.NAME.delay`, `flow.NAME.transport.tfrc.…`;
-//! `*` in the place of a name means each of them.
-//! The value is written as in the file, or bare (`5ms` for `"5ms"`). Several values, separated
-//! by commas, and several seeds span a grid of runs.
+//! A path refers to a key: `run.duration`, `link.NAME.delay`, `flow.NAME.transport.tfrc.…`; with
+//! `*` in place of a name it refers to each of them. The value is written as in the file, or
+//! without quotes (`5ms` for `"5ms"`). Several values, separated by commas, and several seeds span
+//! a grid of runs.
 
 use super::document::{Document, Source, value_of};
 use super::error::{ScenarioError, suggestion};
@@ -11,9 +11,9 @@ use super::{Scenario, scenario_of};
 use toml::de::DeTable;
 use weir_proto::settings::{KeyValue, Place, Raw, Spanned, Table, shortened};
 
-/// The name that stands for all.
+/// The name that matches all names.
 const ALL: &str = "*";
-/// The most runs of a grid.
+/// The maximum number of runs of a grid.
 const MAX_RUNS: usize = 100_000;
 
 /// One value for one path: `run.duration=10s`.
@@ -32,10 +32,10 @@ impl Override {
     }
 }
 
-/// Reads and checks a scenario with some values replaced. Later ones win.
+/// Reads and checks a scenario with some values replaced; later overrides take precedence.
 ///
 /// # Errors
-/// As [`parse`](super::parse); a wrong override is shown as `--set PATH=VALUE`.
+/// As [`parse`](super::parse); an invalid override is shown as `--set PATH=VALUE`.
 pub fn parse_with(
     text: &str,
     file_name: &str,
@@ -44,7 +44,7 @@ pub fn parse_with(
     scenario_with(Document::parse(text, file_name)?, overrides)
 }
 
-/// The same for a file that has been parsed.
+/// Like [`parse_with`], for a parsed file.
 pub(crate) fn scenario_with(
     document: Document,
     overrides: &[Override],
@@ -63,7 +63,7 @@ pub(super) fn applied(
     Ok(document)
 }
 
-/// Splits `PATH=VALUE[,VALUE…]` into one override a value.
+/// Splits `PATH=VALUE[,VALUE…]` into one override for each value.
 ///
 /// # Errors
 /// If there is no `=`, or the path or a value is empty.
@@ -98,7 +98,7 @@ pub fn parse_set(argument: &str) -> Result<Vec<Override>, ScenarioError> {
     Ok(overrides)
 }
 
-/// Splits at the commas that are outside quotes and brackets.
+/// Splits at the commas outside of quotes and brackets.
 fn split_values(values: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut depth, mut quoted) = (0, 0_i32, false);
@@ -118,7 +118,7 @@ fn split_values(values: &str) -> Vec<&str> {
     parts
 }
 
-/// The seeds of `a..b`, both included, or of a single number.
+/// The seeds of `a..b`, including both, or of a single number.
 ///
 /// # Errors
 /// If it is neither, if b is below a, or if there are too many.
@@ -154,8 +154,8 @@ pub fn parse_seeds(argument: &str) -> Result<Vec<u64>, ScenarioError> {
     Ok((first..=last).collect())
 }
 
-/// Every combination of the values of every axis with every seed; the last axis varies fastest.
-/// Without seeds the file's seed stays.
+/// Every combination of the values of all axes and all seeds; the last axis varies fastest. Without
+/// seeds the seed of the file is used.
 ///
 /// # Errors
 /// If there are more than 100,000 combinations.
@@ -201,10 +201,10 @@ const fn place_in(source: usize, start: usize, end: usize) -> Place {
     Place { source, start, end }
 }
 
-/// Names in a path: twice as many as any key has, and few enough for tables within tables.
+/// The maximum number of names in a path: twice that of any key, and a limit on nested tables.
 const MAX_STEPS: usize = 16;
 
-/// Puts one value into the document.
+/// Puts one override into the document.
 fn apply(document: &mut Document, value: &Override) -> Result<(), ScenarioError> {
     let source = document.sources.len();
     document.sources.push(set_source(&value.text()));
@@ -222,10 +222,10 @@ fn apply(document: &mut Document, value: &Override) -> Result<(), ScenarioError>
     })
 }
 
-/// The value as TOML, or as a bare text where TOML would want quotes.
+/// The value as TOML, or as text if it lacks the quotes of TOML.
 fn parse_value(value: &Override, source: usize) -> Spanned {
     const KEY: &str = "v=";
-    // Spaces stand for the path, so that places are those in the argument.
+    // Spaces replace the path, so that places are those in the argument.
     let start = value.path.len() + 1;
     let spaces = " ".repeat(start.saturating_sub(KEY.len()));
     let line = format!("{spaces}{KEY}{}", value.value);
@@ -241,7 +241,8 @@ fn parse_value(value: &Override, source: usize) -> Spanned {
     }
 }
 
-/// Hosts that only links name have no entry in the file: makes one, to be checked like any other.
+/// Adds an entry for a host that is only named by links, so that the override has a place. It is
+/// checked like any other host.
 fn add_host(root: &mut Table, name: &str, place: Place) {
     let spanned = |raw| Spanned { place, raw };
     let entry = |key: &str, raw| KeyValue {
@@ -272,12 +273,12 @@ const fn list_of(value: &mut Spanned) -> Option<&mut Vec<Spanned>> {
     }
 }
 
-/// True for a table with this text behind the key.
+/// True for a table whose key has this text.
 fn is_called(value: &Spanned, key: &str, text: &str) -> bool {
     called(value, key) == Some(text)
 }
 
-/// The text behind a key of a table.
+/// The text of a key of a table.
 fn called<'a>(value: &'a Spanned, key: &str) -> Option<&'a str> {
     match &value.raw {
         Raw::Table(table) => table.get(key)?.value.raw.as_text(),
@@ -285,7 +286,7 @@ fn called<'a>(value: &'a Spanned, key: &str) -> Option<&'a str> {
     }
 }
 
-/// Which step of a path is wrong, and why.
+/// The step of a path that is wrong, and the error.
 struct WrongStep {
     step: usize,
     message: String,
@@ -302,7 +303,7 @@ impl WrongStep {
     }
 }
 
-/// Sets the value at a path; lists are entered by the `name` of their elements.
+/// Sets the value at a path; elements of lists are found by their `name`.
 fn set(root: &mut Table, steps: &[&str], value: Spanned) -> Result<(), WrongStep> {
     let Some((&first, rest)) = steps.split_first() else {
         return Ok(());
@@ -357,7 +358,7 @@ fn set(root: &mut Table, steps: &[&str], value: Spanned) -> Result<(), WrongStep
     Err(WrongStep::new(1, message, help))
 }
 
-/// Sets the value below a table, making the tables on the way; `done` steps lie behind.
+/// Sets the value below a table and adds missing tables; `done` is the number of earlier steps.
 fn set_in_table(
     table: &mut Table,
     steps: &[&str],

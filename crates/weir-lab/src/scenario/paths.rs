@@ -1,19 +1,19 @@
-//! The ways between hosts: which links lead from one to another, and what fits through them.
+//! Paths between hosts: the links from one host to another, and their MTU.
 
 use super::model::{Direction, Flow, Link, Scenario};
 use super::wifi::Station;
 use std::collections::{BTreeMap, VecDeque};
 
-/// One hop of a way.
+/// One hop of a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop<'a> {
-    /// Its place among all hops of the scenario.
+    /// Its index among all hops of the scenario.
     pub(crate) number: usize,
-    /// What carries the packets.
+    /// The link or medium that carries the packets.
     pub(crate) over: HopMedium<'a>,
 }
 
-/// What carries the packets of a hop.
+/// The link or medium of a hop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum HopMedium<'a> {
     /// A direction of a link.
@@ -23,12 +23,12 @@ pub(crate) enum HopMedium<'a> {
         /// Whether its first host sends.
         forward: bool,
     },
-    /// An 802.11 medium, by the station that sends.
+    /// An 802.11 medium, with the sending station.
     Air(&'a Station),
 }
 
 impl<'a> Hop<'a> {
-    /// The direction of a link that it is; `None` on the air.
+    /// The direction of the link; `None` over an 802.11 medium.
     pub(crate) fn direction(&self) -> Option<&'a Direction> {
         match self.over {
             HopMedium::Wire { link, forward } if forward => Some(&link.forward),
@@ -37,7 +37,7 @@ impl<'a> Hop<'a> {
         }
     }
 
-    /// The link of which it is a direction; `None` on the air.
+    /// The link; `None` over an 802.11 medium.
     pub(crate) const fn link(&self) -> Option<&'a Link> {
         match self.over {
             HopMedium::Wire { link, .. } => Some(link),
@@ -45,7 +45,7 @@ impl<'a> Hop<'a> {
         }
     }
 
-    /// The name of its trace if it is a direction of a link.
+    /// The name of its trace, if it is a direction of a link.
     pub(crate) fn trace_name(&self) -> Option<String> {
         match self.over {
             HopMedium::Wire { link, forward } => {
@@ -56,7 +56,7 @@ impl<'a> Hop<'a> {
         }
     }
 
-    /// The largest packet that it carries, in octets from the IP header on.
+    /// The MTU of the hop in octets, including the IP header.
     pub(crate) fn mtu(&self) -> u32 {
         match self.over {
             HopMedium::Wire { .. } => self.direction().map_or(0, |direction| direction.mtu),
@@ -65,15 +65,15 @@ impl<'a> Hop<'a> {
     }
 }
 
-/// The hosts, and for each the hops that begin there with the hosts at which they end: searches
-/// among thousands of hosts compare numbers and no names.
+/// The hosts, and for each the hops that begin there, with the hosts at which they end. Hosts are
+/// represented by indices, so that searches among thousands of hosts do not compare names.
 pub(crate) struct Graph<'a> {
     hosts: BTreeMap<&'a str, usize>,
     hops: Vec<Vec<(usize, Hop<'a>)>>,
 }
 
 impl<'a> Graph<'a> {
-    /// The hosts of a scenario.
+    /// The graph of a scenario.
     pub(crate) fn of(scenario: &'a Scenario) -> Self {
         let wires = scenario.links.iter().flat_map(|link| {
             let [first, second] = link.between.each_ref().map(String::as_str);
@@ -95,7 +95,7 @@ impl<'a> Graph<'a> {
         graph
     }
 
-    /// The place of a host, which it gets if it has none yet.
+    /// The index of a host, which is added if it is new.
     fn place_of(&mut self, name: &'a str) -> usize {
         *self.hosts.entry(name).or_insert_with(|| {
             self.hops.push(Vec::new());
@@ -103,7 +103,7 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// The way with the fewest hops; `None` without a way.
+    /// The path with the fewest hops; `None` if there is no path.
     pub(crate) fn path(&self, from: &str, to: &str) -> Option<Vec<Hop<'a>>> {
         if from == to {
             return Some(Vec::new());
@@ -131,14 +131,14 @@ impl<'a> Graph<'a> {
         Some(path)
     }
 
-    /// The smallest MTU of the way between two hosts; `None` without a way.
+    /// The smallest MTU of the path between two hosts; `None` if there is no path.
     pub(crate) fn path_mtu(&self, from: &str, to: &str) -> Option<u32> {
         let path = self.path(from, to)?;
         Some(path.iter().map(Hop::mtu).min().unwrap_or(u32::MAX))
     }
 
-    /// The largest packet that passes both ways between the hosts of a flow, in octets from the
-    /// IP header on.
+    /// The largest packet that passes in both directions between the hosts of a flow, in octets,
+    /// including the IP header.
     pub(crate) fn mtu_both_ways(&self, flow: &Flow) -> u32 {
         let there = self.path_mtu(&flow.from, &flow.to);
         let back = self.path_mtu(&flow.to, &flow.from);

@@ -1,6 +1,6 @@
 //! `{ kind = "quinn", … }`: keys of the real QUIC implementation quinn.
 //!
-//! This crate does not have quinn: the caller that runs the scenario brings it, in
+//! This crate does not depend on quinn: the caller that runs the scenario registers it in
 //! [`TransportRegistry`](crate::run::TransportRegistry).
 
 use weir_proto::cc::window::{self, Constants, REGISTRY, Rules};
@@ -9,7 +9,7 @@ use weir_proto::settings;
 use weir_proto::settings::{Keyword, bytes, count, named, natural, or_word};
 use weir_proto::time::Duration;
 
-/// Weir's controllers, by their names in the registry, and quinn's own.
+/// The controllers of this project by their names in the registry, and quinn's own.
 fn controllers() -> Vec<Keyword> {
     let mut controllers = window::keywords();
     controllers.extend([
@@ -57,7 +57,7 @@ settings! {
 }
 
 impl Quinn {
-    /// Octets of the largest datagram on a path of this MTU, which counts from the IP header on.
+    /// The maximum UDP payload on a path with this MTU, which includes the IP header.
     pub fn datagram_size(&self, path_mtu: u32) -> u32 {
         let headers = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
         self.max_datagram_size

@@ -1,16 +1,16 @@
-//! `rate_trace = …`: the times at which a link may send, by a file or by its content.
+//! `rate_trace = …`: the times at which a link may send, from a file or a list.
 
 use std::sync::Arc;
 use weir_net::OCTETS_PER_OPPORTUNITY;
 use weir_proto::settings::{Diagnostic, Kind, Raw, Reader, Spanned, Value};
 use weir_proto::units::Rate;
 
-/// Delivery opportunities of 1504 octets each, as mahimahi has them.
+/// Delivery opportunities of 1504 octets each, as in mahimahi.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RateTrace {
-    /// The file that has them, until it is read.
+    /// The file of the trace, until it is read.
     pub file: Option<String>,
-    /// Milliseconds, in order; none without a trace. Shared: a trace may be long.
+    /// Times in milliseconds, in order; empty without a trace. Shared, because a trace may be long.
     pub millis: Arc<[u64]>,
 }
 
@@ -49,14 +49,14 @@ impl Value for RateTrace {
     }
 }
 
-/// The most opportunities of a trace. It repeats when it ends, so that a longer one is seldom
-/// needed; the resolved scenario of a run states them all.
+/// The maximum number of opportunities of a trace. A trace repeats, so longer ones are seldom
+/// needed, and the resolved scenario of a run lists them all.
 const MAX_OPPORTUNITIES: usize = 1_000_000;
 
-/// The latest time: no run is longer than a year.
+/// The maximum time: no run is longer than a year.
 const MAX_MILLIS: u64 = 366 * 86_400_000;
 
-/// Times must be in order and their last, the period, above zero and at most a year.
+/// The times are in order, and the last one, the period, is above zero and at most a year.
 fn check(millis: &[u64]) -> Result<(), Diagnostic> {
     let help = "write times in order, the last above zero, such as [2, 5, 9]";
     for pair in millis.windows(2) {
@@ -80,10 +80,10 @@ fn check(millis: &[u64]) -> Result<(), Diagnostic> {
     }
 }
 
-/// The times of a file, one a line; comments begin with `#`.
+/// The times of a file, one on each line; comments begin with `#`.
 ///
 /// # Errors
-/// The line that is wrong, and what was expected.
+/// The invalid line, and the expected format.
 pub fn parse(file: &str, text: &str) -> Result<Vec<u64>, Diagnostic> {
     let mut millis = Vec::new();
     for (number, line) in text.lines().enumerate() {

@@ -1,12 +1,13 @@
-//! The words of tc-red(8) that have no key of their own here: `avpkt`, `burst` and `bandwidth`
-//! make the weight of the mean and the time by which it ages while the queue is empty.
+//! The words of tc-red(8) without a key of the same name here: `avpkt`, `burst` and `bandwidth`
+//! determine the weight of the mean and the packet time by which it decays while the queue is
+//! empty.
 //!
-//! As `tc_red_eval_ewma` of iproute2: with qmin = min, the weight is the greatest W = 2^-n, n from
-//! 1 to 31, for which burst + 1 - qmin/avpkt <= (1 - (1 - W)^burst) / W. A packet time is that of
-//! `avpkt` octets at `bandwidth`. What is left out is as there: max = 3 min or limit/4, min =
-//! max/3, burst = (2 min + max)/(3 avpkt), bandwidth = 10 Mbit/s; and avpkt = 1000, which tc wants
-//! to have. Linux's RED has no gentle region, and with `ecn` but without `harddrop` it marks above
-//! `max` too.
+//! As in `tc_red_eval_ewma` of iproute2: with qmin = min, the weight is the largest W = 2^-n, n
+//! from 1 to 31, for which burst + 1 - qmin/avpkt <= (1 - (1 - W)^burst) / W. The packet time is
+//! that of `avpkt` octets at `bandwidth`. The defaults are those of iproute2: max = 3 min or
+//! limit/4, min = max/3, burst = (2 min + max)/(3 avpkt), bandwidth = 10 Mbit/s; and avpkt = 1000,
+//! which tc requires. Linux's RED has no gentle region, and with `ecn` but without `harddrop` it
+//! also marks above `max`.
 
 use super::link_units::{bits_per_second, octets};
 use weir_proto::settings::{Raw, Table};
@@ -18,10 +19,10 @@ pub(super) struct RedWords {
 }
 
 impl RedWords {
-    /// Takes a word if it is one without a key here. `value` is asked for its value.
+    /// Takes a word if it has no key here. `value` returns its value.
     ///
     /// # Errors
-    /// Why it has no meaning here, or is there twice.
+    /// If the word has no meaning here, or is repeated.
     pub(super) fn takes(
         &mut self,
         word: &str,
@@ -53,10 +54,11 @@ impl RedWords {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Adds to the keys of a queue under RED what tc makes of these words and of those left out.
+    /// Adds to the keys of a RED queue the values that tc derives from these words and its
+    /// defaults.
     ///
     /// # Errors
-    /// The word that is wrong, and what to write.
+    /// The invalid word, and the advice.
     pub(super) fn complete(&self, keys: &mut Table) -> Result<(), String> {
         for key in ["gentle", "harddrop"] {
             if keys.get(key).is_none() {
@@ -69,7 +71,7 @@ impl RedWords {
         };
         let (min, max) = (size("min"), size("max"));
         let has = |key: &str| keys.get(key).is_some();
-        // The reader refuses a text that is not a value.
+        // The scenario's reader rejects text that is not a value.
         if (has("min") && min.is_none()) || (has("max") && max.is_none()) {
             return Ok(());
         }
@@ -123,7 +125,7 @@ impl RedWords {
     }
 }
 
-/// W for bursts of so many packets above a threshold of octets.
+/// W for bursts of this many packets above a threshold in octets.
 fn weight(burst: f64, min: f64, packet: f64) -> Result<f64, String> {
     let needed = burst + 1.0 - min / packet;
     if needed < 1.0 {
@@ -147,7 +149,7 @@ mod tests {
         // The example of tc-red(8): min 30000, avpkt 1000, burst 55. a = 55 + 1 - 30 = 26. With
         // W = 1/32: (1 - (31/32)^55) * 32 = (1 - 0.1744) * 32 = 26.4; with 1/16: 15.5.
         assert_eq!(weight(55.0, 30_000.0, 1000.0), Ok(1.0 / 32.0));
-        // a = 1: at most one packet above min, which any weight allows.
+        // a = 1: at most one packet above min, which is true for any weight.
         assert_eq!(weight(30.0, 30_000.0, 1000.0), Ok(0.5));
         let few = weight(29.0, 30_000.0, 1000.0).unwrap_err();
         assert!(few.contains("expected at least 31"), "{few}");

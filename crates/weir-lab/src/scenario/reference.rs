@@ -1,4 +1,4 @@
-//! The reference of scenario files in Markdown, from the same declarations as reader and writer.
+//! The reference of scenario files in Markdown, from the declarations that reader and writer use.
 
 use super::Scenario;
 use super::writer::inline;
@@ -9,7 +9,7 @@ use weir_proto::settings::{
 };
 use weir_proto::units::{DURATION, Quantity, RATE, SIZE};
 
-/// The reference: every table, every key, what its value may be, its default and what it means.
+/// The reference: every table and key with its possible values, its default and its meaning.
 pub fn reference() -> String {
     let mut pages = Pages::default();
     pages.table("", &describe(&Scenario::default()));
@@ -19,8 +19,8 @@ pub fn reference() -> String {
     introduction() + &text_of(everyday) + ALL_RULES + &text_of(rules)
 }
 
-/// Keys of tables with the single rules of transports and of media; those of controllers' constants
-/// are their names.
+/// Keys of tables with the single rules of transports and media; those with controllers' constants
+/// have the controllers' names.
 const RULES: [&str; 3] = ["header", "nada", "overrides"];
 
 const ALL_RULES: &str = "\n## All rules of transports and controllers\n\n\
@@ -58,7 +58,7 @@ fn introduction() -> String {
     )
 }
 
-/// A table or a set of kinds that has been written down.
+/// A table or a set of kinds that has been written.
 struct Page {
     title: String,
     kind: Kind,
@@ -71,7 +71,7 @@ struct Pages {
 }
 
 impl Pages {
-    /// Writes a table and what is below it; `path` is empty for the whole file.
+    /// Writes a table and everything below it; `path` is empty for the whole file.
     fn table(&mut self, path: &str, table: &TableKind) {
         let mut text = String::new();
         if !table.fields.is_empty() {
@@ -89,7 +89,7 @@ impl Pages {
         page.text = page.text.clone() + &text + &below;
     }
 
-    /// A heading, to which the caller adds.
+    /// Starts a page with its heading.
     fn open(&mut self, path: &str, kind: Kind) {
         let text = if path.is_empty() {
             String::new()
@@ -126,7 +126,7 @@ impl Pages {
         format!("| `{key}` | {value} | {default} | {meaning} |\n")
     }
 
-    /// Writes what stands behind a key, unless the same has been written already; its title.
+    /// Writes the value of a key, unless an equal one has been written already; returns its title.
     fn below(&mut self, path: &str, key: &str, kind: &Kind) -> String {
         let dotted = if path.is_empty() {
             key.to_owned()
@@ -185,7 +185,7 @@ impl Pages {
 }
 
 impl Page {
-    /// True for the tables of [`RULES`] and of controllers, and what is below them.
+    /// True for the tables of [`RULES`] and of controllers, and everything below them.
     fn has_rules(&self) -> bool {
         let mut keys = self.title.split(['.', ' ', '[', ']']);
         keys.any(|key| RULES.contains(&key) || window::names().any(|name| name == key))
@@ -199,7 +199,7 @@ impl Page {
     }
 }
 
-/// What a value may be, in a few words; words with documentation go into the list.
+/// A short description of the possible values; documented keywords are added to the list.
 fn value(kind: &Kind, documented: &mut Vec<Keyword>) -> String {
     let unit_of = |unit: &str| {
         if unit.is_empty() {
@@ -248,7 +248,7 @@ fn value(kind: &Kind, documented: &mut Vec<Keyword>) -> String {
     }
 }
 
-/// The values of presets, for each key in which one differs from another.
+/// The values of presets, for each key in which presets differ.
 fn presets(text: &mut String, table: &TableKind) {
     let Some(first) = table.presets.first() else {
         return;
@@ -279,7 +279,7 @@ fn presets(text: &mut String, table: &TableKind) {
     }
 }
 
-/// All plain values of a table with their dotted keys.
+/// All scalar values of a table with their dotted keys.
 fn leaves(path: &str, table: &Table) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for entry in &table.entries {
@@ -293,7 +293,7 @@ fn leaves(path: &str, table: &Table) -> Vec<(String, String)> {
     all
 }
 
-/// The anchor that Markdown gives to a heading.
+/// The anchor of a heading in Markdown.
 fn anchor(title: &str) -> String {
     let kept = |c: char| c.is_alphanumeric() || c == ' ' || c == '_' || c == '-';
     let kept: String = title.chars().filter(|&c| kept(c)).collect();

@@ -1,4 +1,4 @@
-//! Single rules of TFRC outside of a scenario, in its words.
+//! Single rules of TFRC outside of a scenario, in the notation of scenarios.
 
 use super::document::Document;
 use super::overrides::{Override, applied, parse_set};
@@ -7,12 +7,12 @@ use super::{ScenarioError, first_finding};
 use weir_proto::settings::{Place, read, shortened};
 
 impl Dccp {
-    /// One end outside of a scenario: a CCID and a profile, and single rules as
-    /// `tfrc.oscillation=off`, in the words of a flow's transport.
+    /// The configuration of one end outside of a scenario: a CCID, a profile, and single rules such
+    /// as `tfrc.oscillation=off`, in the notation of a flow's transport.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its place: there is no such profile, a path is none of
-    /// TFRC's rules, or a value does not fit.
+    /// The first error, with its place: an unknown profile, a path that is not a rule of TFRC, or
+    /// an invalid value.
     pub fn with_rules(
         ccid: u8,
         profile: &str,
@@ -35,7 +35,7 @@ impl Dccp {
         for (number, rule) in single.iter().enumerate() {
             let first = rule.path.split('.').next().unwrap_or_default();
             if first.trim() != "tfrc" {
-                // The profile's text is the first source.
+                // The profile's text is the first source of the document.
                 let place = Place {
                     source: number + 1,
                     start: 0,

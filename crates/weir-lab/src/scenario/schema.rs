@@ -1,10 +1,10 @@
-//! The JSON Schema of scenario files, from the same declarations as reader and writer.
+//! The JSON Schema of scenario files, from the declarations that reader and writer use.
 //!
 //! Each table, each `kind` of a table and each quantity is a definition in `$defs`, named by its
-//! key: `#/$defs/queue.red`. The schema accepts what the reader accepts, with these exceptions,
-//! which a schema cannot say: the size of a quantity with a unit ("0bit" has the form of a rate),
-//! percentages with an exponent, a whole number that is written with a point, which end of a range
-//! is the smaller one, and what the keys of a scenario must be to one another.
+//! key: `#/$defs/queue.red`. The schema accepts the same files as the reader, except for conditions
+//! that a schema cannot express: the size of a quantity with a unit ("0bit" has the form of a
+//! rate), percentages with an exponent, a whole number with a decimal point, the order of the ends
+//! of a range, and relations between keys.
 
 use super::Scenario;
 use super::writer::inline;
@@ -14,8 +14,8 @@ use weir_proto::settings::{
 };
 use weir_proto::units::Quantity;
 
-/// The JSON Schema (draft 2020-12) of a scenario file: what the keys mean, which values and units
-/// they take, and their defaults.
+/// The JSON Schema (draft 2020-12) of a scenario file: the meaning of each key, its possible values
+/// and units, and its default.
 pub fn schema() -> Json {
     let mut definitions = Definitions::default();
     let mut schema = definitions.table(&describe(&Scenario::default()));
@@ -31,8 +31,8 @@ struct Definitions {
 }
 
 impl Definitions {
-    /// A reference to a definition of this name; if the name stands for something else already,
-    /// it gets a number.
+    /// A reference to a definition of this name; a number is appended if the name has another
+    /// definition.
     fn refer(&mut self, name: &str, schema: Json) -> Json {
         let mut numbered = (1..).map(|number| match number {
             1 => name.to_owned(),
@@ -161,7 +161,7 @@ fn with_unit(mut schema: Json, unit: &str) -> Json {
     schema
 }
 
-/// Words with what each means.
+/// Keywords with their meanings.
 fn words(keywords: &[Keyword]) -> Json {
     let word = |keyword: &Keyword| match plain_doc(keyword.doc) {
         doc if doc.is_empty() => json!({ "const": keyword.word }),
@@ -188,7 +188,7 @@ fn quantity_schema(quantity: &Quantity) -> Json {
     })
 }
 
-/// A quantity, or two of them.
+/// A quantity, or a range of two.
 fn range_schema(quantity: &Quantity) -> Json {
     let units: Vec<&str> = quantity.unit_words().collect();
     let one = format!(r"\s*(\+?{NUMBER}|-{ZERO})\s*({})\s*", units.join("|"));
@@ -199,7 +199,7 @@ fn range_schema(quantity: &Quantity) -> Json {
     })
 }
 
-/// A number in 0..1, or the same as a text, or a text in percent.
+/// A number in 0..1, or the same as text, or text in percent.
 fn fraction() -> Json {
     let below_one = r"0+\.?[0-9]*|\.[0-9]+|0*1\.?0*|[0-9]\.?[0-9]*[eE]-0*[1-9][0-9]*";
     let percent = r"0*[0-9]{1,2}\.?[0-9]*|\.[0-9]+|0*100\.?0*";

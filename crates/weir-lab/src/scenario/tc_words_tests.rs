@@ -1,4 +1,4 @@
-//! Words of tc whose meaning here takes more than a key of the same name.
+//! Words of tc that do not correspond to a key of the same name.
 
 use super::{Direction, link_scenario};
 use weir_net::loss::StateLossConfig;
@@ -61,7 +61,7 @@ fn loss_states_are_those_of_netem() {
         chances("loss state 1% 20% 5% 40% 0.1%"),
         [0.01, 0.2, 0.05, 0.4, 0.001]
     );
-    // What iproute2 takes for those left out: p32 = 0, p23 = 1, p14 = 0.
+    // The defaults of iproute2: p32 = 0, p23 = 1, p14 = 0.
     assert_eq!(
         chances("loss state 1% 20% delay 5ms"),
         [0.01, 0.2, 0.0, 1.0, 0.0]

@@ -1,18 +1,18 @@
-//! `count` of hosts, links and flows: one entry of the file for several of a kind, called NAME-1,
-//! NAME-2 and so on.
+//! `count` of hosts, links and flows: one entry of the file for several of the same kind, called
+//! NAME-1, NAME-2 and so on.
 //!
-//! What is checked is the file as it was written, so that errors have their place; then the
-//! entries are written out. A scenario that is written out stays as it is.
+//! The file is checked as it was written, so that errors have their places, and then the entries
+//! are expanded. An expanded scenario does not change when it is expanded again.
 
 use super::model::{Flow, Host, Link, Scenario, numbered};
 use std::collections::BTreeMap;
 use weir_proto::DurationRange;
 use weir_proto::time::Duration;
 
-/// The hosts that stand for several, by name, with their number.
+/// The hosts with a count, by name.
 pub(super) type Templates = BTreeMap<String, u32>;
 
-/// The host that the entry of this number, from zero, names by `name`.
+/// The host that `name` means in the entry with this index.
 fn host_of(templates: &Templates, name: &str, number: u32) -> String {
     match templates.get(name) {
         Some(&count) => format!("{name}-{}", number % count + 1),
@@ -21,15 +21,15 @@ fn host_of(templates: &Templates, name: &str, number: u32) -> String {
 }
 
 impl Scenario {
-    /// The hosts that stand for several.
+    /// The hosts with a count.
     pub(super) fn templates(&self) -> Templates {
         let several = self.hosts.iter().filter(|host| host.count > 1);
         let several = several.map(|host| (host.name.clone(), host.count));
         several.collect()
     }
 
-    /// Writes out hosts and links with a count, and the flows between such hosts. Returns for each
-    /// flow the number of the entry that it was.
+    /// Expands hosts and links with a count, and the flows between such hosts. Returns for each
+    /// flow the index of its original entry.
     pub(super) fn write_out_templates(&mut self) -> Vec<usize> {
         let templates = self.templates();
         let hosts = std::mem::take(&mut self.hosts);

@@ -25,7 +25,7 @@ to = "b"
 transport = { kind = "quic" }
 "#;
 
-/// Every key at least once, none with its default.
+/// Every key at least once, each with a value other than its default.
 pub(super) const LARGE: &str = r#"
 [run]
 duration = "1min"
@@ -360,7 +360,7 @@ fn settings_that_would_keep_a_run_from_advancing_are_refused() {
         assert!(error.contains("expected a duration"), "{error}");
         assert!(error.contains(bound), "{error}");
     }
-    // The load of short bursts is known: a write each, however short they are.
+    // The load of short bursts is known: one write for each, however short it is.
     let app = burst("1us").replace("off = \"0s\"", "off = \"1us\"");
     let text = whole("", tcp, &app).replace("\"1s\"\n[[link]]", "\"8h\"\n[[link]]");
     let error = parse(&text, "test.toml")
@@ -386,14 +386,14 @@ fn what_a_run_would_crawl_or_stop_at_has_its_place() {
         let there = "test.toml:11:";
         assert!(error.starts_with(there) && error.contains(bound), "{error}");
     }
-    // 10^9 rows of one flow; 10^8 is the bound.
+    // 10^9 rows of one flow; the limit is 10^8.
     let text = whole("", tcp, bulk).replace("\"1s\"", "\"1s\"\ninterval = \"1ns\"");
     let error = parse(&text, "test.toml").expect_err("too many rows");
     assert!(
         error.to_string().starts_with("test.toml:3:12: interval: "),
         "{error}"
     );
-    // A last time that is no number of nanoseconds, and one behind the end of any run.
+    // A last time that overflows in nanoseconds, and one beyond the maximum duration of a run.
     for time in [u64::MAX >> 1, 366 * 86_400_000 + 1] {
         let text = whole(&format!("rate_trace = [1, {time}]"), tcp, bulk);
         let error = parse(&text, "test.toml").expect_err("too late").to_string();
@@ -451,7 +451,7 @@ fn a_rate_trace_is_bounded_and_one_from_elsewhere_is_warned_of() {
     assert_eq!(*beside.links[0].forward.rate_trace.millis, [2, 5, 9]);
     std::fs::create_dir_all(folder.join("other")).expect("a folder");
     let outside = parse(&text("../inside/short"), &named("other/test.toml")).expect("outside");
-    // Once for both directions of the link.
+    // The warning is reported once for both directions of the link.
     assert_eq!(outside.outside.len(), 1);
     assert!(outside.outside[0].contains("outside the scenario's folder"));
     std::fs::remove_dir_all(folder).expect("removed");

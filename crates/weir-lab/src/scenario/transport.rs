@@ -1,5 +1,5 @@
-//! `transport = { … }`: the protocol of a flow. Its settings are those of the protocol itself,
-//! with the names of presets and of controllers.
+//! `transport = { … }`: the protocol of a flow. Its settings are those of the protocol itself, plus
+//! the names of presets and controllers.
 
 use super::quinn::Quinn;
 use weir_proto::cc::tfrc::Profile;
@@ -40,13 +40,13 @@ impl Default for Transport {
     }
 }
 
-/// The window of CCID 2 that RFC 4341 §5 describes, as a controller is named.
+/// The window of CCID 2 as RFC 4341 §5 describes it, as a keyword beside the controllers.
 pub const RFC4341: Keyword = Keyword::new(
     "rfc4341",
     "The window of RFC 4341 §5, like Reno's, in packets",
 );
 
-/// What CCID 2 can have as its window: that of its RFC, or a controller of the registry.
+/// The window controllers of CCID 2: that of RFC 4341, or one of the registry.
 fn ccid2_controllers() -> Vec<Keyword> {
     let mut controllers = vec![RFC4341];
     controllers.extend(window::keywords());
@@ -111,8 +111,8 @@ settings! {
 }
 
 impl Transport {
-    /// The key of the buffer or credit that limits what is in flight most, and its octets; `None`
-    /// if nothing but the controller does.
+    /// The key of the buffer or credit with the smallest limit on data in flight, and the limit in
+    /// octets; `None` if only the controller limits it.
     pub fn in_flight_limit(&self) -> Option<(&'static str, u64)> {
         let settings = match self {
             Self::Tcp(tcp) => [
@@ -135,7 +135,7 @@ impl Transport {
         settings.into_iter().min_by_key(|(_, bytes)| *bytes)
     }
 
-    /// What it is, if it sends whatever is written at once: nothing ever tells a program to wait.
+    /// The transport's name, if it accepts all writes at once and never makes the application wait.
     pub fn takes_all(&self) -> Option<&'static str> {
         match self {
             Self::Udp(_) => Some("UDP"),
@@ -148,12 +148,12 @@ impl Transport {
 }
 
 impl Dccp {
-    /// The controller in place of the window of RFC 4341, if there is one.
+    /// The controller in place of the window of RFC 4341, if one is set.
     pub fn controller(&self) -> Option<&'static ControllerEntry> {
         window::find(self.controller)
     }
 
-    /// What both ends are made from; `path_mtu` counts from the IP header on.
+    /// The configuration of both ends; `path_mtu` includes the IP header.
     pub(crate) fn config(&self, path_mtu: u32, seed: u64) -> dccp::Config {
         let ccid = || match (self.ccid, self.controller()) {
             (3, _) => dccp::Ccid::Tfrc(Box::new(self.tfrc.clone())),
@@ -179,7 +179,7 @@ impl Dccp {
 }
 
 impl Tcp {
-    /// What both ends are made from, and how each makes its controller.
+    /// The configuration of both ends, and the factory of their controllers.
     pub(crate) fn config(
         &self,
         path_mtu: u32,
@@ -196,9 +196,9 @@ impl Tcp {
             max_datagram_size: u64::from(segment_size),
             initial_window: Some(rules.initial_window(segment_size)),
             rules: Rules {
-                // RFC 5681 §3.1: a recovery lets out what its window allows and no more.
+                // RFC 5681 §3.1: in recovery only the window permits sending.
                 recovery_probe: false,
-                // What leaves at the start of a recovery leaves after the reduction.
+                // Packets sent at the start of a recovery count as sent after the reduction.
                 recovery_boundary: RecoveryBoundary::Before,
                 controller: ControllerRules {
                     undo_spurious: rules.controller.undo_spurious || rules.f_rto,

@@ -1,4 +1,4 @@
-//! `[[wifi]]`: a shared 802.11 medium, its stations, and what frames meet on the air.
+//! `[[wifi]]`: a shared 802.11 medium, its stations, and the conditions on the air.
 
 use super::document::{Document, Step};
 use super::error::ScenarioError;
@@ -84,7 +84,7 @@ impl Wifi {
             .flat_map(move |near| others(near).map(move |far| (near, far)))
     }
 
-    /// What frames meet on the air.
+    /// The conditions that frames meet on the air.
     pub fn channel(&self) -> ChannelConfig {
         let number = |host: &str| self.stations.iter().position(|s| s.host == host);
         let moves = self.moves.iter();
@@ -105,7 +105,7 @@ impl Wifi {
         }
     }
 
-    /// What must hold between its keys; `index` is its place in the scenario.
+    /// Checks the keys that depend on each other; `index` is its index in the scenario.
     pub(super) fn check(&self, document: &Document, index: usize) -> Result<(), ScenarioError> {
         let wrong = self
             .wrong_station()
@@ -154,7 +154,8 @@ impl Wifi {
         })
     }
 
-    /// Entries of a schedule: each of a station here, and those of one in order of time.
+    /// Checks a schedule: each entry names a station of the medium, and those of one station are in
+    /// order of time.
     fn wrong_schedule<'a>(
         &self,
         key: &'static str,
@@ -203,9 +204,9 @@ impl Wifi {
     }
 }
 
-/// What is wrong with a key of a medium.
+/// An error in a key of a medium.
 struct Wrong {
-    /// The way from the medium to the key.
+    /// The path from the medium to the key.
     steps: Vec<Step<'static>>,
     diagnostic: Diagnostic,
 }

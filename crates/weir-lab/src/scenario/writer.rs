@@ -10,7 +10,7 @@ pub(crate) fn write(table: &Table) -> String {
     text
 }
 
-/// The table's own keys first, then the tables below it; `path` is its dotted name.
+/// Writes the table's own keys first, then the tables below it; `path` is its dotted name.
 fn write_table(text: &mut String, table: &Table, path: &str) {
     for entry in &table.entries {
         if !matches!(entry.value.raw, Raw::Table(_) | Raw::Tables(_)) {
@@ -41,8 +41,8 @@ fn write_table(text: &mut String, table: &Table, path: &str) {
     }
 }
 
-/// A value on one line. Texts are words, names and quantities, which hold nothing that needs an
-/// escape; a float keeps its point, so that it is read back as a float.
+/// A value on one line. Text values are words, names and quantities, which need no escape; a float
+/// keeps its decimal point, so that it is read back as a float.
 pub(super) fn inline(raw: &Raw) -> String {
     let mut text = String::new();
     write_value(&mut text, raw);

@@ -1,4 +1,4 @@
-//! Sums flows up: those of a group, and all of a run.
+//! Aggregates flows: those of a group, and all of a run.
 
 use super::groups::{GroupSummary, Totals};
 use super::statistics::{Distribution, total};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use weir_proto::event::SndLim;
 use weir_proto::time::Duration;
 
-/// What a group sums up: flows of one connection, and flows with arrivals.
+/// The members of a group: flows of one connection, and flows with arrivals.
 #[derive(Debug, Default)]
 pub(crate) struct GroupParts<'a> {
     pub(crate) flows: Vec<&'a FlowSummary>,
@@ -16,10 +16,10 @@ pub(crate) struct GroupParts<'a> {
     pub(crate) transfer_times: Vec<f64>,
 }
 
-/// What a member of a group has, whether it is a flow of one connection or one with arrivals.
+/// The values of a group's member, a flow of one connection or a flow with arrivals.
 struct Member<'a> {
     flows: u64,
-    /// Of these, those that were alive between the warm-up and the end.
+    /// The number of these that were alive between the warm-up and the end.
     active: u64,
     completed: u64,
     throughput_bps: f64,
@@ -82,14 +82,15 @@ impl<'a> From<&'a TransferSummary> for Member<'a> {
 }
 
 impl Member<'_> {
-    /// False if it has no rate and no delay between the warm-up and the end, not even one of zero.
+    /// False for a member that was not alive between the warm-up and the end: it has no rate and no
+    /// delay, not even zero.
     const fn is_active(&self) -> bool {
         self.active > 0
     }
 }
 
 impl GroupSummary {
-    /// Of these parts.
+    /// The summary of these members.
     pub(crate) fn of(parts: &GroupParts<'_>) -> Self {
         let flows = || parts.flows.iter().copied();
         let active = || flows().filter(|flow| was_active(flow));
@@ -128,16 +129,16 @@ impl GroupSummary {
 }
 
 impl Totals {
-    /// Of these flows, those of one connection and those with arrivals, of a run that has lasted so
-    /// long since its warm-up.
+    /// The totals of these flows, of one connection and with arrivals, in a run that has lasted
+    /// this long since its warm-up.
     pub(crate) fn of<'a>(
         flows: impl Iterator<Item = &'a FlowSummary> + Clone,
         transfers: impl Iterator<Item = &'a TransferSummary> + Clone,
         window: Duration,
     ) -> Self {
         let secs = window.as_secs_f64();
-        // Rates times the time that they are over are what came through; those of transfers are
-        // over the whole time.
+        // The rates of flows are weighted with the time that they cover; those of transfers cover
+        // the whole time.
         let over_window = |of_flow: fn(&FlowSummary) -> f64, of: fn(&TransferSummary) -> f64| {
             let bits = total(flows.clone().map(|flow| of_flow(flow) * flow.active_s));
             let of_flows = if secs > 0.0 { bits / secs } else { 0.0 };
@@ -158,7 +159,7 @@ impl Totals {
             flows: sum(|member| member.flows),
             throughput_bps: over_window(|flow| flow.throughput_bps, |of| of.throughput_bps),
             goodput_bps: over_window(|flow| flow.goodput_bps, |of| of.goodput_bps),
-            // Transfers have no part in it.
+            // Flows with arrivals are not part of the fairness index.
             jain_index: jain_index(active.map(|flow| flow.goodput_bps)),
             bound_share: mean_shares(shares),
             packets_sent: sum(|member| member.packets_sent),
@@ -170,7 +171,7 @@ impl Totals {
     }
 }
 
-/// The mean of each of these shares.
+/// The mean share of each bound.
 fn mean_shares<'a>(
     of: impl Iterator<Item = &'a BTreeMap<String, f64>> + Clone,
 ) -> BTreeMap<String, f64> {
@@ -182,13 +183,13 @@ fn mean_shares<'a>(
     SndLim::ALL.iter().filter_map(share).collect()
 }
 
-/// What a flow sent again, and its timeouts: zeros if it does not count them.
+/// The retransmissions and timeouts of a flow: zero if it does not count them.
 fn again(flow: &FlowSummary) -> Retransmissions {
     flow.retransmissions.unwrap_or_default()
 }
 
-/// False if a flow had ended before the time that is measured, or began after it: it has no rate
-/// there, and not one of zero.
+/// False for a flow that ended before the measured time or began after it: it has no rate there,
+/// not even zero.
 fn was_active(flow: &FlowSummary) -> bool {
     flow.active_s > 0.0
 }
@@ -280,14 +281,14 @@ mod tests {
         let mut flows = [
             flow(1e6, 2.0, Some(3.0)),
             flow(3e6, 2.0, None),
-            // It completed in the warm-up.
+            // It completed during the warm-up.
             flow(0.0, 0.0, Some(1.0)),
         ];
         let shares = [("window", 1.0), ("window", 0.5), ("nothing", 1.0)];
         for (flow, (bound, share)) in flows.iter_mut().zip(shares) {
             flow.bound_share.insert(bound.to_owned(), share);
         }
-        // None of its transfers began.
+        // No transfer of this flow began.
         let mut none = TransferSummary::default();
         none.bound_share.insert("nothing".to_owned(), 1.0);
         let group = GroupSummary::of(&GroupParts {

@@ -1,5 +1,5 @@
-//! The columns of tables of runs, `runs.parquet` and the datasets of sweeps: what a run is, and the
-//! numbers of its summary under the names on the way to them.
+//! The columns of tables of runs, `runs.parquet` and the datasets of sweeps: the identity of a run,
+//! and the numbers of its summary, named by their paths.
 //!
 //! A distribution has a column for each of its numbers, such as `rtt_s_p95`.
 
@@ -10,10 +10,10 @@ use crate::table::ColumnNote;
 use std::sync::LazyLock;
 use weir_proto::settings::plain_doc;
 
-/// A column: its name, its unit and what it is.
+/// A column: its name, its unit and its description.
 type RunColumn = (&'static str, &'static str, &'static str);
 
-/// What a run and its row are.
+/// The columns that identify a run and its row.
 #[rustfmt::skip]
 const RUN_COLUMNS: &[RunColumn] = &[
     ("folder", "", "the folder of the run, below that of the table"),
@@ -31,8 +31,9 @@ const RUN_COLUMNS: &[RunColumn] = &[
     ("commit", "", "the commit of its source"),
 ];
 
-/// All columns of tables of runs, of a distribution one for all its numbers and of a map with what
-/// its keys are. A column of several parts has the sentences of all.
+/// All columns of tables of runs; a distribution has one entry for all its numbers, and a map one
+/// with a placeholder for its keys. The description of a column that several parts have combines
+/// their sentences.
 pub(crate) static DICTIONARY: LazyLock<Vec<ColumnNote>> = LazyLock::new(|| {
     let named = |number: &'static Number| {
         let name = number.path.replace('.', "_");
@@ -67,7 +68,7 @@ fn note(name: &str, unit: &'static str, doc: String) -> ColumnNote {
     ColumnNote { name, unit, doc }
 }
 
-/// The numbers of a distribution: the ending of each column, and what it is.
+/// The numbers of a distribution: the suffix of each column, and its description.
 pub(crate) fn endings_of_distributions() -> impl Iterator<Item = (String, String)> {
     let measures = match Distribution::KIND {
         Kind::Part(measures) => measures,
@@ -82,7 +83,8 @@ pub(crate) fn endings_of_distributions() -> impl Iterator<Item = (String, String
     })
 }
 
-/// What a column of a table of runs is, by its name; `None` for one that is no measure.
+/// The description of a column of a table of runs, by its name; `None` for a column that is not a
+/// measure.
 pub fn column_of_runs(name: &str) -> Option<ColumnNote> {
     let known = |wanted: &str| DICTIONARY.iter().find(|note| note.name == wanted);
     let is_of_map = |of: &&ColumnNote| {
@@ -135,7 +137,7 @@ mod tests {
             p95.doc.starts_with("95th percentile: Round-trip"),
             "{p95:?}"
         );
-        // And each once.
+        // Each name occurs once.
         let rows: Vec<_> = DICTIONARY.iter().map(|note| &note.name).collect();
         let different: BTreeSet<_> = rows.iter().collect();
         assert_eq!(different.len(), rows.len());

@@ -17,17 +17,18 @@ pub(crate) struct FlowStatistics {
     pub(crate) receiver: Statistics,
 }
 
-/// Which end finds out what the network loses of the flow's data.
+/// The end that detects losses of the flow's data in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LossFinder {
     Sender,
-    /// Or either, as with DCCP.
+    /// The receiver, or either end, as with DCCP.
     Receiver,
 }
 
 impl FlowStatistics {
-    /// Of these ends. What a receiver that is no finder has lost is its own: requests and credit,
-    /// which are not the flow's data.
+    /// The statistics of these ends. If the sender detects the losses, those counted at the
+    /// receiver are ignored: they are of its own requests and credit, which are not the flow's
+    /// data.
     pub(crate) fn new([sender, receiver]: [Statistics; 2], finder: LossFinder) -> Self {
         let own = match finder {
             LossFinder::Sender => Statistics {
@@ -44,29 +45,28 @@ impl FlowStatistics {
         }
     }
 
-    /// Packets of the data's direction that either end found to be lost, less those that arrived
-    /// after all.
+    /// Data packets that either end declared lost, without those that arrived later.
     pub(crate) const fn lost(&self) -> u64 {
         self.sender.packets_lost + self.receiver.packets_lost
     }
 
-    /// Packets that arrived after an end had found them to be lost.
+    /// Packets that arrived after they had been declared lost.
     pub(crate) const fn late(&self) -> u64 {
         self.sender.packets_late + self.receiver.packets_late
     }
 
-    /// Packets that either end found to be lost, whether or not they arrived after all.
+    /// Packets that either end declared lost, including those that arrived later.
     pub(crate) const fn found_lost(&self) -> u64 {
         self.lost() + self.late()
     }
 
-    /// Packets that were lost since `before`. A packet that was declared lost before and arrived
-    /// since makes them fewer, down to zero at the least (RFC 3550 §A.3).
+    /// Packets lost since `before`. A packet that was declared lost before and arrived since
+    /// reduces the number, but not below zero (RFC 3550 §A.3).
     pub(crate) const fn lost_since(&self, before: &Self) -> u64 {
         self.lost().saturating_sub(before.lost())
     }
 
-    /// The counters of two connections together, as far as they are counted for both.
+    /// The sum of the counters of two connections, for counters that both have.
     pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             sender: sum_of(&self.sender, &other.sender),
@@ -191,7 +191,7 @@ measures! {
 }
 
 impl Retransmissions {
-    /// What a sender that counts them did between two moments.
+    /// The counts between two moments, for a sender that counts them.
     pub(crate) fn between(before: &Statistics, after: &Statistics) -> Self {
         Self {
             packets: after.packets_retransmitted - before.packets_retransmitted,
@@ -258,7 +258,7 @@ measures! {
 }
 
 impl LatencyUnderLoad {
-    /// Of these round-trip times over a path of this base.
+    /// The increase of these round-trip times over this base RTT.
     pub(crate) fn new(rtt: &Distribution, base: Duration) -> Self {
         let base = base.as_secs_f64().min(rtt.min);
         Self {
@@ -270,7 +270,7 @@ impl LatencyUnderLoad {
 }
 
 impl FlowSummary {
-    /// What happened to a flow between two moments, of which it was alive for this time.
+    /// The summary of a flow between two moments, during which it was alive for this time.
     pub(crate) fn between(
         before: &FlowStatistics,
         after: &FlowStatistics,

@@ -1,4 +1,4 @@
-//! Flows together: those that one entry of the scenario stands for, and all of a run.
+//! Aggregates of flows: those of one entry of the scenario, and all flows of a run.
 
 use super::bounds;
 use super::measure::measures;

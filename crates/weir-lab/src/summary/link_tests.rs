@@ -1,10 +1,10 @@
-//! What a summary of a link counts, by its counters at two moments.
+//! The counts in a summary of a link, from its counters at two moments.
 
 use super::*;
 use weir_net::LinkCounters;
 use weir_proto::time::{Duration, Instant};
 
-/// Counters at the end of a warm-up of 1 s: each has a value of its own.
+/// Counters at the end of a warm-up of 1 s, each with a different value.
 fn warm() -> StationCounters {
     StationCounters {
         link: LinkCounters {
@@ -37,7 +37,8 @@ fn a_summary_counts_what_came_after_the_warm_up() {
     let before = warm();
     let mut after = before;
     let link = &mut after.link;
-    // In 4 s the link sent for 3 s, and 6000 octet seconds waited: 1500 octets on average.
+    // In 4 s the link transmitted for 3 s, with an average queue of 1500 octets: 6000 octet
+    // seconds.
     link.at += Duration::from_secs(4);
     link.busy += Duration::from_secs(3);
     link.byte_nanos_queued += 6_000_000_000_000;
@@ -89,7 +90,7 @@ fn a_wired_link_that_harms_nothing_counts_neither_frames_nor_impairments() {
     let found = LinkSummary::between(&before, &after);
     assert_eq!((found.frames, found.impaired), (None, None));
     assert_eq!((found.drops, found.utilisation), (0, 0.0));
-    // One frame is enough to be of the air, and one copy to be harmed.
+    // A single frame marks an 802.11 station, and a single duplicate an impaired link.
     after.frames += 1;
     after.link.packets_duplicated += 1;
     let found = LinkSummary::between(&before, &after);

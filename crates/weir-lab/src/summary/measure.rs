@@ -1,9 +1,10 @@
-//! Numbers of a summary declared once: a struct's fields with their units, directions and labels,
-//! from which its file, `expect`, the columns of tables of runs and comparisons follow.
+//! Declarations of the numbers of a summary: a struct's fields with their units, directions and
+//! labels, from which its file, `expect`, the columns of tables of runs and comparisons are
+//! derived.
 
 use serde::{Deserialize, Serialize};
 
-/// Which direction of a measure users want.
+/// The direction of a measure that users prefer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Better {
     /// More is better.
@@ -12,7 +13,7 @@ pub enum Better {
     /// Less is better.
     #[serde(rename = "less")]
     Lower,
-    /// Nearer to one is better: a share of equals.
+    /// Closer to one is better, as for a fairness index.
     #[serde(rename = "one")]
     One,
     /// It depends on the question.
@@ -21,51 +22,51 @@ pub enum Better {
     Neither,
 }
 
-/// How `expect` knows a number.
+/// The form of a number in `expect`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     InItsUnit,
-    /// In its unit, which is not written.
+    /// In its unit, without writing the unit.
     WithoutUnit,
-    /// Not at all.
+    /// The number cannot be used.
     No,
 }
 
-/// A number that comparisons or sweeps show: where it stands below the field, such as `mean`, or
-/// nothing for the field itself; its label, or nothing for one that only the tables of sweeps
-/// have; and its rank among all of them.
+/// A number that comparisons or sweeps show: its path below the field, such as `mean`, or an empty
+/// path for the field itself; its label, which is empty if only the tables of sweeps have it; and
+/// its rank.
 pub(super) type Shown = (&'static str, &'static str, u32);
 
-/// The keys of a map that are known.
+/// The known keys of a map.
 pub(super) type Keys = fn() -> Vec<&'static str>;
 
-/// What a field of the summary is.
+/// The kind of a field of the summary.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     Number,
     Word,
-    /// A struct of its own.
+    /// A struct with its own fields.
     Part(&'static [Measure]),
-    /// No measure.
+    /// A field that is not a measure.
     Names,
 }
 
-/// A field of the summary, as it is declared.
+/// The declaration of a field of the summary.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measure {
     pub(super) name: &'static str,
     pub(super) doc: &'static str,
     pub(super) kind: Kind,
-    /// `None` for that of the whole that it is a number of.
+    /// `None` for a number that has the unit of its parent.
     pub(super) unit: Option<&'static str>,
     pub(super) better: Option<Better>,
     pub(super) shown: &'static [Shown],
-    /// Of a map what its keys are, and all of them if they are known.
+    /// For a map the placeholder of its keys, and the known keys.
     pub(super) keys: Option<(&'static str, Keys)>,
     pub(super) expected: Expected,
 }
 
-/// A measure with the unit of its whole, or a part with measures of its own.
+/// A measure with the unit of its parent, or a part with its own measures.
 pub(super) const fn of_whole() -> Measure {
     Measure {
         name: "",
@@ -87,13 +88,13 @@ pub(super) const fn unit(unit: &'static str) -> Measure {
 }
 
 impl Measure {
-    /// More of it is better.
+    /// Higher values are better.
     pub(super) const fn higher(mut self) -> Self {
         self.better = Some(Better::Higher);
         self
     }
 
-    /// Less of it is better.
+    /// Lower values are better.
     pub(super) const fn lower(mut self) -> Self {
         self.better = Some(Better::Lower);
         self
@@ -104,7 +105,7 @@ impl Measure {
         self
     }
 
-    /// A map of such numbers: what its keys are, and all of them if they are known.
+    /// A map of such numbers, with the placeholder of its keys and the known keys.
     pub(super) const fn by(mut self, what: &'static str, keys: Keys) -> Self {
         self.keys = Some((what, keys));
         self
@@ -116,7 +117,7 @@ impl Measure {
     }
 }
 
-/// What can be a field of the summary.
+/// The types of fields of the summary.
 pub(super) trait Measured {
     const KIND: Kind;
 }

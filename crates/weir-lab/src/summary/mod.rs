@@ -1,15 +1,15 @@
-//! The summary of a run: statistics from the warm-up to the end. Without a warm-up what happens at
-//! time zero counts too.
+//! The summary of a run: statistics from the warm-up to the end. Without a warm-up, events at time
+//! zero count too.
 //!
-//! Throughput is the transport's packets as the target received them, acknowledgements included,
-//! without IP and UDP headers; goodput is application data delivered for the first time (RFC 5166
-//! §2.1). Both are over the time in which the flow is alive: from its start, or the end of the
-//! warm-up if that is later, until its last data was delivered or its connection failed, or to
-//! the end of the run. Deviations are those of the population. The means of rates weigh each value
-//! with the time for which it held; percentiles are the smallest sample that is not exceeded by
-//! more than the rest (nearest rank). Those of one-way delay, queueing delay and jitter, and of the
-//! round-trip times of flows with arrivals, are within 0.2 % where there are more than 512 packets
-//! or samples, all others exact.
+//! Throughput is measured in the transport's packets received by the target, including
+//! acknowledgements, without IP and UDP headers; goodput is application data delivered for the
+//! first time (RFC 5166 §2.1). Both are averaged over the time in which the flow is alive: from its
+//! start, or the end of the warm-up if that is later, until its last data was delivered or its
+//! connection failed, or to the end of the run. Deviations are those of the population. Means of
+//! rates are weighted with the time for which each value held; percentiles are by nearest rank.
+//! Percentiles of one-way delay, queueing delay and jitter, and of the round-trip times of flows
+//! with arrivals, are accurate to 0.2 % with more than 512 packets or samples; all others are
+//! exact.
 
 mod aggregate;
 mod columns;
@@ -56,7 +56,7 @@ fn bounds() -> Vec<&'static str> {
 pub struct Summary {
     /// The run itself.
     pub run: RunSummary,
-    /// Flows by name, in natural order as all names.
+    /// Flows by name, in natural order like all names.
     #[serde(serialize_with = "natural_order::serialize")]
     pub flows: BTreeMap<String, FlowSummary>,
     /// Directions of links by name, `NAME` forward and `NAME.backward` backward, and stations of
@@ -90,8 +90,8 @@ pub struct Summary {
     pub drawn: BTreeMap<String, f64>,
 }
 
-/// The format of run folders: raised when an earlier version can no longer read what is written,
-/// or the other way round. Folders of format 1 have no checksums and do not say their format.
+/// The format of run folders, increased when earlier versions can no longer read new folders, or
+/// new versions old ones. Folders of format 1 have no checksums and do not state their format.
 pub const RUN_FORMAT: u32 = 2;
 
 /// The run itself.
@@ -111,26 +111,27 @@ pub struct RunSummary {
     pub events: u64,
     /// The program that ran it.
     pub build: String,
-    /// The commit of its source, with `-dirty` behind it if files were changed; `None` if the
-    /// caller does not know.
+    /// The commit of its source, with the suffix `-dirty` if files were changed; `None` if the
+    /// caller does not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// Seconds that the run took. Never in a file, because files must not depend on it; a
-    /// command line may fill it in for its output.
+    /// Wall-clock seconds of the run. Never written to a file, because files must not depend on it;
+    /// a command line may set it for its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_s: Option<f64>,
-    /// The virtual time in seconds from which on the trace was too long to be kept whole: since
-    /// then it has every change of a word, such as the state and the limit, and of each round-trip
-    /// time or longer the first row, the last one and the extremes. Absent if it is whole.
+    /// The virtual time in seconds from which the trace was too long to be kept completely: from
+    /// then on it has every change of a word, such as the state and the limit, and for intervals of
+    /// at least a round-trip time the first row, the last one and the extremes. Absent if it is
+    /// complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_thinned_from_s: Option<f64>,
-    /// The virtual time in seconds from which on the table of packets was too long to have all:
-    /// since then it has those that were lost, dropped or marked, and of the others a half, a
-    /// quarter and so on, each with all its rows. Absent if it has all.
+    /// The virtual time in seconds from which the table of packets was too long to be kept
+    /// completely: from then on it has the packets that were lost, dropped or marked, and of the
+    /// others a half, a quarter and so on, each with all its rows. Absent if it is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets_left_out_from_s: Option<f64>,
-    /// Of a run in real time: how late 99 of 100 events were at most, in seconds. Much more than
-    /// a millisecond means that the machine was too busy.
+    /// For a run in real time: the 99th percentile of the lateness of events in seconds. Much more
+    /// than a millisecond means that the machine was too busy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness_p99_s: Option<f64>,
 }

@@ -1,12 +1,11 @@
-//! What follows from the declarations: all numbers of the parts of a summary, with the ways to
-//! them.
+//! All numbers of the parts of a summary, with their paths, derived from the declarations.
 
 use super::measure::{Better, Expected, Kind, Measure, Measured, Shown};
 use super::{FlowSummary, GroupSummary, LinkSummary, Totals, TransferSummary};
 use std::sync::LazyLock;
 use weir_proto::settings::plain_doc;
 
-/// The parts of a summary: the name of each, the key of the summary that has it, what it has.
+/// The parts of a summary: the name of each, its key in the summary, and its fields.
 pub(super) const PARTS: [(&str, &str, Kind); 5] = [
     ("flow", "flows", FlowSummary::KIND),
     ("transfers", "transfers", TransferSummary::KIND),
@@ -20,25 +19,25 @@ pub(crate) fn parts() -> [&'static str; 5] {
     PARTS.map(|(name, ..)| name)
 }
 
-/// A number of a part, or something that has numbers.
+/// A number of a part, or a field that has numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Number {
     /// The name of the part.
     pub(crate) part: &'static str,
-    /// The key of the summary that has the part.
+    /// The key of the part in the summary.
     pub(crate) list: &'static str,
-    /// The way to it, with points.
+    /// Its path, with points.
     pub(crate) path: String,
     /// Its unit; empty for a share or an index.
     pub(crate) unit: &'static str,
-    /// Which direction users want.
+    /// The direction that users prefer.
     pub(crate) better: Better,
-    /// What comparisons and sweeps show of it.
+    /// The forms in which comparisons and sweeps show it.
     pub(crate) shown: &'static [Shown],
     pub(super) measure: &'static Measure,
-    /// What it is, without a full stop.
+    /// Its description, without a full stop.
     pub(super) doc: String,
-    /// True if it is a row of the dictionary, by itself or for all its numbers.
+    /// True if it has a row in the dictionary, for itself or for all its numbers.
     pub(super) is_row: bool,
     expected: Expected,
 }
@@ -51,12 +50,12 @@ static NUMBERS: LazyLock<Vec<Number>> = LazyLock::new(|| {
     numbers
 });
 
-/// All of all parts, in the order of their declarations.
+/// All numbers of all parts, in the order of their declarations.
 pub(crate) fn numbers() -> impl Iterator<Item = &'static Number> {
     NUMBERS.iter()
 }
 
-/// The numbers of a part that `expect` knows.
+/// The numbers of a part that `expect` accepts.
 pub(crate) fn expected_of(part: &str) -> impl Iterator<Item = &'static Number> {
     numbers().filter(move |number| number.part == part && number.expected != Expected::No)
 }
@@ -112,7 +111,7 @@ impl Number {
         }
     }
 
-    /// The unit in which people write it: none for what is counted.
+    /// The unit in text: none for counts.
     pub(crate) fn written_unit(&self) -> &'static str {
         match self.unit {
             "bit/s" | "s" | "bytes" => self.unit,
@@ -120,7 +119,7 @@ impl Number {
         }
     }
 
-    /// The unit of a value that `expect` compares it with.
+    /// The unit of the values in `expect`.
     pub(crate) fn expected_unit(&self) -> &'static str {
         match self.expected {
             Expected::WithoutUnit => "",

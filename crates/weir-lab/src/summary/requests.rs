@@ -1,4 +1,4 @@
-//! The summary of requests of a client and the responses to them.
+//! The summary of a client's requests and their responses.
 
 use super::measure::measures;
 use super::statistics::{Distribution, total};
@@ -25,7 +25,7 @@ measures! {
 }
 
 impl RequestSummary {
-    /// Of those that began from this time on.
+    /// The summary of the requests that began at or after this time.
     pub(crate) fn of(requests: &[RequestRecord], from: Instant) -> Self {
         let begun = || requests.iter().filter(|request| request.start >= from);
         let times = || begun().filter_map(time_of_request);
@@ -43,7 +43,7 @@ impl RequestSummary {
     }
 }
 
-/// How long a request took that was answered.
+/// The completion time of a request with a complete response.
 pub(crate) fn time_of_request(request: &RequestRecord) -> Option<Duration> {
     Some(request.completed?.since(request.start))
 }

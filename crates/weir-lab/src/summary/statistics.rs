@@ -1,4 +1,4 @@
-//! Distributions: of samples, and of a value over time.
+//! Distributions of samples, and of a value over time.
 
 use super::measure::measures;
 use weir_net::histogram::Histogram;
@@ -37,13 +37,13 @@ measures! {
     }
 }
 
-/// The sum of values; of none 0, where [`Iterator::sum`] has -0.
+/// The sum of values; 0 for no values, where [`Iterator::sum`] gives -0.
 pub(crate) fn total(values: impl Iterator<Item = f64>) -> f64 {
     values.sum::<f64>() + 0.0
 }
 
 impl Distribution {
-    /// Of these values; `None` without one.
+    /// The distribution of these values; `None` without a value.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = values.into_iter().collect();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -63,7 +63,7 @@ impl Distribution {
         })
     }
 
-    /// Of nanoseconds, in seconds; `None` without a sample.
+    /// The distribution in seconds of values in nanoseconds; `None` without a sample.
     pub(crate) fn of_histogram(histogram: &Histogram) -> Option<Self> {
         let percentile = |percent| Some(histogram.percentile(percent)? as f64 / 1e9);
         Some(Self {
@@ -78,8 +78,7 @@ impl Distribution {
     }
 }
 
-/// The index of a percentile among so many sorted values: the smallest that `percent` of all do
-/// not exceed.
+/// The index of a percentile among this many sorted values, by nearest rank.
 fn nearest_rank(count: usize, percent: usize) -> usize {
     (count * percent).div_ceil(100).saturating_sub(1)
 }
@@ -100,7 +99,7 @@ impl Samples {
         self.samples.sort_unstable();
         let (first, last) = (*self.samples.first()?, *self.samples.last()?);
         let count = self.samples.len();
-        // Exact sums of integers do not depend on the order of samples.
+        // Integer sums are exact and do not depend on the order of samples.
         let sum: u128 = self.samples.iter().map(|&n| u128::from(n)).sum();
         let mean = sum as f64 / count as f64;
         let squares: f64 = self
@@ -121,9 +120,9 @@ impl Samples {
     }
 }
 
-/// A value that holds until the next one, from a start on.
+/// Statistics of a value that holds until the next one, since a start time.
 ///
-/// Mean and variance by West's weighted update, which stays exact when the value hardly varies.
+/// Mean and variance by West's weighted update, which stays accurate when the value hardly varies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TimeWeighted {
     value: Option<f64>,
@@ -134,7 +133,7 @@ pub(crate) struct TimeWeighted {
 }
 
 impl TimeWeighted {
-    /// The value from `at` on; time before `start` has no weight.
+    /// Sets the value from `at` on; time before `start` has no weight.
     pub(crate) fn set(&mut self, at: Instant, start: Instant, value: f64) {
         self.since = self.since.max(start);
         self.advance(at);
@@ -142,7 +141,7 @@ impl TimeWeighted {
         self.since = at.max(start);
     }
 
-    /// Counts the present value up to `at`.
+    /// Counts the current value up to `at`.
     pub(crate) fn advance(&mut self, at: Instant) {
         let weight = at.since(self.since).as_secs_f64();
         self.since = self.since.max(at);
@@ -155,7 +154,7 @@ impl TimeWeighted {
         self.squares += weight * distance * (value - self.mean);
     }
 
-    /// `None` if there was never a value.
+    /// Mean and coefficient of variation; `None` if no value was set.
     pub(crate) fn summary(&self) -> Option<MeanCov> {
         if self.weight <= 0.0 {
             return None;

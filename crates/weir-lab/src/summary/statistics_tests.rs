@@ -1,4 +1,4 @@
-//! Distributions and means over time against values worked by hand.
+//! Distributions and means over time against values calculated by hand.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn the_sum_of_nothing_has_no_sign() {
     assert_eq!(total([1.5, 2.5].into_iter()), 4.0);
 }
 
-/// The distribution of these seconds, from all that make one.
+/// The distributions of these seconds, computed by all three implementations.
 fn distributions(seconds: &[u64]) -> [Option<Distribution>; 3] {
     let mut samples = Samples::default();
     let mut histogram = Histogram::default();
@@ -83,7 +83,7 @@ fn the_variation_of_a_value_is_that_of_all_the_time_that_it_was_known() {
     for (from, value) in [(1, 10.0), (4, 30.0), (5, 20.0)] {
         rate.set(at(from), at(0), value);
     }
-    // A time that has passed already, and the same again, count no time twice.
+    // A time that has passed already, or a repeated one, adds no time.
     for until in [9, 7, 9] {
         rate.advance(at(until));
     }

@@ -1,4 +1,4 @@
-//! The summary of transfers over connections of their own.
+//! The summary of transfers over separate connections.
 
 use super::bounds;
 use super::measure::measures;

@@ -1,15 +1,15 @@
-//! What a viewer saw of a flow's video: its frames from capture to display.
+//! The quality of a flow's video as seen by a viewer: its frames from capture to display.
 
 use super::measure::measures;
 use super::statistics::{Distribution, total};
 use weir_net::app::{VideoFrame, VideoTiming};
 use weir_proto::time::{Duration, Instant};
 
-/// Intervals between shown frames over which the mean is taken (W3C webrtc-stats, freezeCount).
+/// Intervals between displayed frames over which the mean is taken (W3C webrtc-stats, freezeCount).
 const RECENT: usize = 30;
-/// An interval that is longer than the mean by this many seconds is a freeze (W3C webrtc-stats).
+/// An interval that exceeds the mean by this many seconds may be a freeze (W3C webrtc-stats).
 const FREEZE_MARGIN_S: f64 = 0.15;
-/// How many times longer (W3C webrtc-stats).
+/// An interval that exceeds this multiple of the mean may be a freeze (W3C webrtc-stats).
 const FREEZE_RATIO: f64 = 3.0;
 
 measures! {
@@ -43,7 +43,7 @@ measures! {
     }
 }
 
-/// The frames of a flow: what the sender captured, with what arrived of it.
+/// Combines the frames that the sender captured with the parts that the receiver got.
 pub(crate) fn joined(captured: &[VideoFrame], arrived: &[VideoFrame]) -> Vec<VideoFrame> {
     let frames = captured.iter().enumerate();
     let frames = frames.map(|(place, frame)| match arrived.get(place) {
@@ -62,8 +62,8 @@ pub(crate) fn delay(frame: &VideoFrame) -> Option<Duration> {
     Some(frame.completed?.since(frame.captured))
 }
 
-/// The times at which frames are shown: each complete frame, unless a later one was shown before;
-/// with their numbers.
+/// The display times of frames with their numbers: a complete frame is displayed unless a later one
+/// was displayed before.
 fn shown(frames: &[VideoFrame]) -> Vec<(Instant, u32)> {
     let mut complete: Vec<(Instant, u32)> = frames
         .iter()
@@ -81,8 +81,8 @@ fn shown(frames: &[VideoFrame]) -> Vec<(Instant, u32)> {
     complete
 }
 
-/// The freezes that end in the span, each with its length in seconds. The picture of the last frame
-/// stands until `end`. The time of a pause is no part of an interval.
+/// The freezes that end in the time range, each with its duration in seconds. The last frame is
+/// displayed until `end`. Pauses are not part of an interval.
 fn freezes(frames: &[VideoFrame], [from, end]: [Instant; 2]) -> Vec<f64> {
     let mut times = shown(frames);
     times.push((end, frames.len() as u32));
@@ -91,7 +91,7 @@ fn freezes(frames: &[VideoFrame], [from, end]: [Instant; 2]) -> Vec<f64> {
     for pair in times.windows(2) {
         let [before, after] = [pair[0], pair[1]];
         let between = frames.get(before.1 as usize + 1..=after.1 as usize);
-        // The last frame's picture ends with no frame.
+        // After the last displayed frame the interval ends at `end`, without a frame.
         let between = between.or(frames.get(before.1 as usize + 1..));
         let paused = between.unwrap_or_default().iter();
         let paused = paused.map(|frame| frame.pause.as_secs_f64()).sum::<f64>();
@@ -108,8 +108,8 @@ fn freezes(frames: &[VideoFrame], [from, end]: [Instant; 2]) -> Vec<f64> {
 }
 
 impl VideoSummary {
-    /// Of the frames that were captured in the span, of which those of the last deadline may be on
-    /// their way.
+    /// The summary of the frames captured in the time range, without those whose deadline is after
+    /// its end, because they may still be in transit.
     pub fn of(frames: &[VideoFrame], [from, end]: [Instant; 2], timing: VideoTiming) -> Self {
         let deadline = timing.deadline;
         let judged: Vec<&VideoFrame> = frames
@@ -170,7 +170,7 @@ mod tests {
             paused_since: None,
         };
         let summary = VideoSummary::of(&frames, [at(40), at(260)], timing);
-        // Frames 1 to 4: the first is before the warm-up, the last may be on its way.
+        // Frames 1 to 4: the first one is before the warm-up, the last one may be in transit.
         assert_eq!(
             (summary.frames, summary.complete, summary.late, summary.lost),
             (4, 3, 1, 1)
@@ -187,8 +187,8 @@ mod tests {
 
     #[test]
     fn a_freeze_is_150_ms_and_three_times_longer_than_before() {
-        // Forty frames at intervals of 40 ms, then so many lost ones and one that arrives: the
-        // interval is 40 ms for each lost one and 40 ms more. Freezes are longer than 190 ms.
+        // Forty frames at intervals of 40 ms, then this many lost frames and one that arrives: the
+        // interval is 40 ms for each lost frame plus 40 ms. Freezes are longer than 190 ms.
         for (lost, expected) in [(0, None), (3, None), (4, Some(0.2)), (9, Some(0.4))] {
             let mut delays = vec![Some(20); 40];
             delays.extend(std::iter::repeat_n(None, lost));
@@ -204,15 +204,15 @@ mod tests {
                 .all(|(a, b)| (a - b).abs() < 1e-9);
             assert!(close, "{found:?} {expected:?}");
         }
-        // The last picture stands for a second.
+        // The last frame is displayed for a second.
         let frames = video(&[Some(20); 40]);
         assert_eq!(freezes(&frames, [Instant::ZERO, at(2580)]).len(), 1);
     }
 
     #[test]
     fn a_pause_of_the_source_is_no_freeze() {
-        // Forty frames, a pause of ten seconds more than 40 ms, and forty frames, of which so many
-        // of the first are lost.
+        // Forty frames, a pause of ten seconds in addition to 40 ms, and forty frames, of which the
+        // first ones are lost.
         for (lost, expected) in [(0, 0), (3, 0), (4, 1)] {
             let mut delays = vec![Some(20); 80];
             delays[40..40 + lost].fill(None);
@@ -226,7 +226,7 @@ mod tests {
             let end = at(80 * 40 + 10_000);
             let found = freezes(&frames, [Instant::ZERO, end]);
             assert_eq!(found.len(), expected, "{lost}: {found:?}");
-            // It stops in a pause: the last picture stands until that begins.
+            // The run ends in a pause: the last frame counts as displayed until the pause begins.
             let timing = |paused_since| VideoTiming {
                 deadline: Duration::from_millis(100),
                 paused_since,

@@ -1,4 +1,4 @@
-//! The datasets of two sweeps, run by run, to be compared.
+//! The datasets of two sweeps, compared run by run.
 
 use super::parameter::Label;
 use super::plan::{Plan, WorkItem};
@@ -9,28 +9,27 @@ use crate::scenario::{Scenario, ScenarioError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The runs of a sweep and the plan by which they were made.
+/// The runs of a sweep and their plan.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     plan: Plan,
     runs: Vec<(WorkItem, Record)>,
 }
 
-/// The pairs of two datasets that have the same setting. A pair holds the numbers by which
-/// [`Dataset::record`] has its runs.
+/// The pairs of two datasets with the same setting. A pair holds indices for [`Dataset::record`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SettingPairs {
-    /// The parameters that vary, in words: `controller=cubic, delay=10ms`; empty if none does, or
-    /// if each setting has one pair and all are together.
+    /// The varying parameters as text: `controller=cubic, delay=10ms`; empty if none varies, or if
+    /// each setting has one pair and all pairs are combined.
     pub setting: String,
-    /// How many settings there are.
+    /// The number of settings.
     pub settings: usize,
-    /// By seed, or in the order of settings with a pair each.
+    /// In the order of seeds, or of settings if each has one pair.
     pub pairs: Vec<Pair<usize>>,
 }
 
 impl Dataset {
-    /// Reads the folder of a sweep, without what is still in its journal.
+    /// Reads the folder of a sweep, without runs that are still in its journal.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -42,7 +41,7 @@ impl Dataset {
         Ok(Self { plan, runs })
     }
 
-    /// How many runs there are.
+    /// The number of runs.
     pub const fn len(&self) -> usize {
         self.runs.len()
     }
@@ -52,12 +51,12 @@ impl Dataset {
         self.runs.is_empty()
     }
 
-    /// How many runs the plan has.
+    /// The number of runs in the plan.
     pub fn planned(&self) -> u64 {
         self.plan.runs()
     }
 
-    /// What is kept of a run.
+    /// The record of a run.
     pub fn record(&self, run: usize) -> Option<&Record> {
         self.runs.get(run).map(|(_, record)| record)
     }
@@ -65,19 +64,19 @@ impl Dataset {
     /// The scenario of a run; `None` if there is no such run.
     ///
     /// # Errors
-    /// What is wrong in it.
+    /// If the scenario is invalid.
     pub fn scenario(&self, run: usize) -> Result<Option<Scenario>, ScenarioError> {
         let item = self.runs.get(run);
         item.map(|(item, _)| self.plan.scenario(item)).transpose()
     }
 
-    /// Keeps the runs with settings that are wanted; the seed is not a setting.
+    /// Keeps the runs whose settings are accepted; the seed is not a setting.
     ///
     /// # Errors
-    /// What is wrong in a scenario.
+    /// If a scenario is invalid.
     pub fn retain(&mut self, wanted: impl Fn(&Scenario) -> bool) -> Result<(), ScenarioError> {
         let mut kept = Vec::new();
-        // The seeds of a point follow each other.
+        // The seeds of a point are consecutive.
         let mut last = None;
         for (item, record) in std::mem::take(&mut self.runs) {
             let is_wanted = match last.take() {
@@ -93,7 +92,7 @@ impl Dataset {
         Ok(())
     }
 
-    /// The values that each parameter has in these runs, by its path.
+    /// The values of each parameter in these runs, by its path.
     fn values(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for set in self.settings() {
@@ -107,7 +106,7 @@ impl Dataset {
         settings.map(|setting| &setting.set)
     }
 
-    /// Setting and seed of each run, the setting by the parameters of these paths.
+    /// Setting and seed of each run; the setting consists of the parameters with these paths.
     fn keys(&self, paths: &BTreeSet<&str>) -> Vec<(String, u64)> {
         let key = |(item, record): &(WorkItem, Record)| {
             let sets = item.settings.iter().map(|setting| &setting.set);
@@ -121,7 +120,7 @@ impl Dataset {
         self.runs.iter().map(key).collect()
     }
 
-    /// The setting of a run in the words of the dataset's columns.
+    /// The setting of a run as text, with the names of the dataset's columns.
     fn words(&self, run: usize, paths: &BTreeSet<&str>) -> String {
         let settings = self.runs.get(run).map(|(item, _)| item.settings.iter());
         let settings = settings.into_iter().flatten().zip(self.plan.columns());
@@ -134,10 +133,10 @@ impl Dataset {
     }
 }
 
-/// Pairs the runs of A with those of B: runs of the same settings by their seed, in the order of
-/// A. What a setting is say the parameters that have several values on a side; a parameter with one
-/// value a side may have another one on each, as all else in the two scenarios. If each setting
-/// has one pair, all pairs are together, since one says nothing about chance.
+/// Pairs the runs of A with those of B: runs of the same settings by their seed, in the order of A.
+/// The setting consists of the parameters with several values on a side; parameters with one value
+/// on each side may differ between the sides, like the rest of the two scenarios. If each setting
+/// has one pair, all pairs are combined, because a single pair does not show the random variation.
 ///
 /// # Errors
 /// [`PairingError`].

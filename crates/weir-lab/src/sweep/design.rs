@@ -1,31 +1,31 @@
-//! Designs: which combinations of values are run.
+//! Designs: the choice of combinations of values.
 
 use serde::{Deserialize, Serialize};
 use weir_proto::rng::Rng;
 
-/// How the points of a sweep are chosen.
+/// The method of choosing the points of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Design {
     /// Every combination of the values.
     #[default]
     Grid,
-    /// Each value is drawn on its own, uniformly.
+    /// Each value is drawn independently and uniformly.
     Random,
     /// Each parameter has one value in each of as many equal parts of its range as there are
     /// points (McKay, Beckman and Conover 1979).
     LatinHypercube,
-    /// Sobol's sequence, scrambled by Owen's method: a prefix fills the space evenly too.
+    /// Sobol's sequence with Owen scrambling: its prefixes fill the space evenly too.
     Sobol,
 }
 
-/// The most points of a Sobol design: what the generator's sequence has.
+/// The maximum number of points of a Sobol design, a limit of the generator's sequence.
 pub(super) const MAX_SOBOL_POINTS: u64 = 1 << 16;
-/// The most parameters of a Sobol design.
+/// The maximum number of parameters of a Sobol design.
 pub(super) const MAX_SOBOL_PARAMETERS: usize = 256;
 
 impl Design {
-    /// The word for it in a plan.
+    /// Its keyword in a plan.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Grid => "grid",
@@ -35,7 +35,7 @@ impl Design {
         }
     }
 
-    /// The points of a design other than a grid, each a number in [0, 1) a parameter.
+    /// The points of a design other than a grid, each with a number in [0, 1) for each parameter.
     pub(super) fn points(self, parameters: usize, points: u64, seed: u64) -> Vec<Vec<f64>> {
         match self {
             Self::Grid => Vec::new(),
@@ -59,7 +59,7 @@ impl Design {
     }
 }
 
-/// Turns the values of each parameter into points.
+/// Converts the values of each parameter into points.
 fn by_parameter(
     parameters: usize,
     points: u64,
@@ -74,7 +74,7 @@ fn by_parameter(
     all
 }
 
-/// Fisher and Yates' shuffle.
+/// The Fisher-Yates shuffle.
 fn shuffle(values: &mut [u64], rng: &mut Rng) {
     for last in (1..values.len()).rev() {
         let other = rng.below(last as u64 + 1) as usize;

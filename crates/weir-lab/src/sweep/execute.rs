@@ -1,4 +1,4 @@
-//! Makes the runs of a plan: one, or all that a store lacks.
+//! Executes the runs of a plan: one, or all that a store lacks.
 
 use super::plan::{Plan, WorkItem};
 use super::record::Record;
@@ -9,35 +9,35 @@ use crate::run::{RunError, RunOptions, TraceLevel, TransportRegistry, run};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What a caller of sweeps provides.
+/// Options of a sweep.
 #[derive(Clone, Copy, Default)]
 pub struct SweepOptions<'a> {
     /// Transports that the caller provides.
     pub registry: TransportRegistry<'a>,
-    /// Set by another thread to end the sweep; runs that are not finished are not recorded.
+    /// Set by another thread to end the sweep; unfinished runs are not recorded.
     pub cancel: Option<&'a AtomicBool>,
-    /// Called in the thread of a run when it has ended: a reason that only the caller knows why it
-    /// failed.
+    /// Called in the thread of a run when it has ended; returns a reason for a failure that only
+    /// the caller knows.
     pub explain: Option<&'a (dyn Fn() -> Option<String> + Sync)>,
-    /// Called after each run with the number of runs that are there.
+    /// Called after each run with the number of completed runs.
     pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
-    /// Runs at a time; as many as the machine has cores if absent.
+    /// The number of parallel runs; the number of cores if absent.
     pub threads: Option<usize>,
-    /// Called in each thread of the sweep with its work, which it must do once.
+    /// Called in each thread of the sweep with its work, which it must call once.
     pub each_thread: Option<&'a EachThread<'a>>,
 }
 
-/// Does the work of a thread, and what the caller needs before and after it.
+/// Runs the work of a thread, with the caller's code before and after it.
 pub type EachThread<'a> = dyn Fn(&mut (dyn FnMut() + Send)) + Sync + 'a;
 
-/// What came of a sweep.
+/// The result of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Runs that were made now.
+    /// Runs executed by this call.
     pub made: u64,
-    /// Runs of the plan.
+    /// Runs in the plan.
     pub runs: u64,
-    /// Runs that are there.
+    /// Completed runs.
     pub done: u64,
     /// Of these, those that failed.
     pub failed: u64,
@@ -45,7 +45,7 @@ pub struct Outcome {
     pub cancelled: bool,
 }
 
-/// Makes a run of the plan; `None` if it was cancelled. A run that fails has a record too.
+/// Executes a run of the plan; `None` if it was cancelled. A run that fails has a record too.
 pub fn run_item(plan: &Plan, item: &WorkItem, options: &SweepOptions<'_>) -> Option<Record> {
     let made = caught(|| made(plan, item, options));
     let explained = options.explain.and_then(|explain| explain());
@@ -59,7 +59,7 @@ pub fn run_item(plan: &Plan, item: &WorkItem, options: &SweepOptions<'_>) -> Opt
     }
 }
 
-/// The record; an error is the reason, none for a run that was cancelled.
+/// The record; the error is the reason, `None` for a run that was cancelled.
 fn made(
     plan: &Plan,
     item: &WorkItem,
@@ -81,10 +81,10 @@ fn made(
     }
 }
 
-/// Makes all runs that the store lacks, in their order, on all cores.
+/// Executes all runs that the store lacks, in their order, on all cores.
 ///
 /// # Errors
-/// If the store can take no more; what it has stays.
+/// If the store cannot be written; completed runs are kept.
 pub fn sweep(store: &Store, options: &SweepOptions<'_>) -> Result<Outcome, StoreError> {
     let next = AtomicU64::new(0);
     let made = AtomicUsize::new(0);
@@ -101,7 +101,8 @@ pub fn sweep(store: &Store, options: &SweepOptions<'_>) -> Result<Outcome, Store
     };
     let work = || {
         while !is_over() {
-            // One after the other: a list of all that are missing may be longer than the memory.
+            // Runs are searched one by one, because a list of all missing ones may exceed the
+            // memory.
             let run = next.fetch_add(1, Ordering::Relaxed);
             if run >= store.plan().runs() {
                 return;

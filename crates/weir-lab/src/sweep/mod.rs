@@ -1,13 +1,14 @@
 //! Sweeps: many runs of one scenario, by design, resumable, as one table.
 //!
-//! A [`Plan`] has a scenario, parameters, a design and seeds; it numbers its runs from zero.
-//! [`run_item`] makes one of them into a [`Record`]; [`sweep`] makes all that a [`Store`] does not
-//! have yet, on all cores. A store commits each record at once and atomically, so that a sweep that
-//! was killed goes on where it was, and keeps records as one Parquet dataset, `runs/*/*.parquet`.
+//! A [`Plan`] has a scenario, parameters, a design and seeds; its runs are numbered from zero.
+//! [`run_item`] executes one of them and returns a [`Record`]; [`sweep`] executes all that a
+//! [`Store`] lacks, on all cores. A store commits each record immediately and atomically, so that
+//! an interrupted sweep can be resumed, and keeps records as one Parquet dataset,
+//! `runs/*/*.parquet`.
 //!
-//! [`pair_datasets`] pairs the runs of two of them by settings and seed, for `weir compare`.
+//! [`pair_datasets`] pairs the runs of two sweeps by settings and seed, for `weir compare`.
 //!
-//! `weir sweep`, `weirlab.sweep()` and the workers of Dask use the same three.
+//! `weir sweep`, `weirlab.sweep()` and the workers of Dask all use these three.
 
 mod columns;
 mod dataset;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use weir_proto::settings::shortened;
 use weir_proto::units;
 
-/// Why a plan cannot be used, in words.
+/// Why a plan is invalid, as text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct PlanError(pub String);
@@ -17,27 +17,27 @@ impl From<ScenarioError> for PlanError {
     }
 }
 
-/// What varies in a sweep.
+/// A parameter that varies in a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// The path in the words of `--set`; `*` stands for all names.
+    /// The path in the notation of `--set`; `*` matches all names.
     pub path: String,
-    /// The values, as the scenario's file has them.
+    /// The values, as in the scenario's file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<toml::Value>,
-    /// Instead of values, the least value of a range: a number, or a text with a unit.
+    /// In place of values, the minimum of a range: a number, or text with a unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<toml::Value>,
-    /// The greatest value of the range.
+    /// The maximum of the range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<toml::Value>,
-    /// How the range is divided.
+    /// The division of the range.
     #[serde(default)]
     pub scale: Scale,
 }
 
-/// How a range is divided.
+/// The division of a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
@@ -53,20 +53,20 @@ pub enum Scale {
 pub struct Setting {
     /// The path and the value as TOML.
     pub set: Override,
-    /// The value in a table.
+    /// The value in tables.
     pub label: Label,
 }
 
-/// The value of a setting in a table.
+/// The value of a setting in tables.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Label {
-    /// A number, of ranges in the basic unit: seconds, bit/s, bytes.
+    /// A number; for ranges in the base unit: seconds, bit/s, bytes.
     Number(f64),
-    /// A word, or a table in a few.
+    /// A word, or the short form of a table.
     Word(String),
 }
 
-/// The ends of a range in its basic unit.
+/// The ends of a range in its base unit.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     from: f64,
@@ -85,7 +85,7 @@ enum Unit {
 }
 
 impl Unit {
-    /// The last part of a column's name.
+    /// The suffix of the column's name.
     const fn ending(self) -> &'static str {
         match self {
             Self::Whole | Self::Plain => "",
@@ -142,7 +142,7 @@ impl Parameter {
         self.from.is_some()
     }
 
-    /// The last part of the name of its column.
+    /// The suffix of its column's name.
     pub(super) fn column_ending(&self) -> &'static str {
         let range = self.is_range().then(|| self.range().ok()).flatten();
         range.map_or("", |range| range.unit.ending())
@@ -158,7 +158,7 @@ impl Parameter {
         }
     }
 
-    /// The value of this number of the list.
+    /// The value with this index in the list.
     pub(super) fn value(&self, number: usize) -> Option<Setting> {
         let value = self.values.get(number)?;
         Some(Setting {
@@ -170,7 +170,7 @@ impl Parameter {
         })
     }
 
-    /// The value at this place of the range or list, 0 to 1.
+    /// The value at this position of the range or list, 0 to 1.
     pub(super) fn at(&self, place: f64) -> Option<Setting> {
         if !self.is_range() {
             let number = (place * self.values.len() as f64) as usize;
@@ -189,7 +189,7 @@ impl Parameter {
         };
         let value = match unit {
             Unit::Whole => format!("{number:.0}"),
-            // A point makes it a number that may have a fraction.
+            // The decimal point makes it a TOML float.
             Unit::Plain => format!("{number:?}"),
             Unit::Seconds => format!("\"{:.0}ns\"", number * 1e9),
             Unit::BitsPerSecond => format!("\"{number:.0}bit\""),
@@ -243,7 +243,7 @@ impl Parameter {
     }
 }
 
-/// A text with a unit, in its basic unit.
+/// Text with a unit, converted to its base unit.
 fn quantity(text: &str) -> Option<(f64, Unit)> {
     let seconds = |text| Some(units::parse_duration(text).ok()?.as_nanos() as f64 * 1e-9);
     let bytes = |text| Some(units::parse_size(text).ok()? as f64);
@@ -266,7 +266,7 @@ fn inline(value: &toml::Value) -> String {
     value.to_string()
 }
 
-/// A word or number for a table: `cubic`, `codel`, `droptail(limit=250kB)`.
+/// The short form of a value for tables: `cubic`, `codel`, `droptail(limit=250kB)`.
 fn label_of(value: &toml::Value) -> Label {
     match value {
         toml::Value::String(text) => Label::Word(text.clone()),

@@ -1,4 +1,4 @@
-//! The plan of a sweep: a TOML file, or the same as a document from a program.
+//! The plan of a sweep: a TOML file, or a JSON document from a program.
 
 use super::columns::{OWN_COLUMNS, measure_columns};
 use super::design::{Design, MAX_SOBOL_PARAMETERS, MAX_SOBOL_POINTS};
@@ -13,24 +13,24 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use weir_proto::settings::shortened;
 
-/// The most runs of a sweep.
+/// The maximum number of runs of a sweep.
 pub const MAX_RUNS: u64 = 100_000_000;
 
-/// The most values of a design's points, which are kept: of one parameter they take 40 octets each
-/// with what is around them.
+/// The maximum number of values of a design's points, which are kept in memory: with one parameter
+/// each takes 40 octets including overhead.
 const MAX_VALUES: u64 = 10_000_000;
 
-/// A plan as it is written: `scenario` or `text`, parameters, design, seeds.
+/// The text of a plan: `scenario` or `text`, parameters, design, seeds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
-    /// The file of the scenario, beside the plan's own file.
+    /// The file of the scenario, relative to the plan's file.
     #[serde(default)]
     scenario: String,
-    /// The text of the scenario in the place of its file.
+    /// The text of the scenario in place of its file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// Values that are set in all runs: paths and values as TOML.
+    /// Overrides for all runs: paths and values as TOML.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
@@ -44,12 +44,12 @@ struct Document {
     /// Points of a design other than a grid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     points: Option<u64>,
-    /// The seed of the design; runs have seeds of their own.
+    /// The seed of the design; runs have separate seeds.
     #[serde(default)]
     design_seed: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     seeds: Option<Seeds>,
-    /// The most events of a run.
+    /// The maximum number of events of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_events: Option<u64>,
 }
@@ -71,12 +71,12 @@ enum Seeds {
     Count(u64),
     /// `"1..20"`.
     Span(String),
-    /// These.
+    /// A list of seeds.
     List(Vec<u64>),
 }
 
-/// A checked plan. Its runs are numbered from zero: the points in the order of the design, the last
-/// parameter of a grid fastest, and for each point its seeds.
+/// A checked plan. Its runs are numbered from zero: the points in the order of the design, with the
+/// last parameter of a grid varying fastest, and for each point its seeds.
 #[derive(Clone, Debug)]
 pub struct Plan {
     document: Document,
@@ -85,7 +85,7 @@ pub struct Plan {
     text: String,
     seeds: Vec<u64>,
     points: u64,
-    /// Of designs other than a grid.
+    /// The points of designs other than a grid.
     places: Vec<Vec<f64>>,
     columns: Vec<String>,
 }
@@ -95,7 +95,7 @@ pub struct Plan {
 pub struct WorkItem {
     /// Its number.
     pub run: u64,
-    /// Its seed; `None` leaves the scenario's own.
+    /// Its seed; `None` for the seed in the scenario.
     pub seed: Option<u64>,
     /// A value for each parameter, in their order.
     pub settings: Vec<Setting>,
@@ -136,8 +136,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Reads a plan from JSON with the scenario's text in it, as [`to_json`](Self::to_json) writes
-    /// it.
+    /// Reads a plan with the scenario's text from JSON, as [`to_json`](Self::to_json) writes it.
     ///
     /// # Errors
     /// [`PlanError`].
@@ -148,9 +147,9 @@ impl Plan {
         Self::of(document).map_err(|wrong| PlanError(wrong.message))
     }
 
-    /// The plan with the scenario's text: equal plans are equal texts.
+    /// The plan with the scenario's text: equal plans give equal text.
     pub fn to_json(&self) -> String {
-        // A document has only texts and finite numbers, which JSON can hold.
+        // A document has only text and finite numbers, which JSON can represent.
         serde_json::to_string_pretty(&self.document).unwrap_or_default()
     }
 
@@ -194,7 +193,7 @@ impl Plan {
         })
     }
 
-    /// How many runs.
+    /// The number of runs.
     pub fn runs(&self) -> u64 {
         self.points * self.seeds.len().max(1) as u64
     }
@@ -204,18 +203,18 @@ impl Plan {
         &self.document.parameter
     }
 
-    /// The columns of the parameters: the shortest clear ends of their paths, with a unit at the
-    /// end for ranges.
+    /// The columns of the parameters: the shortest unambiguous suffixes of their paths, followed by
+    /// a unit for ranges.
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// The most events of a run.
+    /// The maximum number of events of a run.
     pub const fn max_events(&self) -> Option<u64> {
         self.document.max_events
     }
 
-    /// The run of this number; `None` beyond the last one.
+    /// The run with this number; `None` beyond the last one.
     pub fn item(&self, run: u64) -> Option<WorkItem> {
         let seeds = self.seeds.len().max(1) as u64;
         let (point, seed) = (run / seeds, run % seeds);
@@ -251,7 +250,7 @@ impl Plan {
     /// The scenario of a run.
     ///
     /// # Errors
-    /// What is wrong in it.
+    /// If the scenario is invalid.
     pub fn scenario(&self, item: &WorkItem) -> Result<Scenario, ScenarioError> {
         let (text, name, overrides) = self.text_of(item);
         parse_with(text, name, &overrides).map_err(|error| {
@@ -263,7 +262,7 @@ impl Plan {
         })
     }
 
-    /// What is wrong with a value that the plan sets, in the plan's own words.
+    /// An error in a value that the plan sets, with its place in the plan.
     fn at_value(&self, number: usize, value: &Override, error: ScenarioError) -> ScenarioError {
         let argument = value.text();
         let Override { path, value } = value;
@@ -290,14 +289,14 @@ impl Plan {
                 ..file.error(Invalid { message, ..wrong })
             },
             None => ScenarioError {
-                // Line and column are those in it.
+                // Line and column refer to the argument.
                 file: format!("{noun} {}", shortened(&argument)),
                 ..error
             },
         }
     }
 
-    /// What the scenario of a run is read from: text, name of the file, values set in it.
+    /// The inputs of a run's scenario: its text, the name of its file, and its overrides.
     pub fn text_of(&self, item: &WorkItem) -> (&str, &str, Vec<Override>) {
         let set = self.document.set.iter().map(|[path, value]| Override {
             path: path.clone(),
@@ -314,7 +313,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// What the column of a parameter is.
+    /// The description of a parameter's column.
     pub(super) fn note_of(&self, column: &str) -> Option<ColumnNote> {
         let mut parameters = self.columns().iter().zip(self.parameters());
         let (name, parameter) = parameters.find(|(name, _)| *name == column)?;
@@ -326,7 +325,7 @@ impl Plan {
     }
 }
 
-/// The seeds of each point; none for the scenario's own.
+/// The seeds of each point; empty for the seed in the scenario.
 fn seeds_of(document: &Document) -> Result<Vec<u64>, String> {
     let seeds = match &document.seeds {
         None => return Ok(Vec::new()),
@@ -335,7 +334,7 @@ fn seeds_of(document: &Document) -> Result<Vec<u64>, String> {
             return Err(format!("{count} seeds, expected at most {MAX_RUNS}"));
         }
         Some(Seeds::Span(span)) => parse_seeds(span).map_err(|error| {
-            // Its place is that on a command line.
+            // The place of the error is that on a command line.
             let help = error.help.unwrap_or_default();
             format!("seeds = \"{}\": {}; {help}", shortened(span), error.message)
         })?,
@@ -353,7 +352,7 @@ fn seeds_of(document: &Document) -> Result<Vec<u64>, String> {
     Ok(seeds)
 }
 
-/// How many points the design has.
+/// The number of points of the design.
 fn points_of(document: &Document) -> Result<u64, Invalid> {
     let Document {
         design, parameter, ..
@@ -415,7 +414,7 @@ fn points_of(document: &Document) -> Result<u64, Invalid> {
     Ok(points)
 }
 
-/// The shortest ends of the paths that are clear and name no other column.
+/// The shortest suffixes of the paths that are unambiguous and differ from other columns.
 fn columns_of(parameters: &[Parameter]) -> Vec<String> {
     let measures = measure_columns();
     let name_of = |parameter: &Parameter, kept: usize| {

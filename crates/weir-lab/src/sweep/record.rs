@@ -1,4 +1,4 @@
-//! What is kept of a run: a row for each flow, flow with arrivals, group and link, or its error.
+//! The record of a run: a row for each flow, flow with arrivals, group and link, or its error.
 
 use super::columns::{OWN_COLUMNS, measure_columns, pointers};
 use super::parameter::Label;
@@ -17,10 +17,10 @@ pub struct Record {
     pub run: u64,
     /// Its seed.
     pub seed: u64,
-    /// Why it has no result.
+    /// The reason why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What was measured.
+    /// The measures.
     #[serde(default)]
     pub rows: Vec<Row>,
 }
@@ -30,15 +30,15 @@ pub struct Record {
 pub struct Row {
     /// `flow`, `transfers`, `group`, `link`, `total`, or `run` for a run that failed.
     pub kind: String,
-    /// The name of the flow, group or link; of transfers that of their flow.
+    /// The name of the flow, group or link; for transfers, that of their flow.
     pub name: String,
-    /// Measures by the name of their column, those that apply.
+    /// The measures that apply, by the name of their column.
     #[serde(with = "exact")]
     pub measures: BTreeMap<String, f64>,
 }
 
-/// Numbers as texts: a parser of JSON may read a number as its neighbour, and equal runs have equal
-/// records wherever they were made.
+/// Numbers as text: a JSON parser may return an adjacent floating-point number, and equal runs must
+/// have equal records everywhere.
 mod exact {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -66,7 +66,7 @@ mod exact {
 }
 
 impl Record {
-    /// Of a run that came to a result.
+    /// The record of a completed run.
     pub fn of(run: u64, summary: &Summary) -> Self {
         let mut rows = rows_of("flow", &summary.flows);
         rows.extend(rows_of("transfers", &summary.transfers));
@@ -81,7 +81,7 @@ impl Record {
         }
     }
 
-    /// Of a run that has no result.
+    /// The record of a failed run.
     pub fn failed(item: &WorkItem, error: String) -> Self {
         Self {
             run: item.run,
@@ -95,7 +95,7 @@ impl Record {
     }
 }
 
-/// The rows of parts of this kind.
+/// The rows of all parts of this kind.
 fn rows_of(kind: &str, parts: &BTreeMap<String, impl Serialize>) -> Vec<Row> {
     let parts = in_natural_order(parts).into_iter();
     parts
@@ -105,7 +105,7 @@ fn rows_of(kind: &str, parts: &BTreeMap<String, impl Serialize>) -> Vec<Row> {
 
 impl Row {
     fn of(kind: &str, name: &str, part: &impl Serialize) -> Self {
-        // A summary has only names and numbers, which JSON can hold.
+        // A summary has only names and numbers, which JSON can represent.
         let part = serde_json::to_value(part).unwrap_or_default();
         let measure = |pointer: &'static str| {
             let number = part.pointer(&format!("/{pointer}"))?.as_f64()?;
@@ -119,7 +119,7 @@ impl Row {
     }
 }
 
-/// The records as a table, whose columns depend on the plan alone: `run`, `seed`, a column a
+/// The records as a table, whose columns depend only on the plan: `run`, `seed`, a column for each
 /// parameter, `status` (`done` or `failed`), `error`, `kind`, `name`, then the measures.
 pub(super) fn table_of(plan: &Plan, records: &[Record]) -> Table {
     let mut words = BTreeSet::new();
@@ -197,7 +197,7 @@ fn setting_columns(plan: &Plan, records: &[Record]) -> Vec<(String, Values)> {
     columns.collect()
 }
 
-/// The records of a table that [`table_of`] made.
+/// The records of a table written by [`table_of`].
 pub(super) fn records_of(table: &Table) -> Option<Vec<Record>> {
     let counts = |name| match table.column(name)? {
         Values::U64(values) => Some(values),

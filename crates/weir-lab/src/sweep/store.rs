@@ -1,12 +1,12 @@
 //! The folder of a sweep: the plan, a journal of finished runs, and the dataset.
 //!
-//! `journal/NUMBER.json` is a finished run; it gets its name when it is complete. When all runs of
-//! a block of 1,000 are there, they become `runs/block=NUMBER/runs.parquet`, which also gets its
-//! name when it is complete, and then leave the journal. A run that is in a block does not count
-//! in the journal, so that it is there once whenever a program is killed.
+//! `journal/NUMBER.json` is a finished run; it is renamed to this name when it is complete. When a
+//! block of 1,000 runs is complete, they are moved to `runs/block=NUMBER/runs.parquet`, which is
+//! also renamed when it is complete, and then removed from the journal. A run that is in a block is
+//! ignored in the journal, so that it counts once whenever a program is killed.
 //!
-//! `BLAKE3SUMS` has the checksums of the plan and of each block, which are compared whenever one is
-//! read. A checksum is there before its file is.
+//! `BLAKE3SUMS` has the checksums of the plan and of each block, which are verified whenever one is
+//! read. A checksum is written before its file.
 
 use super::plan::Plan;
 use super::record::{Record, records_of, table_of};
@@ -21,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Runs of a block.
 const BLOCK: u64 = 1000;
-/// Errors that are told apart.
+/// The maximum number of different errors that are kept.
 pub const MOST_ERRORS: usize = 3;
 const PLAN: &str = "plan.json";
 const JOURNAL: &str = "journal";
@@ -51,7 +51,7 @@ pub enum StoreError {
         "{0} holds the runs of another plan; give another folder with --out, or remove this one"
     )]
     OtherPlan(String),
-    /// Another program writes it.
+    /// Another program is writing to it.
     #[error("{0} is being written by another program")]
     Busy(String),
     /// A file of the dataset is damaged.
@@ -75,7 +75,7 @@ fn writing<T>(path: &Path, result: io::Result<T>) -> Result<T, StoreError> {
     })
 }
 
-/// The open folder of a sweep; no other program writes it as long as this lives.
+/// The open folder of a sweep, locked against other programs while this value exists.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
@@ -86,12 +86,12 @@ pub struct Store {
 
 #[derive(Debug, Default)]
 struct State {
-    /// All runs that are there.
+    /// All completed runs.
     done: BTreeSet<u64>,
-    /// Those of the journal, by block.
+    /// Completed runs in the journal, by block.
     journal: BTreeMap<u64, BTreeSet<u64>>,
     failed: u64,
-    /// The first different errors of them, each with the run that had it.
+    /// The first different errors of failed runs, each with its run.
     errors: Vec<(u64, String)>,
     checksums: Checksums,
 }
@@ -111,7 +111,7 @@ impl Store {
         let lock = match file.try_lock() {
             Ok(()) => Some(file),
             Err(fs::TryLockError::WouldBlock) => return Err(StoreError::Busy(name())),
-            // Where the file system knows no locks, nothing keeps programs apart.
+            // Without support for locks in the file system, programs are not kept apart.
             Err(fs::TryLockError::Error(_)) => None,
         };
         let wanted = plan.to_json();
@@ -135,7 +135,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Finds what is there, and finishes what a killed program began.
+    /// Finds completed runs, and completes operations that a killed program began.
     fn recover(&self, checksums: &Checksums) -> Result<(), StoreError> {
         let mut state = self.state();
         remove_unfinished(&self.folder)?;
@@ -162,7 +162,7 @@ impl Store {
             let record = record.and_then(|octets| serde_json::from_slice::<Record>(&octets).ok());
             let record = record.filter(|r| self.journal_file(r.run) == path);
             match record {
-                // A run whose file was cut off is made again.
+                // A run whose file is truncated is executed again.
                 None => writing(&path, fs::remove_file(&path))?,
                 Some(record) if state.done.contains(&record.run) => {
                     writing(&path, fs::remove_file(&path))?;
@@ -187,20 +187,20 @@ impl Store {
         &self.plan
     }
 
-    /// The runs that are not there yet, in their order.
+    /// The runs that are not complete yet, in their order.
     pub fn missing(&self) -> Vec<u64> {
         let state = self.state();
         let runs = 0..self.plan.runs();
         runs.filter(|run| !state.done.contains(run)).collect()
     }
 
-    /// Whether the run of this number is there.
+    /// True if the run with this number is complete.
     pub fn has(&self, run: u64) -> bool {
         self.state().done.contains(&run)
     }
 
-    /// The first different errors of runs that failed, in the order in which they were found: at
-    /// most [`MOST_ERRORS`].
+    /// The first different errors of failed runs, in the order in which they were found: at most
+    /// [`MOST_ERRORS`].
     pub fn errors(&self) -> Vec<String> {
         let state = self.state();
         let errors = state.errors.iter();
@@ -209,17 +209,17 @@ impl Store {
             .collect()
     }
 
-    /// How many runs are there, and how many of them failed.
+    /// The number of completed runs, and the number of those that failed.
     pub fn done(&self) -> (u64, u64) {
         let state = self.state();
         (state.done.len() as u64, state.failed)
     }
 
-    /// Keeps a record; when this returns it is there whatever happens to the program. A run that
-    /// is there already is left as it is: equal runs have equal records.
+    /// Stores a record in the journal, where it remains if the program is killed. A run that is
+    /// already stored is not changed: equal runs have equal records.
     ///
     /// # Errors
-    /// [`StoreError`]; then the record is not there.
+    /// [`StoreError`]; then the record is not stored.
     pub fn commit(&self, record: &Record) -> Result<(), StoreError> {
         if record.run >= self.plan.runs() || self.state().done.contains(&record.run) {
             return Ok(());
@@ -235,7 +235,7 @@ impl Store {
         self.folder.join(JOURNAL).join(format!("{run:09}.json"))
     }
 
-    /// Makes a block of the dataset if all its runs are there.
+    /// Writes a block of the dataset if all its runs are complete.
     fn compact_if_whole(&self, block: u64) -> Result<(), StoreError> {
         let state = self.state();
         let (first, end) = (block * BLOCK, ((block + 1) * BLOCK).min(self.plan.runs()));
@@ -246,10 +246,10 @@ impl Store {
         self.compact(state, block)
     }
 
-    /// Moves the runs of the journal into the dataset, blocks that are not whole too.
+    /// Moves the runs of the journal into the dataset, including those of incomplete blocks.
     ///
     /// # Errors
-    /// [`StoreError`]; nothing is lost.
+    /// [`StoreError`]; then no record is lost.
     pub fn flush(&self) -> Result<(), StoreError> {
         let blocks: Vec<u64> = self.state().journal.keys().copied().collect();
         for block in blocks {
@@ -300,7 +300,7 @@ impl Store {
         Ok(())
     }
 
-    /// All rows of all runs that are there, in the order of the runs.
+    /// All rows of all completed runs, in the order of the runs.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -331,7 +331,7 @@ impl State {
     }
 }
 
-/// The file of these records, whose columns say what they are.
+/// The file of these records, with descriptions of its columns.
 fn octets_of(plan: &Plan, records: &[Record]) -> io::Result<Vec<u8>> {
     table_octets(&table_of(plan, records), |column| {
         column_of_runs(column).or_else(|| plan.note_of(column))
@@ -363,7 +363,7 @@ fn blocks(folder: &Path) -> Result<Vec<String>, StoreError> {
     Ok(found)
 }
 
-/// The name of a file as the checksums have it, with `/` between folders.
+/// The name of a file in the checksums, with `/` between folders.
 fn name_in(folder: &Path, path: &Path) -> String {
     let parts = path.strip_prefix(folder).unwrap_or(path).iter();
     let parts: Vec<_> = parts.map(|part| part.to_string_lossy()).collect();
@@ -377,7 +377,8 @@ type Block = (PathBuf, Vec<u8>);
 fn read_blocks(
     folder: &Path,
 ) -> Result<impl Iterator<Item = Result<Block, StoreError>>, StoreError> {
-    // First, so that a program that writes has written the checksum of each of them.
+    // Files are listed before the checksums are read, because a writing program adds the checksum
+    // first.
     let names = blocks(folder)?;
     let checksums = read_checksums(folder)?;
     Ok(names.into_iter().map(move |name| {
@@ -404,7 +405,7 @@ pub(super) fn read_plan(folder: &Path) -> Result<Plan, StoreError> {
     plan.map_err(|why| damaged(&folder.join(PLAN), why))
 }
 
-/// The checksums of the folder's files; without any in a new folder.
+/// The checksums of the folder's files; empty for a new folder.
 fn read_checksums(folder: &Path) -> Result<Checksums, StoreError> {
     let path = folder.join(CHECKSUMS);
     match fs::read(&path) {
@@ -422,7 +423,7 @@ fn write_checksums(folder: &Path, checksums: &Checksums) -> Result<(), StoreErro
     write_whole(&folder.join(CHECKSUMS), checksums.text().as_bytes())
 }
 
-/// The content of a file of the folder, if it has its checksum.
+/// The content of a file of the folder, verified by its checksum.
 fn read_checked(folder: &Path, name: &str, checksums: &Checksums) -> Result<Vec<u8>, StoreError> {
     let path = folder.join(name);
     let octets = reading(&path, fs::read(&path))?;
@@ -461,10 +462,10 @@ fn records_of_file(path: &Path, octets: Vec<u8>) -> Result<Vec<Record>, StoreErr
     records.ok_or_else(|| damaged(path, "it has other columns than a sweep".to_owned()))
 }
 
-/// How the names of files begin that are being written.
+/// The prefix of the names of incomplete files.
 const UNFINISHED: &str = ".new-";
 
-/// Removes what a killed program was writing.
+/// Removes incomplete files of a killed program.
 fn remove_unfinished(folder: &Path) -> Result<(), StoreError> {
     for entry in reading(folder, fs::read_dir(folder))? {
         let path = reading(folder, entry)?.path();
@@ -476,7 +477,7 @@ fn remove_unfinished(folder: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The entries of a folder with this extension, all if it is empty, without hidden ones; sorted.
+/// The visible entries of a folder with this extension, or all if it is empty; sorted.
 fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, StoreError> {
     let mut found = Vec::new();
     for entry in reading(folder, fs::read_dir(folder))? {
@@ -493,16 +494,16 @@ fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, StoreError> {
     Ok(found)
 }
 
-/// Writes a file that gets its name when it is complete and on the disk.
+/// Writes a file under a temporary name and renames it when it is complete and on the disk.
 fn write_whole(path: &Path, octets: &[u8]) -> Result<(), StoreError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let write = || -> io::Result<()> {
         let mut file = tempfile::Builder::new()
             .prefix(UNFINISHED)
             .tempfile_in(folder)?;
-        // The error of the file itself: that of a temporary one has its name too.
+        // The error of the file itself, because that of the temporary file contains its name.
         file.as_file_mut().write_all(octets)?;
-        // A file of the journal that is lost is only made again.
+        // Files of the journal are not synchronised, because a lost run is only executed again.
         if !folder.ends_with(JOURNAL) {
             file.as_file().sync_all()?;
         }

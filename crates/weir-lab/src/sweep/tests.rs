@@ -27,7 +27,7 @@ fn plan(rest: &str) -> Result<Plan, PlanError> {
     let path = folder.path().join("plan.toml");
     fs::write(&path, format!("scenario = \"scenario.toml\"\n{rest}")).unwrap();
     let loaded = Plan::load(&path);
-    // The folder's name is another one each time.
+    // The folder's name differs each time.
     let here = folder.path().display().to_string();
     loaded
         .map(|plan| Plan::from_json(&plan.to_json().replace(&here, "folder")).unwrap())
@@ -163,7 +163,8 @@ fn designs_fill_the_ranges() {
                 "{design}"
             );
         }
-        // Each sixteenth of the range of both has one point; chance alone leaves some empty.
+        // Each sixteenth of the range of both parameters has one point; independent random points
+        // leave some empty.
         let strata = |parameter: usize, width: f64| {
             let part = |point: &[f64; 2]| (point[parameter] / width) as u64;
             points.iter().map(part).collect::<BTreeSet<_>>().len()
@@ -216,7 +217,8 @@ fn a_sweep_goes_on_where_it_was_and_has_each_run_once() {
     let expected = rows(whole);
     assert_eq!(expected.len(), 12);
 
-    // As a killed program leaves it: some runs, one of them cut off, a file without its name.
+    // The state after a killed program: some runs, one of them truncated, and a file with a
+    // temporary name.
     let first = store(broken);
     let options = SweepOptions::default();
     for run in [0, 1, 2, 7] {
@@ -231,7 +233,8 @@ fn a_sweep_goes_on_where_it_was_and_has_each_run_once() {
     fs::write(journal.join(".new-x"), "{").unwrap();
     let second = store(broken);
     assert_eq!(second.missing().len(), 9);
-    // Killed after a block was written and before the journal's files were gone.
+    // The program was killed after it had written a block and before it had removed the journal's
+    // files.
     let copy = fs::read(journal.join("000000001.json")).unwrap();
     second.flush().unwrap();
     drop(second);
@@ -273,7 +276,7 @@ fn a_damaged_plan_or_block_is_an_error_and_never_a_number() {
         fs::write(&file, whole).unwrap();
         assert!(open().is_ok() && Dataset::read(path).is_ok());
     }
-    // A block that is removed is made again.
+    // The runs of a block that was removed are executed again.
     fs::remove_file(path.join("runs/block=000000/runs.parquet")).unwrap();
     assert_eq!(
         sweep(&open().unwrap(), &SweepOptions::default())
@@ -307,7 +310,7 @@ fn a_program_killed_while_it_replaces_a_block_loses_nothing() {
     let (new, new_sums) = content();
     drop(first);
     let both = format!("{old_sums}{new_sums}");
-    // The checksum of the new block is there, and the old block; then the new one.
+    // First the checksum of the new block with the old block; then with the new block.
     for (content, done, settled) in [(&old, 1, &old_sums), (&new, 2, &new_sums)] {
         fs::write(&sums, &both).unwrap();
         fs::write(&block, content).unwrap();
@@ -360,7 +363,7 @@ fn a_record_is_the_same_after_any_number_of_journeys() {
     assert_eq!(travelled(&travelled(&record)), record);
 }
 
-/// The dataset of all runs of a plan; what they measure plays no part in the pairing.
+/// The dataset of all runs of a plan; their measures do not affect the pairing.
 fn dataset(rest: &str) -> Dataset {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path(), plan(rest).unwrap()).unwrap();
@@ -376,7 +379,7 @@ fn dataset(rest: &str) -> Dataset {
     Dataset::read(folder.path()).unwrap()
 }
 
-/// A setting, and for each of its pairs seed and run on both sides.
+/// A setting, and for each of its pairs the seed and the runs on both sides.
 type Paired = (String, Vec<[u64; 3]>);
 
 fn paired(a: &str, b: &str) -> Result<Vec<Paired>, String> {
@@ -395,7 +398,7 @@ const DELAYS: &str = "[[parameter]]\npath = \"link.bottleneck.delay\"\nvalues = 
 
 #[test]
 fn datasets_are_paired_by_what_varies_and_by_seed() {
-    // The other order of values and other seeds: runs have other numbers.
+    // With another order of values and other seeds, runs have other numbers.
     let a = format!("seeds = 2\n{DELAYS}[\"20ms\", \"5ms\"]");
     let b = format!("seeds = \"2..3\"\n{DELAYS}[\"5ms\", \"20ms\"]");
     let three = format!("seeds = 2\n{DELAYS}[\"5ms\", \"20ms\", \"30ms\"]");
@@ -408,10 +411,11 @@ fn datasets_are_paired_by_what_varies_and_by_seed() {
             setting("delay=5ms", &[[1, 2, 2], [2, 3, 3]])
         ]
     );
-    // Where each setting has one pair, all are together.
+    // If each setting has one pair, all pairs are combined.
     let together = setting("", &[[2, 1, 2], [2, 3, 0]]);
     assert_eq!(paired(&a, &b).unwrap(), [together]);
-    // A parameter with a value a side is no setting, nor is what all runs have set.
+    // A parameter with one value on each side is not a setting, and neither is an override of all
+    // runs.
     let cubic = "[[parameter]]\npath = \"flow.*.transport.controller\"\nvalues = [\"cubic\"]\n";
     let other = cubic.replace("cubic", "newreno");
     assert_eq!(
@@ -422,7 +426,7 @@ fn datasets_are_paired_by_what_varies_and_by_seed() {
         paired("seeds = 2", &format!("seeds = 2\n{cubic}")).unwrap(),
         [setting("", &[[1, 0, 0], [2, 1, 1]])]
     );
-    // Without common seeds or settings there is one message.
+    // Without common seeds or settings there is one error message.
     let seeds = paired(&both, &b.replace("2..3", "7..9")).unwrap_err();
     assert!(
         seeds.contains("(1 to 1)") && seeds.contains("(7 to 9)"),

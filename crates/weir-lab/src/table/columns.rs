@@ -1,4 +1,4 @@
-//! The columns of rows, and places to which their values are appended: words as numbers.
+//! Columns of batches of rows, and targets for their values, with words as numbers.
 
 use super::{Table, ValueKind, Values};
 use std::collections::BTreeMap;
@@ -6,29 +6,29 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-/// Words of a column that are recognised by their address at most.
+/// The maximum number of words of a column that are recognised by their address.
 const RECENT: usize = 8;
 
-/// Rows whose columns can be taken one by one.
+/// Rows whose columns can be read one by one.
 pub trait RowBatch: Send {
-    /// How many rows there are.
+    /// The number of rows.
     fn rows(&self) -> usize;
 
     /// The names and the kinds of the columns.
     fn columns(&self) -> Vec<(&str, ValueKind)>;
 
-    /// Appends the values that the column at this place has in these rows; none if it has other
-    /// values than `target` takes, or not as many as there are rows.
+    /// Appends the values of the column at this index in these rows; nothing if it has another kind
+    /// of values than `target`, or if the range exceeds the rows.
     fn append_to(&self, place: usize, rows: Range<usize>, target: ColumnTarget<'_>);
 }
 
-/// Where the values of a column go.
+/// The target of a column's values.
 pub enum ColumnTarget<'a> {
     /// Numbers; NaN where there is no value.
     Numbers(&'a mut Vec<f64>),
     /// Counts.
     Counts(&'a mut Vec<u64>),
-    /// Words, by their numbers in a dictionary, to which new ones are added.
+    /// Words as numbers in a dictionary, which is extended as needed.
     Words(&'a mut Dictionary, &'a mut Vec<u32>),
 }
 
@@ -58,7 +58,7 @@ impl Dictionary {
     }
 
     /// Appends the numbers of words. Most words are constants of the program or shared, and a
-    /// column has a few: their addresses say which.
+    /// column has few of them, so they are recognised by their addresses.
     pub fn append<'a>(&mut self, words: impl Iterator<Item = &'a str>, numbers: &mut Vec<u32>) {
         let mut last: (&str, u32) = ("", u32::MAX);
         let mut recent: Vec<(&str, u32)> = Vec::new();
@@ -78,7 +78,7 @@ impl Dictionary {
     }
 }
 
-/// The values of a column of a table in memory while it grows.
+/// The values of a column of a table in memory under construction.
 #[derive(Debug)]
 pub(super) enum GrowingColumn {
     Numbers(Vec<f64>),

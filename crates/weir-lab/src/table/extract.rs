@@ -1,5 +1,5 @@
-//! Takes the values of a column from rows: one, or those of many rows in one loop, into which the
-//! compiler puts what the column's declaration says.
+//! Extracts the values of a column from rows: one value, or those of many rows in one loop, into
+//! which the compiler inlines the column's function.
 
 use super::columns::Dictionary;
 

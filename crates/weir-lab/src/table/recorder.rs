@@ -1,7 +1,6 @@
-//! A table that grows row by row: in memory, or in batches on the way to a file.
+//! Records a table row by row: in memory, or in batches for a file.
 //!
-//! On the way to a file only rows are copied here; their columns are made by the thread that
-//! writes them.
+//! For a file only rows are copied here; the writer thread converts them to columns.
 
 use super::columns::{ColumnTarget, GrowingColumn, RowBatch};
 use super::thinning::Thinning;
@@ -10,26 +9,26 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-/// Rows of a batch: few enough that a batch stays in a processor's cache.
+/// Rows of a batch: few enough for a batch to stay in the processor's cache.
 const BATCH: usize = 1024;
-/// Octets of the rows of a batch of a table in memory: every flow has such tables, and its rows are
-/// some hundred octets.
+/// Octets of a batch of rows of a table in memory: every flow has such tables, and rows have some
+/// hundred octets.
 const MEMORY_BATCH: usize = 1 << 13;
-/// Rows for which a table has room at first, and so many times as many when it has no more: rows
-/// are large, and doubling would move as many as there are in the end.
+/// The initial capacity of a table in rows, and the factor by which it grows: rows are large, and
+/// doubling would copy as many rows as there are in the end.
 const FIRST_ROOM: usize = 16;
 const GROWTH: usize = 8;
 
-/// Takes the rows of tables while a run goes on.
+/// Receives the rows of tables during a run.
 pub trait TableSink: Send + Sync {
-    /// Takes the next rows of the table with this path in the run's folder. An empty batch makes
+    /// Takes the next rows of the table with this path in the run's folder. An empty batch creates
     /// a table without rows.
     fn append(&self, path: &Arc<str>, rows: Box<dyn RowBatch>);
 
-    /// No more rows of the table with this path will come.
+    /// The table with this path is complete.
     fn complete(&self, path: &Arc<str>);
 
-    /// True once a batch could not be taken: the run need not go on.
+    /// True once a batch could not be stored, so that the run may end.
     fn is_broken(&self) -> bool;
 }
 
@@ -39,7 +38,7 @@ pub type SharedSink = Arc<dyn TableSink>;
 struct Batch<Row: 'static> {
     columns: Vec<&'static ColumnSpec<Row>>,
     rows: Vec<Row>,
-    /// The kinds of rows that some columns want and that are not among the rows.
+    /// Kinds of rows that columns require and that the batch does not have.
     absent: Vec<&'static RowKind<Row>>,
 }
 
@@ -89,7 +88,7 @@ impl<Row: Send> RowBatch for Batch<Row> {
     }
 }
 
-/// The columns of a table in memory while they grow.
+/// The columns of a table in memory under construction.
 #[derive(Debug)]
 struct Columns(Vec<GrowingColumn>);
 
@@ -117,7 +116,7 @@ impl Columns {
     }
 }
 
-/// Where the rows of a full batch go.
+/// The target of a full batch.
 enum Target {
     Memory(Columns),
     Stream { sink: SharedSink, path: Arc<str> },
@@ -127,7 +126,7 @@ enum Target {
 pub struct TableRecorder<Row: 'static> {
     columns: Vec<&'static ColumnSpec<Row>>,
     target: Target,
-    /// Rows that wait for their columns, which are made batch by batch.
+    /// Rows that have not been converted to columns yet.
     batch: Vec<Row>,
     thinning: Option<Thinning<Row>>,
     rows: u64,
@@ -147,7 +146,7 @@ impl<Row: Clone + Send> TableRecorder<Row> {
         }
     }
 
-    /// An empty table with these columns, whose rows go to the sink under this path; in memory
+    /// An empty table with these columns, whose rows go to the sink under this path, or to memory
     /// without a sink.
     pub fn streaming(
         columns: impl IntoIterator<Item = &'static ColumnSpec<Row>>,
@@ -184,8 +183,8 @@ impl<Row: Clone + Send> TableRecorder<Row> {
         }
     }
 
-    /// Appends a row, or puts it in the place of the last one if that is still here and `replaces`
-    /// says so of it; true if it was appended.
+    /// Appends a row, or replaces the last one if that is still in the batch and `replaces` accepts
+    /// it; true if the row was appended.
     #[inline]
     pub fn push_or_replace(&mut self, row: &Row, replaces: impl FnOnce(&Row) -> bool) -> bool {
         match self.batch.last_mut() {
@@ -200,7 +199,8 @@ impl<Row: Clone + Send> TableRecorder<Row> {
         }
     }
 
-    /// A full batch is sent when the next row comes, which may replace its last one.
+    /// A full batch is sent only with the next row, because until then its last row may be
+    /// replaced.
     #[inline]
     fn keep(&mut self, row: &Row) {
         if self.batch.len() == self.batch.capacity() {
@@ -226,7 +226,7 @@ impl<Row: Clone + Send> TableRecorder<Row> {
         }
     }
 
-    /// Hands the waiting rows to the table in memory or to the sink.
+    /// Moves the rows of the batch to the table in memory or to the sink.
     #[cold]
     fn send(&mut self) {
         match &mut self.target {
@@ -242,14 +242,14 @@ impl<Row: Clone + Send> TableRecorder<Row> {
         }
     }
 
-    /// Rows that were kept so far.
+    /// The number of rows kept so far.
     pub const fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// From the next row on keeps those only that differ in a word from the row before, and of each
-    /// interval of this many seconds the first, the last and the extremes of the plotted columns
-    /// (of all columns, if none is plotted).
+    /// From the next row on keeps only rows that differ in a word from the row before, and in each
+    /// interval of this many seconds the first row, the last one and the extremes of the plotted
+    /// columns (of all columns, if none is plotted).
     pub fn thin(&mut self, interval_s: f64) {
         match &mut self.thinning {
             Some(thinning) => thinning.set_interval(interval_s),
@@ -257,12 +257,12 @@ impl<Row: Clone + Send> TableRecorder<Row> {
         }
     }
 
-    /// The seconds of the intervals of [`thin`](Self::thin), if the table is thinned.
+    /// The interval of [`thin`](Self::thin) in seconds, if the table is thinned.
     pub fn interval_s(&self) -> Option<f64> {
         self.thinning.as_ref().map(Thinning::interval_s)
     }
 
-    /// The table of all rows; without columns if a sink has taken them.
+    /// The table of all rows; without columns if a sink has received them.
     pub fn finish(mut self) -> Table {
         if let Some(mut thinning) = self.thinning.take() {
             thinning
@@ -293,7 +293,7 @@ mod tests {
 
     const ROW: &[ColumnSpec<u64>] = &[ColumnSpec::count("n", "", "a number", &|row| *row)];
 
-    /// The rows of each batch, none where the table was said to be complete.
+    /// The rows of each batch; `None` for a completed table.
     #[derive(Default)]
     struct Calls(Mutex<Vec<Option<usize>>>);
 
@@ -386,7 +386,7 @@ mod tests {
         let numbers = Arc::new(Numbers::default());
         let sink: SharedSink = Arc::clone(&numbers) as SharedSink;
         let mut table = TableRecorder::streaming(HALVES, Some(&sink), "flows/f");
-        // Two batches of odd numbers, one even number among them, and odd ones again.
+        // Odd numbers with one even number among them.
         let rows = (0..3000).map(|row| if row == 700 { 700 } else { 2 * row + 1 });
         rows.for_each(|row| table.push(&row));
         table.finish();

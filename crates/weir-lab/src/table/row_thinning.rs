@@ -1,27 +1,27 @@
-//! Leaves rows out of a table that is read back, for a picture of it: changes of words stay, and of
-//! each piece of time the first row, the last one and the extremes of each column of numbers.
+//! Thins a table that is read from a file, for a picture of it: changes of words are kept, and in
+//! each time slice the first row, the last one and the extremes of each column of numbers.
 
 use super::{Column, Table, Values};
 use std::ops::Range;
 
-/// The column that says why there is a row, and not what holds from the row on.
+/// The column with the cause of a row, which is not a state that holds from the row on.
 const WHY: &str = "event";
 
-/// The lengths of the pieces of time of which few rows stay.
+/// The lengths of the time slices in which few rows are kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowThinning {
     /// Tables with more rows than this are thinned.
     pub from_rows: u64,
-    /// The time that is looked at, from and to, in seconds.
+    /// The visible time range in seconds.
     pub span_s: (f64, f64),
-    /// The length of a piece inside of it, in seconds.
+    /// The length of a slice inside it, in seconds.
     pub inside_s: f64,
-    /// The length of a piece outside of it, in seconds.
+    /// The length of a slice outside it, in seconds.
     pub outside_s: f64,
 }
 
 impl RowThinning {
-    /// The piece in which a time lies: before the span, in it or behind it, and the number there.
+    /// The slice of a time: whether it is before, in or after the range, and its number.
     fn piece(&self, time: f64) -> (u8, i64) {
         let (from, to) = self.span_s;
         let (part, length) = match time {
@@ -34,7 +34,7 @@ impl RowThinning {
 }
 
 impl Table {
-    /// The same columns without a row.
+    /// The same columns without rows.
     #[cfg(feature = "files")]
     pub(crate) fn emptied(&self) -> Self {
         let columns = self.columns.iter().map(|column| Column {
@@ -63,7 +63,7 @@ impl Table {
         }
     }
 
-    /// The rows that a picture of the table needs; all of a table without times.
+    /// The rows that a picture of the table needs; all rows of a table without times.
     pub(crate) fn thinned(self, thinning: &RowThinning) -> Self {
         let Some(times) = self.numbers("time_s") else {
             return self;
@@ -87,7 +87,7 @@ impl Table {
     }
 }
 
-/// Keeps the rows of a piece that a column needs.
+/// Keeps the rows of a slice that a column needs.
 fn keep_of(column: &Column, rows: Range<usize>, kept: &mut [bool]) {
     match &column.values {
         Values::F64(values) => {
@@ -105,8 +105,8 @@ fn keep_of(column: &Column, rows: Range<usize>, kept: &mut [bool]) {
     }
 }
 
-/// Keeps the rows with the smallest and the largest value, of equal ones the first, and those at
-/// which values begin and end to be there.
+/// Keeps the rows with the smallest and the largest value, the first of equal ones, and those at
+/// which values become missing or present.
 fn keep_extremes(rows: Range<usize>, kept: &mut [bool], value: impl Fn(usize) -> f64) {
     let (mut low, mut high) = ((f64::INFINITY, None), (f64::NEG_INFINITY, None));
     let mut was_there = None;
@@ -140,7 +140,7 @@ mod tests {
         }
     }
 
-    /// A thousand rows a second; pieces of 0.1 s between 4 and 6 s, of 1 s elsewhere.
+    /// A thousand rows a second; slices of 0.1 s between 4 and 6 s, of 1 s elsewhere.
     #[test]
     fn changes_of_words_and_the_extremes_of_each_piece_stay() {
         let times: Vec<f64> = (0..10_000).map(|row| f64::from(row) * 1e-3).collect();
@@ -169,7 +169,7 @@ mod tests {
             .copied()
             .zip(of.into_iter().flatten().copied())
             .collect();
-        // 8 pieces outside and 21 inside, of which the last has one row: at most four rows each,
+        // 8 slices outside and 21 inside, of which the last has one row: at most four rows each,
         // and two for the word.
         assert!(thin_rows.len() <= 28 * 4 + 1 + 2, "{}", thin_rows.len());
         let extremes = |rows: &mut dyn Iterator<Item = (f64, f64)>, from: f64, to: f64| {

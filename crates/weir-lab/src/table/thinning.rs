@@ -1,30 +1,30 @@
-//! Leaves rows out of a long table without losing what it shows: changes of words, and in each
-//! interval the first row, the last one and the extremes.
+//! Thins a long table but keeps its visible features: changes of words, and in each interval the
+//! first row, the last one and the extremes.
 
 use super::ColumnSpec;
 use std::collections::BTreeSet;
 
-/// Rows that wait for the end of their interval at most.
+/// The maximum number of rows of an unfinished interval.
 const MAX_WAITING: usize = 1 << 16;
 
-/// The column that says why there is a row, and not what holds from the row on.
+/// The column with the cause of a row, which is not a state that holds from the row on.
 const WHY: &str = "event";
 
-/// The rows of an interval.
+/// Thinning of the rows of one interval at a time.
 #[derive(Debug)]
 pub(super) struct Thinning<Row> {
     interval_s: f64,
-    /// When the interval ends; none before its first row.
+    /// The end of the interval; `None` before its first row.
     end_s: Option<f64>,
-    /// The last row of the intervals before.
+    /// The last row of earlier intervals.
     before: Option<Row>,
     waiting: Vec<Row>,
-    /// The columns whose extremes are kept, by their numbers.
+    /// The indices of the columns whose extremes are kept.
     measured: Vec<usize>,
 }
 
 impl<Row: Clone + 'static> Thinning<Row> {
-    /// The first of the columns is the time in seconds.
+    /// The first column must be the time in seconds.
     pub(super) fn new(columns: &[&'static ColumnSpec<Row>], interval_s: f64) -> Self {
         let any_plotted = columns.iter().any(|column| column.plot.is_some());
         let is_measured = |&number: &usize| !any_plotted || columns[number].plot.is_some();
@@ -45,7 +45,7 @@ impl<Row: Clone + 'static> Thinning<Row> {
         self.interval_s
     }
 
-    /// Takes a row; returns the rows to keep of the interval that it ends.
+    /// Takes a row; returns the kept rows of the interval that it ends, if any.
     pub(super) fn push(&mut self, columns: &[&'static ColumnSpec<Row>], row: &Row) -> Vec<Row> {
         let time = columns.first().and_then(|time| time.number_of(row));
         let time = time.unwrap_or_default();
@@ -61,7 +61,7 @@ impl<Row: Clone + 'static> Thinning<Row> {
         kept
     }
 
-    /// Ends the interval; returns the rows to keep, in their order.
+    /// Ends the interval; returns the kept rows in their order.
     pub(super) fn end(&mut self, columns: &[&'static ColumnSpec<Row>]) -> Vec<Row> {
         self.end_s = None;
         let rows = std::mem::take(&mut self.waiting);
@@ -121,7 +121,7 @@ mod tests {
         for number in 0..10_000_u32 {
             let row = Row {
                 at_s: f64::from(number) * 1e-3,
-                // A spike in every interval, at another place.
+                // A spike in every interval, each at a different position.
                 value: match number % 97 {
                     31 => 100.0 + f64::from(number),
                     77 => -f64::from(number),
@@ -156,7 +156,7 @@ mod tests {
                 .filter(|value| **value > 50.0 || **value < 0.0)
                 .count()
         };
-        // Two spikes of a kind may share an interval, and the smaller one goes.
+        // Two spikes may be in the same interval, and then the smaller one is dropped.
         assert!(spikes(&thin) * 10 > spikes(&whole) * 9, "{}", spikes(&thin));
         let extreme = |table: &super::super::Table, sign: f64| {
             let values = table.numbers("value").unwrap().iter();

@@ -19,9 +19,9 @@ pub const RFC9438: Constants = Constants { c: 0.4, beta: 0.7 };
 /// The two constants of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constants {
-    /// C: how aggressive the growth is, in packets per second cubed.
+    /// C: the scale of the growth, in packets per second cubed.
     pub c: f64,
-    /// β: what is kept of the window at a loss.
+    /// β: the share of the window kept after a loss.
     pub beta: f64,
 }
 

@@ -1,22 +1,23 @@
 //! A law as data: its parameters by name, how to evaluate it, and its result as lines.
 //!
-//! Texts are read by [`weir_proto::units`]; plain numbers are taken as bytes for sizes and as
-//! ratios for probabilities, because formulas are typed by hand.
+//! Text is parsed by [`weir_proto::units`]; plain numbers are read as bytes for sizes and as ratios
+//! for probabilities, because formulas are typed by hand.
 
 use std::collections::BTreeMap;
 use thiserror::Error;
 use weir_proto::time::Duration;
 use weir_proto::units::{self, Probability, Rate};
 
-/// The largest size in octets: far beyond any segment, and four of them still fit into 64 bits.
+/// The maximum size in octets: far above any segment size, and four times it still fits into 64
+/// bits.
 const LARGEST_SIZE: u64 = 9_000_000_000_000_000;
 
-/// What kind of quantity a parameter is.
+/// The kind of quantity of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Octets: `1400`, `1400b`, `64kB`.
     Bytes,
-    /// A span of time: `400ms`.
+    /// A duration: `400ms`.
     Time,
     /// `0.002` or `0.2%`.
     Probability,
@@ -31,9 +32,9 @@ pub enum Quantity {
 pub struct Parameter {
     /// The name on the command line, without dashes.
     pub name: &'static str,
-    /// How its text is read.
+    /// The format of its text.
     pub quantity: Quantity,
-    /// The text used when it is not given; `None` if it must be given.
+    /// The default text; `None` if the parameter is required.
     pub default: Option<&'static str>,
     /// One line of help.
     pub describe: &'static str,
@@ -57,9 +58,9 @@ pub struct Line {
     pub name: &'static str,
     /// The value in that unit.
     pub value: f64,
-    /// The value as a person reads it: `753.25 kbit/s`.
+    /// The value as text: `753.25 kbit/s`.
     pub text: String,
-    /// What it is.
+    /// The description of the value.
     pub describe: &'static str,
 }
 
@@ -72,24 +73,24 @@ pub struct Law {
     pub describe: &'static str,
     /// The equation in plain text.
     pub equation: &'static str,
-    /// Where it comes from.
+    /// Its source.
     pub source: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
     /// Its results.
     pub results: &'static [ResultSpec],
-    /// Computes the results in their order; the last ones may be missing. Called through
+    /// Computes the results in their order; the last ones may be missing. Called by
     /// [`Law::evaluate`], which checks the arguments.
     pub compute: fn(&Arguments) -> Vec<f64>,
 }
 
-/// Why a law could not be evaluated. For people: lower case, no full stop.
+/// Why a law could not be evaluated. Error text: lower case, no full stop.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum TheoryError {
     /// No such law.
     #[error("there is no law \"{name}\"{hint}")]
     UnknownLaw {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// `; did you mean "mathis"?`, or the list.
         hint: String,
@@ -101,7 +102,7 @@ pub enum TheoryError {
         law: &'static str,
         /// The name given.
         name: String,
-        /// What it might have been.
+        /// A hint with similar names.
         hint: String,
     },
     /// A parameter without default is missing.
@@ -111,7 +112,7 @@ pub enum TheoryError {
         law: &'static str,
         /// The parameter.
         name: &'static str,
-        /// What it is.
+        /// The description of the parameter.
         describe: &'static str,
     },
     /// A value that cannot be read or is out of range.
@@ -119,7 +120,7 @@ pub enum TheoryError {
     Bad {
         /// The parameter.
         name: &'static str,
-        /// What is wrong with its value.
+        /// The error in its value.
         message: String,
     },
 }
@@ -139,7 +140,7 @@ impl Arguments {
         self.number(name) as u64
     }
 
-    /// A span of time.
+    /// A duration.
     pub(super) fn time(&self, name: &str) -> Duration {
         Duration::from_nanos(self.number(name) as u64)
     }
@@ -166,7 +167,7 @@ impl Arguments {
 }
 
 impl Parameter {
-    /// Reads and checks one value; times in nanoseconds.
+    /// Parses and checks one value; durations are in nanoseconds.
     fn read(&self, text: &str) -> Result<f64, TheoryError> {
         let bad = |message: String| TheoryError::Bad {
             name: self.name,
@@ -201,10 +202,10 @@ impl Parameter {
 }
 
 impl Law {
-    /// Evaluates the law with texts such as `("rtt", "400ms")`.
+    /// Evaluates the law with text values such as `("rtt", "400ms")`.
     ///
     /// # Errors
-    /// An unknown or missing parameter, or a value that cannot be read.
+    /// If a parameter is unknown or missing, or a value is invalid.
     pub fn evaluate(&self, arguments: &[(&str, &str)]) -> Result<Vec<Line>, TheoryError> {
         for (name, _) in arguments {
             if !self.parameters.iter().any(|known| known.name == *name) {
@@ -223,7 +224,8 @@ impl Law {
                 .find(|(name, _)| *name == parameter.name)
                 .map(|(_, text)| *text);
             match given.or(parameter.default) {
-                // An empty default: optional, and its absence means something to the law.
+                // An empty default means that the parameter is optional, and the law handles its
+                // absence.
                 Some("") => {}
                 Some(text) => {
                     values.insert(parameter.name, parameter.read(text)?);
@@ -251,7 +253,7 @@ impl Law {
     }
 }
 
-/// A hint that names the closest of the known names, or all of them.
+/// A hint with the closest of the known names, or all of them.
 pub(super) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
     let best = known
@@ -264,7 +266,7 @@ pub(super) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> S
     }
 }
 
-/// A value with five significant digits and the prefix that a person would choose.
+/// A value with five significant digits and a suitable prefix.
 pub fn format_value(value: f64, unit: &str) -> String {
     format_digits(value, unit, 5)
 }
@@ -284,7 +286,7 @@ pub(crate) fn prefixes(unit: &str) -> &'static [(f64, &'static str)] {
     }
 }
 
-/// The factor and the name of the prefixed unit in which a number up to `largest` is short.
+/// The factor and the name of the prefixed unit in which numbers up to `largest` are short.
 pub(crate) fn prefixed(unit: &str, largest: f64) -> (f64, &str) {
     let prefixes = prefixes(unit);
     let fits = |scale: f64| largest.abs() >= scale * 0.999_995;
@@ -304,8 +306,8 @@ pub(crate) fn with_unit(value: f64, unit: &str, digits: i32) -> String {
     }
 }
 
-/// As [`format_value`], with this many significant digits. Windows and packets stay in bytes, as
-/// the documents give them.
+/// Like [`format_value`], with this many significant digits. Windows and packets stay in bytes, as
+/// in the documents.
 pub fn format_digits(value: f64, unit: &str, digits: i32) -> String {
     if unit == "bytes" {
         return format!("{} {unit}", significant(value, digits));
@@ -330,10 +332,10 @@ pub fn significant(value: f64, digits: i32) -> String {
     without_zeros(&text).to_owned()
 }
 
-/// The smallest number that is written without a power of ten.
+/// The smallest number that is written without an exponent.
 pub(crate) const LEAST_PLAIN: f64 = 1e-5;
 
-/// A number with a power of ten and this many significant digits, without trailing zeros.
+/// A number in scientific notation with this many significant digits, without trailing zeros.
 pub(crate) fn scientific(value: f64, digits: i32) -> String {
     let text = format!("{value:.*e}", (digits - 1).max(0) as usize);
     match text.split_once('e') {

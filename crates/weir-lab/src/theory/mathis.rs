@@ -1,5 +1,5 @@
-//! Mathis et al. 1997: the throughput of a sawtooth that one loss in 1/p packets shapes; and the
-//! same sawtooth with `b` round-trip times a cycle in which the window does not grow.
+//! Mathis et al. 1997: the throughput of a sawtooth with one loss in 1/p packets; and the same
+//! sawtooth with `b` round-trip times in each cycle in which the window does not grow.
 //!
 //! **Classic.** The window grows by a packet a round trip from W/2 to W, then a loss halves it.
 //! A cycle lasts W/2 RTT and carries (W/2)² + ½·(W/2)² = 3/8·W² packets, which must be 1/p:
@@ -35,14 +35,14 @@ pub struct Sawtooth {
     pub rate: Rate,
 }
 
-/// The path that a sawtooth runs over.
+/// The path of a sawtooth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Path {
-    /// Octets of a packet as the transport counts them.
+    /// The packet size in octets, as the transport counts it.
     pub packet_bytes: u64,
-    /// Round-trip time, without any queueing.
+    /// The round-trip time without queueing.
     pub rtt: Duration,
-    /// One loss in 1/p packets.
+    /// p: one loss in 1/p packets.
     pub loss: Probability,
 }
 
@@ -52,7 +52,7 @@ pub fn classic(path: Path) -> Sawtooth {
     sawtooth(path, window, window / 2.0)
 }
 
-/// The sawtooth with `b` round-trip times a cycle in which the window does not grow.
+/// The sawtooth with `b` round-trip times in each cycle in which the window does not grow.
 pub fn with_idle_rtts(path: Path, b: f64) -> Sawtooth {
     let root = (8.0 / (3.0 * path.loss.get()) + b * b).sqrt();
     sawtooth(path, root - b, f64::midpoint(root, b))
@@ -76,8 +76,8 @@ pub fn idle_rtts(ack_every: u32, ack_delay: Duration, rtt: Duration) -> f64 {
     2.0 + 0.75 * (ack_delay.as_secs_f64() / rtt.as_secs_f64()).min(1.0)
 }
 
-/// The throughput of a sender that gets `packets` packets through in a cycle of
-/// `cycle_rtts` round-trip times: an identity, not a model.
+/// The throughput of a sender that delivers `packets` packets in a cycle of `cycle_rtts` round-trip
+/// times: an identity, not a model.
 pub fn identity(packets: f64, cycle_rtts: f64, path: Path) -> Rate {
     let bytes = packets * path.packet_bytes as f64;
     Rate::from_bytes_per_sec(bytes / (cycle_rtts * path.rtt.as_secs_f64()))

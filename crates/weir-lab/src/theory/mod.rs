@@ -1,5 +1,5 @@
-//! Theory of a path: closed formulas, each a function with units in its types, and
-//! [`LAWS`], the same functions as a table that a command line can list and call by name.
+//! Theory of a path: closed formulas, each a function with units in its types, and [`LAWS`], the
+//! same functions as a table that a command line can list and call by name.
 //!
 //! - [`tfrc`]: the throughput equation of RFC 5348 §3.1, its inverse, the Linux kernel's table,
 //!   the initial window, and the arithmetic of the nofeedback timer.
@@ -29,7 +29,7 @@ use law::closest;
 /// The law of this name.
 ///
 /// # Errors
-/// An unknown name, with the closest known one.
+/// If the name is unknown; the error has the closest known one.
 pub fn law(name: &str) -> Result<&'static Law, TheoryError> {
     LAWS.iter()
         .find(|law| law.name == name)
@@ -39,10 +39,10 @@ pub fn law(name: &str) -> Result<&'static Law, TheoryError> {
         })
 }
 
-/// Evaluates the law `name` with texts such as `("rtt", "400ms")`.
+/// Evaluates the law `name` with text values such as `("rtt", "400ms")`.
 ///
 /// # Errors
-/// An unknown law or parameter, a missing parameter, or a value that cannot be read.
+/// If the law or a parameter is unknown, a parameter is missing, or a value is invalid.
 pub fn evaluate(name: &str, arguments: &[(&str, &str)]) -> Result<Vec<Line>, TheoryError> {
     law(name)?.evaluate(arguments)
 }

@@ -260,7 +260,7 @@ fn tfrc_results(given: &Arguments) -> Vec<f64> {
     ]
 }
 
-/// No number if even p = 1 allows more than the rate.
+/// No results if even p = 1 allows more than the rate.
 fn tfrc_inverse_results(given: &Arguments) -> Vec<f64> {
     let found = tfrc::loss_event_rate_for(given.bytes("s"), given.time("rtt"), given.rate("rate"));
     match found.map(units::Probability::get) {

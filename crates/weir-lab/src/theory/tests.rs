@@ -1,4 +1,4 @@
-//! Goldens: numbers printed in the documents and RFCs, or computed by hand.
+//! Reference values: numbers printed in the documents and RFCs, or calculated by hand.
 
 use super::*;
 use weir_proto::time::Duration;
@@ -124,7 +124,7 @@ fn the_idle_map_ends_at_the_initial_window_from_every_start() {
         let series = tfrc::slow_start_series(Rate::from_bps(start), at, 100);
         assert_eq!(*series.last().unwrap(), goal, "from {start} bit/s");
     }
-    // Without the idle rule s/R is where it ends.
+    // Without the idle rule the rate converges to s/R.
     let busy = tfrc::SlowStart { idle: false, ..at };
     let series = tfrc::slow_start_series(goal, busy, 100);
     assert_eq!(*series.last().unwrap(), tfrc::per_rtt(22, at.rtt));

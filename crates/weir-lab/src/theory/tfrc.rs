@@ -41,16 +41,16 @@ pub fn kernel_throughput(segment_size: u64, rtt: Duration, p: Probability) -> Ra
     Rate::from_bytes_per_sec((per_rtt.saturating_mul(1_000_000) / entry.max(1)) as f64)
 }
 
-/// The loss event rate at which the equation gives `rate`: the inverse by bisection. `None` if
-/// even p = 1 allows more.
+/// The loss event rate at which the equation gives `rate`, by bisection. `None` if even p = 1
+/// allows more.
 pub fn loss_event_rate_for(segment_size: u64, rtt: Duration, rate: Rate) -> Option<Probability> {
     let target = segment_size as f64 / (rtt.as_secs_f64() * rate.as_bytes_per_sec());
     let (mut low, mut high) = (0.0_f64, 1.0_f64);
-    // The bound of p = 1 itself may miss the target by a rounding error.
+    // The limit at p = 1 itself may miss the target by a rounding error.
     if response(Probability::new(high)?) * (1.0 + 1e-12) < target || target.is_nan() {
         return None;
     }
-    // f grows with p; 200 halvings go below the distance of two neighbouring numbers.
+    // f increases with p; 200 halvings reach adjacent floating-point numbers.
     for _ in 0..200 {
         let middle = f64::midpoint(low, high);
         if response(Probability::new(middle)?) < target {
@@ -67,7 +67,7 @@ pub fn initial_window(segment_size: u64) -> u64 {
     (4 * segment_size).min((2 * segment_size).max(4380))
 }
 
-/// An amount of octets once a round-trip time.
+/// This many octets per round-trip time, as a rate.
 pub fn per_rtt(bytes: u64, rtt: Duration) -> Rate {
     Rate::from_bytes_per_sec(bytes as f64 / rtt.as_secs_f64())
 }
@@ -79,9 +79,9 @@ pub struct SlowStart {
     pub segment_size: u64,
     /// R: the round-trip time.
     pub rtt: Duration,
-    /// X_recv: what the receiver reported.
+    /// X_recv: the receive rate that the receiver reported.
     pub receive_rate: Rate,
-    /// The sender counts as idle.
+    /// Whether the sender counts as idle.
     pub idle: bool,
 }
 
@@ -98,7 +98,7 @@ pub fn slow_start_step(allowed: Rate, at: SlowStart) -> Rate {
     Rate::from_bps((2.0 * allowed.as_bps()).min(bound).max(floor))
 }
 
-/// X, X', X'' … up to the fixed point (at most `steps` steps).
+/// X, X', X'' … until the fixed point, at most `steps` steps.
 pub fn slow_start_series(allowed: Rate, at: SlowStart, steps: usize) -> Vec<Rate> {
     let mut series = vec![allowed];
     let mut current = allowed;
@@ -124,8 +124,8 @@ pub fn nofeedback_interval(
     (rtt * 4).max(allowed.time_for(2 * segment_size)).max(min)
 }
 
-/// The rate below which the interval between two packets, and no longer the round-trip time,
-/// sets the nofeedback timer: 2s/X > `other`.
+/// The rate below which the packet interval rather than the round-trip time determines the
+/// nofeedback timer: 2s/X > `other`.
 pub fn nofeedback_knee(segment_size: u64, other: Duration) -> Rate {
     Rate::from_bytes_per_sec(2.0 * segment_size as f64 / other.as_secs_f64())
 }

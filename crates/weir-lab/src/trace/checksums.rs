@@ -1,8 +1,8 @@
-//! `BLAKE3SUMS`: the checksum of each file of a run's or a sweep's folder, in the form of `b3sum`,
-//! which can check it too (`b3sum --check BLAKE3SUMS`).
+//! `BLAKE3SUMS`: the checksum of each file of a run's or a sweep's folder, in the format of
+//! `b3sum`, which can verify it too (`b3sum --check BLAKE3SUMS`).
 //!
-//! A file that is being replaced has two lines: whenever the program is killed, its content has the
-//! checksum of one of them.
+//! A file that is being replaced has two lines, so that its content matches one of them whenever
+//! the program is killed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -20,7 +20,7 @@ pub(crate) struct Checksums {
 }
 
 impl Checksums {
-    /// Adds a file by its content, in place of one that was there.
+    /// Adds a file by its content, in place of an earlier entry.
     pub(crate) fn add(&mut self, path: &str, content: &[u8]) {
         self.add_digest(path, &blake3::hash(content));
     }
@@ -31,7 +31,7 @@ impl Checksums {
         self.files.insert(path.to_owned(), vec![digest]);
     }
 
-    /// The file may have this content too.
+    /// Adds an alternative content of a file.
     pub(crate) fn add_alternative(&mut self, path: &str, content: &[u8]) {
         let digest = blake3::hash(content).to_hex().to_string();
         let digests = self.files.entry(path.to_owned()).or_default();
@@ -40,10 +40,10 @@ impl Checksums {
         }
     }
 
-    /// Reads the file.
+    /// Parses the file.
     ///
     /// # Errors
-    /// What is wrong with the first line that is no checksum.
+    /// If a line is not a checksum; the error describes the first such line.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (number, line) in (1..).zip(text.lines()) {
@@ -64,7 +64,7 @@ impl Checksums {
         Ok(Self { files })
     }
 
-    /// The file.
+    /// The text of the file.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         for (path, digests) in &self.files {
@@ -76,7 +76,7 @@ impl Checksums {
         text
     }
 
-    /// True if a file of this path was written with the folder.
+    /// True if the folder has a checksum for this path.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.files.contains_key(path)
     }
@@ -86,10 +86,10 @@ impl Checksums {
         self.files.keys().map(String::as_str)
     }
 
-    /// Compares the content of a file with its checksum.
+    /// Verifies the content of a file.
     ///
     /// # Errors
-    /// What is wrong.
+    /// If the path has no checksum, or the content does not match it.
     pub(crate) fn check(&self, path: &str, content: &[u8]) -> Result<(), String> {
         let digests = self.files.get(path).map_or(&[][..], Vec::as_slice);
         let Some(expected) = digests.first() else {
@@ -117,7 +117,7 @@ mod tests {
         let mut sums = Checksums::default();
         sums.add("flows/stream.parquet", b"");
         let text = sums.text();
-        // BLAKE3 of nothing, from the test vectors of its authors.
+        // BLAKE3 of an empty input, from the test vectors of its authors.
         let empty = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
         assert_eq!(text, format!("{empty}  flows/stream.parquet\n"));
         assert_eq!(Checksums::parse(&text), Ok(sums.clone()));

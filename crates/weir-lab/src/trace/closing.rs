@@ -1,19 +1,19 @@
-//! Ends the files of tables in a second thread: those of a hundred flows end in the same instant,
-//! and their last pages are to be compressed.
+//! Closes the files of tables in two threads: the tables of a hundred flows end at the same time,
+//! and their last pages have to be compressed.
 
 use super::folder_error::FolderError;
 use super::table_files::{CompleteTable, TableFiles, WrittenTable};
 use crate::fault::CaughtThread;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
-/// Tables that may wait for the second thread.
+/// The number of tables queued for the second thread.
 const MAX_WAITING: usize = 1;
 
-/// The files that are complete, and the thread that completes some of them.
+/// The complete files, and the thread that completes some of them.
 #[derive(Default)]
 pub(super) struct Closing {
     written: Vec<WrittenTable>,
-    /// From the first table on.
+    /// Started with the first table.
     helper: Option<Helper>,
 }
 
@@ -23,10 +23,10 @@ struct Helper {
 }
 
 impl Closing {
-    /// Ends the file of this table, here if the other thread has one to end.
+    /// Closes the file of this table, in this thread if the other one is busy.
     ///
     /// # Errors
-    /// If it cannot be written here.
+    /// If it cannot be written in this thread.
     pub(super) fn close(
         &mut self,
         table: CompleteTable,
@@ -51,7 +51,7 @@ impl Closing {
     /// Waits for the other thread.
     ///
     /// # Errors
-    /// If it could not write.
+    /// If the other thread could not write a file.
     pub(super) fn finish(mut self) -> Result<Vec<WrittenTable>, FolderError> {
         if let Some(helper) = self.helper.take() {
             self.written.extend(helper.end()?);
@@ -64,14 +64,14 @@ impl Drop for Closing {
     /// The thread must not write into a folder that is being removed.
     fn drop(&mut self) {
         if let Some(helper) = self.helper.take() {
-            // Its result is of no use any more.
+            // Its result is not needed.
             let _ = helper.end();
         }
     }
 }
 
 impl Helper {
-    /// `None` where the system has no thread for it.
+    /// `None` if the system provides no thread.
     fn start() -> Option<Self> {
         let (sender, receiver) = sync_channel(MAX_WAITING);
         let thread = CaughtThread::start(move || close_all(receiver)).ok()?;
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_written_is_an_error_in_either_thread() {
-        // The only table is the other thread's.
+        // With one table, the other thread writes it.
         for tables in [1, TABLES] {
             let place = tempfile::tempdir().unwrap();
             let mut files = files(place.path(), tables);

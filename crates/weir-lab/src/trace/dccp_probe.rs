@@ -1,15 +1,15 @@
 //! The log of Linux's dccp_probe (net/dccp/probe.c, 2.6.21 to 4.15).
 //!
-//! One line per write of the application, with the state that the feedback before it has left:
+//! One line for each write of the application, with the state after the last feedback before it:
 //!
 //! ```text
 //! sec.usec source:port target:port size s rtt p X_calc X_recv X t_ipi
 //! ```
 //!
-//! size and s in octets, rtt and t_ipi in microseconds, p in 10^-6, rates in octets per second,
-//! all cut to whole numbers. A flow without TFRC has the first four fields only. Time zero is the
-//! start of the run. Addresses stand for hosts: 10.0.0.1 is the first; the sender's port is
-//! 32768 plus the number of the flow, the receiver's 5001.
+//! size and s in octets, rtt and t_ipi in microseconds, p in 10^-6, rates in octets per second, all
+//! truncated to whole numbers. A flow without TFRC has the first four fields only. Time zero is the
+//! start of the run. Addresses represent hosts: 10.0.0.1 is the first; the sender's port is 32768
+//! plus the number of the flow, the receiver's 5001.
 
 use crate::run::{FlowTrace, RunOutput};
 use crate::scenario::Scenario;
@@ -89,7 +89,8 @@ fn nanos(secs: f64) -> u64 {
     libm::round(secs * 1e9) as u64
 }
 
-/// Whole octets per second. A value that is whole but for rounding is not cut.
+/// Whole octets per second. A value that is an integer except for rounding errors is not truncated
+/// to the one below.
 fn octets(bps: f64) -> u64 {
     libm::floor(bps / 8.0 + 1e-9) as u64
 }

@@ -1,4 +1,4 @@
-//! Octets compressed as zlib does (RFC 1950), for documents that hold such streams.
+//! zlib compression (RFC 1950), for documents with such streams.
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 /// Compresses octets; the same octets give the same result.
 ///
 /// # Errors
-/// None in practice: the octets go into memory.
+/// None in practice: the output is in memory.
 pub fn zlib(octets: &[u8]) -> io::Result<Vec<u8>> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(octets)?;

@@ -30,19 +30,19 @@ pub enum Format {
     Pcapng,
 }
 
-/// Why there is no export.
+/// Why a run cannot be exported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
-    /// No format of this name.
+    /// The format is unknown.
     #[error(
         "there is no format \"{0}\", expected one of {names}",
         names = Format::NAMES.join(", ")
     )]
     UnknownFormat(String),
-    /// The run kept no columns.
+    /// The run has no tables.
     #[error("the run kept no trace, only its summary")]
     NoTrace,
-    /// No flow of the run has the writes that lines of dccp_probe are made from.
+    /// No flow of the run has a table of writes, from which lines of dccp_probe are made.
     #[error("the run has no DCCP flow, expected at least one")]
     NoDccpFlow,
     /// No flow of the run has a trace.
@@ -51,7 +51,7 @@ pub enum ExportError {
          and pcapng has their packets"
     )]
     NoFlow,
-    /// A capture is not made from columns.
+    /// A capture consists of octets and not of columns.
     #[error("a capture is made by a run, expected a format of columns")]
     NotColumns,
 }
@@ -154,7 +154,7 @@ fn write_field(text: &mut String, values: &Values, row: usize) {
         },
         Values::U64(values) => values.get(row).map_or(Ok(()), |n| write!(text, "{n}")),
         Values::Text(values) => match values.get(row) {
-            // RFC 4180 §2: fields with a comma, quote or line end stand in quotes.
+            // RFC 4180 §2: fields with a comma, quote or line end are quoted.
             Some(word) if word.contains([',', '"', '\n', '\r']) => {
                 write!(text, "\"{}\"", word.replace('"', "\"\""))
             }

@@ -2,8 +2,8 @@
 //! `requests/`, `intervals/`, `transfers/`, `links/`, `delays.parquet`, `packets.parquet`, and the
 //! checksums of all.
 //!
-//! Every file is compared with its checksum before it is read, so that a damaged one is an error
-//! and never a wrong number. [`FolderWriter`](super::FolderWriter) writes folders.
+//! Every file is verified with its checksum before it is read, so that damage causes an error and
+//! never wrong numbers. [`FolderWriter`](super::FolderWriter) writes folders.
 
 use super::checksums::{CHECKSUMS, Checksums};
 use super::folder_error::{FolderError, io_error};
@@ -25,19 +25,19 @@ pub struct RunFolder {
     checksums: Checksums,
 }
 
-/// Which part of a table is read.
+/// The part of a table that is read.
 #[derive(Clone, Copy)]
 pub struct TablePart<'a> {
     /// True for the names of the columns to read.
     pub columns: &'a dyn Fn(&str) -> bool,
-    /// Which rows are left out; none if absent.
+    /// The thinning of rows; all rows are read if absent.
     pub thinning: Option<&'a RowThinning>,
 }
 
 /// A part of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartOfTable {
-    /// The columns that were asked for.
+    /// The selected columns.
     pub table: Table,
     /// The names and the kinds of all columns of the file.
     pub columns: Vec<(String, ValueKind)>,
@@ -52,12 +52,12 @@ pub(super) const SUMMARY: &str = "summary.json";
 pub fn summary_json(summary: &Summary) -> String {
     let mut summary = summary.clone();
     summary.run.wall_s = None;
-    // Maps with text keys and finite numbers always have a JSON form.
+    // Maps with text keys and finite numbers can always be represented in JSON.
     crate::json::document(&summary)
 }
 
 impl RunFolder {
-    /// Checks that a run may be written here.
+    /// Checks that a run may be written to this path.
     ///
     /// # Errors
     /// [`FolderError::Occupied`].
@@ -115,7 +115,7 @@ impl RunFolder {
         &self.checksums
     }
 
-    /// Reads the whole run back. Tables that were not kept are not there.
+    /// Reads the whole run. Tables that were not kept are missing.
     ///
     /// # Errors
     /// If a table cannot be read.
@@ -205,7 +205,7 @@ impl RunFolder {
             return Ok(None);
         }
         if path.exists() && !path.is_file() {
-            // A device or a pipe may have no end.
+            // A device or a pipe may be endless.
             let message = "it is no file".to_owned();
             return Err(FolderError::Malformed { path, message });
         }
@@ -236,8 +236,8 @@ fn read(folder: &Path, name: &'static str) -> Result<String, FolderError> {
         .map_err(|_| malformed(folder, name, "it is damaged: it is not UTF-8".to_owned()))
 }
 
-/// Refuses another format before anything else is read, whose form may be another one too. What
-/// has no format is of the first one.
+/// Rejects another format before anything else is read, because its contents may differ too. A
+/// summary without a format has the first one.
 fn check_format(folder: &Path, summary: &str) -> Result<(), FolderError> {
     let document: Value = serde_json::from_str(summary)
         .map_err(|error| malformed(folder, SUMMARY, error.to_string()))?;

@@ -17,19 +17,19 @@ pub enum FolderError {
         /// The system's error.
         source: io::Error,
     },
-    /// Another folder or a file is at this path.
+    /// The path belongs to another folder or a file.
     #[error(
         "\"{}\" exists and is not the folder of a run, expected a new name or such a folder",
         .0.display()
     )]
     Occupied(PathBuf),
-    /// A panic of a thread that writes.
+    /// A panic in the writer thread.
     #[error("{0}")]
     Fault(#[from] Fault),
-    /// The caller no longer wants the run.
+    /// The caller cancelled the run.
     #[error("the run is not written: it was ended")]
     Cancelled,
-    /// The folder has no file that each run has.
+    /// The folder lacks a file that every run has.
     #[error(
         "\"{path}\" is not the folder of a run: it has no {missing}",
         path = .0.display(),
@@ -41,7 +41,7 @@ pub enum FolderError {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         message: String,
     },
     /// The folder is in the format of an earlier version.
@@ -78,7 +78,7 @@ pub enum FolderError {
     },
 }
 
-/// Makes the error of an operation on a file.
+/// Creates the error of an operation on a file.
 pub(super) fn io_error(
     what: &'static str,
     path: &Path,

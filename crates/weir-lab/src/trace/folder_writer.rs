@@ -1,9 +1,9 @@
-//! Writes a run's folder under a temporary name and renames it, so that no program reads half of
-//! one. The same scenario gives the same bytes: no file depends on the wall clock, and the time
-//! that a run took is printed, not kept.
+//! Writes a run's folder under a temporary name and renames it, so that no program reads an
+//! incomplete one. The same scenario gives the same bytes: no file depends on the wall clock, and
+//! the time that a run took is printed but not stored.
 //!
-//! A run that is there already gives way to its repetition, but only with what the run wrote:
-//! plots, exports and notes stay. A repetition that kept less of its trace changes nothing.
+//! A repeated run replaces the existing one, but only the files that runs write: plots, exports and
+//! notes are kept. A repetition that kept less of its trace changes nothing.
 
 use super::checksums::{CHECKSUMS, Checksums};
 use super::folder::{RunFolder, SCENARIO, SUMMARY, summary_json};
@@ -22,22 +22,22 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What became of a run that was to be written.
+/// The result of writing a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
     /// The folder holds this run.
     New,
-    /// The folder holds this run, which an earlier run with a fuller trace had written.
+    /// The folder already holds this run, written by an earlier run with a fuller trace.
     KeptFuller,
-    /// The folder holds an earlier run with the full trace of another result, made by another
+    /// The folder holds an earlier run with a full trace and another result, made by another
     /// version; this run, which kept less, is not written.
     KeptOther,
 }
 
-/// A run's folder in the making.
+/// A run's folder under construction.
 pub struct FolderWriter {
     target: PathBuf,
-    /// Before the folder that it writes into, which is removed after it.
+    /// Declared before the folder into which it writes, so that it is dropped first.
     stream: Option<TableStream>,
     partial: PartialFolder,
     checksums: Checksums,
@@ -47,18 +47,18 @@ pub struct FolderWriter {
 }
 
 impl FolderWriter {
-    /// Begins the folder of a run. It is completed in a temporary folder inside `scratch`, which
-    /// is in the same file system.
+    /// Starts the folder of a run. It is completed in a temporary folder inside `scratch`, which
+    /// must be in the same file system.
     ///
     /// # Errors
-    /// If another folder is at its path, or nothing can be written.
+    /// If another folder is at its path, or the folder cannot be written.
     pub fn create(scenario: &Scenario, path: &Path, scratch: &Path) -> Result<Self, FolderError> {
         let hash = scenario.content_hash();
         Self::create_hashed((&hash, scenario.run.seed), path, scratch)
     }
 
-    /// [`create`](Self::create) for callers that know the scenario's
-    /// [content hash](Scenario::content_hash), which takes a while with many flows, and its seed.
+    /// [`create`](Self::create) for callers that know the scenario's seed and its [content
+    /// hash](Scenario::content_hash), which is slow to compute with many flows.
     ///
     /// # Errors
     /// As `create`.
@@ -81,8 +81,8 @@ impl FolderWriter {
         })
     }
 
-    /// The files of tables say what was set in the scenario: paths and values, without the seed,
-    /// which they say anyway.
+    /// Adds the overrides of the scenario to the files of tables: paths and values, without the
+    /// seed, which the files have anyway.
     #[must_use]
     pub fn of_settings<'a>(
         mut self,
@@ -92,30 +92,31 @@ impl FolderWriter {
         self
     }
 
-    /// Writing ends with [`FolderError::Cancelled`] once this says so: the tables of many flows
-    /// take a while.
+    /// Makes writing end with [`FolderError::Cancelled`] once this returns true, because the tables
+    /// of many flows take a while.
     #[must_use]
     pub fn cancelled_by(mut self, cancelled: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         self.cancelled = Some(Arc::new(cancelled));
         self
     }
 
-    /// Takes rows from a run while it goes on: [`RunOptions::sink`](crate::run::RunOptions::sink).
+    /// A sink for the rows of a run in progress:
+    /// [`RunOptions::sink`](crate::run::RunOptions::sink).
     pub fn sink(&mut self) -> SharedSink {
         let stream = || TableStream::start(self.files.others(), self.cancelled.clone());
         self.stream.get_or_insert_with(stream).sink()
     }
 
-    /// Gives the folder up; returns why its tables could not be written, if they could not.
+    /// Discards the folder; returns the error if its tables could not be written.
     pub fn abandon(mut self) -> Option<FolderError> {
         self.stream.take()?.finish().err()
     }
 
-    /// Writes a run in one step, as `weir run` does; `note` is a comment at the head of the
+    /// Writes a run in one step, as `weir run` does; `note` is a comment at the start of the
     /// scenario.
     ///
     /// # Errors
-    /// If another folder is there, or a file cannot be written; then the old state is kept.
+    /// If another folder is at the path, or a file cannot be written; then the old state is kept.
     pub fn write(output: &RunOutput, note: &str, path: &Path) -> Result<Written, FolderError> {
         let parent = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -126,7 +127,7 @@ impl FolderWriter {
         writer.finish(output, note).map(|(written, _)| written)
     }
 
-    /// Writes the tables of the output, the scenario and the summary, and gives the folder its
+    /// Writes the tables of the output, the scenario and the summary, and renames the folder to its
     /// name.
     ///
     /// # Errors
@@ -137,7 +138,7 @@ impl FolderWriter {
         note: &str,
     ) -> Result<(Written, Fingerprint), FolderError> {
         if let Some(stream) = &self.stream {
-            // Its files are completed beside the others.
+            // The thread completes its files at the same time as the others are written.
             stream.end_rows();
         }
         for (path, table) in output.tables() {
@@ -170,7 +171,7 @@ impl FolderWriter {
     }
 
     /// # Errors
-    /// [`FolderError::Cancelled`] if the run is no longer wanted.
+    /// [`FolderError::Cancelled`] if the run was cancelled.
     fn go_on(&self) -> Result<(), FolderError> {
         match &self.cancelled {
             Some(cancelled) if cancelled() => Err(FolderError::Cancelled),
@@ -178,7 +179,7 @@ impl FolderWriter {
         }
     }
 
-    /// Errors name the file as it would have been called.
+    /// Errors contain the final name of the file.
     fn write_error(&self, name: &str) -> impl FnOnce(io::Error) -> FolderError + use<> {
         io_error("write", &self.target.join(name))
     }
@@ -196,7 +197,7 @@ impl FolderWriter {
         self.checksums.add_digest(&file, &table.file);
     }
 
-    /// Gives the folder its name, unless what has it is worth more.
+    /// Renames the folder to its name, unless the existing run has a fuller trace.
     fn take_place(self, summary: &Summary) -> Result<Written, FolderError> {
         let parent = self.target.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(parent).map_err(io_error("write into", parent))?;
@@ -233,7 +234,7 @@ fn is_own(path: &Path) -> bool {
     is_table(path) || texts.iter().any(|text| path == Path::new(text))
 }
 
-/// Links the files that no run writes from the old folder into the new one, at the same paths.
+/// Links the files that runs do not write from the old folder into the new one, at the same paths.
 fn keep_foreign(old: &Path, new: &Path, below: &Path) -> io::Result<()> {
     for entry in fs::read_dir(old.join(below))? {
         let entry = entry?;
@@ -246,7 +247,7 @@ fn keep_foreign(old: &Path, new: &Path, below: &Path) -> io::Result<()> {
             if let Some(parent) = to.parent() {
                 fs::create_dir_all(parent)?;
             }
-            // A second name costs no space; some file systems have none.
+            // A hard link needs no space, but some file systems do not support it.
             if fs::hard_link(&from, &to).is_err() {
                 fs::copy(&from, &to)?;
             }

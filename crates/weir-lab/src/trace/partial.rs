@@ -1,44 +1,43 @@
-//! Temporary folders in which files are completed before they are renamed to their names, and
-//! how those of killed programs are found and removed.
+//! Temporary folders in which files are completed before they are renamed, and the detection and
+//! removal of those left by killed programs.
 //!
-//! A temporary folder has a name of its own and holds a locked file as long as its program lives:
-//! the kernel unlocks it however the program ends. It is made while the folder around it is
-//! locked, so that no other program takes it for a leftover before its own lock is there.
+//! A temporary folder has a unique name and contains a file that its program keeps locked: the
+//! kernel releases the lock however the program ends. The folder is created while its parent folder
+//! is locked, so that no other program mistakes it for a leftover before its lock is held.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
-/// How the names of temporary folders begin.
+/// The prefix of the names of temporary folders.
 const PREFIX: &str = ".weir-partial-";
-/// Locked while the program lives.
+/// Locked while the program is alive.
 const LOCK: &str = "lock";
-/// What will be renamed to its name.
+/// The new files, before they are renamed.
 const NEW: &str = "new";
-/// What was at that name until then.
+/// The old folder that is being replaced.
 const OLD: &str = "old";
-/// The way to the name, while it is neither the old nor the new one.
+/// The path of the folder that is being replaced, relative to the parent folder.
 const TARGET: &str = "target";
-/// The way to the folder in which the new files get their names one by one, from when all are
-/// complete.
+/// The path of the folder to which the new files are moved one by one, once all are complete.
 const COMMIT: &str = "commit";
-/// Octets that tell a folder that takes files from one on a full disk.
+/// Octets that are written to detect a full disk.
 const PROBE: [u8; 4096] = [0; 4096];
 
-/// Locks a folder against other programs that lock it; the lock ends with the value. `None` where
-/// the file system knows no locks: then nothing keeps programs apart, as nothing did before.
+/// Locks a folder against other programs that lock it; dropping the value unlocks it. `None` if the
+/// file system does not support locks; then programs are not kept apart.
 pub fn lock_folder(folder: &Path) -> Option<File> {
     let handle = File::open(folder).ok()?;
     handle.lock().ok()?;
     Some(handle)
 }
 
-/// Finds out whether files can be written into a folder, which need not be there, and leaves
-/// nothing behind: before work whose results it is to take.
+/// Checks that files can be written into a folder, which need not exist, and leaves nothing behind.
+/// Called before work whose results go into the folder.
 ///
 /// # Errors
-/// The system's, or that a file has the name.
+/// The system's error, or that a file has the name.
 pub fn check_folder(folder: &Path) -> io::Result<()> {
     let there = folder.ancestors().find(|part| part.exists());
     let there = there.unwrap_or(Path::new("."));
@@ -47,10 +46,10 @@ pub fn check_folder(folder: &Path) -> io::Result<()> {
     fs::write(partial.new_files().join("probe"), PROBE)
 }
 
-/// Removes the temporary folders that killed programs left in a folder. A run folder that was
-/// being replaced when its program was killed gets its name back, and files of which some had got
-/// their names all get them. One that says it has files for another folder than this one stays: a
-/// folder of results that was downloaded must not write elsewhere.
+/// Removes the temporary folders that killed programs left in a folder. An interrupted replacement
+/// of a run folder is completed, and so is an interrupted commit of several files. A temporary
+/// folder that names a target outside of this folder is kept: a downloaded folder of results must
+/// not write elsewhere.
 pub fn remove_leftovers(folder: &Path) {
     let _guard = lock_folder(folder);
     let Ok(entries) = fs::read_dir(folder) else {
@@ -68,27 +67,28 @@ pub fn remove_leftovers(folder: &Path) {
                 give_name_back(&path, &folder.join(target));
             }
             if let Some(commit) = commit {
-                // One that cannot be renamed now cannot be written by anybody.
+                // If a file cannot be renamed now, it cannot be recovered.
                 let _ = move_files(&path.join(NEW), &folder.join(commit));
             }
-            // Another user's folder stays and does no harm.
+            // A folder of another user remains, which is harmless.
             let _ = fs::remove_dir_all(&path);
         }
     }
 }
 
 fn is_alive(partial: &Path) -> bool {
-    // Where the file system knows no locks, every folder counts as alive.
+    // If the file system does not support locks, every folder counts as alive.
     File::open(partial.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_err())
 }
 
-/// What a temporary folder says of [`TARGET`] and of [`COMMIT`].
+/// The contents of [`TARGET`] and [`COMMIT`] in a temporary folder.
 ///
 /// # Errors
-/// If one of them does not lead below the folder around it.
+/// If one of them is not a path below the parent folder.
 fn ways_from(partial: &Path) -> io::Result<[Option<PathBuf>; 2]> {
     let way = |name: &str| -> io::Result<Option<PathBuf>> {
-        // One that is empty was not written yet when its program was killed, and nothing renamed.
+        // An empty file was not written completely when its program was killed, so nothing was
+        // renamed.
         let way = fs::read_to_string(partial.join(name)).unwrap_or_default();
         let way = (!way.is_empty()).then(|| PathBuf::from(way));
         let is_below =
@@ -101,11 +101,11 @@ fn ways_from(partial: &Path) -> io::Result<[Option<PathBuf>; 2]> {
     Ok([way(TARGET)?, way(COMMIT)?])
 }
 
-/// Completes a replacement that was interrupted between its two renamings.
+/// Completes a replacement that was interrupted between its two renames.
 fn give_name_back(partial: &Path, target: &Path) {
     let old = partial.join(OLD);
     if old.is_dir() && !target.exists() {
-        // The new one is complete before the old one is moved.
+        // The new folder is complete before the old one is moved.
         if fs::rename(partial.join(NEW), target).is_err() {
             let _ = fs::rename(&old, target);
         }
@@ -131,15 +131,15 @@ fn move_files(from: &Path, to: &Path) -> io::Result<()> {
 #[derive(Debug)]
 pub struct PartialFolder {
     folder: TempDir,
-    /// Held until the end.
+    /// Held while the folder exists.
     _lock: File,
 }
 
 impl PartialFolder {
-    /// Makes one in this folder, which is made if it is not there.
+    /// Creates one in this folder, which is created if it does not exist.
     ///
     /// # Errors
-    /// The system's, or that a file has the folder's name.
+    /// The system's error, or that a file has the folder's name.
     pub fn create(inside: &Path) -> io::Result<Self> {
         if inside.is_file() {
             let message = "a file has this name, expected a folder or a new name";
@@ -149,7 +149,7 @@ impl PartialFolder {
         let _guard = lock_folder(inside);
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(inside)?;
         let lock = File::create(folder.path().join(LOCK))?;
-        // A file system without locks: see `is_alive`.
+        // It fails if the file system does not support locks: see `is_alive`.
         let _ = lock.try_lock();
         fs::create_dir(folder.path().join(NEW))?;
         Ok(Self {
@@ -158,13 +158,13 @@ impl PartialFolder {
         })
     }
 
-    /// Where files are completed.
+    /// The folder in which files are completed.
     pub fn new_files(&self) -> PathBuf {
         self.folder.path().join(NEW)
     }
 
-    /// Says where files go, for the next program if this one is killed: the way from the folder
-    /// around this one.
+    /// Records the target of files for the next program, in case this one is killed: the path
+    /// relative to the parent folder.
     fn note(&self, name: &str, target: &Path) -> io::Result<()> {
         let own = self.folder.path();
         let around = own.parent().unwrap_or(Path::new("."));
@@ -174,11 +174,11 @@ impl PartialFolder {
         fs::write(own.join(name), way.to_string_lossy().as_bytes())
     }
 
-    /// Renames the new folder to its name. What has the name is moved away first, and removed with
-    /// this value. The caller holds the lock of the folder around the name.
+    /// Renames the new folder to its name. An existing folder of this name is moved away first, and
+    /// removed when this value is dropped. The caller holds the lock of the parent folder.
     ///
     /// # Errors
-    /// The system's; then what had the name has it again.
+    /// The system's error; then the existing folder has its name again.
     pub(super) fn replace(&self, target: &Path) -> io::Result<()> {
         let old = self.folder.path().join(OLD);
         let moved = target.exists();
@@ -194,11 +194,11 @@ impl PartialFolder {
     }
 }
 
-/// Files that get their names together, once all of them are complete.
+/// Files that are renamed together, once all of them are complete.
 #[derive(Debug)]
 pub struct FileSet {
     folder: PathBuf,
-    /// Nothing was there: the files become the folder itself.
+    /// The target does not exist: the folder of new files is renamed to it.
     is_new: bool,
     partial: PartialFolder,
     /// Paths below the folder.
@@ -206,10 +206,10 @@ pub struct FileSet {
 }
 
 impl FileSet {
-    /// Files below this folder.
+    /// A set of files below this folder.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn create(folder: &Path) -> io::Result<Self> {
         let is_new = !folder.exists();
         let beside = match folder.parent() {
@@ -226,10 +226,10 @@ impl FileSet {
         })
     }
 
-    /// Begins a file at this path below the folder.
+    /// Creates a file at this path below the folder.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn begin(&mut self, path: &Path) -> io::Result<File> {
         let temporary = self.partial.new_files().join(path);
         if let Some(parent) = temporary.parent() {
@@ -240,16 +240,16 @@ impl FileSet {
         Ok(file)
     }
 
-    /// Gives all files their names; returns their paths. Without it none of them is ever seen. A
-    /// folder that is new gets them in one step. In one that was there they come one by one: what
-    /// else it has must stay, and a system has no step for several names. If the program is killed
-    /// meanwhile, [`remove_leftovers`] gives the others their names too.
+    /// Renames all files to their names and returns their paths. Without it none of them becomes
+    /// visible. A new folder is renamed in one step. In an existing folder files are renamed one by
+    /// one, because its other files must be kept and no system call renames several files. If the
+    /// program is killed meanwhile, [`remove_leftovers`] renames the remaining files.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn commit(self) -> io::Result<Vec<PathBuf>> {
         let paths = self.files.iter().map(|file| self.folder.join(file));
-        // It fails if another program has made the folder and put something into it.
+        // The rename fails if another program has created the folder and written into it.
         if self.is_new && fs::rename(self.partial.new_files(), &self.folder).is_ok() {
             return Ok(paths.collect());
         }
@@ -280,7 +280,7 @@ mod tests {
         names
     }
 
-    /// A folder as a killed program leaves it: it holds no lock.
+    /// A folder left by a killed program: it is not locked.
     fn leftover(inside: &Path, name: &str) -> PathBuf {
         let path = inside.join(format!("{PREFIX}{name}"));
         fs::create_dir_all(path.join(NEW)).unwrap();
@@ -327,7 +327,7 @@ mod tests {
             for name in ["a", "b", "other"] {
                 fs::write(place.path().join(name), "old").unwrap();
             }
-            // Of three new files it had come to the first.
+            // The first of three new files had been renamed.
             let left = leftover(place.path(), "x");
             fs::create_dir(left.join(NEW).join("deep")).unwrap();
             fs::write(left.join(NEW).join("b"), "new").unwrap();
@@ -409,7 +409,8 @@ mod tests {
         let mut set = FileSet::create(&target).unwrap();
         set.begin(Path::new("a")).unwrap();
         set.begin(Path::new("links/b")).unwrap();
-        // Until then the folder is not there; a killed program leaves what the next one removes.
+        // Until the commit the folder does not exist; the next program removes leftovers of a
+        // killed one.
         assert!(!target.exists());
         let paths = set.commit().unwrap();
         assert_eq!(paths, [target.join("a"), target.join("links/b")]);

@@ -1,8 +1,8 @@
-//! Writes captures in blocks, as Wireshark and tcpdump do: a section header, an interface for
-//! each point of capture, and the packets of all of them in one file.
+//! Writes captures in the block format, like Wireshark and tcpdump: a section header, an interface
+//! for each point of capture, and the packets of all of them in one file.
 //!
-//! Every interface is raw IP (LINKTYPE_RAW) with a clock of nanoseconds; each packet has
-//! its direction (epb_flags). Source: draft-ietf-opsawg-pcapng §4. The reader is `capture`.
+//! Every interface is raw IP (LINKTYPE_RAW) with a clock in nanoseconds; each packet has its
+//! direction (epb_flags). Source: draft-ietf-opsawg-pcapng §4. The reader is `capture`.
 //!
 //! Does not model: statistics blocks, comments, secrets for decryption.
 
@@ -16,7 +16,7 @@ pub(super) const INTERFACE_DESCRIPTION: u32 = 1;
 const NAME_RESOLUTION: u32 = 4;
 pub(super) const ENHANCED_PACKET: u32 = 6;
 
-/// A packet begins with its IP header.
+/// Packets begin with their IP header.
 const LINKTYPE_RAW: u16 = 101;
 /// Ticks of 10^-9 s.
 const NANOSECONDS: u8 = 9;
@@ -31,7 +31,7 @@ const OPTION_FLAGS: u16 = 2;
 const RECORD_IPV4: u16 = 1;
 const RECORD_IPV6: u16 = 2;
 
-/// A capture file while it is written.
+/// A capture file under construction.
 #[derive(Debug)]
 pub struct PcapngWriter<W: Write> {
     out: W,
@@ -65,16 +65,16 @@ pub struct CapturedPacket<'a> {
     pub nanos: u64,
     /// Its direction.
     pub direction: Direction,
-    /// The packet from its IP header on.
+    /// The packet, starting with its IP header.
     pub octets: &'a [u8],
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// Begins a file with the name of the program that writes it. Of each packet at most
-    /// `snap_octets` are kept; zero keeps all.
+    /// Starts a file with the name of the program that writes it. At most `snap_octets` of each
+    /// packet are kept; zero keeps all.
     ///
     /// # Errors
-    /// Those of writing to `out`.
+    /// If `out` cannot be written.
     pub fn new(out: W, application: &str, snap_octets: u32) -> io::Result<Self> {
         let mut writer = Self {
             out,
@@ -94,10 +94,10 @@ impl<W: Write> PcapngWriter<W> {
         Ok(writer)
     }
 
-    /// Describes an interface; before its first packet.
+    /// Adds an interface; call it before the first packet of the interface.
     ///
     /// # Errors
-    /// Those of writing to the output.
+    /// If the output cannot be written.
     pub fn add_interface(&mut self, interface: &Interface) -> io::Result<InterfaceId> {
         self.put_u16(LINKTYPE_RAW);
         self.put_u16(0);
@@ -124,10 +124,10 @@ impl<W: Write> PcapngWriter<W> {
         Ok(id)
     }
 
-    /// Adds the names of addresses, for readers that show names.
+    /// Adds names of addresses, for readers that show names.
     ///
     /// # Errors
-    /// Those of writing to the output.
+    /// If the output cannot be written.
     pub fn add_names<'a>(
         &mut self,
         names: impl Iterator<Item = (IpAddr, &'a str)>,
@@ -148,7 +148,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Appends a packet.
     ///
     /// # Errors
-    /// Those of writing to the output.
+    /// If the output cannot be written.
     pub fn write(&mut self, packet: &CapturedPacket<'_>) -> io::Result<()> {
         let whole = packet.octets.len();
         let kept = match self.snap_octets as usize {
@@ -173,7 +173,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Flushes the output and returns it.
     ///
     /// # Errors
-    /// Those of writing to the output.
+    /// If the output cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
@@ -193,7 +193,7 @@ impl<W: Write> PcapngWriter<W> {
         self.body.resize(self.body.len().next_multiple_of(4), 0);
     }
 
-    /// Code, length, value. A value longer than its length field allows is cut.
+    /// Code, length, value. A value longer than its length field allows is truncated.
     fn put_option(&mut self, code: u16, value: &[u8]) {
         let length = u16::try_from(value.len()).unwrap_or(u16::MAX);
         self.put_u16(code);
@@ -201,10 +201,10 @@ impl<W: Write> PcapngWriter<W> {
         self.put_padded(value.get(..usize::from(length)).unwrap_or_default());
     }
 
-    /// Writes the body between type and length, and the length again.
+    /// Writes the type, the length, the body, and the length again.
     fn end_block(&mut self, kind: u32) -> io::Result<()> {
         let total = (self.body.len() + 12) as u32;
-        // In one call, so that an output that keeps whole writes keeps whole blocks.
+        // One call for each block, so that an output that keeps whole writes keeps whole blocks.
         self.block.clear();
         self.block.extend_from_slice(&kind.to_le_bytes());
         self.block.extend_from_slice(&total.to_le_bytes());

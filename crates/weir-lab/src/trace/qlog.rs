@@ -1,25 +1,26 @@
-//! Flows as qlog, a file each: what the sender's controller did, and what became of packets.
+//! Exports flows as qlog, one file each: the states of the sender's controller, and the fate of
+//! packets.
 //!
 //! Two schemas: that of draft-ietf-quic-qlog-main-schema-14 with the events of
-//! draft-ietf-quic-qlog-quic-events-13, and qlog 0.3, whose file and event names tools such as
-//! qvis read. Both are the contained form: one JSON document. Times are virtual, in
-//! milliseconds since the start of the run.
+//! draft-ietf-quic-qlog-quic-events-13, and qlog 0.3, whose file and event names tools such as qvis
+//! read. Both use the contained form: one JSON document. Times are virtual, in milliseconds since
+//! the start of the run.
 //!
-//! Packets of QUIC have the type that the run's table names, and their number in its space; those
-//! of other transports are `unknown`.
+//! Packets of QUIC have the type in the run's table, and their number in its packet number space;
+//! those of other transports have the type `unknown`.
 //!
-//! Does not model: frames, so that tools see which packets arrived and not what they carried;
-//! packets without a run that kept them (`--packets`).
+//! Does not model: frames, so that tools see which packets arrived but not their contents; packets,
+//! unless the run kept them (`--packets`).
 //!
-//! A long run has millions of events, so each is a struct without allocations of its own, which
-//! serde writes; the keys of an object are in the order of the alphabet.
+//! A long run has millions of events, so each is a struct without allocations, which serde writes;
+//! the keys of objects are in alphabetical order.
 
 use crate::run::{FlowTrace, RunOutput};
 use crate::table::Table;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Which names a file has.
+/// The schema of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Schema {
     /// draft-ietf-quic-qlog-main-schema-14, draft-ietf-quic-qlog-quic-events-13.
@@ -28,7 +29,7 @@ pub(super) enum Schema {
     V03,
 }
 
-/// The events of a kind of packet: its name in each schema, and the trace that has it.
+/// The events of packets: the name of each in both schemas, and the vantage point that has it.
 const EVENTS: [(&str, [&str; 2]); 5] = [
     (
         "metrics",
@@ -122,7 +123,7 @@ struct Document<'a> {
     traces: Vec<Trace<'a>>,
 }
 
-/// What one end of a connection saw.
+/// The trace of one end of a connection.
 #[derive(Serialize)]
 struct Trace<'a> {
     common_fields: Value,
@@ -141,7 +142,7 @@ struct Event<'a> {
     time: f64,
 }
 
-/// What an event says.
+/// The data of an event.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Data<'a> {
@@ -162,7 +163,7 @@ enum Data<'a> {
     },
 }
 
-/// The metrics that have changed, each under its name in qlog.
+/// The metrics that have changed, under their names in qlog.
 #[derive(Default, Serialize)]
 struct Metrics {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -193,7 +194,7 @@ struct Size {
 /// The flows of a run whose controller was traced, each with its name and its file.
 pub(super) fn files(run: &RunOutput, schema: Schema) -> Vec<(&str, String)> {
     let flows = run.flows.iter().map(|flow| {
-        // A document has only texts and finite numbers, which JSON can hold.
+        // A document has only text and finite numbers, which JSON can represent.
         let mut document = serde_json::to_string(&file_of(run, flow, schema)).unwrap_or_default();
         document.push('\n');
         (flow.name.as_str(), document)
@@ -211,7 +212,8 @@ fn file_of<'a>(run: &'a RunOutput, flow: &'a FlowTrace, schema: Schema) -> Docum
         for (place, events) in [("sender", &mut sender), ("receiver", &mut receiver)] {
             let of_packets = packet_events(packets, [place, &flow.name], schema);
             events.extend(of_packets);
-            // Stable: at one time the controller's events stay before those of packets.
+            // The sort is stable: at equal times the controller's events stay before those of
+            // packets.
             events.sort_by(|a, b| a.time.total_cmp(&b.time));
         }
     }
@@ -239,7 +241,7 @@ fn event<'a>(schema: Schema, time_s: f64, name: &str, data: Data<'a>) -> Event<'
     }
 }
 
-/// Takes a value, finite and in the unit of its column, into the metric that it is.
+/// Stores a finite value, in the unit of its column, in the corresponding metric.
 type Take = fn(&mut Metrics, f64);
 
 /// Milliseconds of a time in seconds, to the nanosecond.
@@ -247,7 +249,7 @@ fn milliseconds(seconds: f64) -> f64 {
     (seconds * 1e3 * 1e6).round() / 1e6
 }
 
-/// A whole number, as qlog wants octets and rates.
+/// A whole number, as qlog requires for octets and rates.
 const fn whole(number: f64) -> u64 {
     number.round() as u64
 }
@@ -272,7 +274,7 @@ const METRICS: [(&str, Take); 7] = [
     ("pacing_rate_bps", |m, value| {
         m.pacing_rate = Some(whole(value));
     }),
-    // TFRC sends at the rate that it allows.
+    // TFRC's allowed rate is its pacing rate.
     ("allowed_rate_bps", |m, value| {
         m.pacing_rate = Some(whole(value));
     }),
@@ -316,7 +318,7 @@ fn controller_events(table: &Table, schema: Schema) -> Vec<Event<'_>> {
     events
 }
 
-/// The word of a row; empty where there is none.
+/// The word of a row; empty without one.
 fn word_of(words: Option<&[std::sync::Arc<str>]>, row: usize) -> &str {
     words
         .and_then(|words| words.get(row))
@@ -379,7 +381,7 @@ fn packet_events<'a>(
     events
 }
 
-/// The name that qlog has for what made a sender declare a packet lost.
+/// The qlog name of the reason for which a sender declared a packet lost.
 fn loss_trigger(reason: &str) -> &'static str {
     match reason {
         "packet_threshold" => "reordering_threshold",

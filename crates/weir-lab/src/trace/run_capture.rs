@@ -1,8 +1,8 @@
-//! A run's packets as a capture file, an interface for each host that a flow begins or ends at.
+//! A run's packets as a capture file, with an interface for each host at an end of a flow.
 //!
-//! The folder of a run does not keep the octets of packets. The run is repeated from its scenario,
-//! which gives the same packets; comparing the summaries shows that it was the same run. Times are
-//! virtual, from zero, which readers show as 1970.
+//! The folder of a run does not contain the octets of packets. The run is repeated from its
+//! scenario, which gives the same packets; comparing the summaries verifies that it is the same
+//! run. Times are virtual, starting from zero, which readers show as 1970.
 
 use super::pcapng::{CapturedPacket, Interface, InterfaceId, PcapngWriter};
 use super::same_result::is_same_result;
@@ -30,11 +30,11 @@ pub struct CaptureOptions<'a> {
     pub progress: Option<&'a (dyn Fn(Instant, Instant) + Sync)>,
     /// Set by another thread to end early.
     pub cancel: Option<&'a AtomicBool>,
-    /// Transports that are made outside of this crate.
+    /// Transports implemented outside of this crate.
     pub registry: TransportRegistry<'a>,
 }
 
-/// Why there is no capture of a run.
+/// Why a run cannot be captured.
 #[derive(Debug, thiserror::Error)]
 pub enum RunCaptureError {
     /// The repeated run failed.
@@ -43,7 +43,7 @@ pub enum RunCaptureError {
     /// The capture cannot be written.
     #[error("cannot write the capture: {0}")]
     Write(#[from] io::Error),
-    /// No flow begins or ends at this host.
+    /// No flow has this host at one of its ends.
     #[error("no flow begins or ends at \"{0}\", expected one of {1}")]
     NoSuchHost(String, String),
     /// The run was measured on the wire, not simulated.
@@ -55,20 +55,20 @@ pub enum RunCaptureError {
          run it again"
     )]
     Edited,
-    /// The repeated run has another summary.
+    /// The summary of the repeated run differs.
     #[error(
         "running the scenario again came to another result than summary.json, which \"{before}\" \
          wrote; this is \"{now}\"; run it again"
     )]
     Different {
-        /// The build of the first run.
+        /// The build of the original run.
         before: String,
         /// This build.
         now: String,
     },
 }
 
-/// Runs the scenario again and writes what its hosts see; returns the number of packets.
+/// Runs the scenario again and writes the packets at its hosts; returns the number of packets.
 ///
 /// # Errors
 /// [`RunCaptureError`]; after an error the file is not the capture of the run.
@@ -109,11 +109,11 @@ pub fn capture_run(
 /// A packet that is held until no earlier one can follow.
 type Waiting = Reverse<(Instant, u64, usize, bool, Box<[u8]>)>;
 
-/// Puts the packets of all hosts into the order of their times and writes them.
+/// Sorts the packets of all hosts by time and writes them.
 struct HostsWriter<W: Write> {
     writer: Option<PcapngWriter<W>>,
     interfaces: BTreeMap<usize, InterfaceId>,
-    /// The most by which calls deviate from the order of times.
+    /// The maximum deviation of calls from the order of times.
     disorder: Duration,
     waiting: BinaryHeap<Waiting>,
     last: Instant,
@@ -170,7 +170,7 @@ impl<W: Write + Send> HostsWriter<W> {
         })
     }
 
-    /// Writes the packets up to and including this moment.
+    /// Writes the packets up to and including this time.
     fn write_until(&mut self, until: Instant) {
         while self.waiting.peek().is_some_and(|next| next.0.0 <= until) {
             let Some(Reverse((at, _, host, outbound, octets))) = self.waiting.pop() else {
@@ -220,7 +220,7 @@ impl<W: Write + Send> Tap for HostsWriter<W> {
         self.waiting.push(Reverse(entry));
         self.packets += 1;
         self.last = self.last.max(packet.at);
-        // A later call with exactly this time belongs behind the packets that are held.
+        // A later packet with exactly this time is written after those that are held.
         let nanos = self.last.as_nanos();
         let settled = nanos.saturating_sub(self.disorder.as_nanos());
         self.write_until(Instant::from_nanos(settled));

@@ -1,11 +1,12 @@
-//! `runs.parquet`: all runs of a folder of results as one table, for pandas, DuckDB and others.
+//! `runs.parquet`: all runs of a folder of results as one table, for pandas, DuckDB and other
+//! tools.
 //!
 //! A row is a flow, all transfers of a flow with arrivals, a group of flows or a direction of a
-//! link of a run: the run's folder, scenario, seed and settings, then every number of its summary
-//! under its name, such as `goodput_bps` and `rtt_s_p95`. A setting is a column of its path
-//! (`flow.stream.transport.controller`), empty where it was not set. The file is replaced whole
-//! under a lock, so that commands beside each other lose nothing; rows of folders that are gone go
-//! too.
+//! link of a run: the run's folder, scenario, seed and overrides, then every number of its summary
+//! under its name, such as `goodput_bps` and `rtt_s_p95`. An override is a column named by its path
+//! (`flow.stream.transport.controller`), empty in runs without it. The whole file is replaced under
+//! a lock, so that parallel commands lose nothing; rows of folders that no longer exist are
+//! removed.
 
 use super::folder_error::{FolderError, io_error};
 use super::parquet::{self, PageCoder, TableWriter};
@@ -23,30 +24,30 @@ use std::path::{Path, PathBuf};
 
 /// The name of the file.
 const INDEX: &str = "runs.parquet";
-/// The name of one that was damaged.
+/// The new name of a damaged file.
 const DAMAGED: &str = "runs-damaged.parquet";
-/// Locked while the file is replaced; the file itself is another one afterwards.
+/// Locked while the file is replaced, because the file itself is a new one afterwards.
 const LOCK: &str = ".runs.lock";
 
 /// A run in the index.
 #[derive(Clone, Debug)]
 pub struct IndexEntry<'a> {
-    /// Its folder, below the one of the index.
+    /// Its folder, relative to that of the index.
     pub folder: &'a str,
     /// The name of its scenario's file.
     pub scenario: &'a str,
-    /// What was set: paths and values.
+    /// The overrides: paths and values.
     pub set: Vec<(&'a str, &'a str)>,
     /// Its summary.
     pub summary: &'a Summary,
 }
 
-/// Adds runs to the index of a folder of results. They take the place of earlier entries with the
-/// same folders. One that is damaged is begun anew: it gets the name that is returned, because the
-/// runs of earlier commands are missing from the new one until they are made again.
+/// Adds runs to the index of a folder of results, in place of earlier entries with the same
+/// folders. A damaged index is renamed and replaced by a new one; its new name is returned, because
+/// the runs of earlier commands are missing from the new index until they are repeated.
 ///
 /// # Errors
-/// If it cannot be read or written; then no run is missing from it.
+/// If it cannot be read or written; then the index is unchanged.
 pub fn update_index(
     results: &Path,
     entries: &[IndexEntry<'_>],
@@ -74,7 +75,7 @@ pub fn update_index(
 
 fn lock(results: &Path) -> io::Result<Option<File>> {
     let file = File::create(results.join(LOCK))?;
-    // Where the file system knows no locks, commands beside each other may lose entries.
+    // If the file system does not support locks, parallel commands may lose entries.
     Ok(file.lock().is_ok().then_some(file))
 }
 
@@ -89,7 +90,7 @@ fn write(results: &Path, table: &Table) -> io::Result<()> {
     Ok(())
 }
 
-/// What a column is: a measure, or else a setting by its path.
+/// The description of a column: that of a measure, or else of an override by its path.
 fn note_of(column: &str) -> Option<ColumnNote> {
     column_of_runs(column).or_else(|| {
         Some(ColumnNote {
@@ -100,7 +101,7 @@ fn note_of(column: &str) -> Option<ColumnNote> {
     })
 }
 
-/// The rows that stay, by their numbers: those of other folders that are there.
+/// The indices of rows to keep: those of other folders that exist.
 fn kept(known: &Table, results: &Path, entries: &[IndexEntry<'_>]) -> Vec<usize> {
     let ours: BTreeSet<&str> = entries.iter().map(|entry| entry.folder).collect();
     let mut there: BTreeMap<&str, bool> = BTreeMap::new();
@@ -121,14 +122,14 @@ enum Cell<'a> {
     Word(&'a str),
 }
 
-/// A table that is filled cell by cell, which may have a row for each of a hundred thousand flows.
+/// A table that is filled cell by cell; it may have a row for each of a hundred thousand flows.
 struct Rows {
     table: Table,
-    /// The place of each column by its name.
+    /// The index of each column by its name.
     places: BTreeMap<String, usize>,
-    /// How many rows there will be.
+    /// The total number of rows.
     count: usize,
-    /// The row that is filled.
+    /// The current row.
     row: usize,
 }
 
@@ -143,12 +144,12 @@ impl Rows {
             (Some(Values::F64(values)), Cell::Number(number)) => values[row] = number,
             (Some(Values::U64(values)), Cell::Count(count)) => values[row] = count,
             (Some(Values::Text(values)), Cell::Word(word)) => values[row] = word.into(),
-            // A name has one kind of values in all summaries.
+            // A name has values of the same kind in all summaries.
             _ => {}
         }
     }
 
-    /// A column that is empty in all rows.
+    /// Adds a column that is empty in all rows.
     fn begin(&mut self, name: &str, cell: &Cell<'_>) -> usize {
         let values = match cell {
             Cell::Number(_) => Values::F64(vec![f64::NAN; self.count]),
@@ -178,8 +179,8 @@ impl Rows {
         self.set("warmup_s", Cell::Number(run.warmup_s));
     }
 
-    /// A row for each part, one after the other: all of them as JSON would take gigabytes for many
-    /// flows.
+    /// Adds a row for each part, one after the other, because all parts as JSON would take
+    /// gigabytes with many flows.
     fn add_parts(
         &mut self,
         entry: &IndexEntry<'_>,
@@ -190,14 +191,14 @@ impl Rows {
             self.set_run(entry);
             self.set("kind", Cell::Word(kind));
             self.set("name", Cell::Word(name));
-            // A summary has only names and numbers, which JSON can hold.
+            // A summary has only names and numbers, which JSON can represent.
             let part = serde_json::to_value(part).unwrap_or_default();
             self.set_part(&part, &mut String::new());
             self.row += 1;
         }
     }
 
-    /// The numbers and words of a part of a summary, under the names on the way to them.
+    /// Sets the numbers and words of a part of a summary, named by their paths.
     fn set_part(&mut self, value: &Value, name: &mut String) {
         match value {
             Value::Number(number) => {
@@ -248,7 +249,7 @@ fn table_of(entries: &[IndexEntry<'_>]) -> Table {
     rows.table
 }
 
-/// These rows of the known table and all new ones, in the natural order of their folders.
+/// The kept rows of the existing table and all new ones, in the natural order of their folders.
 fn merged(known: &Table, kept: &[usize], new: Table) -> Table {
     let rows = kept.len() + new.rows();
     let mut names: Vec<&str> = new
@@ -261,7 +262,7 @@ fn merged(known: &Table, kept: &[usize], new: Table) -> Table {
             names.push(&column.name);
         }
     }
-    // What a run is stands first, then its settings, then what was measured.
+    // The columns that identify a run come first, then its overrides, then the measures.
     names.sort_by_key(|name| (rank(name), *name));
     let folders = |table: &Table, rows: &mut dyn Iterator<Item = usize>| -> Vec<String> {
         let folders = table.words("folder").unwrap_or_default();
@@ -284,7 +285,7 @@ fn merged(known: &Table, kept: &[usize], new: Table) -> Table {
     }
 }
 
-/// The columns that say what a run is, in their order.
+/// The columns that identify a run, in their order.
 const FIRST: [&str; 10] = [
     "folder",
     "scenario",
@@ -301,13 +302,13 @@ const FIRST: [&str; 10] = [
 fn rank(name: &str) -> usize {
     match FIRST.iter().position(|first| *first == name) {
         Some(position) => position,
-        // Settings are no measures.
+        // Columns that are not measures are overrides.
         None if column_of_runs(name).is_none() => FIRST.len(),
         None => FIRST.len() + 1,
     }
 }
 
-/// A column of the old rows that stay and of the new ones, in this order.
+/// A column of the kept old rows and of the new ones, in this order.
 fn joined(old: Option<&Values>, kept: &[usize], new: Option<&Values>, order: &[usize]) -> Values {
     let cell = |row: usize| match kept.get(row) {
         Some(&row) => old.map(|old| (old, row)),
@@ -453,7 +454,7 @@ mod tests {
         assert_eq!(damaged, Some(results.join(DAMAGED)));
         assert_eq!(read_index(results).unwrap().rows(), 2);
         assert_eq!(fs::read(results.join(DAMAGED)).unwrap(), b"no index");
-        // The index of this one is a folder, which cannot be read as a file.
+        // The index is replaced by a folder, which cannot be read as a file.
         fs::remove_file(results.join(INDEX)).unwrap();
         fs::create_dir(results.join(INDEX)).unwrap();
         let summary = summary(5, 5.0);

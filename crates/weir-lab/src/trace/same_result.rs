@@ -1,9 +1,9 @@
-//! Whether two runs came to the same result.
+//! Tells whether two runs have the same result.
 
 use crate::run::Summary;
 
-/// True if both summaries are equal but for the build, the wall time, and what depends on how
-/// much was traced. A number may lose its last digit in a file, so the summary is also compared
+/// True if both summaries are equal except for the build, the wall time, and numbers that depend on
+/// how much was traced. A number may lose its last digit in a file, so the summary is also compared
 /// after a round trip through JSON.
 pub(super) fn is_same_result(summary: &Summary, expected: &Summary) -> bool {
     let mut summary = summary.clone();

@@ -5,10 +5,10 @@ use crate::run::RUN_FORMAT;
 use crate::table::{ColumnNote, Table};
 use std::io;
 
-/// The octets of a Parquet file with this table of runs. `note_of` says what a column is.
+/// The octets of a Parquet file with this table of runs. `note_of` describes a column.
 ///
 /// # Errors
-/// If a column has another length than the others.
+/// If the columns have different lengths.
 pub fn table_octets(
     table: &Table,
     note_of: impl Fn(&str) -> Option<ColumnNote>,
@@ -19,7 +19,7 @@ pub fn table_octets(
     Ok(writer.close(&mut coder, |_| ())?.1)
 }
 
-/// What the file of a table of runs says about itself and its columns.
+/// The metadata of a table of runs and its columns.
 pub(super) fn description_of_runs(
     table: &Table,
     note_of: impl Fn(&str) -> Option<ColumnNote>,
@@ -35,10 +35,10 @@ pub(super) fn description_of_runs(
     }
 }
 
-/// The table of a Parquet file.
+/// Reads the table of a Parquet file.
 ///
 /// # Errors
-/// If the octets are no such file, or it has columns that no table has.
+/// If the octets are not such a file, or it has columns of other types.
 pub fn read_table(octets: Vec<u8>) -> io::Result<Table> {
     parquet::read(octets).map_err(io::Error::other)
 }

@@ -1,7 +1,7 @@
-//! Writes the tables of a run in a thread of their own while the run goes on.
+//! Writes the tables of a run in a separate thread during the run.
 //!
-//! The thread may be a few batches behind; then the run waits for it, so that memory stays
-//! bounded. After an error it takes no more rows, and the run can end early.
+//! The thread may be a few batches behind; then the run waits for it, so that memory is bounded.
+//! After an error the thread accepts no more rows, and the run can end early.
 
 use super::closing::Closing;
 use super::folder_error::{FolderError, io_error};
@@ -12,45 +12,44 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Batches that wait for one another: the thread is woken once for all of them, which costs as much
-/// as to make one.
+/// The number of batches sent together, because waking the thread costs as much as making a batch.
 const GROUP: usize = 4;
-/// Groups that may wait for the thread.
+/// The number of groups queued for the thread.
 const MAX_WAITING: usize = 4;
 
-/// Rows of the table with this path; none once it is complete.
+/// Rows of the table with this path; `None` when it is complete.
 type Batch = (Arc<str>, Option<Box<dyn RowBatch>>);
 
-/// Says whether the run is no longer wanted.
+/// Returns true once the run is cancelled.
 pub(super) type Cancelled = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// What has not been sent to the thread, and the way there.
+/// Batches that have not been sent to the thread, and the channel to it.
 struct Way {
     group: Vec<Batch>,
     sender: SyncSender<Vec<Batch>>,
 }
 
 impl Way {
-    /// Sends what waits; false if the thread takes no more.
+    /// Sends the waiting batches; false if the thread accepts no more.
     fn send(&mut self) -> bool {
         self.sender.send(std::mem::take(&mut self.group)).is_ok()
     }
 }
 
-/// The run's end of the way to the thread.
+/// The run's end of the channel to the thread.
 pub(super) struct StreamSink {
     /// `None` once the run has ended.
     way: Mutex<Option<Way>>,
     broken: AtomicBool,
 }
 
-/// The files, or why they are not complete.
+/// The files, or the reason why they are not complete.
 type Written = Result<Vec<WrittenTable>, FolderError>;
 
-/// Tables on their way to files.
+/// The stream of tables to their files.
 pub(super) struct TableStream {
     sink: Arc<StreamSink>,
-    /// Where there is none, the run has a sink that takes nothing.
+    /// An error if the thread cannot be started; then the sink discards all rows.
     thread: Option<Result<CaughtThread<Written>, FolderError>>,
 }
 
@@ -72,7 +71,7 @@ impl TableStream {
         }
     }
 
-    /// What the run writes to.
+    /// The sink for the run.
     pub(super) fn sink(&self) -> Arc<StreamSink> {
         Arc::clone(&self.sink)
     }
@@ -80,7 +79,7 @@ impl TableStream {
     /// Waits until the files are complete.
     ///
     /// # Errors
-    /// The first one of writing.
+    /// The first error of writing.
     pub(super) fn finish(mut self) -> Result<Vec<WrittenTable>, FolderError> {
         self.end_rows();
         match self.thread.take() {
@@ -89,10 +88,10 @@ impl TableStream {
         }
     }
 
-    /// There are no more rows: the thread completes the files.
+    /// Ends the rows, so that the thread completes the files.
     pub(super) fn end_rows(&self) {
         if let Some(mut way) = self.sink.way().take() {
-            // A thread that takes no more says why.
+            // If the thread accepts no more, its result has the error.
             way.send();
         }
     }
@@ -103,7 +102,7 @@ impl Drop for TableStream {
     fn drop(&mut self) {
         *self.sink.way() = None;
         if let Some(Ok(thread)) = self.thread.take() {
-            // Its result is of no use any more.
+            // Its result is not needed.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! The Parquet files of a run while they are written.
+//! The Parquet files of a run under construction.
 
 use super::folder_error::{FolderError, io_error};
 use super::parquet::{Description, PageCoder, TableWriter, schema_of};
@@ -11,27 +11,27 @@ use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Octets that wait for the disk at most, for each file.
+/// The size of the write buffer of each file in octets.
 const BUFFER: usize = 1 << 18;
-/// Octets of rows that wait for the ends of their row groups, in all tables of a run. Beyond, a
-/// table that holds more than most ends its row group early.
+/// The maximum memory for rows of unfinished row groups, in all tables of a run. Above it, a table
+/// that holds more than average ends its row group early.
 const MAX_HELD: usize = 64 << 20;
-/// Octets below which a table ends no row group early: what a file says about a row group would
-/// be a large part of it.
+/// The minimum memory of a table for ending its row group early, because smaller row groups would
+/// consist largely of metadata.
 const LEAST_RELEASED: usize = 1 << 16;
 
-/// A file that is complete.
+/// A complete file.
 #[derive(Debug)]
 pub(super) struct WrittenTable {
     /// The path of the table: `flows/stream`.
     pub path: String,
-    /// The checksum of its rows alone, in which the seed is not.
+    /// The checksum of its rows only, which do not contain the seed.
     pub rows: blake3::Hash,
     /// The checksum of the file.
     pub file: blake3::Hash,
 }
 
-/// What the files of some tables say about their columns.
+/// The column descriptions of tables with the same columns.
 struct TableSchema {
     /// The tables: `flows`.
     table: String,
@@ -41,24 +41,24 @@ struct TableSchema {
 
 /// The files of a run's tables.
 pub(super) struct TableFiles {
-    /// Where they are written.
+    /// The folder in which they are written.
     folder: PathBuf,
-    /// Where they will be; errors name them there.
+    /// The final folder, which errors refer to.
     target: PathBuf,
     properties: Vec<(&'static str, String)>,
     open: BTreeMap<String, TableWriter<TableFile>>,
-    /// Of the tables so far: those of a thousand flows have the same columns.
+    /// The schemas of tables so far: the tables of a thousand flows have the same columns.
     schemas: Vec<TableSchema>,
-    /// Made when it is needed.
+    /// Created on first use.
     coder: Option<PageCoder>,
-    /// What all that are open hold.
+    /// The memory held by all open tables.
     held: usize,
     max_held: usize,
 }
 
 impl TableFiles {
-    /// None yet, of a run whose scenario has this
-    /// [content hash](crate::scenario::Scenario::content_hash).
+    /// No files yet, for a run whose scenario has this [content
+    /// hash](crate::scenario::Scenario::content_hash).
     pub(super) fn new(folder: PathBuf, target: PathBuf, scenario_hash: &str, seed: u64) -> Self {
         Self {
             folder,
@@ -76,7 +76,7 @@ impl TableFiles {
         }
     }
 
-    /// Files say from now on what was set in the scenario of the run: paths and values.
+    /// Adds the scenario's overrides, paths and values, to the metadata of files.
     pub(super) fn set<'a>(&mut self, settings: impl Iterator<Item = (&'a str, &'a str)>) {
         let lines: Vec<String> = settings
             .map(|(path, value)| format!("{path}={value}"))
@@ -91,7 +91,7 @@ impl TableFiles {
         &self.folder
     }
 
-    /// None yet, of the same run.
+    /// A new set of files for the same run.
     pub(super) fn others(&self) -> Self {
         Self {
             folder: self.folder.clone(),
@@ -143,8 +143,8 @@ impl TableFiles {
         Ok(())
     }
 
-    /// The table with this path, if it has rows: it is complete, and what its file needs while it
-    /// is written would be much for the tables of a hundred thousand flows.
+    /// The table with this path, if it has rows. It is complete and is removed here, because the
+    /// state of an open file would be too much for the tables of a hundred thousand flows.
     pub(super) fn take(&mut self, path: &str) -> Option<CompleteTable> {
         let (path, writer) = self.open.remove_entry(path)?;
         self.held = self.held.saturating_sub(writer.held_bytes());
@@ -167,7 +167,7 @@ impl TableFiles {
         }
     }
 
-    /// Ends the file of a table.
+    /// Closes the file of a table.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -180,17 +180,17 @@ impl TableFiles {
     }
 }
 
-/// A table whose rows are all there.
+/// A table with all its rows.
 pub(super) struct CompleteTable {
     /// The path of the table: `flows/stream`.
     path: String,
-    /// Where its file will be.
+    /// The final path of its file.
     target: PathBuf,
     writer: TableWriter<TableFile>,
 }
 
 impl CompleteTable {
-    /// Ends its file, with a coder that is made if there is none.
+    /// Closes its file, with a coder that is created if necessary.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -203,7 +203,7 @@ impl CompleteTable {
     }
 }
 
-/// The coder, which is made when it is needed.
+/// The coder, created if necessary.
 fn coder_in(place: &mut Option<PageCoder>) -> io::Result<&mut PageCoder> {
     match place {
         Some(coder) => Ok(coder),
@@ -211,7 +211,7 @@ fn coder_in(place: &mut Option<PageCoder>) -> io::Result<&mut PageCoder> {
     }
 }
 
-/// The schema of the table with this path and these rows, which is made if there is none yet.
+/// The schema of the table with this path and these rows, created if necessary.
 fn schema_in(schemas: &mut Vec<TableSchema>, path: &str, rows: &dyn RowBatch) -> Arc<str> {
     let table = path.split('/').next().unwrap_or(path);
     let columns = rows.columns();
@@ -241,7 +241,7 @@ fn schema_in(schemas: &mut Vec<TableSchema>, path: &str, rows: &dyn RowBatch) ->
     schema
 }
 
-/// What the columns of the table with this path are.
+/// The descriptions of the columns of the table with this path.
 fn notes_of(path: &str) -> Vec<ColumnNote> {
     let kind = table_kind(path);
     let columns = kind.iter().flat_map(|kind| &kind.columns);
@@ -266,12 +266,12 @@ pub(super) fn file_name(path: &str) -> String {
     format!("{path}.parquet")
 }
 
-/// A file that is hashed on its way to the disk. It is open only while it is written, so that the
-/// tables of a thousand flows need no thousand open files.
+/// A file that is hashed while it is written. It is open only during writes, so that the tables of
+/// a thousand flows do not need a thousand open files.
 struct TableFile {
     path: PathBuf,
     buffer: Vec<u8>,
-    /// Octets of the buffer that are hashed.
+    /// The number of hashed octets of the buffer.
     hashed: usize,
     hasher: blake3::Hasher,
 }
@@ -286,21 +286,22 @@ impl TableFile {
         }
     }
 
-    /// The checksum of what is written so far.
+    /// The checksum of the octets written so far.
     fn digest(&mut self) -> blake3::Hash {
         self.hash();
         self.hasher.finalize()
     }
 
-    /// Hashes what is not hashed yet.
+    /// Hashes the octets that are not hashed yet.
     fn hash(&mut self) {
         let new = self.buffer.get(self.hashed..).unwrap_or_default();
         self.hasher.update(new);
         self.hashed = self.buffer.len();
     }
 
-    /// Octets are hashed many at a time, which is several times as fast as page by page. Those of
-    /// a thousand files keep no room between their row groups.
+    /// Hashes and writes the buffer. Hashing many octets at a time is several times as fast as page
+    /// by page. The buffer is freed, so that a thousand files hold no memory between their row
+    /// groups.
     fn spill(&mut self) -> io::Result<()> {
         self.hash();
         let buffer = mem::take(&mut self.buffer);
@@ -308,7 +309,7 @@ impl TableFile {
         self.open()?.write_all(&buffer)
     }
 
-    /// Opens the file to append to it. Its folder is there but for the first table of a kind.
+    /// Opens the file to append to it. Its folder is missing only for the first table of a kind.
     fn open(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.append(true).create(true);
@@ -416,7 +417,7 @@ mod tests {
                 most = most.max(files.held);
             }
         }
-        // The rows of one call come on top.
+        // The rows of one call may exceed the limit.
         assert!(
             most <= files.max_held + (1 << 20),
             "{most} octets were held"
@@ -449,7 +450,7 @@ mod tests {
         assert_eq!(first, schema_in(&mut schemas, "links/two", &drops));
         assert_eq!(schemas.len(), 1);
         assert_ne!(first, schema_in(&mut schemas, "links/two", &marks));
-        // The same columns in a table that does not describe them.
+        // The same columns in a table for which they have no descriptions.
         assert_ne!(first, schema_in(&mut schemas, "flows/two", &drops));
         let alone = Description {
             columns: notes_of("links/one"),

@@ -1,5 +1,5 @@
-//! A round-trip time estimator of noq. It has no public constructor, but controllers are given one:
-//! a connection is opened between two endpoints in memory, under a controller that keeps it.
+//! A round-trip time estimator of noq. It has no public constructor, but controllers receive one: a
+//! connection is opened between two endpoints in memory, with a controller that keeps it.
 
 use noq_proto::congestion::{Controller, ControllerFactory};
 use noq_proto::{
@@ -15,7 +15,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// The estimator of a connection that was opened in no time.
+/// The estimator of a connection that was opened without delay.
 pub fn get() -> &'static RttEstimator {
     static ESTIMATOR: OnceLock<RttEstimator> = OnceLock::new();
     ESTIMATOR.get_or_init(open_connection)
@@ -24,7 +24,7 @@ pub fn get() -> &'static RttEstimator {
 const NAME: &str = "server.invalid";
 const WINDOW: u64 = 14_720;
 
-/// The controller that keeps the estimator which it is given.
+/// A controller that keeps the estimator that it receives.
 #[derive(Clone, Debug, Default)]
 struct Keeper(Arc<OnceLock<RttEstimator>>);
 
@@ -77,7 +77,7 @@ impl Controller for Keeper {
     }
 }
 
-/// One end in memory.
+/// One endpoint in memory.
 struct End {
     address: SocketAddr,
     endpoint: Endpoint,

@@ -1,7 +1,7 @@
-//! BBRv3 of Weir beside the one of noq, a fork of quinn: an implementation of the draft that was
-//! written independently. Both drive the same QUIC endpoint over the same paths; only the
-//! controller differs. `docs/bbr.md` has the table, and how to print it. It is a binary of its own,
-//! because it adds noq's controllers to the registry of its process.
+//! Compares this project's BBRv3 with that of noq, a fork of quinn: an independent implementation
+//! of the draft. Both run in the same QUIC endpoint over the same paths; only the controller
+//! differs. `docs/bbr.md` has the table, and how to print it. This is a separate binary, because it
+//! adds noq's controllers to the registry of its process.
 
 mod estimator;
 mod noq;
@@ -15,14 +15,15 @@ use weir_proto::cc::window::added;
 
 const OURS: &str = "bbr";
 const NOQ: &str = "noq";
-/// noq that leaves a probe as the draft says.
+/// noq, changed to end a probe as in the draft.
 const NOQ_DRAFT: &str = "noq-draft";
 
-/// Seeds of a row of the table, and Student's t of 95 % for one degree of freedom less.
+/// Seeds of a row of the table, and the 95 % quantile of Student's t for one degree of freedom
+/// less.
 const SEEDS: u64 = 20;
 const STUDENT_T: f64 = 2.093;
 
-/// What a path is like.
+/// The properties of a path.
 #[derive(Clone, Copy)]
 struct Path {
     name: &'static str,
@@ -123,7 +124,7 @@ impl Path {
         )
     }
 
-    /// Weir's goodput in multiples of that of a flow beside it.
+    /// The ratio of this project's goodput to that of a competing flow.
     fn ratio_beside(&self, other: &str, seed: u64) -> f64 {
         let flow = format!(
             r#"
@@ -145,13 +146,13 @@ impl Path {
         output.summary.flows["f"].goodput_bps
     }
 
-    /// Weir's goodput in multiples of the other's, for each seed.
+    /// The ratio of this project's goodput to the other's, for each seed.
     fn ratios(&self, other: &str, seeds: u64) -> Vec<f64> {
         let ratio = |seed| self.goodput(OURS, seed) / self.goodput(other, seed);
         (1..=seeds).map(ratio).collect()
     }
 
-    /// The states of a run, one after the other.
+    /// The sequence of states of a run.
     fn states(&self, controller: &str) -> Vec<String> {
         let output = simulate(&self.scenario(controller, 1), TraceLevel::Full);
         let states = output.flows[0].table.words("state").expect("states");
@@ -186,7 +187,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The mean of the seeds with its interval of 95 %.
+/// The mean over the seeds with its 95 % confidence interval.
 fn interval(values: &[f64]) -> String {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -199,8 +200,8 @@ fn interval(values: &[f64]) -> String {
 fn both_go_through_the_same_states_in_the_same_order() {
     let path = path("50 Mbit/s, 40 ms, 1 BDP", 50.0, 40.0, 1.0);
     let [ours, noqs] = [OURS, NOQ].map(|controller| path.states(controller));
-    // Startup ends after half a second, and the first probe follows 2 to 3 s later: ProbeRTT, due
-    // after 5 s, does not meet it.
+    // Startup ends after half a second, and the first probe follows 2 to 3 s later, so ProbeRTT,
+    // due after 5 s, does not interrupt this cycle.
     let first_cycle = [
         "startup",
         "drain",
@@ -212,7 +213,7 @@ fn both_go_through_the_same_states_in_the_same_order() {
     ];
     assert_eq!(ours[..first_cycle.len()], first_cycle);
     assert_eq!(noqs[..first_cycle.len()], first_cycle);
-    // Later ProbeRTT meets other parts of a cycle, as long as chance makes it.
+    // Later ProbeRTT may interrupt any part of a cycle, depending on random waits.
     let cycle: BTreeSet<_> = [
         ("startup", "drain"),
         ("drain", "probe_bw_down"),
@@ -224,7 +225,7 @@ fn both_go_through_the_same_states_in_the_same_order() {
         ("probe_rtt", "probe_bw_cruise"),
     ]
     .into();
-    // noq draws its waits from the system: each run has others.
+    // noq draws its waits from the system's random numbers, so they differ in each run.
     for (controller, states, expected) in [(OURS, &ours, 7..=13), (NOQ, &noqs, 4..=15)] {
         let probes = states
             .iter()
@@ -244,7 +245,8 @@ fn both_go_through_the_same_states_in_the_same_order() {
 
 #[test]
 fn noq_is_slower_because_its_bandwidth_lasts_for_rounds_and_not_for_cycles() {
-    // docs/bbr.md: the difference beyond 5 % is gone when its filter moves on once in a cycle.
+    // docs/bbr.md: a difference of more than 5 % vanishes when noq's filter advances once in a
+    // cycle.
     let rows = [
         path("10 Mbit/s, 40 ms, 4 BDP", 10.0, 40.0, 4.0),
         path("50 Mbit/s, 40 ms, 1 BDP", 50.0, 40.0, 1.0),
@@ -259,7 +261,7 @@ fn noq_is_slower_because_its_bandwidth_lasts_for_rounds_and_not_for_cycles() {
     }
 }
 
-/// With `WEIR_TABLE` set it prints the table of `docs/bbr.md`, which takes some minutes.
+/// With `WEIR_TABLE` set, prints the table of `docs/bbr.md`, which takes some minutes.
 #[test]
 fn table() {
     if std::env::var_os("WEIR_TABLE").is_none() {

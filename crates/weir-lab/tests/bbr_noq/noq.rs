@@ -1,8 +1,8 @@
-//! The BBRv3 of noq-proto behind the trait of Weir's controllers.
+//! Adapts the BBRv3 of noq-proto to this project's controller trait.
 //!
-//! Everything else is Weir's: the endpoint, its pacer and its loss detection. noq is called in the
-//! order of its own connection: acknowledgements first, then their end, then the losses that they
-//! reveal. What it reads and the trait does not give:
+//! Everything else is this project's: the endpoint, its pacer and its loss detection. noq is called
+//! in the order of its own connection: acknowledgements first, then their end, then the losses that
+//! they reveal. It also needs values that the trait does not provide:
 //! - packet numbers: packets are counted here, and those of one time are told apart in the order
 //!   in which they are acknowledged or lost;
 //! - an estimator of the round-trip time, of which it reads the smoothed time once, as its first
@@ -25,19 +25,19 @@ use weir_proto::event::Limit;
 use weir_proto::time::Instant;
 use weir_proto::units::Rate;
 
-/// A packet in flight: when it was sent, and its number.
+/// A packet in flight: its send time and its number.
 type InFlight = (Instant, u64);
 
-/// How noq learns that a probe for bandwidth is over.
+/// How noq leaves a probe for bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeEnd {
-    /// As it does itself: it stays in the phase `ProbeStopping` until the next probe. In each round
-    /// trip of that time the filter of its bandwidth moves on, and losses lower its long-term bound
-    /// as those of a probe do.
+    /// Unmodified: it stays in the phase `ProbeStopping` until the next probe. In each round trip
+    /// of that time its bandwidth filter advances, and losses lower its long-term bound as in a
+    /// probe.
     Noq,
-    /// As draft-ietf-ccwg-bbr §5.3.3.9 has it: a round trip after the probe the filter moves on
-    /// once, and losses are the probe's no longer. To that end noq is told that the application
-    /// limits what is sent from then on until the next probe, since samples and losses of such
+    /// As in draft-ietf-ccwg-bbr §5.3.3.9: a round trip after the probe the filter advances once,
+    /// and losses no longer count for the probe. For this, noq is called as if the application
+    /// limited sending from then on until the next probe, because samples and losses of such
     /// packets have neither effect.
     Draft,
 }
@@ -50,13 +50,13 @@ pub struct Noq {
     next_number: u64,
     in_flight: VecDeque<InFlight>,
     app_limited: bool,
-    /// The largest number that the acknowledgement in progress acknowledges.
+    /// The largest packet number in the current acknowledgement.
     largest_acked: Option<u64>,
-    /// Losses that are told at the end of the acknowledgement in progress.
+    /// Losses reported to noq at the end of the current acknowledgement.
     losses: Vec<(u16, u64)>,
     state: &'static str,
     probe_end: ProbeEnd,
-    /// While no probe goes on: the number of the first packet that was sent after the last.
+    /// Between probes: the number of the first packet sent after the last probe.
     after_probe: Option<u64>,
     /// The period of the last loss event, for statistics.
     period: RecoveryPeriod,
@@ -88,7 +88,7 @@ impl Noq {
         self.base + time::Duration::from_nanos(when.since(Instant::ZERO).as_nanos())
     }
 
-    /// Takes the first packet of this time that is in flight.
+    /// Takes the first packet in flight that was sent at this time.
     fn take(&mut self, sent_at: Instant) -> Option<u64> {
         let at = self.in_flight.partition_point(|&(sent, _)| sent < sent_at);
         let found = self
@@ -170,8 +170,9 @@ impl WindowController for Noq {
         self.note_state();
         let is_round_over = self.after_probe.is_some_and(|first| largest >= Some(first));
         if self.probe_end == ProbeEnd::Draft && is_round_over {
-            // With nothing in flight the mark is gone at the next acknowledgement. One that is due
-            // to go is cleared by the first call and set by the second.
+            // With nothing in flight the application-limited mark is cleared at the next
+            // acknowledgement. A mark that is due to be cleared is cleared by the first call and
+            // set again by the second.
             self.inner.on_end_acks(now, 0, true, largest);
             self.inner.on_end_acks(now, 0, true, largest);
             self.inner.on_end_acks(now, in_flight, false, None);
@@ -239,7 +240,7 @@ impl WindowController for Noq {
     }
 }
 
-/// The names that noq's `Debug` has for the states, and Weir's.
+/// The names of states in noq's `Debug` output, and this project's names.
 const STATES: [(&str, &str); 7] = [
     ("Startup", "startup"),
     ("Drain", "drain"),
@@ -250,10 +251,10 @@ const STATES: [(&str, &str); 7] = [
     ("ProbeRtt", "probe_rtt"),
 ];
 
-/// noq shows its state in its `Debug` only.
+/// noq shows its state only in its `Debug` output.
 fn state_of(controller: &dyn Controller) -> &'static str {
     let mut field = Field::default();
-    // It ends with an error as soon as the field is known.
+    // Writing is stopped with an error as soon as the field is known.
     let _ = write!(field, "{controller:?}");
     let known = STATES.iter().find(|(theirs, _)| *theirs == field.value);
     known
@@ -261,7 +262,7 @@ fn state_of(controller: &dyn Controller) -> &'static str {
         .1
 }
 
-/// Reads the field `state` and stops the writing of all that follows.
+/// Reads the field `state` and stops the writing of everything after it.
 #[derive(Default)]
 struct Field {
     before: String,

@@ -1,7 +1,6 @@
 //! Every file in `bad-scenarios/`, `bad-plans/`, `bad-published/`, `bad-cases/` and
-//! `bad-evaluations/` has one error; the text beside
-//! it is the expected message. `WEIR_BLESS=1` writes the texts anew: read them before you commit
-//! them.
+//! `bad-evaluations/` has one error; the text file beside it has the expected message.
+//! `WEIR_BLESS=1` rewrites the text files: read them before you commit them.
 
 use std::fmt::{Display, Write as _};
 use std::fs;
@@ -38,7 +37,7 @@ fn of_evaluation(path: &Path) -> Option<String> {
     Some(with_line(&text, &error))
 }
 
-/// What is wrong: the place and the message, help, and the line with a mark.
+/// The error: the place and the message, help, and the line with a marker.
 fn with_line(text: &str, error: &ScenarioError) -> String {
     let mut told = format!(
         "{}:{}:{}: {}\n",
@@ -59,7 +58,7 @@ fn with_line(text: &str, error: &ScenarioError) -> String {
     told
 }
 
-/// What is wrong with the plan or the scenario of its first run.
+/// The error of the plan or of the scenario of its first run.
 fn of_plan(path: &Path) -> Option<String> {
     let plan = match Plan::load(path) {
         Ok(plan) => plan,
@@ -75,7 +74,7 @@ fn of_published(path: &Path) -> Option<String> {
     error.map(line)
 }
 
-/// The message, which has its place in the same line.
+/// The message, which contains its place.
 fn line(error: impl Display) -> String {
     let told = error.to_string();
     assert_eq!(told.lines().count(), 1, "{told}");
@@ -94,7 +93,7 @@ fn check(name: &str, least: usize, error_of: fn(&Path) -> Option<String>) {
     let mut differences = String::new();
     for path in files {
         let error = error_of(&path).unwrap_or_else(|| panic!("{}: accepted", path.display()));
-        // Where the repository lies differs.
+        // The path of the repository differs between machines.
         let told = error.replace(&format!("{}/", folder.display()), "") + "\n";
         let beside = path.with_extension("txt");
         if bless {

@@ -1,4 +1,4 @@
-//! `docs/columns.md` is made from the declarations of columns. `WEIR_BLESS=1` writes it anew.
+//! `docs/columns.md` is generated from the declarations of columns. `WEIR_BLESS=1` rewrites it.
 
 use std::fs;
 use std::path::Path;

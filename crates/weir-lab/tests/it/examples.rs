@@ -1,4 +1,4 @@
-//! The scenarios of `examples/`: each is short, runs, and is as it expects.
+//! The scenarios of `examples/`: each is short, runs, and meets its expectations.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The scenario files of published experiments are in order.
+//! The scenario files of published experiments are valid.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! A panic inside a run is one clear message with the name of the run, wherever runs are made. A
-//! child process of each test shows what stands on stderr, with backtraces asked for.
+//! A panic inside a run gives one clear message with the name of the run, in every function that
+//! executes runs. A child process of each test shows the output on stderr, with backtraces enabled.
 
 use std::fs;
 use std::process::Command;
@@ -23,7 +23,7 @@ to = "client"
 transport = { kind = "quinn" }
 "#;
 
-/// Set for the child.
+/// Set in the child process.
 const CHILD: &str = "WEIR_TEST_OF_FAULTS";
 
 fn planted(_: &QuinnFlow<'_>) -> Result<EndpointPair, String> {
@@ -37,7 +37,7 @@ fn registry() -> TransportRegistry<'static> {
     }
 }
 
-/// Runs the test of this name again, alone, and returns its stderr; `None` in that process.
+/// Runs only the test of this name in a child process and returns its stderr; `None` in the child.
 fn stderr_of(name: &str) -> Option<String> {
     if std::env::var_os(CHILD).is_some() {
         silence_caught_panics();

@@ -1,5 +1,5 @@
-//! The seeds of the fuzz targets of files, replayed without libFuzzer: each as it is, each
-//! prefix, and each with one bit of one octet changed.
+//! The seeds of the fuzz targets for files, replayed without libFuzzer: each unchanged, each
+//! prefix, and each with one bit of one octet flipped.
 
 #[cfg(feature = "files")]
 #[path = "../../../../fuzz/checks/capture.rs"]
@@ -20,7 +20,7 @@ mod scenario;
 
 use replay::replay;
 
-/// What an octet of a seed is changed by.
+/// The bits that are flipped in an octet.
 const MASKS: &[u8] = &[0x04];
 
 #[test]

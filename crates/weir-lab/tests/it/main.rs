@@ -1,5 +1,5 @@
-//! The tests of the public interface: one binary, because each is linked on its own. Only `bbr_noq`
-//! is another, because it adds controllers to the registry of its process.
+//! The tests of the public interface: one binary, because each binary is linked separately. Only
+//! `bbr_noq` is separate, because it adds controllers to the registry of its process.
 
 mod bad_files;
 mod captures;

@@ -1,10 +1,10 @@
-//! A sender of CCID 3 or 4 gets up again after a path was dead, on paths and with dead times that
-//! the experiment `outage`, which has every transport and controller, does not have.
+//! Recovery of senders of CCID 3 and 4 after an outage, on paths and with durations that the
+//! experiment `outage`, which covers every transport and controller, does not have.
 
 use weir_lab::run::{RunOptions, run};
 use weir_lab::scenario::parse;
 
-/// How long a sender took until it had 80 % of its goodput again, in seconds; `None` for never
+/// The time in seconds until a sender had 80 % of its goodput again; `None` if it did not recover
 /// within 100 s.
 fn recovery(path: &str, dead_s: u32, transport: &str, app: &str, seed: u32) -> Option<f64> {
     let (back, end) = (10 + dead_s, 110 + dead_s);
@@ -39,8 +39,8 @@ app = {{ {app} }}
     output.summary.flows["flow"].recovery_s
 }
 
-/// Every profile with a path at whose rate packets are close, and one at which they are far apart:
-/// the window counter moves by one or by five with each.
+/// Every profile, with a path at whose rate packets are close, and one at which they are far apart:
+/// the window counter advances by one or by five with each.
 #[test]
 fn a_bulk_flow_gets_up_again_with_every_profile() {
     let paths = [
@@ -63,7 +63,7 @@ fn a_bulk_flow_gets_up_again_with_every_profile() {
     }
 }
 
-/// A stream below the path's rate has no loss but the outage: p must come down by what arrives.
+/// A stream below the path's rate has no losses except the outage: received packets must reduce p.
 #[test]
 fn a_stream_without_other_losses_gets_up_again() {
     let path = "rate = \"20Mbit\"\ndelay = \"15ms\"\nqueue = { kind = \"droptail\", limit = 200 }";
@@ -71,7 +71,7 @@ fn a_stream_without_other_losses_gets_up_again() {
         (3, &["rfc5348", "rfc3448"][..]),
         (4, &["rfc5348", "linux-mainline"]),
     ] {
-        // CCID 4 has ten milliseconds between packets (RFC 5622 §6).
+        // CCID 4 leaves ten milliseconds between packets (RFC 5622 §6).
         let packet = if ccid == 3 { 1000 } else { 1400 };
         let app = format!("kind = \"cbr\", packet = {packet}, rate = \"1Mbit\"");
         for profile in profiles {

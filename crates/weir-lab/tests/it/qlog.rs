@@ -1,4 +1,4 @@
-//! Exports to qlog have the structure of their schema and say what the run's tables say.
+//! Exports to qlog have the structure of their schema and the contents of the run's tables.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,7 @@ fn output(packets: bool) -> RunOutput {
     run(&scenario, &options).unwrap()
 }
 
-/// The documents of an export by the names of their files.
+/// The documents of an export by their file names.
 fn documents(run: &RunOutput, format: &str) -> BTreeMap<String, Value> {
     let files = export(run, Format::named(format).unwrap()).unwrap();
     let parsed = files.into_iter().map(|file| {
@@ -55,8 +55,8 @@ fn is_one_of(value: &Value, words: &[&str]) -> bool {
     value.as_str().is_some_and(|word| words.contains(&word))
 }
 
-/// What the data of an event may hold, from draft-ietf-quic-qlog-quic-events-13; the names of
-/// events without their namespace are those of both schemas.
+/// The permitted data of an event, from draft-ietf-quic-qlog-quic-events-13; without their
+/// namespace, the names of events are the same in both schemas.
 fn check_data(name: &str, data: &Value) {
     let only = |names: &[&str]| {
         let keys = data.as_object().unwrap().keys();
@@ -108,7 +108,7 @@ fn check_data(name: &str, data: &Value) {
     }
 }
 
-/// Checks every event of a document; returns how many there are of each name at each end.
+/// Checks every event of a document; returns the number of events by name at each end.
 fn check_traces(document: &Value, namespaces: &[&str]) -> BTreeMap<(String, String), usize> {
     let mut counts = BTreeMap::new();
     for trace in document["traces"].as_array().expect("traces") {
@@ -150,7 +150,7 @@ fn the_current_draft_has_its_fields_and_the_events_of_the_tables() {
             assert_eq!(schemas[0], "urn:ietf:params:qlog:events:quic-13");
             let common = &trace["common_fields"];
             assert_eq!(common["time_format"], "relative_to_epoch");
-            // The epoch of a monotonic clock is unknown.
+            // The epoch of a monotonic clock is unspecified.
             assert_eq!(common["reference_time"]["clock_type"], "monotonic");
             assert_eq!(common["reference_time"]["epoch"], "unknown");
         }
@@ -186,8 +186,8 @@ fn the_current_draft_has_its_fields_and_the_events_of_the_tables() {
     assert_eq!(windows.next_back(), last);
 }
 
-/// RFC 9000 §12.3: a number is used once in its space. Of QUIC the handshake is one Initial packet
-/// of the client, its acknowledgement by the server, and the client's.
+/// RFC 9000 §12.3: a packet number is used once in its space. The QUIC handshake is one Initial
+/// packet of the client, its acknowledgement by the server, and the client's.
 #[test]
 fn each_packet_of_quic_has_its_type_and_its_number_once() {
     let run = output(true);

@@ -1,4 +1,4 @@
-//! The folder of a run: it reads back as it was written, the same run gives the same bytes, and no
+//! The folder of a run: it is read as it was written, the same run gives the same bytes, and no
 //! folder is ever incomplete.
 #![cfg(feature = "files")]
 
@@ -230,7 +230,7 @@ fn every_flipped_bit_is_an_error_that_names_a_file() {
     written(&output(), &path);
     let mut tried = 0;
     for (name, content) in files(&path) {
-        // About a hundred places in each file, each with another bit.
+        // About a hundred positions in each file, each with a different bit.
         let step = (content.len() / 100).max(1);
         for at in (0..content.len()).step_by(step) {
             let mut damaged = content.clone();
@@ -321,8 +321,8 @@ fn a_capture_of_another_result_is_refused() {
 
 #[test]
 fn a_capture_does_not_change_the_run_that_it_is_of() {
-    // The application is asked again whenever its endpoint has news, with a capture around it as
-    // without: more often, and this audio would write at other times.
+    // The application is polled whenever its endpoint has events, with and without a capture. If a
+    // capture caused more polls, this audio application would write at other times.
     let text = r#"
         [run]
         duration = "5s"

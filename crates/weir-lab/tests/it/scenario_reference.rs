@@ -1,4 +1,4 @@
-//! `docs/scenario.md` is made from the declarations. `WEIR_BLESS=1` writes it anew.
+//! `docs/scenario.md` is generated from the declarations. `WEIR_BLESS=1` rewrites it.
 
 use std::fs;
 use std::path::Path;

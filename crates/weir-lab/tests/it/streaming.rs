@@ -1,5 +1,5 @@
-//! Rows on their way to files while a run goes on: the same tables as in memory, and what is left
-//! of a trace that is too long.
+//! Rows streamed to files during a run: the tables equal those in memory; and the rows kept of a
+//! trace that is too long.
 #![cfg(feature = "files")]
 
 use std::path::Path;
@@ -64,7 +64,7 @@ const FULL: RunOptions<'_> = RunOptions {
     max_events: None,
 };
 
-/// Runs with the rows on their way to this folder, and reads it back.
+/// Runs a scenario with its rows streamed to this folder, and reads the folder.
 fn streamed(options: &RunOptions<'_>, path: &Path) -> RunOutput {
     let scenario = scenario();
     let mut writer = FolderWriter::create(&scenario, path, path.parent().unwrap()).unwrap();
@@ -93,7 +93,7 @@ fn rows_that_are_streamed_are_those_in_memory() {
     }
     assert_eq!(read.summary.flows, whole.summary.flows);
     assert_eq!(read.summary.run.trace_thinned_from_s, None);
-    // Of packets there are enough for several batches.
+    // There are enough packets for several batches.
     assert!(whole.packets.unwrap().rows() > 20_000);
 }
 
@@ -122,7 +122,7 @@ fn the_same_run_is_streamed_to_the_same_bytes_and_fingerprint() {
 fn a_run_that_is_no_longer_wanted_is_not_written() {
     let place = tempfile::tempdir().unwrap();
     let scenario = scenario();
-    // With tables that are on their way, with tables that are there, and without any.
+    // With streamed tables, with tables in memory, and without tables.
     for (stream, trace) in [
         (true, TraceLevel::Full),
         (false, TraceLevel::Full),
@@ -165,7 +165,7 @@ fn a_run_without_a_trace_streams_no_empty_tables() {
     assert_eq!(read.tables().len(), 0);
 }
 
-/// Times at which words of these columns differ from the row before.
+/// The times at which words of these columns differ from the row before.
 fn changes(table: &Table, columns: &[&str]) -> Vec<(f64, Vec<String>)> {
     let times = table.numbers("time_s").unwrap();
     let mut last = Vec::new();
@@ -237,7 +237,7 @@ fn a_trace_that_is_too_long_keeps_changes_and_extremes() {
     }
 }
 
-/// The rows of the table of packets, and of those the lost, dropped and marked ones.
+/// The number of rows of the table of packets, and the rows of lost, dropped and marked ones.
 fn packets(output: &RunOutput) -> (usize, Vec<(f64, String)>) {
     let table = output.packets.as_ref().expect("packets are recorded");
     let events = table.words("event").unwrap();

@@ -1,4 +1,4 @@
-//! `weir compare A B`: what differs between two runs, the runs of two folders, or two sweeps.
+//! `weir compare A B`: the differences between two runs, the runs of two folders, or two sweeps.
 
 mod dataset;
 mod report;
@@ -62,7 +62,7 @@ enum Format {
     Markdown,
 }
 
-/// A setting and the value that it must have.
+/// A setting and its required value.
 #[derive(Clone, Debug)]
 struct Condition {
     path: String,
@@ -79,7 +79,7 @@ fn condition(text: &str) -> Result<Condition, String> {
     }
 }
 
-/// A share: `5%` or `0.05`. A number from 1 on may be meant as either.
+/// A share: `5%` or `0.05`. A number of 1 or more is ambiguous.
 fn share(text: &str) -> Result<f64, String> {
     let percent = text.strip_suffix('%');
     let number = percent.unwrap_or(text).trim().parse::<f64>().ok();
@@ -95,24 +95,24 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The folders of runs of one side.
+/// The folders of one side's runs.
 struct Runs {
-    /// As the command line names it.
+    /// The name on the command line.
     name: String,
     runs: Vec<RunFolder>,
 }
 
-/// What was compared pair by pair.
+/// The result of comparing a pair.
 pub struct PairResult {
     pub seed: u64,
-    /// True if the two runs did not do the same, as far as both keep it.
+    /// True if the data kept by both runs differs.
     pub differs: bool,
-    /// True if both runs have a table to be compared.
+    /// True if both runs have a common table.
     pub has_traces: bool,
     pub divergence: Option<Divergence>,
 }
 
-/// Compares.
+/// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let sweeps = [&arguments.a, &arguments.b].map(|path| dataset::folder(path));
     let report = match &sweeps {
@@ -232,10 +232,10 @@ fn runs(path: &Path, conditions: &[Condition]) -> Result<Runs, Failure> {
     Ok(Runs { name, runs })
 }
 
-/// How deep below a folder the folders of runs are looked for.
+/// The maximum depth below a folder at which run folders are searched.
 const MAX_DEPTH: u32 = 3;
 
-/// The folders of runs at or below a folder, in the order of their names.
+/// The run folders at or below a folder, in the order of their names.
 fn find_runs(path: &Path, found: &mut Vec<PathBuf>, depth: u32) -> Result<(), Failure> {
     if path.join("summary.json").is_file() || !path.is_dir() {
         found.push(path.to_owned());
@@ -258,10 +258,10 @@ fn find_runs(path: &Path, found: &mut Vec<PathBuf>, depth: u32) -> Result<(), Fa
         .try_for_each(|folder| find_runs(folder, found, depth + 1))
 }
 
-/// What the two runs of each pair did.
+/// The fingerprints of the two runs of each pair.
 type Fingerprints = Vec<[Fingerprint; 2]>;
 
-/// Loads the traces of each pair, on all cores, and compares them.
+/// Loads the traces of each pair in parallel, and compares them.
 fn compare_traces(
     a: &Runs,
     b: &Runs,
@@ -285,13 +285,13 @@ fn compare_traces(
     results.into_iter().collect()
 }
 
-/// True if both runs have the same table, whatever it holds.
+/// True if both runs have a table of the same name, whatever its contents.
 fn have_a_table([a, b]: &[RunOutput; 2]) -> bool {
     let of_b: BTreeSet<String> = b.tables().into_iter().map(|(name, _)| name).collect();
     a.tables().iter().any(|(name, _)| of_b.contains(name))
 }
 
-/// The pairs that count: those of which not both sides did the same as in an earlier pair.
+/// The pairs that count: a pair whose two sides both equal those of earlier pairs does not.
 fn counting<T: Ord>(did: &[[T; 2]]) -> Vec<usize> {
     let side =
         |index: usize| Replicates::of(&did.iter().map(|pair| &pair[index]).collect::<Vec<_>>());
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(share("0.5"), Ok(0.5));
         assert_eq!(share("500%"), Ok(5.0));
         assert!(share("-1%").is_err() && share("five").is_err() && share("nan").is_err());
-        // Who means 5 %?
+        // 5 without a percent sign is ambiguous.
         let error = share("5").unwrap_err();
         assert!(error.contains("write 5% or 500%"), "{error}");
     }

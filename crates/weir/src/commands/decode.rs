@@ -30,7 +30,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the packets to `out`; what comes before damage of the file is printed.
+/// Prints the packets to `out`, including those before damage of the file.
 fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Listing, Failure> {
     let form = if arguments.json_lines {
         ListingFormat::JsonLines
@@ -45,7 +45,7 @@ fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Listing, Failure> 
     listing.map_err(|error| failure(&arguments.file, error))
 }
 
-/// A file that is missing or no capture is a mistake of the user, a damaged one is not.
+/// A missing file or one that is not a capture is a usage error, a damaged one is a failure.
 fn failure(file: &Path, error: ListingError) -> Failure {
     match error {
         ListingError::Capture(error) => {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use weir_lab::trace::capture::CaptureError;
 
-    /// Raw IPv4 with two frames: a DCCP Ack with a wrong checksum, and a reserved packet type.
+    /// Raw IPv4 with two frames: a DCCP Ack with an incorrect checksum, and a reserved packet type.
     fn small_capture() -> Vec<u8> {
         let mut file = Vec::new();
         for number in [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101] {

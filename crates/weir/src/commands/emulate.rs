@@ -1,6 +1,6 @@
-//! `weir emulate`: a link of the simulator between real programs, in real time. Either a UDP relay
-//! from one port to another, which needs no privilege, or a network namespace for a program, all
-//! of whose packets go over the link.
+//! `weir emulate`: a simulated link between real programs, in real time. Either a UDP relay from
+//! one port to another, which needs no privileges, or a network namespace for a program, all of
+//! whose packets pass the link.
 
 use super::runs::read_scenario;
 use crate::arguments;
@@ -47,7 +47,7 @@ pub struct Arguments {
     program: Vec<String>,
 }
 
-/// An address with a port; also that of a name, as `localhost:5201`.
+/// An address with a port; a name such as `localhost:5201` is resolved.
 fn address(word: &str) -> Result<SocketAddr, String> {
     let expected = "expected an address and a port, such as 192.0.2.1:5201 or [::1]:5201";
     let mut found = word
@@ -56,7 +56,7 @@ fn address(word: &str) -> Result<SocketAddr, String> {
             Some((_, port)) if port.parse::<u16>().is_ok() => error.to_string(),
             _ => expected.to_owned(),
         })?;
-    // A name may have both; of a relay's addresses one is enough.
+    // A name may have IPv6 and IPv4 addresses; a relay needs only one, and IPv4 is preferred.
     let first = found.next().ok_or_else(|| expected.to_owned())?;
     Ok(found
         .find(|address| address.is_ipv4() && first.is_ipv6())

@@ -1,4 +1,5 @@
-//! `weir evaluate CONTROLLER`: the evaluation that RFC 9743 asks for, beside other controllers.
+//! `weir evaluate CONTROLLER`: the evaluation that RFC 9743 describes, compared with other
+//! controllers.
 
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;

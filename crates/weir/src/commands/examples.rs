@@ -1,4 +1,4 @@
-//! The examples at the end of each command's `--help`. A test reads every line as a command.
+//! The examples at the end of each command's `--help`. A test parses every line as a command.
 
 macro_rules! examples {
     ($($name:ident: $($line:literal)+;)+) => {
@@ -72,8 +72,8 @@ mod tests {
     use super::super::Cli;
     use clap::{Command, CommandFactory};
 
-    /// The words of a line for a shell: quotes join words, and what follows `|`, `<` or `>` belongs
-    /// to others.
+    /// The words of a line in a shell: quotes join words, and words after `|`, `<` or `>` belong to
+    /// other programs.
     fn words(line: &str) -> Vec<String> {
         let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
         for character in line.chars() {

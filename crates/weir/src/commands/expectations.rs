@@ -1,4 +1,4 @@
-//! What a scenario expects of its runs, as lines for people and as JSON.
+//! The expectations of a scenario, as text lines and as JSON.
 
 use super::replicates::FinishedRun;
 use crate::exit::Failure;
@@ -7,7 +7,7 @@ use weir_lab::run::Judgement;
 use weir_lab::scenario::Expectation;
 use weir_lab::theory::format_digits;
 
-/// Lists no more than this many failing flows or links in a line.
+/// The maximum number of failing flows or links listed in a line.
 const LISTED: usize = 5;
 
 /// A line for each expectation.
@@ -53,7 +53,7 @@ pub fn document(judgements: &[Judgement]) -> Value {
     judgements.iter().map(one).collect()
 }
 
-/// A line for each of several runs in which something does not hold.
+/// A line for each of several runs with a failed expectation.
 pub fn failing_runs(runs: &[FinishedRun]) -> String {
     let failing = runs
         .iter()
@@ -66,7 +66,7 @@ pub fn failing_runs(runs: &[FinishedRun]) -> String {
     lines.collect()
 }
 
-/// Status 3 if something does not hold in one of the runs.
+/// Exit status 3 if an expectation fails in one of the runs.
 pub fn verdict(runs: &[FinishedRun]) -> Result<(), Failure> {
     let judgements = || runs.iter().flat_map(|run| &run.judgements);
     let failed = judgements().filter(|judgement| !judgement.holds()).count();

@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .out
         .clone()
         .unwrap_or_else(|| arguments.run.join(&arguments.format));
-    // First: reading the traces takes time.
+    // Checked first, because reading the traces takes time.
     check_folder(&out)?;
     let output = folder.load()?;
     let files = export(&output, format).map_err(|error| usage(&error))?;
@@ -67,7 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     print_files(arguments.output, &written.commit()?)
 }
 
-/// Runs the scenario again and writes what its hosts see.
+/// Runs the scenario again and writes the packets at its hosts.
 fn capture(arguments: &Arguments, folder: &RunFolder) -> Result<(), Failure> {
     let path = match &arguments.out {
         Some(path) => path.clone(),

@@ -1,4 +1,4 @@
-//! `weir lint SCENARIO`: what is valid in a scenario and probably not meant.
+//! `weir lint SCENARIO`: settings that are valid but probably not intended.
 
 use super::runs::{finding_document, read_scenario};
 use crate::arguments::JsonOutput;
@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = read_scenario(path)?;
     let mut changes = Vec::new();
     for set in &arguments.set {
-        // The last of several values holds, as the last of several `--set`.
+        // The last of several values takes precedence, like the last of several `--set`.
         changes.extend(overrides::parse_set(set)?);
     }
     let findings = lint(&overrides::parse_with(&text, &name, &changes)?);

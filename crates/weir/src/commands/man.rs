@@ -1,4 +1,4 @@
-//! `weir man`: the manual pages, made from the same declarations as `--help`.
+//! `weir man`: the manual pages, generated from the same declarations as `--help`.
 
 use super::Cli;
 use crate::arguments::{JsonOutput, print_files};
@@ -20,7 +20,7 @@ pub struct Arguments {
     output: JsonOutput,
 }
 
-/// Prints the page of `weir`, or writes all.
+/// Prints the page of `weir`, or writes all pages.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut cli = Cli::command();
     cli.build();

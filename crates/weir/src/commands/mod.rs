@@ -115,8 +115,8 @@ pub enum Command {
 }
 
 impl Cli {
-    /// Reads the words of the command; also whether stdout must hold one JSON document and
-    /// nothing else.
+    /// Parses the words of the command; also returns whether stdout must contain a single JSON
+    /// document.
     pub fn read(words: &[OsString]) -> Result<(Self, bool), clap::Error> {
         let matches = Self::command().try_get_matches_from(words);
         let matches = matches.map_err(with_suggestion)?;
@@ -133,8 +133,8 @@ impl Cli {
     }
 }
 
-/// Adds the command that a word which is none was probably meant to be, where the parser has no
-/// idea: it compares by likeness, which two letters that changed places spoil in a short word.
+/// Adds a suggestion for an unknown command if the parser has none: the parser's similarity measure
+/// fails for short words with two transposed letters.
 fn with_suggestion(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;

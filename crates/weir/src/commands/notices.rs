@@ -1,12 +1,12 @@
-//! `weir notices`: the licences of what is in the command.
+//! `weir notices`: the licences of the program's parts.
 
 use crate::exit::Failure;
 use crate::terminal;
 
-/// Written by `cargo xtask notices`, which `test.sh` compares.
+/// Written by `cargo xtask notices`; `test.sh` checks that it is current.
 const NOTICES: &str = include_str!("../../THIRD-PARTY-NOTICES");
 
-/// Prints them.
+/// Prints the licences.
 pub fn run() -> Result<(), Failure> {
     Ok(terminal::print(NOTICES)?)
 }

@@ -1,13 +1,13 @@
-//! A run that is to be made.
+//! A planned run.
 
 use weir_lab::scenario::{Override, Scenario};
 
-/// A scenario with the values that were changed in it.
+/// A scenario with its overrides applied.
 pub struct PlannedRun {
-    /// The path of its folder below that of all results.
+    /// The path of its folder relative to that of all results.
     pub folder: String,
     pub overrides: Vec<Override>,
     pub scenario: Scenario,
-    /// Its content hash.
+    /// The content hash of the scenario.
     pub hash: String,
 }

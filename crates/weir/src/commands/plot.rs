@@ -1,5 +1,5 @@
-//! `weir plot RUN…`: the pictures of a run, or of several runs beside each other, as SVG, PNG or
-//! PDF, and one page with all of them.
+//! `weir plot RUN…`: the pictures of one run, or comparing several runs, as SVG, PNG or PDF, and
+//! one page with all of them.
 
 use super::summary_table::{SummaryTables, summary_tables};
 use crate::arguments::{JsonOutput, print_files, time};
@@ -86,7 +86,7 @@ impl Format {
     }
 }
 
-/// Width and height in pixels.
+/// Parses width and height in pixels.
 fn size(text: &str) -> Result<(f64, f64), String> {
     let numbers = text.split_once(['x', 'X']);
     let parsed = numbers.and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
@@ -144,7 +144,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     print_files(arguments.output, &written)
 }
 
-/// Writes the pictures in each format and the page, all or none of them; returns their paths.
+/// Writes the pictures in each format and the page, either all or none; returns their paths.
 fn write(
     arguments: &Arguments,
     out: &Path,
@@ -176,7 +176,7 @@ fn write(
     files.commit()
 }
 
-/// The tables of the run's summary, as `weir run` prints them, in HTML.
+/// The tables of the run's summary in HTML, as `weir run` prints them.
 fn tables(summary: &Summary) -> String {
     let run = &summary.run;
     let mut html = format!(

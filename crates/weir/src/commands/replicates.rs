@@ -1,5 +1,5 @@
-//! What several runs of `weir run` show together: for each setting a table of its measures over
-//! the seeds, and `index.json`, which says what each folder holds.
+//! Aggregates several runs of `weir run`: for each setting a table of its measures over the seeds,
+//! and `index.json`, which lists the folders.
 
 use super::planned_run::PlannedRun;
 use super::summary_table::{listed_flows, listed_transfers};
@@ -24,7 +24,7 @@ use weir_proto::time::Instant;
 
 const INDEX: &str = "index.json";
 
-/// A run that was made, and written into its folder.
+/// A completed run with its folder.
 pub struct FinishedRun {
     pub overrides: Vec<Override>,
     pub summary: Summary,
@@ -33,11 +33,11 @@ pub struct FinishedRun {
     pub name: String,
     /// The folder.
     pub folder: String,
-    /// What its scenario expects of it.
+    /// The results of its scenario's expectations.
     pub judgements: Vec<Judgement>,
 }
 
-/// The folder of a run while the run goes on.
+/// The folder of a run in progress.
 pub struct RunInProgress {
     name: String,
     path: PathBuf,
@@ -45,7 +45,7 @@ pub struct RunInProgress {
 }
 
 impl RunInProgress {
-    /// Begins the folder of this name below `out`, of a planned run.
+    /// Starts the folder of this name below `out`, for a planned run.
     pub fn begin(out: &Path, run: &PlannedRun, name: &str) -> Result<Self, Failure> {
         let path = out.join(name);
         let writer = FolderWriter::create_hashed((&run.hash, run.scenario.run.seed), &path, out)?;
@@ -57,19 +57,19 @@ impl RunInProgress {
         })
     }
 
-    /// Writing ends at the bounds of the command.
+    /// Makes writing end when a limit of the command is exceeded.
     #[must_use]
     pub fn within(mut self, watchdog: &Watchdog) -> Self {
         self.writer = self.writer.cancelled_by(watchdog.cancelled());
         self
     }
 
-    /// Takes the rows of the run.
+    /// The sink for the rows of the run.
     pub fn sink(&mut self) -> SharedSink {
         self.writer.sink()
     }
 
-    /// Gives the folder up; returns why it could not be written, if it could not.
+    /// Discards the folder; returns the error if it could not be written.
     pub fn abandon(self) -> Option<FolderError> {
         self.writer.abandon()
     }
@@ -86,7 +86,7 @@ impl FinishedRun {
         }
     }
 
-    /// Completes the folder of a run, within the bounds of the command.
+    /// Completes the folder of a run, within the limits of the command.
     pub fn write(
         folder: RunInProgress,
         overrides: &[Override],
@@ -129,7 +129,7 @@ impl FinishedRun {
     }
 }
 
-/// What people must know if a run was not written.
+/// A note for the user if a run was not written.
 const fn note_of(written: Written) -> Option<&'static str> {
     match written {
         Written::New => None,
@@ -141,20 +141,20 @@ const fn note_of(written: Written) -> Option<&'static str> {
     }
 }
 
-/// Runs that differ in their seed only.
+/// Runs that differ only in their seed.
 pub struct Group<'a> {
     set: Vec<&'a Override>,
     runs: Vec<&'a FinishedRun>,
     replicates: Replicates,
 }
 
-/// What is set besides the seed.
+/// The overrides except for the seed.
 fn paths_and_values(overrides: &[Override]) -> impl Iterator<Item = (&str, &str)> {
     let set = overrides.iter().filter(|change| !is_seed(change));
     set.map(|one| (one.path.as_str(), one.value.as_str()))
 }
 
-/// What is set besides the seed, as on the command line.
+/// The overrides except for the seed, as on the command line.
 pub fn settings(overrides: &[Override]) -> Vec<String> {
     let others = overrides.iter().filter(|change| !is_seed(change));
     others.map(Override::text).collect()
@@ -198,14 +198,14 @@ impl Group<'_> {
         self.runs.len() > 1
     }
 
-    /// The measures over the runs that count.
+    /// The measures over the distinct runs.
     fn measures(&self) -> BTreeMap<String, Sample> {
         let counting = self.replicates.counting();
         let runs = counting.filter_map(|run| self.runs.get(run));
         measures(runs.map(|run| &run.summary))
     }
 
-    /// The settings, the number of runs, what must be said about them, and every measure.
+    /// The settings, the number of runs, the note about them, and every measure.
     pub fn document(&self) -> Value {
         let measures = self.measures();
         let measures = measures.iter().map(|(path, sample)| {
@@ -228,7 +228,7 @@ impl Group<'_> {
         })
     }
 
-    /// A table for people.
+    /// A table as text.
     pub fn table(&self) -> String {
         let set = self.set.iter().map(|change| change.text() + "\n");
         let mut text: String = set.collect();
@@ -273,7 +273,7 @@ impl Group<'_> {
     }
 }
 
-/// What a table has lines of: its title and its pointer in the summary.
+/// The parts with lines in a table: title and JSON pointer in the summary.
 fn parts(summary: &Summary) -> Vec<(String, String)> {
     let (flows, _) = listed_flows(summary);
     let flows = flows.into_iter().map(|(name, _)| ("flow", "flows", name));
@@ -293,7 +293,7 @@ fn parts(summary: &Summary) -> Vec<(String, String)> {
     parts
 }
 
-/// Mean, standard error and interval in the unit that suits the mean.
+/// Mean, standard error and interval in a unit suitable for the mean.
 fn cells(sample: &Sample, unit: &str) -> [String; 3] {
     let value = |value: Option<f64>| match value {
         None => "–".to_owned(),
@@ -315,8 +315,8 @@ fn line(title: &str, [mean, error, interval]: [String; 3], n: &str) -> String {
     format!("{title:<26}{mean:>16}{error:>16}   {interval:<36}{n:>4}\n")
 }
 
-/// Writes `index.json`: the folder, the settings and the seed of each run, and which earlier run it
-/// equals. Entries of other commands stay as long as their folders do.
+/// Writes `index.json`: the folder, the settings and the seed of each run, and the earlier run that
+/// it equals, if any. Entries of other commands are kept while their folders exist.
 pub fn write_index(out: &Path, scenario: &Path, groups: &[Group<'_>]) -> Result<String, Failure> {
     let name = scenario.file_name().unwrap_or_default().to_string_lossy();
     let ours: Vec<Value> = groups

@@ -1,4 +1,4 @@
-//! `weir reproduce [NAME…]`: published experiments, measured against published.
+//! `weir reproduce [NAME…]`: published experiments, measured and compared with the publication.
 
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
@@ -91,11 +91,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     ))
 }
 
-/// Shows how far the reproduction is, and the plots of each experiment as soon as it is done.
+/// Shows the progress of the reproduction, and writes the plots of each experiment when it is
+/// complete.
 struct Report<'a> {
     bar: &'a ProgressBar,
     folder: &'a ReportFolder,
-    /// The first plot that could not be written.
+    /// The first error of writing plots.
     failed: Mutex<Option<ReportError>>,
     /// Set by a signal.
     cancel: &'a AtomicBool,
@@ -158,7 +159,7 @@ fn sources(names: &[String]) -> Result<Vec<ExperimentFiles>, Failure> {
         }
     };
     let sources = names.iter().map(source).collect::<Result<Vec<_>, _>>()?;
-    // Their plots are told apart by their names.
+    // Their plots are distinguished by the experiment's name.
     for (number, source) in sources.iter().enumerate() {
         if sources[..number]
             .iter()
@@ -174,7 +175,7 @@ fn sources(names: &[String]) -> Result<Vec<ExperimentFiles>, Failure> {
     Ok(sources)
 }
 
-/// How to run what needs a testbed, if anything does.
+/// The runner for the testbed, if an experiment needs it.
 fn testbed(
     sources: &[ExperimentFiles],
 ) -> Result<Option<&'static TestbedRunner<'static>>, Failure> {
@@ -200,8 +201,8 @@ fn testbed(
     ))
 }
 
-/// The rows of all experiments, and the lines that sum each up: numbers, statements and our own
-/// checks apart.
+/// The rows of all experiments, and their summary lines: separate counts of numbers, statements and
+/// our own checks.
 fn table(result: &Reproduction) -> String {
     let mut text = String::new();
     for experiment in &result.experiments {
@@ -291,10 +292,10 @@ fn table_of(heading: &str, rows: Vec<&RowResult>, text: &mut String) {
     text.push_str(&text_table(&table, "<<<>"));
 }
 
-/// The most characters of a row's text in the terminal.
+/// The maximum number of characters of a row's text in the terminal.
 const MAX_WIDTH: usize = 70;
 
-/// The text, or its beginning and an ellipsis; the page has it whole.
+/// The text, or its beginning and an ellipsis; the page has the full text.
 fn shortened(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();

@@ -76,7 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// How large all runs are together; `None` if nothing bounds one of them.
+/// The estimated size of all runs together; `None` if one of them has no bound.
 fn estimate(runs: &[PlannedRun]) -> Option<Estimate> {
     let each = runs.iter().map(|run| run.scenario.estimate());
     let each = each.collect::<Option<Vec<_>>>()?;
@@ -89,7 +89,7 @@ fn estimate(runs: &[PlannedRun]) -> Option<Estimate> {
 /// Steps of the progress bar for each run.
 const STEPS: u64 = 100;
 
-/// Makes one run and writes it.
+/// Executes one run and writes it.
 fn one(
     arguments: &Arguments,
     run: &PlannedRun,

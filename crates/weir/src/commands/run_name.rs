@@ -1,6 +1,7 @@
-//! The names of runs' folders: `path/controller=cubic,seed=3-1f0c9a2b`, the scenario's file, what
-//! was set, and the beginning of the resolved scenario's hash, which tells apart what the words
-//! do not. A scenario that has a folder keeps it, whichever words make the scenario this time.
+//! The names of run folders: `path/controller=cubic,seed=3-1f0c9a2b`, the scenario's file, the
+//! overrides, and the first digits of the resolved scenario's hash, which distinguishes scenarios
+//! with the same words. A scenario that has a folder keeps it, even if it is written with other
+//! overrides.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,22 +10,22 @@ use weir_lab::scenario::Override;
 
 /// Digits of the hash.
 const DIGITS: usize = 8;
-/// Octets of the settings at most; the hash tells longer ones apart.
+/// The maximum length of the overrides in octets; the hash distinguishes longer ones.
 const MAX_SETTINGS: usize = 120;
 
 /// The names of the runs of a scenario's file, new ones and those in a folder of results.
 pub struct RunNames {
     stem: String,
-    /// The names that are there, by the hashes at their ends.
+    /// The existing names, by the hashes at their ends.
     known: BTreeMap<String, String>,
 }
 
 impl RunNames {
-    /// Reads which runs of the file the folder has.
+    /// Reads the names of the file's runs in the folder.
     pub fn of(file: &Path, results: &Path) -> Self {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let stem = match &*plain(&stem) {
-            // A scenario that was read from stdin has no name.
+            // A scenario read from stdin has no name.
             "" | "-" => "stdin".to_owned(),
             stem => stem.trim_start_matches('-').to_owned(),
         };
@@ -41,7 +42,7 @@ impl RunNames {
         Self { stem, known }
     }
 
-    /// The path of a run's folder below the folder of all results, by the content hash of its
+    /// The path of a run's folder relative to the folder of all results, by the content hash of its
     /// scenario.
     pub fn name(&self, overrides: &[Override], scenario_hash: &str) -> String {
         let hash = scenario_hash.get(..DIGITS).unwrap_or(scenario_hash);
@@ -58,7 +59,7 @@ impl RunNames {
     }
 }
 
-/// What was set, each path as short as it is still clear.
+/// The overrides, with each path shortened as far as it is unambiguous.
 fn settings_text(overrides: &[Override]) -> String {
     let shorter = |own: &Override| {
         let steps: Vec<&str> = own.path.split('.').collect();
@@ -75,7 +76,7 @@ fn settings_text(overrides: &[Override]) -> String {
     settings.join(",")
 }
 
-/// The text in characters that neither shells nor file systems read as anything else.
+/// The text with only characters that have no special meaning in shells and file systems.
 fn plain(text: &str) -> String {
     let plain = |c: char| match c {
         c if c.is_ascii_alphanumeric() => c,
@@ -83,7 +84,7 @@ fn plain(text: &str) -> String {
         _ => '_',
     };
     let text: String = text.chars().filter(|c| *c != '"').map(plain).collect();
-    // Neither hidden nor the folder above.
+    // Neither a hidden file nor the parent folder.
     text.trim_start_matches('.').to_owned()
 }
 
@@ -123,7 +124,7 @@ mod tests {
         }
     }
 
-    /// `--set run.seed=1` of a scenario with seed 1 is the same scenario.
+    /// `--set run.seed=1` does not change a scenario with seed 1.
     #[test]
     fn a_scenario_keeps_its_folder_whichever_words_make_it() {
         let results = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! What `run` and `testbed` share: a scenario with changed values, and the folders and summaries of
-//! its runs.
+//! Functions shared by `run` and `testbed`: a scenario with overrides, and the folders and
+//! summaries of its runs.
 
 use super::expectations;
 use super::planned_run::PlannedRun;
@@ -36,7 +36,7 @@ pub struct RunArguments {
 
 impl RunArguments {
     /// A run for each combination of values and seeds; all are checked before the first one starts.
-    /// Of combinations that make one scenario only the first is there.
+    /// If several combinations give the same scenario, only the first is kept.
     pub fn plan(&self, seeds: Option<&str>) -> Result<Vec<PlannedRun>, Failure> {
         let name = self.scenario.display().to_string();
         let text = read_scenario(&self.scenario)?;
@@ -64,37 +64,37 @@ impl RunArguments {
     }
 }
 
-/// The text of a scenario's file; of standard input for `-`.
+/// The text of a scenario's file, or of standard input for `-`.
 pub fn read_scenario(path: &Path) -> Result<String, Failure> {
     let stdin = path == Path::new("-");
     let from = if stdin { Path::new("/dev/stdin") } else { path };
     read_input(from).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }
 
-/// How long finished runs may be missing from the index.
+/// The maximum delay before finished runs are added to the index.
 const INDEX_EVERY: Duration = Duration::from_secs(2);
 
 /// The results of all runs of a command.
 pub struct RunResults<'a> {
     arguments: &'a RunArguments,
-    /// Seeds replicate a run: tables stand for the summaries.
+    /// Whether there are several seeds: then tables are printed in place of summaries.
     replicated: bool,
-    /// What is found in the first scenario.
+    /// The findings of lint in the first scenario.
     findings: Vec<Finding>,
-    /// In the order of the plan.
+    /// Finished runs in the order of the plan.
     runs: Vec<FinishedRun>,
-    /// Runs that have ended before an earlier one of the plan, by their number.
+    /// Runs that ended before an earlier one of the plan, by their index.
     waiting: BTreeMap<usize, FinishedRun>,
-    /// How many are planned.
+    /// The number of planned runs.
     planned: usize,
-    /// The numbers of those that are in the index.
+    /// The indices of the runs that are in the index file.
     indexed: BTreeSet<usize>,
-    /// When the index was last brought up to date.
+    /// The time of the last update of the index file.
     indexed_at: Instant,
 }
 
 impl<'a> RunResults<'a> {
-    /// None yet of those that are planned; what killed commands left is removed.
+    /// No results yet; removes leftovers of killed commands.
     pub fn new(arguments: &'a RunArguments, plan: &[PlannedRun]) -> Self {
         remove_leftovers(&arguments.out);
         let settings: BTreeSet<_> = plan.iter().map(|run| settings(&run.overrides)).collect();
@@ -112,7 +112,7 @@ impl<'a> RunResults<'a> {
         }
     }
 
-    /// Takes the run of this number of the plan, and prints the summaries that have their turn.
+    /// Takes the run with this index in the plan, and prints the summaries whose turn it is.
     pub fn add(&mut self, number: usize, run: FinishedRun) -> Result<(), Failure> {
         self.waiting.insert(number, run);
         while let Some(run) = self.waiting.remove(&self.runs.len()) {
@@ -125,7 +125,7 @@ impl<'a> RunResults<'a> {
             }
             self.runs.push(run);
         }
-        // A command that is killed loses no more of the index than this.
+        // The index file is updated periodically, so that a killed command loses few entries.
         let are_all_there = self.runs.len() == self.planned;
         if are_all_there || self.indexed_at.elapsed() > INDEX_EVERY {
             self.update_index()?;
@@ -133,7 +133,7 @@ impl<'a> RunResults<'a> {
         Ok(())
     }
 
-    /// Adds the finished runs to the index of all runs, each once: that of many flows is long.
+    /// Adds each finished run once to the index of all runs, because writing many flows takes long.
     fn update_index(&mut self) -> Result<(), Failure> {
         let file = self.arguments.scenario.file_name().unwrap_or_default();
         let file = file.to_string_lossy();
@@ -157,15 +157,15 @@ impl<'a> RunResults<'a> {
         Ok(())
     }
 
-    /// Keeps what is done when a run has failed.
+    /// Keeps completed runs when a run has failed.
     pub fn stop(mut self) {
         if let Err(failure) = self.update_index() {
             terminal::status(&failure.message());
         }
     }
 
-    /// Writes the index of several runs; prints the tables of replicated ones, or the document of
-    /// all runs, if it is wanted.
+    /// Writes the index of several runs; prints the tables of replicated runs, or with `--json` the
+    /// document of all runs.
     pub fn finish(mut self) -> Result<(), Failure> {
         self.update_index()?;
         let groups = groups(&self.runs);

@@ -96,7 +96,7 @@ fn candidates(arguments: &Arguments) -> Result<Vec<Candidate>, CandidateError> {
     controllers.collect()
 }
 
-/// A line a case and controller.
+/// A line for each case and controller.
 fn table(result: &SuiteResult) -> String {
     let row = |one: &CaseResult| {
         let words = one.verdict.words().to_owned();

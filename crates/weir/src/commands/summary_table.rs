@@ -1,6 +1,6 @@
-//! A summary as tables for people: flows, groups of flows, links, and all together.
+//! A summary as text tables: flows, groups of flows, links, and totals.
 //!
-//! A column in which nothing stands is left out, and of groups with many flows only the group.
+//! Empty columns are omitted, and for groups with many flows only the group is shown.
 
 use crate::text_table::text_table;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,17 +11,17 @@ use weir_lab::run::{
 };
 use weir_lab::theory::{format_digits, significant};
 
-/// A group with more members than this is one line.
+/// A group with more members than this is shown as one line.
 const LISTED_FLOWS: usize = 8;
-/// Links that are listed: those that are busiest.
+/// The number of links that are listed: those with the highest utilisation.
 const LISTED_LINKS: usize = 8;
 /// Significant digits.
 const DIGITS: i32 = 4;
 
-/// A column: its head, and its value in a row, if it has one.
+/// A column: its header, and its value in a row, if it has one.
 type Column<T> = (&'static str, fn(&T) -> Option<String>);
 
-/// How fast each flow was and what it lost.
+/// The rates and losses of each flow.
 const RATES: &[Column<FlowSummary>] = &[
     ("alive", |flow| seconds(flow.active_s)),
     ("throughput", |flow| rate(flow.throughput_bps)),
@@ -39,7 +39,7 @@ const RATES: &[Column<FlowSummary>] = &[
     ("ended", |flow| flow.ended.clone()),
 ];
 
-/// How long the packets of each flow took.
+/// The delays of each flow's packets.
 const DELAYS: &[Column<FlowSummary>] = &[
     ("one way p50", |flow| seconds(flow.one_way_delay_s?.p50)),
     ("p95", |flow| seconds(flow.one_way_delay_s?.p95)),
@@ -55,7 +55,7 @@ const DELAYS: &[Column<FlowSummary>] = &[
     }),
 ];
 
-/// What a viewer saw.
+/// The quality of video for its viewer.
 const VIDEO: &[Column<FlowSummary>] = &[
     ("encoder", |flow| rate(flow.video?.encoder_rate_bps)),
     ("frames", |flow| Some(flow.video?.frames.to_string())),
@@ -111,7 +111,7 @@ const TRANSFERS: &[Column<TransferSummary>] = &[
     ("marked", |of| some_count(of.marks)),
 ];
 
-/// How long finite transfers and requests took.
+/// The completion times of finite transfers and requests.
 const COMPLETION: &[Column<(u64, u64, Distribution)>] = &[
     ("completed", |(done, flows, _)| {
         Some(format!("{done} of {flows}"))
@@ -139,10 +139,10 @@ const LINKS: &[Column<LinkSummary>] = &[
     ("max", |link| octets(link.queue_bytes.max as f64)),
 ];
 
-/// A table: a line of heads and a line for each row, whose name stands first.
+/// A table: a line of headers and a line for each row, which starts with its name.
 pub type Cells = Vec<Vec<String>>;
 
-/// The tables of a summary, and what is said below them.
+/// The tables of a summary, and the notes below them.
 #[derive(Debug)]
 pub struct SummaryTables {
     pub tables: Vec<Cells>,
@@ -237,12 +237,12 @@ fn totals(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// The flows that are no part of a large group, and how many the others are.
+/// The flows outside of large groups, and the number of other flows.
 pub fn listed_flows(summary: &Summary) -> (Vec<(&str, &FlowSummary)>, usize) {
     listed(summary, &summary.flows)
 }
 
-/// The flows with arrivals that are no part of a large group.
+/// The flows with arrivals outside of large groups.
 pub fn listed_transfers(summary: &Summary) -> Vec<(&str, &TransferSummary)> {
     listed(summary, &summary.transfers).0
 }
@@ -262,7 +262,7 @@ fn listed<'a, T>(
     (listed, hidden)
 }
 
-/// Without the columns in which nothing stands; `None` if no other is left.
+/// The table without empty columns; `None` if no column is left.
 fn table<T>(title: &str, columns: &[Column<T>], rows: &[(&str, &T)]) -> Option<Cells> {
     let mut cells = vec![vec![title.to_owned()]];
     cells.extend(rows.iter().map(|(name, _)| vec![(*name).to_owned()]));
@@ -279,14 +279,14 @@ fn table<T>(title: &str, columns: &[Column<T>], rows: &[(&str, &T)]) -> Option<C
     (cells[0].len() > 1).then_some(cells)
 }
 
-/// A value as a cell; nothing stays nothing.
+/// A value as a cell; `None` stays `None`.
 fn rate(bps: impl Into<Option<f64>>) -> Option<String> {
     Some(format_digits(bps.into()?, "bit/s", DIGITS))
 }
 
 fn seconds(value: impl Into<Option<f64>>) -> Option<String> {
     let value = value.into()?;
-    // Not zero nanoseconds.
+    // Zero has no unit, to avoid "0 ns".
     let unit = if value == 0.0 { "" } else { "s" };
     Some(format_digits(value, unit, DIGITS))
 }

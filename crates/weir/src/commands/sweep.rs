@@ -29,7 +29,7 @@ pub struct Arguments {
     output: JsonOutput,
 }
 
-/// Makes the runs that are missing.
+/// Executes the missing runs.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.limits.max_events.is_some() {
         let message = "write max_events in the plan: it belongs to its results";
@@ -74,7 +74,7 @@ impl Arguments {
     }
 }
 
-/// Prints what is there and fails if something is not.
+/// Prints the state of the sweep and fails if runs are missing or failed.
 fn report(
     arguments: &Arguments,
     out: &std::path::Path,

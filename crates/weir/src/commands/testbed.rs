@@ -1,6 +1,6 @@
-//! `weir testbed SCENARIO`: the scenario's endpoints on real sockets, its hosts network
-//! namespaces, its token buckets the kernel's, everything else of its links the simulator's in
-//! real time. Gives the folder that `weir run` gives.
+//! `weir testbed SCENARIO`: runs the scenario's endpoints on real sockets, with its hosts as
+//! network namespaces and its token buckets in the kernel; the rest of its links is simulated in
+//! real time. Writes the same folder as `weir run`.
 
 use super::replicates::{FinishedRun, RunInProgress};
 use super::runs::{RunArguments, RunResults};
@@ -23,14 +23,14 @@ pub struct Arguments {
     pcap: Option<PathBuf>,
 }
 
-/// Runs the scenario, or one for each combination of values, one after the other.
+/// Runs the scenario once, or once for each combination of values, one after the other.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let runs = arguments.runs.plan(None)?;
     if arguments.pcap.is_some() && runs.len() > 1 {
         let message = "--pcap takes one run, and these values make several";
         return Err(Failure::Usage(message.to_owned()));
     }
-    // Before a run takes its time.
+    // Checked before the run takes its time.
     std::fs::create_dir_all(&arguments.runs.out).map_err(|error| {
         let folder = arguments.runs.out.display();
         Failure::Failed(format!("cannot create \"{folder}\": {error}"))
@@ -42,7 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let count = runs.len();
         terminal::status(&format!("run {}/{count}: {seconds} s", number + 1));
         let output = one(&run.scenario, arguments.pcap.as_deref(), &stop)?;
-        // A run that was cut short must not take the place of a whole one.
+        // An interrupted run must not replace a complete one.
         let interrupted = stop.load(Ordering::Relaxed);
         let ending = if interrupted { "-interrupted" } else { "" };
         let name = format!("{}-testbed{ending}", run.folder);

@@ -129,7 +129,7 @@ fn described(law: &Law) -> String {
     text + &text_table(&parameters.iter().map(row).collect::<Vec<_>>(), "<")
 }
 
-/// The same as data; a parameter whose default is null is required.
+/// The description of a law as data; a parameter whose default is null is required.
 fn description(law: &Law) -> serde_json::Value {
     let parameters = law.parameters.iter().map(|parameter| {
         serde_json::json!({

@@ -1,4 +1,4 @@
-//! The client of tests: opens the connections, waits for their ends, sums up.
+//! The client of tests: opens the connections, waits for their ends, and sums up the results.
 
 use super::options::{ClientOptions, TestOptions};
 use super::report::{extend, scaled};
@@ -29,7 +29,7 @@ pub fn resolve(options: &ClientOptions) -> Result<SocketAddr, Failure> {
         .ok_or_else(|| unknown("it has no address".to_owned()))
 }
 
-/// Refuses a folder of `--trace` that has something else in it, before the test takes its time.
+/// Rejects a folder of `--trace` with other contents, before the test takes its time.
 pub fn check_trace_folder(options: &TestOptions) -> Result<(), Failure> {
     if let Some(folder) = &options.trace {
         RunFolder::check_free(folder)?;
@@ -37,7 +37,7 @@ pub fn check_trace_folder(options: &TestOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs the tests that the options ask for; fails if none of them could begin.
+/// Runs the requested tests; fails if none of them could begin.
 pub async fn run<T: Transport>(
     transport: T,
     options: &ClientOptions,
@@ -82,8 +82,8 @@ pub async fn run<T: Transport>(
     Ok(measured.and(recording.finish()))
 }
 
-/// Waits for all tests and writes what they measured, however they ended; returns their results,
-/// and the first failure. Fails if there is no result.
+/// Waits for all tests and writes their measurements, however they ended; returns their results and
+/// the first failure. Fails if there is no result.
 async fn collect(
     tests: Vec<JoinHandle<Result<Outcome, Failure>>>,
     options: &ClientOptions,
@@ -114,8 +114,8 @@ async fn collect(
     }))
 }
 
-/// Sums all tests up, on stderr if there are several, and as one document. With `--bidir` those of
-/// the way back are summed up apart, as iperf3 names them.
+/// Sums up all tests, on stderr if there are several, and as one document. With `--bidir` those in
+/// the reverse direction are summed up separately, with the names of iperf3.
 fn summary(options: &ClientOptions, settings: Value, results: Vec<Value>) -> Value {
     let is_back = |result: &Value| options.words.bidir && result["reverse"] == true;
     let (back, there): (Vec<Value>, Vec<Value>) = results.into_iter().partition(is_back);
@@ -145,7 +145,7 @@ fn sums(results: &[Value]) -> Value {
         values.sum::<f64>()
     };
     let (bytes, rate) = (sum("bytes"), sum("bits_per_second"));
-    // As iperf3's: what went in and what came out. Null where an end does not know it.
+    // As in iperf3: sent and received octets. Null if an end does not know them.
     let end = |key: &str| {
         let values = results.iter().map(|result| {
             let bytes = result[key].as_f64()?;

@@ -1,5 +1,5 @@
-//! Drives the session of a test over a connection of its own: what the transports with connections
-//! have in common.
+//! Drives the session of a test over a separate connection: code shared by the transports with
+//! connections.
 
 use super::failure;
 use super::test_path::{TestPath, Transfer};
@@ -16,7 +16,7 @@ use weir_wire::test_protocol::{
     TestConfig, TestStats, random_token,
 };
 
-/// The session of a test with its clock, which the test's task shares with those that look at it.
+/// The session of a test with its clock, shared by the test's task and its observers.
 #[derive(Clone)]
 pub struct Conversation {
     session: Arc<Mutex<Session<Counted>>>,
@@ -24,13 +24,13 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// A client's, which asks for this test.
+    /// The session of a client, which requests this test.
     pub fn ask(channel: Channel, request: TestConfig, secret: Option<Secret>) -> Self {
         Self::new(channel, Opening::Ask(request, secret))
     }
 
-    /// A server's, before the Request; the test of a client that does not ask is `unasked`, if it
-    /// is let in.
+    /// The session of a server before the Request. A client that sends no Request gets the test
+    /// `unasked`, if such clients are admitted.
     pub fn admit(
         channel: Channel,
         admission: Arc<Admission>,
@@ -56,49 +56,49 @@ impl Conversation {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The session's time.
+    /// The current time of the session.
     pub fn now(&self) -> Instant {
         Instant::ZERO + self.started.elapsed().into()
     }
 
-    /// A time of the session as one of the runtime.
+    /// Converts a time of the session to one of the runtime.
     pub fn at(&self, time: Instant) -> tokio::time::Instant {
         self.started + Duration::from_nanos(time.as_nanos())
     }
 
-    /// What both ends have counted.
+    /// The counts of both ends.
     pub fn stats(&self) -> TestStats {
         self.session().stats(self.now())
     }
 }
 
-/// A time span of the session as one of the runtime.
+/// Converts a duration of the session to one of the runtime.
 pub const fn span(span: weir_proto::time::Duration) -> Duration {
     Duration::from_nanos(span.as_nanos())
 }
 
 /// A connection that carries a test.
 pub trait Wire: TestPath {
-    /// The test.
+    /// The conversation of the test.
     fn conversation(&self) -> &Conversation;
 
-    /// Gives the session the counts of this end; returns the packets of the peer, each of which is
-    /// a sign of life.
+    /// Updates the session with the counts of this end; returns the number of packets from the
+    /// peer, which show that it is alive.
     fn look(&mut self) -> u64;
 
-    /// Hands a message over; false if the connection has ended.
+    /// Sends a message; false if the connection has ended.
     fn say(&mut self, message: Message) -> impl Future<Output = bool> + Send;
 
-    /// Moves data, and takes what comes, until the session has something to do; returns no later
-    /// than at this time if it does not wait. False if the connection has ended. May be dropped and
-    /// called again.
+    /// Moves data and receives messages until the session has something to do. It returns at the
+    /// latest at this time, unless it is waiting. False if the connection has ended. The future may
+    /// be dropped and the function called again.
     fn step(&mut self, until: Instant) -> impl Future<Output = bool> + Send;
 
-    /// Why the connection has ended, where it knows better than the session.
+    /// The reason why the connection has ended, if it is more precise than the session's.
     fn loss(&mut self) -> Option<Failure>;
 }
 
-/// Follows the session until it has ended or this holds.
+/// Drives the session until it has ended or the condition holds.
 async fn drive<W: Wire>(
     wire: &mut W,
     interrupted: impl Future<Output = ()>,
@@ -139,7 +139,7 @@ async fn drive<W: Wire>(
     }
 }
 
-/// Asks for the test or lets the client in, until data may flow.
+/// Requests the test or admits the client, until data may be sent.
 pub async fn begin<W: Wire>(wire: &mut W) -> Result<(), Error> {
     let over = |session: &Session<Counted>| !session.is_requesting();
     let ended = drive(wire, std::future::pending(), over).await;
@@ -152,11 +152,11 @@ pub async fn begin<W: Wire>(wire: &mut W) -> Result<(), Error> {
     ended.map_or(Ok(()), |reason| reason.result(info.peer))
 }
 
-/// Waits for the Request; `None` for a client that is not let in.
+/// Waits for the Request; `None` for a client that is not admitted.
 pub async fn admit<W: Wire>(mut wire: W) -> Option<W> {
     match begin(&mut wire).await {
         Ok(()) => return Some(wire),
-        // It has left.
+        // The client has left.
         Err(Error::Closed) => {}
         Err(error) => terminal::notice(&error.to_string()),
     }

@@ -1,11 +1,11 @@
-//! The options that the words of iperf3 stand for.
+//! Translates the options of iperf3.
 
 use super::options::{ClientOptions, ServerOptions, TestOptions, TransportName};
 use crate::exit::Failure;
 use crate::terminal::{self, Verbosity};
 
 impl TestOptions {
-    /// Takes the words of iperf3 for the options that they stand for.
+    /// Replaces the options of iperf3 with the equivalent ones.
     fn translate(&mut self) -> Result<(), Failure> {
         let words = std::mem::take(&mut self.words);
         if words.udp {
@@ -28,7 +28,7 @@ impl TestOptions {
 }
 
 impl ServerOptions {
-    /// The options with those of iperf3's words.
+    /// The options, including those translated from iperf3's.
     pub fn translated(&self) -> Result<Self, Failure> {
         let mut options = self.clone();
         options.test.translate()?;
@@ -37,7 +37,7 @@ impl ServerOptions {
 }
 
 impl ClientOptions {
-    /// The options with those of iperf3's words, which are checked.
+    /// The options, including those translated from iperf3's, after checks.
     pub fn translated(&self) -> Result<Self, Failure> {
         self.words.refused.check()?;
         let mut options = self.clone();

@@ -1,6 +1,6 @@
-//! The words of iperf3 that `send` and `serve` take besides their own, and those that have no
-//! meaning here, each with its reason. docs/iperf3.md lists them all, and
-//! [`iperf_translation`](super::iperf_translation) takes them for the options that they stand for.
+//! The options of iperf3 that `send` and `serve` accept in addition to their own, and those that
+//! are rejected with a reason. docs/iperf3.md lists them all, and
+//! [`iperf_translation`](super::iperf_translation) translates them.
 
 use crate::arguments;
 use crate::exit::Failure;
@@ -62,7 +62,8 @@ pub struct RefusedWords {
 }
 
 impl ClientWords {
-    /// The datagrams or writes of `length` bytes after which the client ends; 0 for no such end.
+    /// The number of datagrams or writes of `length` bytes after which the client ends; 0 for no
+    /// limit.
     pub fn writes(&self, length: u16) -> u64 {
         let length = u64::from(length.max(1));
         let by_bytes = self.bytes.map(|bytes| bytes.div_ceil(length));
@@ -71,7 +72,7 @@ impl ClientWords {
 }
 
 impl RefusedWords {
-    /// Refuses each of them that is given, with the reason.
+    /// Rejects each of these options, with the reason.
     pub fn check(&self) -> Result<(), Failure> {
         for (word, given, reason) in [
             (
@@ -105,16 +106,16 @@ impl RefusedWords {
     }
 }
 
-/// A rate and how many packets of it leave at once: `100M/20` of iperf3, 0 for no limit.
+/// A rate and the size of bursts in packets: `100M/20` of iperf3, 0 for no limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BitRate {
     /// Bits per second; `None` for as much as congestion control allows.
     pub bps: Option<f64>,
-    /// Packets that leave together; 0 and 1 for each alone.
+    /// The number of packets sent together; 0 and 1 for single packets.
     pub burst: u16,
 }
 
-/// Reads `64k`, `7Mbit`, `0` or `100M/20`.
+/// Parses `64k`, `7Mbit`, `0` or `100M/20`.
 pub fn bit_rate(text: &str) -> Result<BitRate, String> {
     let (rate, burst) = match text.split_once('/') {
         None => (text, 0),
@@ -136,7 +137,7 @@ pub fn bit_rate(text: &str) -> Result<BitRate, String> {
     Ok(BitRate { bps, burst })
 }
 
-/// A number in which K, M and G are powers of 1024, as in iperf3's `-n` and `-k`.
+/// Parses a number in which K, M and G are powers of 1024, as in iperf3's `-n` and `-k`.
 fn bytes(text: &str) -> Result<u64, String> {
     let prefixes = [
         (['k', 'K'], 1 << 10),

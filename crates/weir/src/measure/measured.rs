@@ -1,4 +1,4 @@
-//! What a test has measured, and why it did not go as it was asked for.
+//! The measurements of a test, and the reason if it did not run as requested.
 
 use super::report::extend;
 use crate::arguments::JsonOutput;
@@ -6,16 +6,16 @@ use crate::exit::Failure;
 use crate::terminal;
 use serde_json::{Value, json};
 
-/// What was measured. A lost peer, Ctrl-C or a full disk does not take it away.
+/// A measurement, which is kept after a lost peer, Ctrl-C or a full disk.
 pub struct Measured<T> {
     /// The result.
     pub result: T,
-    /// Why it is not the whole test, or could not be kept in a file.
+    /// The reason why the test is incomplete or could not be written to a file.
     pub failure: Option<Failure>,
 }
 
 impl<T> Measured<T> {
-    /// Takes another step: of several failures the first counts, and the others are stated.
+    /// Adds the result of another step: the first failure is kept, and the others are printed.
     pub fn and(mut self, step: Result<(), Failure>) -> Self {
         match (&self.failure, step) {
             (Some(_), Err(also)) => terminal::notice(&also.message()),
@@ -35,7 +35,7 @@ impl<T> Measured<T> {
 }
 
 impl Measured<Value> {
-    /// The result, with the failure in it.
+    /// The result, including the failure.
     pub fn document(&self) -> Value {
         let mut document = self.result.clone();
         if let Some(failure) = &self.failure {
@@ -44,7 +44,7 @@ impl Measured<Value> {
         document
     }
 
-    /// Prints the document, if it is wanted, and ends the command.
+    /// Prints the document, if requested, and ends the command.
     pub fn print(self, output: JsonOutput) -> Result<(), Failure> {
         output.print(&self.document())?;
         self.printed()

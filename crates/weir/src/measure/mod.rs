@@ -1,13 +1,13 @@
-//! Tests of a path between `weir serve` and `weir send`, in the manner of iperf3.
+//! Tests of a path between `weir serve` and `weir send`, similar to iperf3.
 //!
-//! The client opens a path and asks for a test with one Request of the control protocol of
-//! [`weir_wire::test_protocol`], which is the same for all transports. One end sends as the Request
-//! says, and the other counts and sends Reports. What the ends say and when is one session
-//! ([`weir_wire::test_protocol::Session`]) over all transports. Each is a file with a
+//! The client opens a path and requests a test with one Request of the control protocol of
+//! [`weir_wire::test_protocol`], which is the same for all transports. One end sends as specified
+//! in the Request; the other counts and sends Reports. The exchange of messages is one session
+//! ([`weir_wire::test_protocol::Session`]) for all transports. Each transport is a file with a
 //! [`test_path::TestPath`]: [`dccp`] and [`quic`], whose session the [`conversation`] drives over a
 //! connection, and [`udp`], with [`rtp`] in it, whose session a socket drives. [`client`] and
-//! [`server`] run tests over any of them, [`session`] runs one test, [`report`] says what it
-//! measured.
+//! [`server`] run tests over any of them, [`session`] runs one test, [`report`] prints its
+//! measurements.
 
 mod client;
 mod conversation;
@@ -92,7 +92,7 @@ pub fn serve(options: &ServerOptions) -> Result<(), Failure> {
     served?.printed()
 }
 
-/// Runs tests in a runtime of their own, with the capture that the options ask for.
+/// Runs tests in a separate runtime, with the capture of the options.
 fn run<T>(
     options: &TestOptions,
     name: &str,
@@ -107,26 +107,26 @@ fn run<T>(
     let capture = options.pcap.as_ref().map(start).transpose()?;
     let tap = capture.as_ref().map(PacketCapture::tap);
     let done = runtime.block_on(async { tests(tap, Interrupt::catch()).await });
-    // The sockets are closed with the runtime, before the capture ends.
+    // Dropping the runtime closes the sockets before the capture ends.
     drop(runtime);
     let captured = capture.map_or(Ok(()), PacketCapture::finish);
     Ok(done?.and(captured))
 }
 
-/// Lets this process have as many open files as the system allows it: each connection has a
-/// socket and a timer, and the limit that most systems begin with is 1024.
+/// Raises the limit of open files of this process as far as the system allows: each connection has
+/// a socket and a timer, and the initial limit of most systems is 1024.
 fn raise_open_files() {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, getrlimit, setrlimit};
         let mut limit = getrlimit(Resource::Nofile);
         limit.current = limit.maximum;
-        // Where it cannot be raised, the limit may be enough.
+        // If the limit cannot be raised, it may still be enough.
         let _ = setrlimit(Resource::Nofile, limit);
     }
 }
 
-/// What an error of a socket or connection means for the exit status.
+/// The exit status for an error of a socket or connection.
 fn failure(error: weir_wire::Error) -> Failure {
     match error {
         weir_wire::Error::Privilege(_) => Failure::Unavailable(format!("{error}: leave --raw out")),
@@ -134,7 +134,7 @@ fn failure(error: weir_wire::Error) -> Failure {
     }
 }
 
-/// What a task has returned; one that ended in another way is reported.
+/// The result of a task; a task that was cancelled or panicked is reported.
 fn joined<T>(task: Result<T, tokio::task::JoinError>) -> Option<T> {
     let reported = task.map_err(|error| {
         let why = Failure::from(error).message();

@@ -17,10 +17,10 @@ use weir_wire::quinn::{CongestionControlAlgorithm, Fingerprint};
 use weir_wire::test_protocol::{Admission, Secret, TestConfig};
 use weir_wire::{DEFAULT_PORT, EndpointConfig, udp_test};
 
-/// The UDP port of servers of tests over QUIC: the second after that of DCCP.
+/// The UDP port of test servers over QUIC: the second after that of DCCP.
 const QUIC_PORT: u16 = 6513;
 
-/// The UDP port of servers of tests over RTP: the third after that of DCCP.
+/// The UDP port of test servers over RTP: the third after that of DCCP.
 const RTP_PORT: u16 = 6514;
 
 /// Options that both ends have.
@@ -150,12 +150,12 @@ pub struct ServerOptions {
     pub max_time: Duration,
 }
 
-/// The largest rate in bit/s of a client's test that no congestion control bounds, by default.
+/// The default maximum rate in bit/s of a client's test without congestion control.
 const MAX_RATE_BPS: f64 = 1e9;
-/// Bytes of the shortest secret and of the longest.
+/// The minimum and maximum length of a secret in bytes.
 const SECRET_LENGTHS: RangeInclusive<usize> = 16..=1 << 16;
 
-/// Reads a fingerprint in hexadecimal, with colons or without.
+/// Parses a fingerprint in hexadecimal, with or without colons.
 fn fingerprint(text: &str) -> Result<Fingerprint, String> {
     let digits: Vec<_> = text.chars().filter(|c| *c != ':').collect();
     let pairs = digits.chunks_exact(2);
@@ -170,16 +170,16 @@ fn fingerprint(text: &str) -> Result<Fingerprint, String> {
         })
 }
 
-/// Whom a server lets in, and what a client shows to be let in.
+/// The admission rules of a server, and the credentials of a client.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
-    /// What a server takes.
+    /// The tests that a server accepts.
     pub admission: Admission,
-    /// What a client expects of a server over QUIC.
+    /// The certificate that a client requires of a server over QUIC.
     pub pin: Option<Fingerprint>,
 }
 
-/// The TFRC profile and the controller of QUIC that are used by default.
+/// The default TFRC profile and controller of QUIC.
 pub const DEFAULT_PROFILE: &str = "rfc5348";
 pub const DEFAULT_CONTROLLER: &str = "cubic";
 
@@ -197,7 +197,7 @@ fn controller_help() -> String {
     )
 }
 
-/// Names as a list in a sentence.
+/// Names as a list for a sentence.
 fn alternatives(names: impl IntoIterator<Item = &'static str>) -> String {
     let names: Vec<_> = names.into_iter().collect();
     match names.split_last() {
@@ -220,7 +220,7 @@ pub enum TransportName {
 }
 
 impl TransportName {
-    /// As on the command line.
+    /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dccp => "dccp",
@@ -232,7 +232,7 @@ impl TransportName {
 }
 
 impl TestOptions {
-    /// Refuses what the transport does not have.
+    /// Rejects options that the transport does not support.
     pub fn check(&self) -> Result<(), Failure> {
         use TransportName::Dccp;
         for (option, given, owner) in [
@@ -266,7 +266,7 @@ impl TestOptions {
         Ok(())
     }
 
-    /// Refuses a window controller where there is no window.
+    /// Rejects a window controller for a transport without a window.
     fn check_controller(&self) -> Result<(), Failure> {
         let found = match (self.transport, self.ccid) {
             _ if self.controller.is_none() => return Ok(()),
@@ -291,7 +291,7 @@ impl TestOptions {
         let octets = std::fs::read(path).map_err(|error| {
             Failure::Usage(format!("cannot read the secret \"{name}\": {error}"))
         })?;
-        // An editor ends the last line.
+        // An editor may add a line end to the last line.
         let secret = octets.trim_ascii_end();
         if !SECRET_LENGTHS.contains(&secret.len()) {
             let [least, most] = [SECRET_LENGTHS.start(), SECRET_LENGTHS.end()];
@@ -313,7 +313,7 @@ impl TestOptions {
         })
     }
 
-    /// The settings of a socket, which all transports have.
+    /// The socket settings, which all transports share.
     pub fn socket(&self) -> EndpointConfig {
         EndpointConfig {
             ecn: self.ecn,
@@ -335,7 +335,7 @@ impl TestOptions {
 }
 
 impl ServerOptions {
-    /// What the server takes.
+    /// The tests that the server accepts.
     pub fn access(&self) -> Result<Access, Failure> {
         use TransportName::{Rtp, Udp};
         let default = matches!(self.test.transport, Udp | Rtp).then_some(MAX_RATE_BPS);
@@ -352,7 +352,7 @@ impl ServerOptions {
 }
 
 impl ClientOptions {
-    /// What the client shows and expects.
+    /// The credentials of the client and its requirements.
     pub fn access(&self) -> Result<Access, Failure> {
         if self.pin.is_some() && self.test.transport != TransportName::Quic {
             let found = self.test.transport.name();
@@ -370,7 +370,7 @@ impl ClientOptions {
         })
     }
 
-    /// The test that the options ask for, with this length if they have none.
+    /// The test that the options describe, with this length if they have none.
     pub fn request(&self, default_length: u16) -> TestConfig {
         let length = self.length.unwrap_or(default_length);
         TestConfig {

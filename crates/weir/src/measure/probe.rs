@@ -1,5 +1,5 @@
-//! `--probe FILE`: the state of the sender's controller while the test runs, a line of CSV at each
-//! change, as Linux's dccp_probe and tcp_probe show it.
+//! `--probe FILE`: the state of the sender's controller during the test, a line of CSV for each
+//! change, like Linux's dccp_probe and tcp_probe.
 
 use crate::exit::Failure;
 use std::fs::File;
@@ -9,18 +9,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use weir_proto::event::{Event, RateState, WindowState};
 use weir_proto::time::Duration;
 
-/// The first line. A column that a controller does not have is empty: TFRC has no window, and
+/// The first line. A column that does not apply to a controller is empty: TFRC has no window, and
 /// window controllers have no rate.
 const COLUMNS: &str = "time_s,flow,rate_bps,receive_rate_bps,loss_event_rate,cwnd_bytes,\
                        in_flight_bytes,ssthresh_bytes,rtt_s,smoothed_rtt_s,state,limit\n";
 
-/// Where the lines of all tests of a command go.
+/// The output for the lines of all tests of a command.
 #[derive(Clone)]
 pub struct Probe(Arc<Mutex<Output>>);
 
 struct Output {
     out: Box<dyn Write + Send>,
-    /// Why no more lines can be written.
+    /// The first error of writing.
     failed: Option<io::Error>,
 }
 
@@ -49,8 +49,8 @@ impl Probe {
         probe
     }
 
-    /// Writes the line of an event of a controller at this time after the opening of the
-    /// connection; other events have none.
+    /// Writes the line of a controller's event at this time since the opening of the connection;
+    /// other events are ignored.
     pub fn record(&self, flow: &str, at: Duration, event: &Event) {
         let rest = match event {
             Event::Rate(state) => rate_columns(state),
@@ -60,12 +60,12 @@ impl Probe {
         self.write(&format!("{:.6},{flow},{rest}\n", at.as_secs_f64()));
     }
 
-    /// Shows what has been written.
+    /// Flushes the output.
     pub fn flush(&self) {
         self.attempt(Write::flush);
     }
 
-    /// Fails if lines are missing.
+    /// Fails if lines could not be written.
     pub fn finish(&self) -> Result<(), Failure> {
         self.flush();
         match self.output().failed.take() {
@@ -124,7 +124,7 @@ mod tests {
     use weir_proto::event::Limit;
     use weir_proto::units::Rate;
 
-    /// A writer that a test can read, and that has room for so many octets.
+    /// A writer that a test can read, with a limited capacity in octets.
     #[derive(Clone, Default)]
     struct Shared(Arc<Mutex<(Vec<u8>, Option<usize>)>>);
 

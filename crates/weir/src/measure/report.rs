@@ -1,29 +1,30 @@
 //! The output of a test: a line for each interval and for the whole test on stderr, and its result
-//! as JSON in the manner of iperf3. The same for all transports, which add what they alone count.
+//! as JSON in the format of iperf3. It is the same for all transports, which add their own
+//! counters.
 
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Intervals of a result; later ones are printed and not kept.
+/// The maximum number of intervals in a result; later ones are printed but not kept.
 const MAX_INTERVALS: usize = 100_000;
 
-/// Octets of application data that went in at one end of a test and came out at the other, as far
+/// Octets of application data that were sent by one end of a test and received by the other, as far
 /// as this end knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivery {
-    /// Sent.
+    /// Octets sent.
     pub sent: Option<u64>,
-    /// Received, by the newest report of the receiver.
+    /// Octets received, from the latest report of the receiver.
     pub received: Option<u64>,
-    /// Both ends agree on them: they are final.
+    /// Whether both ends agree on the numbers, so that they are final.
     pub complete: bool,
 }
 
 impl Delivery {
-    /// True if the receiver says that it has nothing of what was sent, or if nothing was sent: a
-    /// test that was stopped at its start has measured nothing.
+    /// True if the receiver reports that nothing arrived, or if nothing was sent: a test that was
+    /// stopped at its start has no measurement.
     pub fn is_nothing(&self) -> bool {
         let has_nothing = self.received == Some(0);
         self.sent == Some(0) || has_nothing && (self.complete || self.sent.is_some())
@@ -38,24 +39,24 @@ impl Delivery {
     }
 }
 
-/// What one end of a test has counted up to one moment.
+/// The counts of one end of a test at one moment.
 pub struct Counters {
     /// Octets of application data that this end has sent or received.
     pub octets: u64,
-    /// Those of both ends.
+    /// The counts of both ends.
     pub delivery: Delivery,
-    /// The text of a line after the throughput.
+    /// The text after the throughput in a line.
     pub details: String,
-    /// The transport's own counters, which only grow, by their names in the result.
+    /// The transport's own counters, which never decrease, by their names in the result.
     pub counts: Vec<(&'static str, u64)>,
-    /// The transport's other fields of the result: states, and what belongs to the whole test.
+    /// The transport's other fields of the result: states, and values of the whole test.
     pub fields: Value,
 }
 
 impl Counters {
-    /// What was counted after `before`.
+    /// The counts after `before`.
     pub fn since(mut self, before: &Self) -> Self {
-        // What an end did not know then, it does not know of the rest either.
+        // A count that was unknown then remains unknown for the difference.
         let rest = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
         self.octets = self.octets.saturating_sub(before.octets);
         let (delivery, earlier) = (&mut self.delivery, &before.delivery);
@@ -67,7 +68,7 @@ impl Counters {
         self
     }
 
-    /// The transport's fields of the result.
+    /// The transport's fields in the result.
     fn transport_fields(self) -> Value {
         let mut fields = self.fields;
         let count = |name| {
@@ -84,7 +85,7 @@ impl Counters {
     }
 }
 
-/// The report of one test, which grows by a line in each interval.
+/// The report of one test, extended by a line in each interval.
 pub struct Report {
     number: usize,
     start: Instant,
@@ -96,8 +97,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Of the test with this number, which begins now; a line for every `interval`, none if that is
-    /// zero. The time that is omitted comes first, if there is any.
+    /// Starts the report of the test with this number; it has a line for every `interval`, or none
+    /// if that is zero. The omitted time comes first, if there is any.
     pub fn start(number: usize, interval: Duration, omits: bool) -> Self {
         Self {
             number,
@@ -110,7 +111,7 @@ impl Report {
         }
     }
 
-    /// Ends the time that is omitted, in which so much was counted; returns how long it took.
+    /// Ends the omitted time with these counters; returns its duration.
     pub fn end_omission(&mut self, counters: &Counters) -> Duration {
         let omitted = self.start.elapsed();
         self.start += omitted;
@@ -120,12 +121,12 @@ impl Report {
         omitted
     }
 
-    /// True while what is counted is omitted.
+    /// True during the omitted time.
     pub const fn is_omitting(&self) -> bool {
         self.is_omitting
     }
 
-    /// When the next line is due.
+    /// The time at which the next line is due.
     pub fn due(&self) -> Instant {
         if self.interval.is_zero() {
             return self.start + Duration::from_hours(365 * 24);
@@ -133,7 +134,7 @@ impl Report {
         self.start + self.interval * (self.lines + 1)
     }
 
-    /// Ends the interval that is due with these counters; returns its line.
+    /// Ends the current interval with these counters; returns its line.
     pub fn interval(&mut self, counters: &Counters) -> String {
         let seconds = self.interval.as_secs_f64();
         let start = seconds * f64::from(self.lines);
@@ -156,8 +157,8 @@ impl Report {
         line
     }
 
-    /// The line about the whole test, which took so many seconds, with what the receiver has where
-    /// that is not what this end has counted.
+    /// The line about the whole test, which took this many seconds, with the octets received if
+    /// they differ from this end's count.
     pub fn total(&self, seconds: f64, counters: &Counters) -> String {
         let mut details = counters.details.clone();
         let delivery = counters.delivery;

@@ -1,4 +1,4 @@
-//! The server of tests: takes clients, runs their tests beside each other, prints the results.
+//! The server of tests: accepts clients, runs their tests concurrently, prints the results.
 
 use super::options::{ServerOptions, TestOptions};
 use super::session::{self, Recording};
@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use tokio::task::JoinSet;
 
-/// Makes the folder of `--trace`, so that a mistake in it is reported before a test.
+/// Creates the folder of `--trace`, so that errors are reported before a test.
 pub fn create_trace_folder(options: &TestOptions) -> Result<(), Failure> {
     let Some(folder) = &options.trace else {
         return Ok(());
@@ -23,7 +23,7 @@ pub fn create_trace_folder(options: &TestOptions) -> Result<(), Failure> {
     })
 }
 
-/// Serves until Ctrl-C, which is its failure, or one test.
+/// Serves until Ctrl-C, which counts as a failure, or for one test.
 pub async fn run<T: Transport>(
     transport: T,
     options: &ServerOptions,
@@ -71,16 +71,16 @@ pub async fn run<T: Transport>(
         tests.spawn(async move {
             let measured = test.await;
             if json {
-                // A closed pipe ends the output, not the server.
+                // A closed pipe does not end the server.
                 let _ = terminal::print(&format!("{}\n", measured.document()));
             }
             if let Some(failure) = measured.failure {
-                // The server goes on.
+                // The server continues after a failed test.
                 terminal::notice(&format!("[{number:3}] {}", failure.message()));
             }
         });
     }
-    // After Ctrl-C every test ends by itself and writes what it has.
+    // After Ctrl-C every test ends by itself and writes its measurements.
     while let Some(test) = tests.join_next().await {
         joined(test);
     }
@@ -93,14 +93,14 @@ pub async fn run<T: Transport>(
 }
 
 fn announce(number: usize, peer: SocketAddr) {
-    // Without UDP there is no port.
+    // Without UDP there is no port number.
     terminal::status(&match peer.port() {
         0 => format!("[{number:3}] from {}", peer.ip()),
         _ => format!("[{number:3}] from {peer}"),
     });
 }
 
-/// One test; returns its result, and why it failed or could not be kept.
+/// Runs one test; returns its result, and the reason if it failed or could not be written.
 async fn serve<P: TestPath>(
     number: usize,
     path: P,

@@ -14,9 +14,9 @@ use tokio::time::{Instant, sleep_until};
 use weir_lab::run::{MeasuredEnd, MeasuredFlow};
 use weir_proto::endpoint::Statistics;
 
-/// What a test has measured, however it ended.
+/// The measurements of a test, however it ended.
 pub struct Outcome {
-    /// The result for other programs.
+    /// The result as JSON for other programs.
     pub result: Value,
     /// The test as a flow of a run.
     pub flow: MeasuredFlow,
@@ -24,21 +24,21 @@ pub struct Outcome {
     pub failure: Option<Failure>,
 }
 
-/// What is shown and kept of a test.
+/// The outputs of a test.
 #[derive(Clone)]
 pub struct Recording {
-    /// From one line on stderr to the next.
+    /// The interval between lines on stderr.
     pub interval: Duration,
-    /// The result is about the time after so much of the test.
+    /// The time at the start of the test that the result omits.
     pub omit: Duration,
-    /// The trace is kept, for a folder.
+    /// Whether the trace is kept for a folder.
     pub trace: bool,
-    /// Shows the controller's states at once.
+    /// The output for the controller's states during the test.
     pub probe: Option<Probe>,
 }
 
 impl Recording {
-    /// As the options say.
+    /// The outputs from the options.
     pub fn new(options: &TestOptions) -> Result<Self, Failure> {
         let probe = options.probe.as_deref().map(Probe::open);
         Ok(Self {
@@ -49,7 +49,7 @@ impl Recording {
         })
     }
 
-    /// Fails if the probe has missed something.
+    /// Fails if the probe has lost lines.
     pub fn finish(&self) -> Result<(), Failure> {
         self.probe.as_ref().map_or(Ok(()), Probe::finish)
     }
@@ -114,14 +114,14 @@ pub async fn run<P: TestPath>(
     }
 }
 
-/// From one look for a new report of the receiver to the next, at the end of the time that is
-/// omitted, and how many looks there are at most: some reports come every half second.
+/// The interval at which the end of the omitted time is checked for a new report of the receiver,
+/// and the maximum number of checks: some reports come every half second.
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 const MOST_LOOKS: u32 = 500;
 
-/// The time at the beginning of a test that is omitted. At a sender it lasts until the next report
-/// of the receiver: by an older one, what has arrived since would be counted as received and not
-/// as sent.
+/// The omitted time at the beginning of a test. At a sender it ends with the next report of the
+/// receiver: with an older report, data that arrived after it would count as received but not as
+/// sent.
 struct Omission {
     due: Instant,
     sends: bool,
@@ -139,7 +139,7 @@ impl Omission {
         }
     }
 
-    /// True if it ends now, when so much has been delivered; otherwise it is looked at again.
+    /// True if the omitted time ends now, with this delivery; otherwise it is checked again later.
     fn is_over(&mut self, delivery: &Delivery) -> bool {
         if self.looks == 0 {
             self.received = delivery.received;
@@ -150,7 +150,7 @@ impl Omission {
     }
 }
 
-/// The failure of a test that was over before its first datagram.
+/// The error of a test that ended before its first datagram.
 fn nothing_sent<P: TestPath>(path: &mut P) -> Failure {
     let peer = path.info().peer;
     Failure::Failed(format!(
@@ -158,7 +158,7 @@ fn nothing_sent<P: TestPath>(path: &mut P) -> Failure {
     ))
 }
 
-/// The failure of a test of which the receiver has nothing, though it was there.
+/// The error of a test without received data, although the receiver was active.
 fn nothing_arrived<P: TestPath>(path: &mut P) -> Failure {
     let info = path.info();
     let (peer, length) = (info.peer, info.request.length);

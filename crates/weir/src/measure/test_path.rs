@@ -1,5 +1,5 @@
-//! What a transport has to do to be measured: open a path as client or as server, move data over
-//! it, count, and trace its controller.
+//! The interface of a transport under test: it opens a path as client or server, moves data over
+//! it, counts, and traces its controller.
 
 use super::options::ClientOptions;
 use super::report::Counters;
@@ -15,28 +15,28 @@ use weir_wire::test_protocol::TestConfig;
 
 /// A transport with its settings.
 pub trait Transport: Clone + Send + Sync + 'static {
-    /// One end of a test over it.
+    /// One end of a test over this transport.
     type Path: TestPath;
-    /// Its server.
+    /// The server of this transport.
     type Listener: Listener<Path = Self::Path>;
 
-    /// What the user of a client has to know before the test.
+    /// A warning for the user of a client before the test.
     fn warning(&self) -> Option<&'static str> {
         None
     }
 
-    /// The test that a client asks for, completed with the defaults of this transport.
+    /// The test that a client requests, completed with the defaults of this transport.
     fn request(&self, client: &ClientOptions) -> Result<TestConfig, Failure>;
 
     /// The transport's settings, for the head of the result.
     fn settings(&self, request: &TestConfig) -> Value;
 
-    /// An address of a server for people.
+    /// A server's address as text.
     fn describe(&self, address: SocketAddr) -> String {
         address.to_string()
     }
 
-    /// Opens a path to the server at this address and asks for the test.
+    /// Opens a path to the server at this address and requests the test.
     fn connect(
         &self,
         to: SocketAddr,
@@ -52,42 +52,43 @@ pub trait Transport: Clone + Send + Sync + 'static {
 
 /// A server of a transport.
 pub trait Listener: Send {
-    /// One end of a test over it.
+    /// One end of a test over this transport.
     type Path: TestPath;
 
-    /// Where it listens.
+    /// The address at which it listens.
     fn local_address(&self) -> Result<SocketAddr, Failure>;
 
-    /// What clients need to know to be sure of this server, if there is something.
+    /// The information that clients need to verify this server, if any.
     fn identity(&self) -> Result<Option<String>, Failure> {
         Ok(None)
     }
 
-    /// Waits for a client that is let in. May be dropped and called again.
+    /// Waits for a client that is admitted. The future may be dropped and the function called
+    /// again.
     fn accept(&mut self) -> impl Future<Output = Result<Self::Path, Failure>> + Send;
 
-    /// Ends after the last test.
+    /// Closes the server after the last test.
     fn close(self) -> impl Future<Output = ()> + Send;
 }
 
-/// A test as both ends know it.
+/// The data about a test that both ends know.
 pub struct TestInfo {
     /// The other end.
     pub peer: SocketAddr,
-    /// What the client asked for; nothing before a server has let it in.
+    /// The requested test; the default before a server has admitted the client.
     pub request: TestConfig,
-    /// This end sends.
+    /// Whether this end sends.
     pub sends: bool,
-    /// When the path was opened, which is before its handshake.
+    /// The time at which the path was opened, before its handshake.
     pub opened: Instant,
-    /// The transport, in the words of a scenario.
+    /// The transport, in the notation of a scenario.
     pub transport: MeasuredTransport,
-    /// The events of this end's controller, if they are to be traced.
+    /// The events of this end's controller, if they are traced.
     pub events: Option<EventStream>,
 }
 
 impl TestInfo {
-    /// Before the Request.
+    /// The description of a test before the Request.
     pub fn opening(
         peer: SocketAddr,
         opened: Instant,
@@ -107,20 +108,20 @@ impl TestInfo {
 
 /// The end of a transfer.
 pub struct Transfer {
-    /// How long the data took.
+    /// The duration of the data transfer.
     pub seconds: f64,
-    /// Why it ended early, if it did.
+    /// The reason if it ended early.
     pub failure: Option<Failure>,
 }
 
-/// The time that counters are about.
+/// The time range that counters cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// From the last time that they were read for an interval.
+    /// Since the last time that they were read for an interval.
     LastInterval,
-    /// The whole test, or what comes after the time that is omitted.
+    /// The whole test, without the omitted time.
     Start,
-    /// The whole test, which is omitted from now on: the lines of later counters are about the time
+    /// The whole test so far, which is omitted from now on: lines of later counters cover the time
     /// from here.
     Omitted,
 }
@@ -130,23 +131,24 @@ pub type Observer = Box<dyn FnMut(Since) -> Counters + Send>;
 
 /// One end of a test.
 pub trait TestPath: Send + 'static {
-    /// The test.
+    /// The description of the test.
     fn info(&mut self) -> &mut TestInfo;
 
-    /// Reads its counters from now on.
+    /// Creates a reader of its counters.
     fn observer(&self) -> Observer;
 
-    /// Sends or receives until the time of the test is over, the peer ends it, or Ctrl-C.
+    /// Sends or receives until the time of the test is over, the peer ends it, or Ctrl-C is
+    /// pressed.
     fn transfer(&mut self, interrupt: &Interrupt) -> impl Future<Output = Transfer> + Send;
 
-    /// Adds what this end has counted to the test in the form of a run.
+    /// Adds the counts of this end to the test in the form of a run.
     fn count(&self, flow: &mut MeasuredFlow);
 
-    /// Closes the path when the peer has what is still under way, or after some seconds.
+    /// Closes the path when the peer has received data in transit, or after some seconds.
     fn close(self) -> impl Future<Output = ()> + Send;
 }
 
-/// A time of the system as one of the state machines.
+/// Converts a duration of the system to one of the state machines.
 pub fn nanos(span: std::time::Duration) -> Duration {
     Duration::from_nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }

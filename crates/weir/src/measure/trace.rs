@@ -1,4 +1,4 @@
-//! `--trace DIR` of `serve` and `send`: a test in the form of a run's folder.
+//! `--trace DIR` of `serve` and `send`: a test as the folder of a run.
 
 use super::joined;
 use super::probe::Probe;
@@ -24,9 +24,8 @@ pub struct TraceRecorder {
 }
 
 impl TraceRecorder {
-    /// Records the events that wait and those to come, for the folder of the test if there is one
-    /// to be; in a thread of its own, because a sender at full speed occupies the thread of the
-    /// runtime.
+    /// Records waiting and future events, for the folder of the test if it is traced. It uses a
+    /// separate thread, because a sender at full speed occupies the thread of the runtime.
     pub fn start(events: EventStream, name: &str, trace: bool, probe: Option<Probe>) -> Self {
         let (stop, stopped) = oneshot::channel();
         let sinks = Sinks {
@@ -40,9 +39,9 @@ impl TraceRecorder {
         Self { task, stop }
     }
 
-    /// Ends the recording; reports missing events on stderr.
+    /// Ends the recording; reports lost events on stderr.
     pub async fn finish(self, name: &str) -> Option<SenderRecorder> {
-        // The recorder may have ended with its connection.
+        // The recorder may already have ended with its connection.
         let _ = self.stop.send(());
         let recorded = joined(self.task.await)?;
         let recorded = recorded.map_err(|fault| terminal::notice(&format!("{name}: {fault}")));
@@ -58,7 +57,7 @@ impl TraceRecorder {
     }
 }
 
-/// Where events go.
+/// The destinations of events.
 struct Sinks {
     name: String,
     flow: Option<SenderRecorder>,
@@ -75,7 +74,7 @@ impl Sinks {
         }
     }
 
-    /// Records an event and those that came with it, and shows them.
+    /// Records an event and those already waiting, and flushes the probe.
     fn record_all(&mut self, first: Option<(Duration, Event)>, events: &mut EventStream) {
         let mut next = first.or_else(|| events.try_next());
         while let Some((at, event)) = next {
@@ -108,7 +107,7 @@ async fn record(
     (sinks.flow, events.dropped())
 }
 
-/// Writes the folder, away from the tasks that pace packets.
+/// Writes the folder in a thread apart from the tasks that pace packets.
 pub async fn write(flows: Vec<MeasuredFlow>, path: &Path) -> Result<(), Failure> {
     let folder = path.to_owned();
     let write = move || {
@@ -122,7 +121,7 @@ pub async fn write(flows: Vec<MeasuredFlow>, path: &Path) -> Result<(), Failure>
     Ok(())
 }
 
-/// Makes the folder with this number, or with the next that is free.
+/// Creates the folder with this number, or with the next free one.
 pub fn numbered_folder(folder: &Path, number: usize) -> Result<PathBuf, Failure> {
     let mut number = number;
     loop {

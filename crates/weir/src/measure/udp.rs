@@ -22,28 +22,28 @@ use weir_wire::udp_test::{
 };
 use weir_wire::{EndpointConfig, EventStream, Tap};
 
-/// What the datagrams of tests carry.
+/// The content of the datagrams of tests.
 pub struct Content {
-    /// Its name for people.
+    /// Its name for users.
     pub name: &'static str,
-    /// What the user of a client has to know before the test.
+    /// A warning for the user of a client before the test.
     pub warning: Option<&'static str>,
-    /// Octets of a datagram by default.
+    /// The default length of a datagram in octets.
     pub length: u16,
-    /// The rate of a test that asks for this one, in bit/s.
+    /// The rate of a test for which this rate is requested, in bit/s.
     pub rate_bps: fn(Option<f64>) -> f64,
-    /// The settings, for the head of the result.
+    /// The settings for the head of the result.
     pub settings: fn(&TestConfig) -> Value,
-    /// What is carried in place of datagrams at a constant rate; the controller's events of this
-    /// mask are traced.
+    /// The traffic in place of datagrams at a constant rate; the controller's events in this mask
+    /// are traced.
     pub traffic: fn(EventMask) -> Option<TrafficFactory>,
-    /// The transport, in the words of a scenario.
+    /// The transport, in the notation of a scenario.
     pub transport: fn(&TestConfig) -> MeasuredTransport,
-    /// The events of the test's controller, once.
+    /// The events of the test's controller; can be taken once.
     pub events: fn(&Test) -> Option<EventStream>,
-    /// What both ends have counted, and the line and the fields about the time between two states.
+    /// The counts of both ends, and the line and the fields about the time between two states.
     pub read: fn(&Test, [&TestStats; 2]) -> (Delivery, String, Value),
-    /// Adds what it counts beside the test.
+    /// Adds counts of the content to those of the test.
     pub count: fn(&Test, &mut MeasuredFlow),
 }
 
@@ -66,7 +66,7 @@ pub const CONSTANT_RATE: Content = Content {
     count: |_, _| {},
 };
 
-/// UDP with these settings.
+/// The settings of tests over UDP.
 #[derive(Clone)]
 pub struct Udp {
     config: EndpointConfig,
@@ -75,7 +75,7 @@ pub struct Udp {
 }
 
 impl Udp {
-    /// As the options say.
+    /// The settings from the options.
     pub fn new(
         options: &TestOptions,
         access: Access,
@@ -161,7 +161,7 @@ impl Listener for UdpListener {
     async fn close(self) {}
 }
 
-/// One end of a test over UDP, whose datagrams the driver of the socket sends.
+/// One end of a test over UDP, whose datagrams are sent by the driver of the socket.
 pub struct UdpPath {
     test: Arc<Test>,
     info: TestInfo,
@@ -252,7 +252,7 @@ impl TestPath for UdpPath {
             statistics.payload_received = received.octets;
         }
         flow.payload_sent = stats.sent_octets;
-        // Without the handshake and the agreement on the end.
+        // Without the handshake and the final agreement.
         flow.duration = Duration::from_secs_f64(stats.seconds);
         (self.content.count)(&self.test, flow);
     }
@@ -260,7 +260,7 @@ impl TestPath for UdpPath {
     async fn close(self) {}
 }
 
-/// What both ends have counted; this end's length is that of all datagrams.
+/// The counts of both ends; all datagrams have the length of this end's.
 fn delivery(stats: &TestStats) -> Delivery {
     let received = &stats.received;
     let length = received.octets.checked_div(received.received);
@@ -276,10 +276,10 @@ fn delivery(stats: &TestStats) -> Delivery {
     }
 }
 
-/// The losses between two states, as a line has them.
+/// The losses between two states, as text.
 pub fn losses(before: &TestStats, now: &TestStats) -> String {
     let [old, new] = [&before.received, &now.received];
-    // A late datagram makes the losses fewer.
+    // A late datagram reduces the number of losses.
     let lost = new.lost().saturating_sub(old.lost());
     let expected = new.expected.saturating_sub(old.expected);
     let share = 100.0 * lost as f64 / expected.max(1) as f64;
@@ -314,7 +314,7 @@ fn fields(stats: &TestStats) -> Value {
     fields
 }
 
-/// What a test counts whatever its packets carry.
+/// The counts of a test that do not depend on its content.
 fn packet_counts(stats: &TestStats) -> Vec<(&'static str, u64)> {
     let received = &stats.received;
     vec![
@@ -327,7 +327,7 @@ fn packet_counts(stats: &TestStats) -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// The fields of a result that are no counters, whatever the packets carry.
+/// The fields of a result that are not counters and do not depend on the content.
 pub fn packet_fields(stats: &TestStats) -> Value {
     json!({
         "sender": stats.sends,

@@ -1,5 +1,5 @@
-//! What holds a sender back: planted bounds, each in every transport in which it can occur, have at
-//! least 95 % of the time in `bound_share`.
+//! Bounds on senders: bounds caused on purpose, each in every transport in which it can occur, have
+//! at least 95 % of the time in `bound_share`.
 
 mod pacers;
 
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use weir_proto::event::SndLim;
 
-/// The transports, by their words in a scenario.
+/// The transports in the notation of a scenario.
 const TCP: &str = r#"kind = "tcp""#;
 const QUIC: &str = r#"kind = "quic""#;
 const QUINN: &str = r#"kind = "quinn""#;
@@ -22,28 +22,28 @@ const ALL: [&str; 8] = [TCP, QUIC, QUINN, CCID_2, CCID_3, CCID_4, UDP, RTP];
 const WINDOWS: [&str; 4] = [TCP, QUIC, QUINN, CCID_2];
 
 const BULK: &str = r#"kind = "bulk", packet = 1000"#;
-/// The target, which opens the connection, asks the sender for responses.
+/// The target, which opens the connection, requests responses from the sender.
 const REQUEST: &str = r#"kind = "request", response = { kind = "constant", bytes = 10000 }"#;
 const NARROW: &str = r#"rate = "10Mbit", delay = "20ms""#;
 const WIDE: &str = r#"rate = "100Mbit", delay = "20ms""#;
 /// A path on which the equation allows less than a packet in ten milliseconds: with 400 ms and 5 %,
-/// 1460 · √(3/(2·0.05)) / 0.4 s are 20 kB/s, before timeouts.
+/// 1460 · √(3/(2·0.05)) / 0.4 s are 20 kB/s, without timeouts.
 const FAR_AND_LOSSY: &str =
     r#"rate = "10Mbit", delay = "200ms", loss = { kind = "random", rate = 0.05 }"#;
-/// Nothing arrives for four seconds.
+/// No packet arrives for four seconds.
 const BLACKOUT: &str = r#"rate = "10Mbit", delay = "20ms", queue = { kind = "droptail", limit = 50 }, change = [
     { at = "8s", loss = { kind = "random", rate = 1.0 } },
     { at = "12s", loss = { kind = "random", rate = 0.0 } },
 ]"#;
 
-/// A planted bound.
+/// A bound with settings that cause it.
 struct Plant<'a> {
     bound: &'a str,
     transport: String,
     app: &'a str,
     link: &'a str,
     run: &'a str,
-    /// Of transfers over connections of their own; empty for one connection.
+    /// The arrivals of transfers over separate connections; empty for one connection.
     arrivals: &'a str,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Plant<'a> {
         }
     }
 
-    /// Transfers, each of which writes all it has as soon as it can.
+    /// Transfers that write all their data as soon as possible.
     fn transfers(bound: &'a str, transport: &str, arrivals: &'a str, link: &'a str) -> Self {
         Self {
             arrivals,
@@ -89,7 +89,7 @@ impl<'a> Plant<'a> {
         )
     }
 
-    /// The folder and the summary of its flow.
+    /// The run folder, and the summary of its flow.
     fn run(&self, folder: &Path) -> (String, Value) {
         self.run_with(folder, &["run", "plant.toml", "--json"])
     }
@@ -113,7 +113,7 @@ impl<'a> Plant<'a> {
     }
 }
 
-/// Each bound in each transport in which it can occur, some in more than one way.
+/// Each bound in each transport in which it can occur, some caused in several ways.
 fn planted() -> Vec<Plant<'static>> {
     let few = r#"kind = "cbr", packet = 200, rate = "64kbit""#;
     let finished = r#"kind = "cbr", packet = 200, rate = "640kbit", count = 40"#;
@@ -126,8 +126,8 @@ fn planted() -> Vec<Plant<'static>> {
     for transport in WINDOWS {
         planted.push(Plant::new("window", transport, BULK, lossy));
         planted.push(Plant::new("window", transport, BULK, BLACKOUT));
-        // The queue is deep enough that BBR, which has left Startup and does not look for the least
-        // round-trip time meanwhile, never meets its window.
+        // The queue is so deep that BBR, after Startup and without ProbeRTT, is never limited by
+        // its window.
         let paced = r#"controller = "bbr", bbr = { probe_rtt_interval = "60s" }"#;
         planted.push(Plant {
             run: r#"duration = "20s", warmup = "3s""#,
@@ -140,12 +140,12 @@ fn planted() -> Vec<Plant<'static>> {
         run: r#"duration = "60s", warmup = "20s""#,
         ..Plant::new("rate", CCID_4, BULK, FAR_AND_LOSSY)
     });
-    // More than the 1.5 Mbit/s that NADA's rate is at most.
+    // A rate above 1.5 Mbit/s, NADA's maximum.
     let much = r#"kind = "cbr", packet = 1000, rate = "4Mbit""#;
     planted.push(Plant::new("rate", RTP, much, NARROW));
-    // Only the first packet of the client arrives, and the server sends three times its octets: at
-    // once, or of the lean QUIC, whose handshake is one packet, with two probe timeouts after 1 and
-    // 3 s.
+    // Only the client's first packet arrives, and the server may send three times its octets: it
+    // does so at once, or, with the lean QUIC whose handshake is one packet, with two probe
+    // timeouts after 1 and 3 s.
     let unheard = r#"rate = "10Mbit", delay = "20ms", backward = { loss = { kind = "trace", drops = [
         1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
     ] } }"#;
@@ -169,7 +169,8 @@ fn planted() -> Vec<Plant<'static>> {
     ] {
         planted.push(Plant::new("send_buffer", buffer, BULK, WIDE));
     }
-    // In slow start the window doubles in each round trip and so stays ahead of the pacer.
+    // In slow start the window doubles in each round trip and so stays above the octets that the
+    // pacer releases.
     let far = r#"rate = "10Gbit", delay = "50ms", queue = { kind = "droptail", limit = 100000 }"#;
     let open = r#"kind = "quinn", stream_window = 100000000, send_window = 100000000"#;
     planted.push(Plant {
@@ -179,8 +180,8 @@ fn planted() -> Vec<Plant<'static>> {
     planted
 }
 
-/// The same of transfers over connections of their own. They write all they have at once and from
-/// the side that connects, so that neither the application nor anti-amplification holds them.
+/// The same for transfers over separate connections. They write all their data at once and from the
+/// connecting side, so that neither the application nor anti-amplification limits them.
 fn planted_transfers() -> Vec<Plant<'static>> {
     let lossy = r#"rate = "10Mbit", delay = "20ms", loss = { kind = "random", rate = 0.01 }"#;
     let short = r#"kind = "poisson", per_second = 5, size = { kind = "constant", bytes = 1000 }"#;
@@ -231,7 +232,7 @@ fn a_planted_bound_has_the_time() {
     check(planted_transfers());
 }
 
-/// Each of the planted bounds has at least 95 % of the time, and all have 100 %.
+/// Checks that each bound has at least 95 % of the time, and that all shares add up to 100 %.
 fn check(planted: Vec<Plant<'_>>) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut wrong = Vec::new();
@@ -255,7 +256,7 @@ fn check(planted: Vec<Plant<'_>>) {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The columns of the documentation's table of bounds, by the beginning of a transport's words.
+/// The columns of the documentation's table of bounds, by the start of a transport's text.
 const COLUMNS: [(&str, &str); 8] = [
     (TCP, "TCP"),
     (QUIC, "QUIC"),
@@ -267,7 +268,7 @@ const COLUMNS: [(&str, &str); 8] = [
     (RTP, "RTP"),
 ];
 
-/// The pairs of a bound and a transport that the documentation's table says can occur.
+/// The pairs of bound and transport in the documentation's table.
 fn documented() -> BTreeSet<(String, String)> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/models.md");
     let text = std::fs::read_to_string(path).expect("the documentation");
@@ -305,14 +306,14 @@ fn each_bound_is_planted_in_each_transport_of_the_documentation() {
 
 #[test]
 fn a_change_of_bound_shows_the_octets_in_flight_of_its_time() {
-    // Bursts of 30 Mbit/s, a second apart, into a path of 40 ms. Until the first acknowledgement,
-    // 40 ms after the handshake's 40 ms, all that was sent of a burst is in flight.
+    // Bursts of 30 Mbit/s, a second apart, over a path of 40 ms. Until the first acknowledgement,
+    // 40 ms after the handshake of 40 ms, all sent packets of a burst are in flight.
     let bursts = r#"kind = "on_off", packet = 1400, rate = "30Mbit", on = "300ms", off = "700ms",
         lengths = "constant""#
         .replace('\n', " ");
     let link = r#"rate = "200Mbit", delay = "20ms""#;
-    // The receiver's credit ends each burst, or the window does, to which an idle time has led.
-    // With the octets of headers that do not count.
+    // The receiver's credit ends each burst, or the window, which was reduced after the idle time.
+    // The second value is the octets of headers that are not counted in flight.
     for (transport, header) in [
         (r#"kind = "tcp", receive_buffer = 60000"#, 20.0),
         (r#"kind = "quic", initial_max_stream_data = 60000"#, 0.0),
@@ -344,14 +345,14 @@ fn a_change_of_bound_shows_the_octets_in_flight_of_its_time() {
                 data && row("place") == "sender" && (time.floor()..=time).contains(&at)
             });
             let sent: f64 = sent.iter().map(|size| number(size) - header).sum();
-            // CCID 2 counts packets, here 3 % smaller than those that it takes them for.
+            // CCID 2 counts packets, which are here 3 % smaller than the size that it assumes.
             let close = (in_flight - sent).abs() <= 0.05 * sent;
             assert!(close, "{transport}: {in_flight} of {sent} at {time} s");
         }
     }
 }
 
-/// Rows of a table of the run as words by column.
+/// Rows of a table of the run as text, by column.
 fn rows(folder: &Path, run: &str, table: &str) -> Vec<Vec<String>> {
     let export = outcome(folder, &["export", run, "--format", "csv"]);
     assert_eq!(export.0, Some(0), "{}", export.2);
@@ -423,8 +424,8 @@ fn a_handshake_in_a_blackout_shows_its_timeouts() {
     let dark = r#"rate = "10Mbit", delay = "20ms", loss = { kind = "random", rate = 1.0 }, change = [
         { at = "4s", loss = { kind = "none" } },
     ]"#;
-    // RFC 6298 §2.1 and RFC 4340 §8.1.1: after one second. RFC 9002 §6.2.2: after 999 ms, three
-    // times its initial round-trip time. Each doubles.
+    // RFC 6298 §2.1 and RFC 4340 §8.1.1: the first timeout is after one second. RFC 9002 §6.2.2:
+    // after 999 ms, three times its initial round-trip time. Each further one doubles.
     for (transport, first) in [
         (TCP, 1.0),
         (QUIC, 0.999),
@@ -479,8 +480,8 @@ fn a_row_for_each_packet_that_the_summary_counts() {
             let counted = flow[count].as_u64();
             assert_eq!(counted, Some(found.len() as u64), "{transport}: {count}");
         }
-        // Receivers detect the losses of TFRC and UDP. What a timeout of TCP presumes lost is not
-        // counted.
+        // Receivers detect the losses of TFRC and UDP. Packets that TCP's timeout presumes lost are
+        // not counted.
         let finder = if [CCID_3, CCID_4, UDP].contains(&transport) {
             "receiver"
         } else {

@@ -1,9 +1,9 @@
-//! Captures that the command writes, as Wireshark and our own reader see them.
+//! Captures written by the command, as read by Wireshark and by our own reader.
 
 use crate::common::{self, fields, folder_with, only_run, outcome, parse};
 use std::path::Path;
 
-/// Both congestion controls over a link that drops and marks.
+/// CCID 2 and 3 over a link that drops and marks packets.
 const SCENARIO: &str = r#"
 [run]
 duration = "3s"
@@ -64,7 +64,7 @@ fn run_of(scenario: &str) -> (tempfile::TempDir, String) {
     (folder, run)
 }
 
-/// Exports the run; returns the file.
+/// Exports the run; returns the path of the file.
 fn exported(folder: &Path, run: &str, words: &[&str]) -> std::path::PathBuf {
     let words = [&["export", run, "--format", "pcapng"], words].concat();
     let (status, stdout, stderr) = outcome(folder, &words);
@@ -72,7 +72,7 @@ fn exported(folder: &Path, run: &str, words: &[&str]) -> std::path::PathBuf {
     folder.join(stdout.trim_end())
 }
 
-/// What tshark reads in these fields of each packet, with all checksums checked.
+/// The values that tshark reads for these fields of each packet, with all checksums checked.
 fn tshark(file: &Path, names: &[&str]) -> Option<Vec<Vec<String>>> {
     let checked =
         ["ip", "tcp", "udp", "dccp"].map(|protocol| format!("{protocol}.check_checksum:TRUE"));
@@ -83,7 +83,7 @@ fn tshark(file: &Path, names: &[&str]) -> Option<Vec<Vec<String>>> {
     Some(rows.iter().map(row).collect())
 }
 
-/// How many rows there are, and how many of them have this in this field.
+/// The number of rows, and the number of those with this value in this field.
 fn share(rows: &[Vec<String>], field: usize, value: &str) -> (usize, usize) {
     let with = rows.iter().filter(|row| row[field] == value);
     (rows.len(), with.count())
@@ -188,7 +188,7 @@ fn a_capture_of_the_same_run_has_the_same_octets_and_its_beginning_is_known() {
         0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 4, 0, 10, 0,
     ];
     assert_eq!(first[..28], expected);
-    // Block and interface of raw IP, 64 octets at most, with the name of the first host.
+    // Block and interface of raw IP, at most 64 octets, with the name of the first host.
     let interface = [
         1, 0, 0, 0, 56, 0, 0, 0, 101, 0, 0, 0, 64, 0, 0, 0, 2, 0, 6, 0, b's', b'e', b'r', b'v',
         b'e', b'r', 0, 0,
@@ -287,8 +287,8 @@ app = { kind = "bulk", packet = 1400 }
         let number = |text: &str| text.parse::<u64>().expect("a number");
         number(seconds) * 1_000_000_000 + number(part)
     };
-    // The Request leaves after the server's stack, arrives before the client's; the Response
-    // leaves after both of the client's.
+    // The Request is captured after the sending host's stack delay and before the receiving host's;
+    // the Response after both delays of the client.
     let opening: Vec<_> = rows.iter().take(4).map(|row| nanos(row)).collect();
     assert_eq!(opening, [30_000, 5_030_000, 6_000_000, 11_000_000]);
     assert!(

@@ -1,4 +1,4 @@
-//! The command as its users see it: exit statuses, streams, files.
+//! The command as users see it: exit statuses, streams, files.
 
 use crate::common::{self, Running, SCENARIO, folder_with, only_run, outcome, parse, run, weir};
 use std::process::Stdio;
@@ -164,7 +164,7 @@ fn a_run_can_be_plotted_exported_and_repeated() {
             assert!(size > 20, "{file}");
         }
     }
-    // The resolved scenario is enough to run it again, to the same bytes.
+    // The resolved scenario alone gives the same run and the same bytes.
     let summary =
         |path: &str| std::fs::read(folder.path().join(path).join("summary.json")).expect("read");
     let again = format!("{run}/scenario.toml");
@@ -299,7 +299,7 @@ fn two_settings_are_compared_over_their_seeds() {
         (&goodput["n"], &goodput["verdict"]),
         (&20.into(), &"differs".into())
     );
-    // A difference beyond the threshold is status 3; Markdown is a table.
+    // A difference beyond the threshold gives status 3; Markdown output is a table.
     let (status, text, err) = compare(&["--threshold", "1%", "--format", "markdown"]);
     assert_eq!(status, Some(3), "{text}");
     assert!(err.contains("differ by more than 1 %"), "{err}");
@@ -327,7 +327,7 @@ fn two_settings_are_compared_over_their_seeds() {
     let (status, _, err) = compare(&["--identical"]);
     assert_eq!(status, Some(3), "{err}");
     assert!(err.contains("traces part in 20 of 20 pairs"), "{err}");
-    // Without the conditions it cannot be known which runs belong together.
+    // Without conditions the runs cannot be paired.
     let (status, _, err) = outcome(folder.path(), &["compare", "results", "path.toml"]);
     assert_eq!(status, Some(2), "{err}");
 }
@@ -387,7 +387,7 @@ fn an_experiment_is_reproduced_twice_to_the_same_bytes() {
         assert_eq!(status, Some(0), "{err}");
         let document = parse(&json);
         assert_eq!(document["experiments"][0]["name"], "loopback");
-        // Its plots are there, and said to be, before the other experiments are done.
+        // Its plots are written and reported before the other experiments are complete.
         assert!(
             err.contains(&format!("loopback is done: {out}/loopback-")),
             "{err}"
@@ -477,7 +477,7 @@ fn a_closed_pipe_is_quiet() {
             .stderr(Stdio::piped())
             .spawn()
             .expect("it starts");
-        // The pipe is closed before or while the data is written.
+        // The pipe is closed before or during the output.
         drop(child.stdout.take());
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(0), "{words:?}");
@@ -509,12 +509,12 @@ fn an_interrupted_run_is_status_130_and_leaves_no_folder() {
     let mut command = weir(&["run", "path.toml", "--set", "run.duration=3s,8000h"]);
     command.current_dir(folder.path()).stdout(Stdio::piped());
     let mut running = Running::start(&mut command);
-    // The first run has printed its summary: the second one is next.
+    // The first run has printed its summary, so the second one is in progress.
     let mut line = String::new();
     let mut stdout = BufReader::new(running.child.stdout.take().expect("a pipe"));
     stdout.read_line(&mut line).expect("a line");
     let (status, said) = running.interrupt();
-    // Before it stands the warning of a long run.
+    // It follows the warning about a long run.
     assert!(said.ends_with("interrupted\n"), "{said}");
     assert_eq!(status, Some(130));
     only_run(folder.path());
@@ -564,7 +564,7 @@ fn runs_have_readable_names_and_one_table() {
     let goodput = index.numbers("goodput_bps").expect("numbers");
     assert!(goodput[0] > 0.0 && goodput[1].is_nan(), "{goodput:?}");
     assert_eq!(index.as_numbers("seed").expect("counts")[14], 2.0);
-    // A run whose folder is gone is not in it any more.
+    // A run whose folder is removed is removed from the index.
     std::fs::remove_dir_all(results.join(&names[4])).expect("removed");
     let (status, ..) = outcome(folder.path(), &["run", "path.toml", "--summary-only"]);
     assert_eq!(status, Some(0));
@@ -576,7 +576,7 @@ fn runs_have_readable_names_and_one_table() {
     );
 }
 
-/// It is made once for a run, and handed on.
+/// The hash is computed once for a run and then passed on.
 #[test]
 fn the_hash_of_a_scenario_is_the_same_wherever_it_stands() {
     let folder = folder_with(SCENARIO);

@@ -9,7 +9,7 @@ const DELAYS: &str =
 const BETA: &str = "set = [[\"flow.stream.transport.cubic.beta\", \"0.5\"]]\n";
 const WINDOW: &str = "set = [[\"flow.stream.transport.initial_window\", \"2800b\"]]\n";
 
-/// A folder with a lossy path of CUBIC.
+/// A folder with a lossy path and CUBIC.
 fn folder() -> tempfile::TempDir {
     let cubic = SCENARIO.replace(
         "transport = { kind = \"dccp\", ccid = 3, profile = \"rfc5348\" }",
@@ -19,7 +19,7 @@ fn folder() -> tempfile::TempDir {
     folder_with(&cubic.replace("rate = \"1Mbit\"", lossy))
 }
 
-/// Makes the sweep of this name.
+/// Runs the sweep with this name.
 fn sweep(folder: &Path, name: &str, plan: &str) {
     let plan = format!("scenario = \"path.toml\"\n{plan}");
     std::fs::write(folder.join("plan.toml"), plan).expect("written");
@@ -27,7 +27,7 @@ fn sweep(folder: &Path, name: &str, plan: &str) {
     assert_eq!(status, Some(0), "{err}");
 }
 
-/// The effects of the document with this measure: setting and verdict.
+/// The effects on this measure in the document: setting and verdict.
 fn verdicts<'a>(document: &'a Value, measure: &str) -> Vec<(&'a str, &'a str)> {
     let effects = document["effects"].as_array().expect("effects").iter();
     let effects = effects.filter(|effect| effect["measure"] == measure && effect["kind"] == "flow");
@@ -42,7 +42,7 @@ fn equal_sweeps_raise_no_alarm() {
     for name in ["before", "after"] {
         sweep(folder.path(), name, &format!("seeds = 3\n{DELAYS}"));
     }
-    // The dataset itself stands for the sweep that it is of.
+    // The dataset itself may be given in place of the sweep.
     for after in ["after", "after/runs"] {
         let words = ["compare", "before", after, "--threshold", "0%"];
         let (status, text, err) = outcome(folder.path(), &words);

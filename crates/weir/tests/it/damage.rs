@@ -1,4 +1,4 @@
-//! What is left when a program is killed, the disk is full, or a file is damaged.
+//! The state of files after a program is killed, on a full disk, or with damage.
 #![cfg(unix)]
 
 use crate::common::{self, Outcome, folder_with, only_run, outcome, run, text};
@@ -23,7 +23,7 @@ to = "client"
 transport = { kind = "quic" }
 "#;
 
-/// Runs `weir` in this folder with a limit of the size of each file, in blocks of 512 octets.
+/// Runs `weir` in this folder with a limit on the size of each file, in blocks of 512 octets.
 fn limited(folder: &Path, blocks: &str, arguments: &[&str]) -> Outcome {
     let weir = env!("CARGO_BIN_EXE_weir");
     let script = format!("ulimit -f {blocks}; exec \"$0\" \"$@\"");
@@ -32,7 +32,7 @@ fn limited(folder: &Path, blocks: &str, arguments: &[&str]) -> Outcome {
     run(command.current_dir(folder))
 }
 
-/// The paths of all files below a folder, hidden ones too.
+/// The paths of all files below a folder, including hidden ones.
 fn all_files(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -70,7 +70,7 @@ fn a_file_that_cannot_be_written_is_named_and_leaves_nothing_behind() {
     let said =
         "cannot write \"swept/runs/block=000000/runs.parquet\": File too large (os error 27)\n";
     assert!(stderr.ends_with(said), "{stderr}");
-    // The runs themselves are there, and are not made again.
+    // The runs themselves are stored, and are not executed again.
     let (status, _, stderr) = outcome(here, &["sweep", "plan.toml", "--out", "swept"]);
     assert_eq!(status, Some(0), "{stderr}");
     std::fs::remove_dir_all(here.join("swept")).expect("a dataset");
@@ -143,7 +143,7 @@ fn what_a_killed_run_leaves_is_removed_by_the_next_and_its_finished_runs_stay() 
     let mut line = String::new();
     let stdout = running.child.stdout.take().expect("a pipe");
     std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).expect("a line");
-    // The second run is on its way once it has a folder.
+    // The second run is in progress once it has a temporary folder.
     let partial = |name: &String| name.contains(".weir-partial-");
     while !all_files(here).iter().any(partial) {
         std::thread::sleep(std::time::Duration::from_millis(10));
@@ -197,7 +197,7 @@ fn a_full_disk_costs_the_trace_and_not_the_result() {
     }
     let left: Vec<_> = all_files(place.path());
     assert_eq!(left.len(), 1, "the capture: {left:?}");
-    // Whole blocks, as far as there was room.
+    // The capture has complete blocks, as far as the limit allows.
     let capture = place.path().join("capture");
     let mut capture = weir_lab::trace::capture::Capture::open(&capture).expect("a capture");
     while capture.next_frame().expect("a whole block").is_some() {}
@@ -216,7 +216,7 @@ fn the_version_and_the_summary_name_the_commit() {
         .join("summary.json");
     let summary = common::parse(&std::fs::read_to_string(summary).expect("a summary"));
     let number = env!("CARGO_PKG_VERSION");
-    // A tree without git has no commit.
+    // A source tree without git has no commit.
     let expected = match summary["run"]["commit"].as_str() {
         Some(commit) => {
             assert!(commit.len() >= 12, "{commit}");

@@ -1,4 +1,5 @@
-//! The words of iperf3 in `weir serve` and `weir send`, over loopback and bounded to a few seconds.
+//! The options of iperf3 in `weir serve` and `weir send`, over loopback and limited to a few
+//! seconds.
 
 use crate::common::{json, run, serve, weir};
 use serde_json::Value;
@@ -6,7 +7,7 @@ use std::net::UdpSocket;
 
 const HERE: &str = "127.0.0.1";
 
-/// The result of a test at a server of its own with these words.
+/// The result of a test with a separate server and these options.
 fn send(server: &[&str], words: &[&str]) -> Value {
     let (_server, port) = serve(&[server, &["-B", HERE]].concat());
     let always = ["send", HERE, "-p", &port, "-t", "5", "-J"];
@@ -85,7 +86,7 @@ fn a_log_file_has_what_the_terminal_would_have() {
 
 #[test]
 fn the_omitted_time_is_in_no_sum() {
-    // 200 datagrams or writes in all.
+    // 200 datagrams or writes in total.
     const ALL_BYTES: f64 = 100_000.0;
     for transport in ["udp", "quic", "dccp"] {
         let (_server, port) = serve(&["--transport", transport, "-B", HERE]);

@@ -1,4 +1,4 @@
-//! Bounds of a run: its events, its time of the clock, its memory.
+//! Limits of a run: its events, its wall-clock time, its memory.
 
 use crate::common::{
     Outcome, PUBLISHED, SCENARIO, case_head, folder_with, outcome, run, runs_below,
@@ -9,7 +9,7 @@ use std::process::Command;
 /// The last line of [`LONG`].
 const TRANSPORT: &str = "transport = { kind = \"tcp\" }\n";
 
-/// A flow of gigabits for months.
+/// A flow at gigabits per second for months.
 const LONG: &str = r#"
 [run]
 duration = "8000h"
@@ -47,7 +47,7 @@ fn a_run_at_a_bound_fails_with_a_word_and_leaves_nothing() {
         let (status, out, err) = outcome(folder.path(), &words);
         assert_eq!((status, out.as_str()), (Some(1), ""), "{bound}: {err}");
         assert!(err.contains(word), "{bound}: {err}");
-        // A run of months is warned of before it starts.
+        // A warning about the long run is printed before it starts.
         assert!(
             err.contains("warning: about") && err.contains("days"),
             "{err}"
@@ -69,7 +69,7 @@ fn a_run_below_its_bounds_is_the_run_without_them() {
     assert_eq!(outcome(folder.path(), &words), bounded);
 }
 
-/// The words of each command that simulates a scenario of a folder.
+/// The arguments of each command that simulates a scenario in a folder.
 const COMMANDS: [&[&str]; 5] = [
     &["run", "path.toml"],
     &["run", "path.toml", "--seeds", "1..3"],
@@ -123,7 +123,7 @@ fn a_testbed_refuses_a_scenario_that_may_not_last_its_duration() {
     assert!(err.contains(said), "{err}");
 }
 
-/// Why the only run of the sweep failed.
+/// The reason why the sweep's only run failed.
 fn error_of_the_sweep(folder: &Path) -> String {
     let file = folder.join("swept/runs/block=000000/runs.parquet");
     let table = weir_lab::trace::read_table(std::fs::read(file).expect("it is there"));
@@ -132,7 +132,7 @@ fn error_of_the_sweep(folder: &Path) -> String {
     errors.first().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Runs `weir` in this folder with a limit of the process's address space, in kibibytes.
+/// Runs `weir` in this folder with a limit on its address space, in kibibytes.
 fn with_memory(folder: &Path, kibibytes: u32, arguments: &[&str]) -> Outcome {
     let script = format!("ulimit -v {kibibytes}; exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");
@@ -145,7 +145,7 @@ fn with_memory(folder: &Path, kibibytes: u32, arguments: &[&str]) -> Outcome {
 
 #[test]
 fn a_command_without_memory_ends_with_a_message_and_no_signal() {
-    // Elsewhere the limit is another or none.
+    // Other systems have different limits or none.
     if !cfg!(target_os = "linux") {
         return;
     }
@@ -156,7 +156,7 @@ fn a_command_without_memory_ends_with_a_message_and_no_signal() {
     let finished = runs_below(&here.join("runs")).remove(0);
     std::fs::rename(finished, here.join("finished")).expect("renamed");
     std::fs::write(here.join("plan.toml"), "scenario = \"path.toml\"\n").expect("written");
-    // The program itself has to fit: below, the system's loader or kernel ends it.
+    // The limit must suffice for the program itself: otherwise the loader or the kernel ends it.
     let starts = |kibibytes: &u32| with_memory(here, *kibibytes, &["--version"]).0 == Some(0);
     let first = (20_000..2_000_000).step_by(2000).find(starts);
     let first = first.expect("it starts with two gigabytes");

@@ -1,4 +1,5 @@
-//! What `weir serve` and `weir send` keep of a test: captures, complete also after Ctrl-C.
+//! The files that `weir serve` and `weir send` keep of a test: captures, complete even after
+//! Ctrl-C.
 
 use crate::common::{self, DCCP_IN_UDP, Outcome, Running, fields, json, parse, run, text};
 use serde_json::Value;
@@ -18,7 +19,7 @@ fn weir(arguments: &[&str]) -> Outcome {
     run(&mut common::weir(arguments))
 }
 
-/// The UDP ports of each datagram and whether its octets were all kept; fails on a damaged file.
+/// The UDP ports of each datagram; fails on a damaged file or a truncated datagram.
 fn datagrams(path: &Path) -> Vec<[u16; 2]> {
     let mut capture = Capture::open(path).expect("a capture");
     let mut ports = Vec::new();
@@ -33,7 +34,7 @@ fn datagrams(path: &Path) -> Vec<[u16; 2]> {
     ports
 }
 
-/// What tshark reads in these fields of each packet, with DCCP at this UDP port.
+/// The values that tshark reads for these fields of each packet, with DCCP at this UDP port.
 fn tshark(file: &Path, port: &str, names: &[&str]) -> Option<Vec<String>> {
     let port = format!("lua_script1:{port}");
     let words = ["-X", &port, "-o", "udp.check_checksum:TRUE"];
@@ -64,7 +65,7 @@ fn both_ends_capture_the_same_datagrams_and_wireshark_reads_them() {
     let number: u16 = port.parse().expect("a port");
     let to_server = |ports: &[[u16; 2]]| ports.iter().filter(|to| to[1] == number).count();
     assert!(to_server(&at_client) > 30, "{}", at_client.len());
-    // What came after the client had gone is in one of them only.
+    // Packets that arrived after the client had ended are in one capture only.
     assert_eq!(to_server(&at_server), to_server(&at_client));
     for file in &files {
         let (status, rows, stderr) = weir(&["decode", text(file), "--port", &port]);
@@ -123,7 +124,7 @@ fn summary(folder: &Path) -> Value {
     parse(&std::fs::read_to_string(folder.join("summary.json")).expect("a summary"))
 }
 
-/// The lines of a test until this one, which comes among the first.
+/// Reads the lines of a test until this text, which must be in one of the first lines.
 fn read_until(running: &mut Running, text: &str) {
     let lines: Vec<_> = (0..8)
         .map(|_| running.line())
@@ -174,7 +175,7 @@ fn a_measured_test_is_a_run_that_can_be_drawn_and_exported() {
         assert_eq!(status, Some(2), "{stderr}");
         assert!(stderr.contains("measured on the wire"), "{stderr}");
     }
-    // Four connections in two servers: nothing was written over.
+    // Four connections to two servers: no folder was overwritten.
     let folders = ["1", "2", "3", "4"].map(|name| at_server.join(name));
     for folder in folders {
         let got = &summary(&folder)["flows"];
@@ -210,7 +211,7 @@ fn an_interrupted_test_leaves_a_whole_folder_at_the_end_that_sends() {
     let mut client = send(&port, &words);
     assert!(client.line().starts_with("connecting"));
     assert!(client.line().contains("0.00-0.20"));
-    // The server first: its test ends by itself then.
+    // The server is interrupted first: its test then ends by itself.
     let (status, stderr) = server.interrupt();
     assert_eq!(status, Some(130), "{stderr}");
     let (status, stderr) = client.end();
@@ -262,7 +263,7 @@ fn interval_lines_and_the_sum_count_the_same_octets() {
     ];
     let words = [&["send", "127.0.0.1", "-p", &port], &words[..]].concat();
     let outcome = weir(&words);
-    // `[  1]    0.00-0.50    s    5.00 kB   80.00 kbit/s`: octets of a line with a span.
+    // `[ 1] 0.00-0.50 s 5.00 kB 80.00 kbit/s`: the octets in the line with this time range.
     let octets = |span: &str| -> f64 {
         let line = outcome.2.lines().find(|line| line.contains(span));
         let line = line.unwrap_or_else(|| panic!("{span} in {outcome:?}"));
@@ -282,7 +283,7 @@ fn interval_lines_and_the_sum_count_the_same_octets() {
     let sum = document["end"]["sum"]["bytes"].as_f64().expect("octets");
     let intervals = &document["end"]["streams"][0]["intervals"];
     assert_eq!(intervals[0]["bytes"].as_f64(), Some(octets("0.00-0.50")));
-    // Whole datagrams of 100 octets, without headers and without the request.
+    // Complete datagrams of 100 octets, without headers and without the request.
     for octets in [octets("0.00-0.50"), sum] {
         assert!(octets > 0.0 && octets % 100.0 == 0.0, "{outcome:?}");
     }
@@ -325,10 +326,10 @@ fn an_interrupt_at_either_end_ends_a_test_with_what_came() {
             measured["packets_received"].as_u64() > Some(5),
             "{measured}"
         );
-        // NADA begins at 150 kbit/s.
+        // NADA starts at 150 kbit/s.
         let least = if transport == "rtp" { 1e4 } else { 1e5 };
         assert!(measured["goodput_bps"].as_f64() > Some(least), "{measured}");
-        // A hundred a second: not half of its time.
+        // A hundred rows a second, for less than half of its time.
         assert!(measured["packets_sent"].as_u64() < Some(3000), "{measured}");
         assert!(datagrams(&capture).len() > 10);
         if transport == "quic" {
@@ -368,7 +369,7 @@ fn a_probe_shows_the_controller_while_the_test_runs() {
         let (_server, port) = serve(&over);
         let words = ["-t", "600", "-b", "400k", "--probe", text(&file)];
         let client = send(&port, &[&over[..], &words].concat());
-        // The test runs for ten minutes and its first row is there long before.
+        // The test runs for ten minutes, and its first row is written long before its end.
         let rows = loop {
             let text = std::fs::read_to_string(&file).unwrap_or_default();
             let whole = text.rfind('\n').map_or("", |end| &text[..end]);

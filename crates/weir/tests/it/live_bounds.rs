@@ -1,18 +1,18 @@
-//! What holds a sender back on real sockets: bounds that are planted by a relay with a link of the
-//! simulator, or by the rate of the test, have at least 95 % of the time in `bound_share`.
+//! Bounds on senders with real sockets: bounds caused by a relay with a simulated link, or by the
+//! rate of the test, have at least 95 % of the time in `bound_share`.
 
 use crate::common::{self, Running, serve, text, undisturbed};
 use serde_json::Value;
 use std::thread;
 
-/// The application has more than the link carries, and a loss now and then keeps a queue away.
+/// The application has more data than the link can carry, and occasional losses prevent a queue.
 const LOSSY: &str = "rate 1mbit delay 20ms loss 1%";
-/// Nothing is lost.
+/// A link without losses.
 const QUIET: &str = "delay 5ms";
-/// Far below what the path carries.
+/// A rate far below the capacity of the path.
 const FEW: [&str; 4] = ["-b", "64kbit", "-l", "200"];
 
-/// A planted bound.
+/// A bound with settings that cause it.
 #[derive(Clone, Copy, Debug)]
 struct Plant {
     bound: &'static str,
@@ -47,7 +47,7 @@ const PLANTS: [Plant; 7] = [
         client: &[],
     },
     Plant {
-        // The equation allows less than a packet in 10 ms, which would be its own bound.
+        // The equation allows less than a packet in 10 ms, which would otherwise be the bound.
         bound: "rate",
         transport: &["--ccid", "4"],
         link: "rate 500kbit delay 40ms loss 4%",

@@ -1,4 +1,4 @@
-//! The tests of the command: one binary, because each is linked on its own.
+//! The tests of the command: one binary, because each binary is linked separately.
 
 mod bounds;
 mod captures;

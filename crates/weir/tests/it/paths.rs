@@ -1,5 +1,5 @@
-//! `weir send` over paths that carry a part of its packets, or lose their far end: what did not
-//! arrive is never a success.
+//! `weir send` over paths that drop large packets or lose their far end: missing data is never
+//! reported as a success.
 
 use crate::common::{Running, parse, run, serve, skipped, text, weir};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A relay of loopback to a server, which does not pass longer datagrams on; ends when dropped.
+/// A relay on loopback to a server that drops longer datagrams; it ends when dropped.
 struct Relay {
     port: String,
     stop: Arc<AtomicBool>,
@@ -78,7 +78,7 @@ fn a_path_that_loses_all_large_packets_is_a_failure_that_says_what_arrived() {
             "200k",
         ];
         let words = [&words[..], &over, &["--json"]].concat();
-        // What fits arrives, and what does not fit does not.
+        // Datagrams that fit arrive, and those that do not fit are lost.
         let (status, _, stderr) = run(weir(&words).args(["-l", "400"]));
         assert_eq!(status, Some(0), "{transport}: {stderr}");
         let (status, stdout, stderr) = run(weir(&words).args(["-l", "1200"]));
@@ -125,7 +125,7 @@ fn both_ends_agree_on_what_was_sent_and_what_arrived() {
         assert_eq!(server.end().0, Some(0));
         let server = parse(&stdout);
         for key in ["bytes_sent", "bytes_received"] {
-            // The receiver of a stream is not told what was sent.
+            // The receiver of a stream does not know how much was sent.
             let known = |end: &Value| !end[key].is_null();
             assert!(known(client) || known(&server), "{transport} {key}");
             if known(client) && known(&server) {
@@ -171,7 +171,7 @@ fn a_trace_that_cannot_be_kept_does_not_take_the_result_with_it() {
     command.args(["-i", "200ms", "--json", "--trace", text(&folder)]);
     let mut client = Running::start(command.stdout(Stdio::piped()));
     assert!(client.line().starts_with("connecting"));
-    // The folder was free before the test, and is impossible after it.
+    // The folder was free before the test, and cannot be created after it.
     std::fs::write(&file, "a file").expect("written");
     let mut stdout = String::new();
     let pipe = client.child.stdout.as_mut().expect("piped");
@@ -187,7 +187,7 @@ fn a_trace_that_cannot_be_kept_does_not_take_the_result_with_it() {
 #[test]
 fn what_the_device_of_a_program_drops_before_its_link_is_stated() {
     let (_server, port) = serve(&["--transport", "udp", "-B", "0.0.0.0"]);
-    // Bursts of segmented sends into a queue of one packet.
+    // Bursts of segmented sends through a queue of one packet.
     let script = format!(
         "dev=$(ip -o route get $WEIR_HOST | sed 's/.* dev \\([^ ]*\\).*/\\1/')
          ip link set $dev txqueuelen 1
@@ -214,7 +214,7 @@ fn a_test_over_a_slow_path_ends_with_its_time_and_not_with_its_queue() {
     for (words, expected) in [
         // The queues of the sender hold 180 kB, which are 14 s of the link.
         (&["--transport", "dccp"][..], 1.9..5.0),
-        // The rest of a rate that is too high has a second to arrive, which counts.
+        // With a rate that is too high, the rest has a second to arrive and is counted.
         (&["--transport", "quic", "-b", "1m", "-l", "1000"], 2.9..4.5),
     ] {
         let (_server, port) = serve(&["-B", "127.0.0.1", words[0], words[1]]);

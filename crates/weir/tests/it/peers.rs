@@ -1,4 +1,4 @@
-//! Peers of `weir serve` and `weir send` that lie, and those that are not let in.
+//! Peers of `weir serve` and `weir send` that send false messages, or are not admitted.
 
 use crate::common::{self, Running, parse, run, serve, text, weir};
 use std::io::Read as _;
@@ -9,7 +9,7 @@ use weir_wire::test_protocol::{Answer, Message, ReceptionStats, Report, TestConf
 
 const TRANSPORTS: [&str; 4] = ["dccp", "udp", "quic", "rtp"];
 
-/// Fails a test whose peer is silent.
+/// The time limit for a test with a silent peer.
 const LIMIT: Duration = Duration::from_secs(20);
 
 fn send(port: &str, words: &[&str]) -> common::Outcome {
@@ -86,7 +86,7 @@ fn a_pinned_certificate_is_the_only_one_that_is_taken() {
     }
 }
 
-/// A client by hand: a test that a server of these words has accepted.
+/// A client implemented in the test, whose request a server with these options has accepted.
 fn accepted(port: &str, config: TestConfig) -> UdpSocket {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.set_read_timeout(Some(LIMIT)).expect("set");
@@ -147,7 +147,7 @@ fn a_number_beyond_the_test_ends_it_with_a_result_at_the_server() {
     }
 }
 
-/// What `send` over UDP says of a server that answers the Request with these messages.
+/// The output of `send` over UDP when a server responds to the Request with these messages.
 fn told(messages: &[Message]) -> common::Outcome {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.set_read_timeout(Some(LIMIT)).expect("set");
@@ -195,7 +195,7 @@ fn a_report_of_more_than_was_sent_and_a_stop_at_the_start_are_errors() {
     assert_eq!(status, Some(1), "{stdout}{stderr}");
     let document = parse(&stdout);
     assert!(stdout.contains("claims what cannot be true"), "{stdout}");
-    // Without a result if the claim comes with the answer to the Request.
+    // There is no result if the claim comes with the response to the Request.
     let received = document["end"]["sum_received"]["bytes"].as_f64();
     assert!(received.unwrap_or_default() < 1.0, "{stdout}");
     let nothing = Message::Report(Report {

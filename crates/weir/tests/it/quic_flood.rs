@@ -1,5 +1,5 @@
-//! Twenty thousand forged first packets of QUIC to a server that measures: it answers most with a
-//! Retry, its memory stays bounded, and a client gets its test during the flood and after it.
+//! Twenty thousand forged Initial packets of QUIC to a test server: it answers most of them with a
+//! Retry, its memory stays bounded, and a client can run its test during the flood and after it.
 
 use crate::common::{json, run, serve, weir};
 use quinn_proto::{ClientConfig, Endpoint, EndpointConfig};
@@ -15,10 +15,10 @@ const INITIALS: usize = 20_000;
 /// (RFC 9000 §17.2.5).
 const LONG_TYPE: u8 = 0xf0;
 const RETRY: u8 = 0xf0;
-/// State for 64 handshakes and the buffers of one test fit many times.
+/// Many times the memory for 64 handshakes and the buffers of one test.
 const MAX_GROWTH: u64 = 64 << 20;
 
-/// The client whose first packets are forged: it never reads an answer.
+/// A client that sends forged first packets and never reads a response.
 struct Forger {
     endpoint: Endpoint,
     config: ClientConfig,
@@ -40,7 +40,7 @@ impl Forger {
         }
     }
 
-    /// An Initial packet with connection ids and keys of its own.
+    /// An Initial packet with new connection IDs and keys.
     fn initial(&mut self, to: SocketAddr) -> &[u8] {
         let now = Instant::now();
         let config = self.config.clone();
@@ -53,7 +53,7 @@ impl Forger {
     }
 }
 
-/// Octets of resident memory of a process; zero where the system does not report them.
+/// Resident memory of a process in octets; zero if the system does not report it.
 fn resident(process: u32) -> u64 {
     let statm = std::fs::read_to_string(format!("/proc/{process}/statm"));
     let statm = statm.unwrap_or_default();
@@ -61,7 +61,7 @@ fn resident(process: u32) -> u64 {
     pages.and_then(|text| text.parse().ok()).unwrap_or(0) * 4096
 }
 
-/// Sends all Initials; returns how many Retry packets came back.
+/// Sends all Initial packets; returns the number of Retry packets received.
 fn flood(to: SocketAddr) -> usize {
     let mut forger = Forger::new();
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
@@ -69,7 +69,7 @@ fn flood(to: SocketAddr) -> usize {
     let mut retries = 0;
     let mut answer = [0; 1500];
     for _ in 0..INITIALS {
-        // A full socket drops it, as a flooded network would.
+        // A full socket buffer drops the packet, like a congested network.
         let _ = socket.send_to(forger.initial(to), to);
         while let Ok(len) = socket.recv(&mut answer) {
             retries += usize::from(len > 0 && answer[0] & LONG_TYPE == RETRY);

@@ -1,4 +1,4 @@
-//! quinn in the laboratory, as the command runs it.
+//! quinn in the laboratory, as run by the command.
 
 use crate::common::{json, outcome};
 use serde_json::Value;

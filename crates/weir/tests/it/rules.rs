@@ -1,5 +1,5 @@
-//! Rules × controllers × transports: each rule of controllers that a scenario sets on top of its
-//! preset changes the run, or `lint` says that the controller does not follow it.
+//! Rules × controllers × transports: each controller rule that a scenario overrides in its preset
+//! either changes the run, or `lint` reports that the controller does not follow it.
 
 use std::collections::BTreeSet;
 use weir_lab::lint::lint;
@@ -8,7 +8,7 @@ use weir_lab::run::{RunOptions, run};
 use weir_lab::scenario::{Scenario, parse};
 use weir_proto::cc::window::{ControllerEntry, REGISTRY, Rules};
 
-/// Paths and applications on which one rule or another matters: a long queue, losses at random, a
+/// Paths and applications on which at least one rule has an effect: a long queue, random losses, a
 /// short queue, a pause, a delay that grows for a second, a queue that marks, and an application
 /// that sends little.
 const PATHS: [(&str, &str); 7] = [
@@ -46,10 +46,10 @@ const PATHS: [(&str, &str); 7] = [
     ),
 ];
 
-/// NewReno counts the octets that are acknowledged.
+/// NewReno with an increase by acknowledged octets.
 const ACCURATE: &str = ", increase = \"accurate\"";
 
-/// The other rules.
+/// Rules of transports.
 const OF_TRANSPORTS: [&str; 4] = [
     "send_gate",
     "pto_probes",
@@ -78,7 +78,7 @@ app = {{ {app} }}
     parse(&text, "rules.toml").expect("a scenario")
 }
 
-/// What a run shows of its flow.
+/// The summary of the run's flow.
 fn result(scenario: &Scenario) -> String {
     let options = RunOptions {
         registry: weir::registry(),
@@ -88,7 +88,7 @@ fn result(scenario: &Scenario) -> String {
     format!("{:?}", output.summary.flows["flow"])
 }
 
-/// Another value of a rule than that of the transports' default presets.
+/// A value of a rule that differs from that of the transport's default preset.
 fn other_value(kind: &str, rule: &str) -> Option<&'static str> {
     if kind == "tcp" {
         return Some(match rule {
@@ -105,12 +105,12 @@ fn other_value(kind: &str, rule: &str) -> Option<&'static str> {
         (_, "increase") => "\"byte-counting\"",
         (_, "recovery_probe" | "rtt_independence") => "false",
         (_, "slow_start_exit_percent") => "90",
-        // QUIC paces by default, and quinn's preset leaves that to quinn.
+        // QUIC paces by default, and quinn's preset leaves pacing to quinn.
         ("quic", "pacing") => "\"off\"",
         ("quinn", "pacing") => "\"rfc9002\"",
         (_, "rate_limited_growth") => "\"flight\"",
         _ if Rules::OF_CONTROLLERS.contains(&rule) => "true",
-        // What only the transport follows is no matter of QUIC's controllers.
+        // Rules that only quinn's transport follows do not concern controllers of QUIC.
         ("quic", _) => return None,
         (_, "send_gate") => "\"any-room\"",
         (_, "pto_probes") => "1",
@@ -120,8 +120,8 @@ fn other_value(kind: &str, rule: &str) -> Option<&'static str> {
     })
 }
 
-/// How many rules of this controller over this transport were tried, and those that neither change
-/// the run nor are found, or both.
+/// The number of tested rules of this controller over this transport, and those that neither change
+/// the run nor are reported, or both.
 fn cells(kind: &str, entry: &ControllerEntry) -> (usize, Vec<String>) {
     let (mut cells, mut wrong) = (0, Vec::new());
     let transport = format!("kind = \"{kind}\", controller = \"{}\"", entry.name);
@@ -134,7 +134,7 @@ fn cells(kind: &str, entry: &ControllerEntry) -> (usize, Vec<String>) {
         let Some(value) = other_value(kind, rule) else {
             continue;
         };
-        // The count of acknowledged octets serves this increase of NewReno alone.
+        // The count of acknowledged octets affects only this increase of NewReno.
         let counts = rule == "count_acked_in_recovery" || rule == "flush_on_empty_flight";
         let base = if counts { ACCURATE } else { "" };
         let overrides = format!("{rule} = {value}{base}");

@@ -1,5 +1,5 @@
-//! Each command ends the same way when a signal asks it to: 128 and the signal's number, and
-//! nothing half-written.
+//! Each command ends in the same way on a signal: with 128 plus the signal's number, and without
+//! partially written files.
 #![cfg(target_os = "linux")]
 
 use crate::common::{
@@ -8,7 +8,7 @@ use crate::common::{
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Commands that go on until something ends them: runs of months, and what waits for its input.
+/// Commands that run until they are ended: runs of months, and commands that wait for input.
 const COMMANDS: [&[&str]; 14] = [
     &["run", "path.toml"],
     &["run", "path.toml", "--seeds", "1..3"],
@@ -58,12 +58,12 @@ fn inputs() -> tempfile::TempDir {
     folder
 }
 
-/// Waits until a process catches SIGHUP, SIGINT and SIGTERM, or has ended. It begins to catch them
+/// Waits until a process catches SIGHUP, SIGINT and SIGTERM, or has ended. It installs the handlers
 /// one after the other.
 fn wait_until_it_listens(id: u32) {
     const CAUGHT: u64 = 1 | 1 << 1 | 1 << 14;
     let status = format!("/proc/{id}/status");
-    // Many times what it takes: one that never does is not waited for.
+    // The limit is many times the usual duration.
     for _ in 0..300_000 {
         let text = std::fs::read_to_string(&status).unwrap_or_default();
         let mask = |name: &str| {
@@ -102,7 +102,7 @@ fn every_command_ends_with_128_and_the_signal_and_leaves_nothing_half_written() 
             wait_until_it_listens(running.child.id());
             running.signal(signal);
             let (ended, said) = running.end();
-            // What takes a moment only may be done, and whole, before the signal comes.
+            // A short command may have completed before the signal arrives.
             let is_done = ended == Some(0) && words.contains(&"finished");
             if !is_done {
                 assert_eq!(ended, Some(status), "{words:?} {signal}: {said}");

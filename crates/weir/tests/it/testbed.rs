@@ -35,7 +35,7 @@ app = { kind = "bulk", packet = 1424 }
 transport = { kind = "dccp", ccid = 3, profile = "linux-2008" }
 "#;
 
-/// Three hosts in a row: a plain wire, and one that drops and delays.
+/// Three hosts in a row: a plain link, and one that drops and delays packets.
 const ROW: &str = r#"
 [run]
 duration = "4s"
@@ -66,7 +66,7 @@ app = { kind = "cbr", packet = 400, rate = "160kbit" }
 loss = { kind = "periodic", rate = 0.1 }
 "#;
 
-/// A folder with this scenario, and the file.
+/// A folder with this scenario, and the scenario's path.
 fn folder_with(scenario: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("scenario.toml");
@@ -74,7 +74,7 @@ fn folder_with(scenario: &str) -> (tempfile::TempDir, PathBuf) {
     (folder, file)
 }
 
-/// The one document of a command; `None` where a privilege is missing, with a line that says so.
+/// The JSON document of a command; `None`, with a note, if a privilege is missing.
 fn document(command: &mut Command) -> Option<serde_json::Value> {
     let (status, stdout, stderr) = run(command);
     if status == Some(4) {
@@ -85,13 +85,13 @@ fn document(command: &mut Command) -> Option<serde_json::Value> {
     Some(parse(&stdout))
 }
 
-/// The summary of a scenario, run by this command.
+/// The summary of a scenario run by this command.
 fn summary(name: &str, scenario: &str, out: &Path) -> Option<serde_json::Value> {
     let file = out.join("scenario.toml");
     std::fs::write(&file, scenario).expect("the folder can be written");
     let [file, out] = [&file, out].map(text);
-    // What a flow over a bucket does depends on its oscillation: the mean of a damped one is
-    // steady after seconds.
+    // The result of a flow over a token bucket depends on its oscillation: the mean of a damped one
+    // is stable after seconds.
     let damped = "flow.stream.transport.tfrc.oscillation=full";
     let mut words = vec![name, file, "--out", out, "--json"];
     if scenario.contains("tbf") {
@@ -121,7 +121,7 @@ fn a_kernels_bucket_does_to_a_flow_what_the_simulated_one_does() {
         let ratio = number(real, rtt) / number(&simulated, rtt);
         number(real, "/flows/stream/throughput_bps") > 0.9e6
             && (0.85..1.15).contains(&ratio)
-            // The kernel's bucket counted.
+            // The utilisation is counted by the kernel's token bucket.
             && number(real, "/links/wire/utilisation") > 0.9
     });
 }
@@ -161,7 +161,7 @@ fn hosts_in_the_middle_forward_and_all_transports_pass() {
         let tcp = flow("tcp")["throughput_bps"].as_f64().expect("a rate");
         let [sent, received, lost] = ["packets_sent", "packets_received", "packets_lost"]
             .map(|key| flow("udp")[key].as_u64().expect("a count"));
-        // Fifty packets a second; one of eleven stays at the sender's socket.
+        // Fifty packets a second; one of eleven is dropped at the sender's socket.
         (3.5e6..5.1e6).contains(&tcp)
             && (190..=202).contains(&sent)
             && lost.abs_diff(sent / 11) <= 2
@@ -181,14 +181,14 @@ fn nothing_is_left_of_a_testbed_that_is_killed() {
     let before = links();
     let mut running = Running::weir(&["testbed", text(&file), "--out", text(out.path())]);
     running.line();
-    // It is building or running; both end the same way.
+    // The testbed is being built or running; the result is the same in both cases.
     std::thread::sleep(Duration::from_millis(300));
     running.child.kill().expect("it can be killed");
     let (status, _) = running.end();
     if status == Some(4) {
         return skipped("a testbed needs root");
     }
-    // Other tests make devices too, which go as well.
+    // Other tests create devices too, which are also removed.
     let began = Instant::now();
     while !links().is_subset(&before) {
         assert!(
@@ -268,7 +268,7 @@ fn is_root() -> bool {
     status.lines().any(|line| line.starts_with("Uid:\t0\t"))
 }
 
-/// A relay with these arguments, and the address to send to.
+/// A relay with these arguments, and its address.
 fn relay(arguments: &[&str]) -> (Running, String) {
     let mut relay = Running::weir(&[&["emulate", "--time", "20"], arguments].concat());
     let line = relay.line();
@@ -308,7 +308,7 @@ fn a_relay_delays_both_ways_and_tells_clients_apart() {
         let (len, _) = client.recv_from(&mut buffer).expect("the answer comes");
         assert_eq!(&buffer[..len], [number as u8; 10]);
     }
-    // A lower bound, which no busy machine breaks.
+    // A lower bound, which also holds on a busy machine.
     assert!(began.elapsed() >= Duration::from_millis(40));
 }
 
@@ -336,7 +336,7 @@ fn a_relay_loses_what_its_link_loses() {
     let (_relay, at) = relay_to(&server, "loss 50% limit 5000");
     let client = socket();
     let reader = server.try_clone().expect("it can be shared");
-    // The relay may have to wait for the processor: silence for so long is the end.
+    // The relay may have to wait for the processor, so only a long silence is taken as the end.
     let silence = Some(Duration::from_secs(5));
     reader
         .set_read_timeout(silence)
@@ -357,7 +357,7 @@ fn a_relay_loses_what_its_link_loses() {
         }
     }
     let received: u32 = count.join().expect("it counts");
-    // Six deviations of a binomial of 1000 and a half.
+    // Six standard deviations of a binomial distribution with n = 1000 and p = 1/2.
     assert!((405..=595).contains(&received), "{received} of 1000");
 }
 
@@ -376,7 +376,8 @@ fn a_program_meets_the_link_in_a_namespace_of_its_own() {
     assert_eq!(status, Some(7), "the program's status: {stderr}");
 }
 
-/// The status of a program in a namespace behind a link; none without the privilege for it.
+/// The exit status of a program in a namespace behind a link; `None` without the necessary
+/// privilege.
 fn behind(link: &str, program: &[&str]) -> Option<i32> {
     let words = [&["emulate", "--link", link, "--"][..], program].concat();
     let (status, _, stderr) = run(&mut weir(&words));

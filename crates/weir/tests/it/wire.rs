@@ -1,4 +1,4 @@
-//! `weir serve` and `weir send` over loopback, bounded to two seconds and to a free port.
+//! `weir serve` and `weir send` over loopback, limited to two seconds, at a free port.
 
 use crate::common::{self, Running, json, parse, run, serve, skipped, undisturbed, weir};
 use serde_json::Value;
@@ -6,13 +6,13 @@ use std::io::Read as _;
 use std::net::UdpSocket;
 use std::process::{Command, Stdio};
 
-/// The result of a test of a second at this server.
+/// The result of a one-second test with this server.
 fn send(host: &str, port: &str, arguments: &[&str]) -> Value {
     let always = ["send", host, "-p", port, "-t", "1", "--json"];
     json(&run(weir(&always).args(arguments)))
 }
 
-/// Both directions at the addresses of loopback that this machine has.
+/// Both directions at the loopback addresses of this machine.
 fn directions() -> Vec<(&'static str, bool)> {
     let mut directions = Vec::new();
     for host in ["127.0.0.1", "::1"] {
@@ -34,7 +34,7 @@ fn a_constant_rate_arrives_both_ways_over_ipv4_and_ipv6() {
             let (_server, port) = serve(&["--one-off", "-B", host]);
             let document = send(host, &port, words);
             let bytes = document["end"]["sum"]["bytes"].as_f64().expect("bytes");
-            // 200 kbit/s in datagrams of 2000 bits are a hundred in a second, and never more.
+            // 200 kbit/s in datagrams of 2000 bits are at most a hundred datagrams in a second.
             assert!(bytes / 250.0 <= 101.0, "{host} {reverse}: {document:#}");
             bytes / 250.0
         };
@@ -105,7 +105,7 @@ fn a_single_rule_of_tfrc_counts_on_a_real_path_and_a_wrong_one_is_explained() {
     assert_eq!(document["start"]["set"]["tfrc.oscillation"], "off");
     let scenario = std::fs::read_to_string(trace.join("scenario.toml")).expect("text");
     assert!(scenario.contains("oscillation = \"off\""), "{scenario}");
-    // Nothing else: the rule is one of the profile's.
+    // No other override is written: the rule is that of the profile.
     assert!(scenario.contains("profile = \"rfc5348\""), "{scenario}");
     for (rule, hint) in [
         ("tfrc.oscilation=off", "oscillation"),
@@ -123,7 +123,7 @@ fn a_single_rule_of_tfrc_counts_on_a_real_path_and_a_wrong_one_is_explained() {
     }
 }
 
-/// The one stream of a test whose result both ends know.
+/// The single stream of a test whose result both ends know.
 fn stream(document: &Value) -> &Value {
     let streams = document["end"]["streams"].as_array().expect("streams");
     assert_eq!(streams.len(), 1, "{document:#}");
@@ -139,7 +139,7 @@ fn udp_keeps_its_rate_and_counts_what_came_both_ways() {
             let (_server, port) = serve(&["--transport", "udp", "--one-off", "-B", host]);
             send(host, &port, words)
         };
-        // Of a thousand in a second a machine with other things to do gives some up.
+        // Of a thousand packets in a second, a busy machine may skip some.
         let packets = |document: &Value| stream(document)["packets"].as_u64();
         let document = undisturbed(measure, |document| packets(document) >= Some(500));
         assert!(packets(&document) <= Some(1001), "{document:#}");
@@ -173,12 +173,12 @@ fn rtp_carries_a_video_and_both_ends_count_its_frames() {
             pipe.read_to_string(&mut text).expect("text");
             [stream(&client).clone(), parse(&text)]
         };
-        // Thirty frames a second, of which those of the last 200 ms are not judged. A machine with
-        // other things to do captures some late, and may wake the receiver late.
+        // Thirty frames a second, without those of the last 200 ms. A busy machine captures some
+        // frames late, and may wake the receiver late.
         let frames = |ends: &[Value; 2]| ends[0]["video"]["complete"].as_u64();
         let ends = undisturbed(measure, |ends| frames(ends) >= Some(15));
         assert!(frames(&ends) <= Some(31), "{ends:#?}");
-        // What the receiver has seen is in the results of both ends.
+        // The receiver's statistics are in the results of both ends.
         for key in [
             "video",
             "packets",
@@ -228,14 +228,14 @@ fn quic_delivers_a_rate_and_as_much_as_it_can_both_ways() {
             let (_server, port) = serve(&server);
             send("127.0.0.1", &port, &words)
         };
-        // A hundred writes in a second, of which a busy machine is late with some.
+        // A hundred writes in a second, of which a busy machine delays some.
         let least = if rate { 50_000 } else { 300_000 };
         let bytes = |document: &Value| stream(document)["bytes"].as_u64().expect("a number");
         let document = undisturbed(measure, |document| bytes(document) >= least);
         let bytes = bytes(&document);
         let stream = stream(&document);
         if rate {
-            // One at the start, and a hundred a second: never more, however late the end is seen.
+            // One at the start, and at most a hundred a second, even if the end is detected late.
             let seconds = stream["seconds"].as_f64().expect("a time");
             let most = 1250.0 * (100.0 * seconds + 1.0);
             assert!(bytes as f64 <= most && bytes % 1250 == 0, "{stream:#}");
@@ -273,7 +273,7 @@ fn fifty_tests_run_at_once_where_few_files_may_be_open() {
 
 #[test]
 fn a_refused_connection_is_said_at_once() {
-    // It was free a moment ago.
+    // The port was free a moment ago.
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let port = socket.local_addr().expect("a port").port().to_string();
     drop(socket);
@@ -316,7 +316,7 @@ fn what_a_transport_does_not_have_is_refused() {
     }
 }
 
-/// Has this process the right to open a raw socket?
+/// True if this process may open a raw socket.
 #[cfg(target_os = "linux")]
 fn may_use_raw_sockets() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").expect("it is there");
@@ -335,13 +335,13 @@ fn over_ip_itself_a_test_runs_and_its_capture_is_dccp_without_udp() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("raw.pcapng");
     let file = common::text(&file);
-    // Another test on this host must not have the port.
+    // The port must differ from those of other tests on this host.
     let port = (10_000 + std::process::id() % 20_000).to_string();
     let arguments = ["--raw", "--one-off", "-B", "127.0.0.1", "-p", &port];
     let mut server = Running::weir(&[&["serve"], &arguments[..]].concat());
     let place = format!("listening at 127.0.0.1, protocol 33, DCCP port {port}");
     assert_eq!(server.line(), place);
-    // The kernel would give both all packets.
+    // The kernel would deliver all packets to both sockets.
     for address in ["127.0.0.1", "::"] {
         let (status, _, stderr) = run(&mut weir(&["serve", "--raw", "-B", address, "-p", &port]));
         assert_eq!(status, Some(1), "{stderr}");
@@ -351,7 +351,7 @@ fn over_ip_itself_a_test_runs_and_its_capture_is_dccp_without_udp() {
     let words = ["--raw", "-b", "200kbit", "-l", "250", "--pcap", file];
     let document = send("127.0.0.1", &port, &words);
     let bytes = document["end"]["sum"]["bytes"].as_f64().expect("bytes");
-    // A hundred in a second, fewer on a busy machine; the capture has as many.
+    // At most a hundred datagrams in a second, fewer on a busy machine; the capture has as many.
     assert!((1.0..=101.0).contains(&(bytes / 250.0)), "{document:#}");
     let (_, decoded, _) = run(&mut weir(&["decode", file]));
     let data = decoded.lines().filter(|line| line.contains("Data"));
@@ -366,7 +366,8 @@ fn without_the_capability_a_raw_socket_is_refused_with_status_4_and_the_way_with
     for words in [&["serve", "--raw"][..], &["send", "--raw", "127.0.0.1"]] {
         let mut command = weir(words);
         if may_use_raw_sockets() {
-            // The user nobody has no capabilities, but may not reach the program where it is.
+            // The user nobody has no capabilities, but may be unable to access the program at its
+            // path.
             command.uid(65_534).gid(65_534);
         }
         let Ok(output) = command.output() else {

@@ -1,5 +1,5 @@
-//! The words of the command line that all commands share: suggestions, verbosity, scenarios on
-//! standard input, manual pages.
+//! Features common to all commands: suggestions, verbosity, scenarios on standard input, manual
+//! pages.
 
 use crate::common::{SCENARIO, folder_with, only_run, outcome, parse, run, weir};
 use std::io::Write as _;
@@ -89,7 +89,7 @@ fn a_result_that_has_no_place_is_refused_before_the_work() {
     for words in [
         &["plot", &run, "--out", "file"][..],
         &["reproduce", "friendliness", "--out", "file"],
-        // Minutes, if they were run first.
+        // This would take minutes if the evaluation ran first.
         &["evaluate", "quic:cubic", "--out", "file"],
         &["suite", "bbr", "--out", "file"],
         &["export", &run, "-f", "csv", "--out", "file"],
@@ -120,7 +120,7 @@ fn a_sweep_says_why_its_runs_failed() {
     let plan = "scenario = \"path.toml\"\nseeds = 2\nmax_events = 10\n\
                 [[parameter]]\npath = \"run.duration\"\nvalues = [\"1s\", \"2s\"]\n";
     std::fs::write(here.join("plan.toml"), plan).expect("a plan");
-    // Once when they are made, once when they are there already.
+    // The pages are created first and exist already the second time.
     for _ in 0..2 {
         let (status, out, err) = outcome(here, &["sweep", "plan.toml"]);
         assert_eq!(status, Some(1), "{err}");

@@ -1,9 +1,9 @@
-//! The columns of `delays`, and the table: the distribution of the one-way delays of each flow,
-//! packet by packet.
+//! The columns of `delays`, and the table: the distribution of the one-way delays of each flow's
+//! packets.
 //!
-//! A flow has at most a thousand rows, and all flows together a million, but for sixteen each. A
-//! row that stands for several values has the largest of them, so that the share of packets up to
-//! it is right.
+//! A flow has at most a thousand rows, and all flows together a million, but each flow may have at
+//! least sixteen. A row that represents several values has the largest of them, so that the share
+//! of packets up to it is exact.
 
 use crate::table::{ColumnSpec, Table, TableRecorder};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use weir_net::histogram::Histogram;
 /// A column of [`DELAY`].
 pub type Delay = ColumnSpec<DelayRow>;
 
-/// Packets of a flow that took about as long.
+/// Packets of a flow with similar delays.
 #[derive(Clone, Debug)]
 pub struct DelayRow {
     flow: Arc<str>,
@@ -42,12 +42,12 @@ pub const DELAY: &[Delay] = &[
     ),
 ];
 
-/// The most rows of a flow, of all flows, and the fewest that a flow may have.
+/// The maximum number of rows of a flow and of all flows, and the minimum limit for a flow.
 const MOST_OF_FLOW: u64 = 1000;
 const MOST: u64 = 1_000_000;
 const FEWEST: u64 = 16;
 
-/// The table of these flows, which may have been measured.
+/// The table of these flows, of which some may have no measurements.
 pub(in crate::run) fn delay_table<'a>(
     flows: impl Iterator<Item = (&'a str, Option<&'a Histogram>)> + Clone,
 ) -> Table {
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(rows(&table), expected);
     }
 
-    /// 100,000 delays from 1 to 1.1 s, a thousandth of which a row may have.
+    /// 100,000 delays from 1 to 1.1 s, of which each row may represent a thousandth.
     #[test]
     fn many_packets_have_a_thousand_rows_at_most_with_the_right_shares() {
         let mut delays = Histogram::default();

@@ -7,7 +7,7 @@ use weir_proto::time::Instant;
 /// A column of [`EVENT`].
 pub type FlowEvent = ColumnSpec<FlowEventRow>;
 
-/// An event at an end of a flow that is no state of its controller.
+/// An event at an end of a flow that is not a state of its controller.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowEventRow {
     at: Instant,
@@ -17,7 +17,7 @@ pub struct FlowEventRow {
     backoff: Option<u32>,
 }
 
-/// `events/NAME`: a row for each event at an end of the flow that is no state of its controller.
+/// `events/NAME`: a row for each event at an end of the flow that is not a state of its controller.
 pub const EVENT: &[FlowEvent] = &[
     FlowEvent::number(
         "time_s",
@@ -48,7 +48,7 @@ pub const EVENT: &[FlowEvent] = &[
 ];
 
 impl FlowEventRow {
-    /// The row of an event at a `sender` or a `receiver`; `None` if it belongs elsewhere.
+    /// The row of an event at a `sender` or a `receiver`; `None` if it belongs to another table.
     pub(in crate::run) fn new(at: Instant, place: &'static str, event: &Event) -> Option<Self> {
         let (event, detail, backoff) = match *event {
             Event::State(name) => ("state", name, None),

@@ -8,11 +8,11 @@ use weir_proto::time::Duration;
 /// A column of [`FRAME`].
 pub type Frame = ColumnSpec<FrameRow>;
 
-/// A frame of video, and what became of it.
+/// A frame of video, and its fate.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameRow {
     frame: VideoFrame,
-    /// `None` if it was never complete.
+    /// The delay until the frame was complete; `None` if it never was.
     delay: Option<Duration>,
     outcome: &'static str,
 }

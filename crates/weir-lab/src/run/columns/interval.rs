@@ -11,10 +11,10 @@ pub type Interval = ColumnSpec<IntervalRow>;
 /// A flow in one interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IntervalRow {
-    /// Its end.
+    /// The end of the interval.
     pub(in crate::run) at: Instant,
     pub(in crate::run) length: Duration,
-    /// Counters at its begin and at its end.
+    /// Counters at its start and at its end.
     pub(in crate::run) before: FlowStatistics,
     pub(in crate::run) after: FlowStatistics,
     pub(in crate::run) delays: IntervalDelays,
@@ -102,7 +102,7 @@ impl IntervalRow {
     }
 
     fn mean(&self, sum: Duration) -> f64 {
-        // Without a packet 0 / 0 is NaN: no value.
+        // Without packets this is 0/0 = NaN, which means no value.
         sum.as_secs_f64() / self.delays.packets as f64
     }
 

@@ -1,5 +1,5 @@
 //! The columns of a run's tables. Each is declared here once; recorder, files, exports and plots
-//! take it from its declaration.
+//! use its declaration.
 
 pub(super) mod delay;
 mod event;
@@ -30,15 +30,15 @@ pub type Link = ColumnSpec<LinkRow>;
 /// A column of [`GAP`].
 pub type Gap = ColumnSpec<GapRow>;
 
-/// A flow's sender at a moment.
+/// The state of a flow's sender at a moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowRow {
     pub(in crate::run) at: Instant,
-    /// Why there is a row.
+    /// The cause of the row.
     pub(in crate::run) event: &'static str,
     /// [`Event::Rate`] or [`Event::Window`]; `None` before the controller has reported.
     pub(in crate::run) state: Option<Event>,
-    /// What holds the sender back; `None` before it has said so.
+    /// The bound on the sender; `None` before the first report.
     pub(in crate::run) bound: Option<SndLim>,
     /// The smallest sample of the round-trip time; `None` before the first.
     pub(in crate::run) min_rtt: Option<Duration>,
@@ -60,7 +60,7 @@ pub struct LinkRow {
     pub(in crate::run) marks: u64,
 }
 
-/// A gap in the audio, and the length of all gaps so far.
+/// A gap in the audio, and the total length of gaps so far.
 #[derive(Clone, Copy, Debug)]
 pub struct GapRow {
     pub(in crate::run) at: Instant,
@@ -68,19 +68,20 @@ pub struct GapRow {
     pub(in crate::run) silence: Duration,
 }
 
-/// The `event` of rows that the controller's change made.
+/// The `event` of rows caused by a change of the controller.
 pub const CONTROLLER_ROW: &str = "controller";
-/// The `event` of rows that a change of the bound made.
+/// The `event` of rows caused by a change of the bound.
 pub const BOUND_ROW: &str = "bound";
-/// The `event` of rows that a timeout made.
+/// The `event` of rows caused by a timeout.
 pub const TIMEOUT_ROW: &str = "timeout";
 
 static RATE_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_rate));
 static MEDIA_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_media));
 static WINDOW_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_window));
 
-/// `flows/NAME`: a row for each change of the sender's controller and of what holds it back. What
-/// an acknowledgement does, and what it lets out, is one change; a loss found by it another.
+/// `flows/NAME`: a row for each change of the sender's controller and of the bound on it. The
+/// effects of an acknowledgement and of the packets that it releases are one change; a loss
+/// detected by it is another.
 pub const FLOW: &[Flow] = &[
     Flow::number(
         "time_s",
@@ -148,7 +149,7 @@ pub const FLOW: &[Flow] = &[
     )
     .plotted("round-trip time of the receiver, s", "receiver")
     .only_in(&RATE_ROWS),
-    // Zero is a value here: kernels cut t_ipi to whole microseconds.
+    // Zero is a valid value: kernels truncate t_ipi to whole microseconds.
     Flow::number(
         "ipi_s",
         "s",
@@ -318,7 +319,7 @@ pub const FLOW: &[Flow] = &[
     .only_in(&MEDIA_ROWS),
 ];
 
-/// The columns of [`FLOW`] that `writes/NAME` has too: what a line of dccp_probe needs.
+/// The columns of [`FLOW`] that `writes/NAME` has too: those in a line of dccp_probe.
 const PER_WRITE: [&str; 8] = [
     "time_s",
     "allowed_rate_bps",
@@ -346,8 +347,8 @@ pub fn writes() -> impl Iterator<Item = &'static Flow> {
     of_flow.chain([&WRITE_BYTES])
 }
 
-/// `links/NAME`: a row for each time at which the queue changed, or packets were dropped or marked:
-/// what it left behind.
+/// `links/NAME`: a row for each time at which the queue changed or packets were dropped or marked,
+/// with the state after it.
 pub const LINK: &[Link] = &[
     Link::number(
         "time_s",
@@ -401,13 +402,13 @@ pub fn plotted_columns() -> impl Iterator<Item = (&'static str, PlotLabel)> {
         .filter_map(|(name, plot)| Some((name, plot?)))
 }
 
-/// How plots label this column; `None` if they do not show it.
+/// The label of this column in plots; `None` if they do not show it.
 pub fn plot_label(column: &str) -> Option<PlotLabel> {
     let found = plotted_columns().find(|(name, _)| *name == column);
     found.map(|(_, plot)| plot)
 }
 
-/// A time in seconds; NaN for zero, which means not measured yet.
+/// A time in seconds; NaN for zero, which means that it has not been measured.
 #[inline]
 fn known(span: Duration) -> f64 {
     if span.is_zero() {

@@ -1,7 +1,6 @@
-//! The tables of a run: which there are, what a row of each is, and what their columns hold.
+//! The tables of a run, with descriptions of their rows and columns.
 //!
-//! Files take the units and descriptions of their columns from here, and so does
-//! `docs/columns.md`.
+//! Files and `docs/columns.md` take the units and descriptions of columns from here.
 
 use crate::run::columns;
 use crate::summary::{DICTIONARY, endings_of_distributions};
@@ -13,7 +12,7 @@ use std::fmt::Write;
 pub struct TableKind {
     /// The path in the folder, without `.parquet`; `NAME` stands for a flow or a link.
     pub path: &'static str,
-    /// What a row is.
+    /// The description of a row.
     pub rows: &'static str,
     /// Its columns in the order of the file.
     pub columns: Vec<ColumnInfo>,

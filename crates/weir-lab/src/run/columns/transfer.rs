@@ -11,7 +11,7 @@ pub type TransferColumn = ColumnSpec<TransferRow>;
 #[derive(Clone, Copy, Debug)]
 pub struct TransferRow {
     pub(in crate::run) transfer: Transfer,
-    /// `None` if not all was delivered before the end of the run.
+    /// `None` if the transfer was not complete at the end of the run.
     pub(in crate::run) completion: Option<Duration>,
 }
 

@@ -1,5 +1,5 @@
-//! Transfers over connections of their own: each is opened when its time comes, and removed once
-//! nothing can happen in it any more, so that memory follows the open ones and not their number.
+//! Transfers over separate connections: each connection is opened at its start time and removed
+//! once it is idle for good, so that memory depends on the number of open connections only.
 
 use super::flows::{FlowPlan, PacketEncoding};
 use super::registry::TransportRegistry;
@@ -14,10 +14,10 @@ use weir_net::{AppStatistics, DelayStatistics, IntervalDelays, Network, Side};
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::{Duration, Instant};
 
-/// Open connections before it is first looked for those that are done.
+/// The number of open connections at which finished ones are first searched for.
 pub(super) const FIRST_SWEEP: usize = 64;
 
-/// What all transfers of a flow with arrivals have in common.
+/// The properties common to all transfers of a flow with arrivals.
 #[derive(Clone, Copy)]
 struct TransferPath {
     /// The index of the flow in the scenario.
@@ -36,29 +36,29 @@ pub(in crate::run) struct SimTransfers {
     transfers: Vec<SimTransfer>,
     path: TransferPath,
     pub(super) finder: LossFinder,
-    /// The number of the first transfer's flow.
+    /// The ID of the first transfer's flow.
     first: u32,
-    /// Transfers whose time has come.
+    /// The number of transfers that have been opened.
     opened: usize,
-    /// The indices of those that are open.
+    /// The indices of open transfers.
     open: Vec<u32>,
-    /// The sums of those that are done.
+    /// The summed counters of removed transfers.
     done: FlowStatistics,
-    /// The delays of those that are done, since the measurement began.
+    /// The delays of removed transfers since the measurement began.
     done_delays: DelayStatistics,
-    /// The delays of those that are done, since the last interval ended.
+    /// The delays of removed transfers since the last interval ended.
     done_in_interval: IntervalDelays,
 }
 
 /// A transfer, and when its last octet was delivered.
 struct SimTransfer {
     transfer: Transfer,
-    /// Of one whose connection is gone and that was complete.
+    /// The completion time of a transfer whose connection was removed.
     completed: Option<Instant>,
 }
 
 impl SimTransfers {
-    /// None is open yet; the first is the flow of this number.
+    /// A set in which no transfer is open; the flow of the first one has this ID.
     fn new(
         (name, finder): (String, LossFinder),
         path: TransferPath,
@@ -87,18 +87,18 @@ impl SimTransfers {
         FlowId(self.first + index)
     }
 
-    /// When the next one begins.
+    /// The start time of the next transfer.
     fn next(&self) -> Option<Instant> {
         let next = self.transfers.get(self.opened)?;
         Some(Instant::ZERO + next.transfer.start)
     }
 
-    /// The flows of those that are open.
+    /// The flows of open transfers.
     fn open_flows(&self) -> impl Iterator<Item = FlowId> {
         self.open.iter().map(|&index| self.flow(index))
     }
 
-    /// The sums of all, of open ones by the flow.
+    /// The summed counters of all transfers; `of` gives those of open ones.
     pub(super) fn statistics(&self, of: impl Fn(FlowId) -> FlowStatistics) -> FlowStatistics {
         let open = self.open_flows().map(of);
         open.fold(self.done, FlowStatistics::plus)
@@ -106,8 +106,8 @@ impl SimTransfers {
 }
 
 impl SimNetwork {
-    /// Reserves the flows of these transfers, each of which is opened later as this flow of the
-    /// scenario's entry.
+    /// Reserves flow IDs for these transfers; each is opened later with the settings of this flow
+    /// of the scenario.
     pub(super) fn add_transfers(
         &mut self,
         plan: FlowPlan<'_>,
@@ -130,13 +130,13 @@ impl SimNetwork {
         Ok(())
     }
 
-    /// When the next transfer begins.
+    /// The start time of the next transfer.
     pub(in crate::run) fn next_arrival(&self) -> Option<Instant> {
         self.transfers.iter().filter_map(SimTransfers::next).min()
     }
 
-    /// Opens the connections of the transfers that begin now or should have, after what is done
-    /// was removed.
+    /// Removes finished connections if enough are open, then opens the connections of the transfers
+    /// whose start time has been reached.
     pub(in crate::run) fn open_arrivals(
         &mut self,
         scenario: &Scenario,
@@ -147,8 +147,8 @@ impl SimNetwork {
         if open >= self.next_sweep {
             self.remove_done(records);
             let open: usize = self.transfers.iter().map(|set| set.open.len()).sum();
-            // A sweep looks at all of them: with as many new ones between two its cost for each is
-            // constant.
+            // A sweep visits all open connections: with as many new ones between two sweeps, its
+            // cost for each connection is constant.
             self.next_sweep = (open * 2).max(FIRST_SWEEP);
         }
         for set in 0..self.transfers.len() {
@@ -208,7 +208,7 @@ impl SimNetwork {
         Ok(id)
     }
 
-    /// Begins to measure the delays of all transfers, or begins again.
+    /// Starts or restarts measuring the delays of all transfers.
     pub(super) fn measure_transfers(&mut self) {
         for set in &mut self.transfers {
             set.done_delays = DelayStatistics::default();
@@ -218,8 +218,8 @@ impl SimNetwork {
         }
     }
 
-    /// Ends measuring: the delays of each flow with arrivals, those of all its connections
-    /// together, if they were measured.
+    /// Ends measuring: the delays of all connections of each flow with arrivals, if they were
+    /// measured.
     pub(in crate::run) fn take_transfer_delays(&mut self) -> Vec<Option<DelayStatistics>> {
         let (network, measured) = (&mut self.network, self.measures_delays);
         let sets = self.transfers.iter_mut().map(|set| {
@@ -256,7 +256,7 @@ impl SimNetwork {
         sets.collect()
     }
 
-    /// Removes the connections in which nothing can happen any more, and keeps their numbers.
+    /// Removes the connections that are idle for good, and keeps their counters.
     fn remove_done(&mut self, records: &mut ConnectionRecords) {
         for set in &mut self.transfers {
             let first = set.first;
@@ -278,17 +278,17 @@ impl SimNetwork {
                 }
                 self.network.retire_flow(flow);
             }
-            // Both are in the order of their numbers.
+            // Both lists are in the order of the flow IDs.
             let mut done = done.into_iter().peekable();
             set.open
                 .retain(|index| done.next_if_eq(&FlowId(first + index)).is_none());
         }
     }
 
-    /// Ends recording the connections that are open at the end of the run. One in which nothing can
-    /// happen any more is over as if it had been removed.
+    /// Ends recording the connections that are open at the end of the run. An idle connection ends
+    /// as if it had been removed.
     pub(in crate::run) fn close_connections(&self, records: &mut ConnectionRecords, end: Instant) {
-        // Both are in the order of their numbers.
+        // Both lists are in the order of the flow IDs.
         let open = || self.transfers.iter().flat_map(SimTransfers::open_flows);
         let mut idle = self.network.idle_flows(open()).into_iter().peekable();
         for flow in open() {
@@ -303,8 +303,7 @@ impl SimNetwork {
         }
     }
 
-    /// When the last octet of each transfer of a set was delivered; `None` for one that is not
-    /// complete.
+    /// The completion time of each transfer of a set; `None` for an incomplete one.
     pub(in crate::run) fn completions<'a>(
         &'a self,
         set: &'a SimTransfers,
@@ -316,13 +315,13 @@ impl SimNetwork {
     }
 }
 
-/// What the applications of a flow have come to: the source's and the sink's.
+/// The statistics of a flow's applications: the source and the sink.
 fn applications_of(network: &Network, flow: FlowId) -> [AppStatistics; 2] {
     [Side::Sender, Side::Receiver].map(|side| network.app_report(flow, side).statistics)
 }
 
-/// When a connection was over in which nothing can happen any more. One that was not closed, as one
-/// of datagrams that were lost, was over with its last data.
+/// The end of a connection that is idle for good. If it was not closed, such as one whose last
+/// datagrams were lost, it ended with its last data.
 fn idle_since(ends: &[AppStatistics; 2]) -> Instant {
     let over = over_at(ends).or(ends[1].last_read_at);
     over.unwrap_or_default()

@@ -1,9 +1,9 @@
-//! `[run] codec = true`: every packet is encoded and decoded on its way. Checks that typed packets
-//! and wire format are equivalent: the results of a run must not change.
+//! `[run] codec = true`: every packet is encoded and decoded in transit. This checks that typed
+//! packets and the wire format are equivalent: the results of a run must not change.
 //!
-//! QUIC packets travel as octets and are decoded where they arrive, because only the receiver
-//! knows which packet number to expect. DCCP packets are encoded and decoded, with their
-//! checksum, before they leave.
+//! QUIC packets travel as octets and are decoded on arrival, because only the receiver knows the
+//! expected packet number. DCCP packets are encoded and decoded, with their checksum, before they
+//! leave.
 
 use super::quic_decoder::QuicDecoder;
 use super::shim::Shim;
@@ -14,7 +14,7 @@ use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::time::Instant;
 use weir_proto::{rtp, tcp};
 
-/// The first fault that any codec or tap of a run has found.
+/// The first error that any codec or tap of a run has reported.
 #[derive(Clone, Debug, Default)]
 pub(in crate::run) struct FirstFault(Arc<Mutex<Option<String>>>);
 
@@ -48,7 +48,7 @@ impl Codec {
         }
     }
 
-    /// The body that travels in place of the packet's.
+    /// Encodes the packet's body for transit.
     fn encode(&mut self, packet: &Packet) -> Result<Body, String> {
         match &packet.body {
             Body::Dccp(dccp) => dccp
@@ -88,7 +88,7 @@ impl Codec {
         }
     }
 
-    /// The body that arrived.
+    /// Decodes the body on arrival.
     fn decode(&mut self, body: Body) -> Result<Body, String> {
         let octets = match &body {
             Body::Other(payload) => payload.content(),

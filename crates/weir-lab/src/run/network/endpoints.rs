@@ -1,4 +1,4 @@
-//! The two endpoints of a flow, made from its scenario.
+//! Builds the two endpoints of a flow from its scenario.
 
 use super::handshake::SlowHandshake;
 use super::registry::{EndpointPair, QuinnFlow, TransportRegistry};
@@ -7,11 +7,11 @@ use crate::scenario::{Flow, Host, Transport};
 use weir_proto::endpoint::Endpoint;
 use weir_proto::{dccp, quic, rtp, tcp, udp};
 
-/// What the endpoints of a flow depend on besides its settings.
+/// The inputs of a flow's endpoints other than its settings.
 pub(in crate::run) struct FlowEnvironment<'a> {
     /// The hosts of the sender and the receiver.
     pub hosts: [&'a Host; 2],
-    /// Octets that a packet may have, from the IP header on.
+    /// The maximum packet size in octets, including the IP header.
     pub path_mtu: u32,
     /// The seed of the flow.
     pub seed: u64,
@@ -19,10 +19,10 @@ pub(in crate::run) struct FlowEnvironment<'a> {
     pub registry: TransportRegistry<'a>,
 }
 
-/// Makes the endpoints of one flow; the sender connects.
+/// Builds the endpoints of one flow; the sender connects.
 ///
 /// # Errors
-/// Why a transport of the caller cannot be made.
+/// If a transport of the caller cannot be built.
 pub(in crate::run) fn pair(
     flow: &Flow,
     around: &FlowEnvironment<'_>,
@@ -81,7 +81,7 @@ pub(in crate::run) fn pair(
     Ok([slowed(sender, hosts[0]), slowed(receiver, hosts[1])])
 }
 
-/// The endpoint with the handshake delay of its host.
+/// Wraps the endpoint with the handshake delay of its host.
 fn slowed(endpoint: Box<dyn Endpoint + Send>, host: &Host) -> Box<dyn Endpoint + Send> {
     if host.handshake_delay.is_zero() {
         return endpoint;

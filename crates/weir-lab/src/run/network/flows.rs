@@ -1,5 +1,4 @@
-//! The flows of a simulated network: their endpoints with what is around them, and their
-//! applications.
+//! The flows of a simulated network: their endpoints with their shims, and their applications.
 
 use super::codec::Codec;
 use super::endpoints::{self, FlowEnvironment};
@@ -21,19 +20,19 @@ use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
-/// The form in which packets travel between the endpoints of a flow.
+/// The form of packets between the endpoints of a flow.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum PacketEncoding {
-    /// As values of their types.
+    /// Typed values.
     #[default]
     Typed,
-    /// As values, encoded and decoded on the way as a check.
+    /// Typed values, encoded and decoded in transit as a check.
     RoundTrip,
-    /// As octets, as a socket takes them.
+    /// Octets, as on a socket.
     Octets,
 }
 
-/// One flow of an entry of the scenario, which may stand for several.
+/// One flow of an entry of the scenario; an entry may have several.
 pub(super) struct FlowPlan<'a> {
     pub(super) flow: &'a Flow,
     pub(super) app: AppConfig,
@@ -100,7 +99,7 @@ impl SimNetwork {
         Ok(())
     }
 
-    /// The connection that is the flow of this number.
+    /// Builds the connection of the flow with this number.
     pub(super) fn connection(
         &self,
         plan: &FlowPlan<'_>,
@@ -129,13 +128,13 @@ impl SimNetwork {
         })
     }
 
-    /// Both endpoints, in the shims of the tap and of the encoding.
+    /// Both endpoints, wrapped in the shims of the tap and of the encoding.
     fn endpoints(&self, plan: &FlowPlan<'_>, number: usize) -> Result<EndpointPair, RunError> {
         let flow = plan.flow;
         let mut rng = Rng::stream(self.seed, &format!("flow/{}/endpoints", plan.name));
         let mut ends = plan.ends;
         if flow.app.receiver_connects() {
-            // The first of the pair is the one that connects.
+            // The first endpoint of a pair connects.
             ends.reverse();
         }
         let environment = FlowEnvironment {
@@ -160,8 +159,8 @@ impl SimNetwork {
             _ => HeaderFormat::RFC9000,
         };
         let encoding = match (plan.encoding, &flow.transport) {
-            // A UDP datagram is its payload and quinn's packets are octets from the start: there
-            // is nothing to check.
+            // UDP datagrams are payload only and quinn's packets are octets from the start, so
+            // there is nothing to check.
             (PacketEncoding::RoundTrip, Transport::Udp(_) | Transport::Quinn(_)) => {
                 PacketEncoding::Typed
             }
@@ -199,7 +198,7 @@ impl SimNetwork {
 }
 
 impl LossFinder {
-    /// Of a flow with this transport.
+    /// The end that detects losses of flows with this transport.
     pub(super) const fn of(transport: &Transport) -> Self {
         match transport {
             Transport::Dccp(_) | Transport::Udp(_) => Self::Receiver,

@@ -1,10 +1,10 @@
-//! A host that takes time to answer the first packets of a connection (`handshake_delay`).
+//! A host that delays the first packets of a connection (`handshake_delay`).
 //!
-//! Opening a connection takes a real host more time than a packet of an open one: a socket is
-//! created, a process is woken. The first round-trip time that a protocol measures is larger for
-//! it, and CCID-3 over loopback starts from that sample. Packets of the handshake (DCCP Request and
-//! Response, QUIC Initial, TCP SYN) wait before the endpoint handles them, and so do packets behind
-//! them. The transport takes them after that: the wait is part of their one-way delay.
+//! On a real host, opening a connection takes more time than handling a packet of an open one: a
+//! socket is created and a process is woken. This increases the first round-trip time sample, from
+//! which CCID-3 starts over loopback. Packets of the handshake (DCCP Request and Response, QUIC
+//! Initial, TCP SYN) wait before the endpoint handles them, and so do later packets behind them.
+//! They count as received after the delay, so that it is part of their one-way delay.
 
 use super::shim::Shim;
 use std::collections::VecDeque;
@@ -18,7 +18,8 @@ use weir_proto::time::{Duration, Instant};
 pub(in crate::run) struct SlowHandshake {
     delay: Duration,
     waiting: VecDeque<(Instant, Packet)>,
-    /// Those of them that the endpoint has accepted, until it is asked for them.
+    /// Delayed packets that the endpoint has accepted and that were not yet reported by
+    /// `poll_accepted`.
     accepted: VecDeque<Arrival>,
 }
 
@@ -63,7 +64,7 @@ impl Shim for SlowHandshake {
         };
         match self.waiting.back() {
             None if delay.is_zero() => inner.handle(now, packet),
-            // Packets keep their order.
+            // A delayed packet also delays those behind it, to keep the order.
             last => {
                 let at = last.map_or(now, |(at, _)| *at).max(now + delay);
                 self.waiting.push_back((at, packet.clone()));

@@ -35,36 +35,37 @@ use weir_proto::event::EventMask;
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::{Duration, Instant};
 
-/// How much of a scenario a simulation holds.
+/// The part of a scenario that a simulation contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All of it: no packet comes in or goes out.
+    /// All of it: no packet enters or leaves.
     Whole,
-    /// The flows. Each host has a port; packets are octets, as a socket takes them.
+    /// The flows. Each host has a port; packets are octets, as on a socket.
     Flows,
-    /// The links and media as separate segments: every end has its own host and port. Token
-    /// buckets are left to a kernel, except those of links that change.
+    /// The links and media as separate segments: every end has its own host and port. Token buckets
+    /// are left to a kernel, except those of links whose settings change.
     Links,
     /// The hosts, links and media as one network. Each host has a port.
     Network,
 }
 
-/// The simulated network, with names for what it reports.
+/// The simulated network, with names for its reports.
 pub(in crate::run) struct SimNetwork {
     pub(in crate::run) network: Network,
     /// In the order of the scenario.
     pub(in crate::run) flows: Vec<SimFlow>,
     /// The flows with arrivals, in the order of the scenario.
     pub(in crate::run) transfers: Vec<SimTransfers>,
-    /// Connections that are opened have their delays measured.
+    /// Whether delays of newly opened connections are measured.
     measures_delays: bool,
-    /// Open connections of transfers at which it is looked for those that are done.
+    /// The number of open connections of transfers at which finished ones are searched for.
     next_sweep: usize,
-    /// What has a queue and a trace, by its name in traces, in the order of the scenario.
+    /// Links and stations with a queue and a trace, by their names in traces, in the order of the
+    /// scenario.
     pub(in crate::run) links: Vec<(String, TracedLink)>,
-    /// Of [`Scope::Links`].
+    /// The segments of [`Scope::Links`].
     pub(in crate::run) segments: Vec<NetworkSegment>,
-    /// The first packet that did not survive its encoding.
+    /// The first error of a codec or tap.
     pub(in crate::run) fault: FirstFault,
     seed: u64,
     tap: Option<SharedTap>,
@@ -74,7 +75,7 @@ pub(in crate::run) struct SimNetwork {
 pub(in crate::run) struct SimFlow {
     pub(in crate::run) id: FlowId,
     pub(in crate::run) name: String,
-    /// When its connection is opened.
+    /// The time at which its connection is opened.
     pub(in crate::run) start: Instant,
     writes: WriteTrace,
     finder: LossFinder,
@@ -91,9 +92,9 @@ pub(in crate::run) enum TracedLink {
 /// All counters at a moment.
 pub(in crate::run) struct Counters {
     pub(in crate::run) flows: Vec<FlowStatistics>,
-    /// The sums of all connections of flows with arrivals.
+    /// The summed counters of all connections of flows with arrivals.
     pub(in crate::run) transfers: Vec<FlowStatistics>,
-    /// A link has only those that it shares with a station.
+    /// For a link, only the counters that it shares with a station are set.
     pub(in crate::run) links: Vec<StationCounters>,
 }
 
@@ -101,7 +102,7 @@ pub(in crate::run) struct Counters {
 type Hosts<'a> = BTreeMap<&'a str, (HostId, &'a Host)>;
 
 impl SimNetwork {
-    /// Builds this part of the scenario, with the options' tap on all endpoints.
+    /// Builds this part of the scenario, with the tap of the options at all endpoints.
     pub(in crate::run) fn build(
         scenario: &Scenario,
         scope: Scope,
@@ -166,7 +167,7 @@ impl SimNetwork {
         Ok(())
     }
 
-    /// Both directions of a link.
+    /// Adds both directions of a link.
     fn add_link(
         &mut self,
         link: &Link,
@@ -198,7 +199,7 @@ impl SimNetwork {
         Ok(())
     }
 
-    /// A medium whose stations belong to these hosts.
+    /// Adds a medium whose stations are these hosts.
     fn add_wifi(&mut self, wifi: &Wifi, hosts: &[HostId]) -> Result<(), RunError> {
         let stations = wifi.stations.iter().zip(hosts);
         let config = |(station, &host): (&Station, &HostId)| (host, station.config);
@@ -241,7 +242,7 @@ impl SimNetwork {
         }
     }
 
-    /// All counters, now.
+    /// All counters at the current time.
     pub(in crate::run) fn counters(&mut self) -> Counters {
         let flows = self.flows.iter().map(|flow| self.flow_statistics(flow));
         let flows = flows.collect();
@@ -270,19 +271,19 @@ impl SimNetwork {
         FlowStatistics::new(self.statistics(flow.id), flow.finder)
     }
 
-    /// Of the sender and of the receiver.
+    /// The statistics of the sender and of the receiver.
     fn statistics(&self, flow: FlowId) -> [Statistics; 2] {
         [Side::Sender, Side::Receiver].map(|side| self.network.statistics(flow, side))
     }
 
-    /// From now on loss events count only if what was lost is sent from this time on.
+    /// Restricts the count of loss events to packets sent from this time on.
     pub(in crate::run) fn count_loss_events_from(&mut self, at: Instant) {
         for flow in &self.flows {
             self.network.count_loss_events_from(flow.id, at);
         }
     }
 
-    /// Begins to measure the delays of all flows, or begins again.
+    /// Starts or restarts measuring the delays of all flows.
     pub(in crate::run) fn measure_delays(&mut self) {
         self.measures_delays = true;
         for flow in &self.flows {
@@ -298,8 +299,8 @@ impl SimNetwork {
             .collect()
     }
 
-    /// The counters of each flow, and its delays since the last call; after the flows of one
-    /// connection those with arrivals.
+    /// The counters of each flow, and its delays since the last call; flows with arrivals come
+    /// after the others.
     pub(in crate::run) fn intervals(
         &mut self,
     ) -> impl Iterator<Item = (FlowStatistics, IntervalDelays)> + '_ {
@@ -312,21 +313,21 @@ impl SimNetwork {
         flows.chain(transfers)
     }
 
-    /// Octets of application data that each flow has delivered so far.
+    /// Octets of application data delivered so far, for each flow.
     pub(in crate::run) fn delivered(&self) -> impl Iterator<Item = u64> + '_ {
         let receivers = self.flows.iter();
         let statistics = receivers.map(|flow| self.network.statistics(flow.id, Side::Receiver));
         statistics.map(|statistics| statistics.payload_received)
     }
 
-    /// The frames of a flow's video and how to judge them; `None` without video.
+    /// The frames of a flow's video and their timing; `None` without video.
     pub(in crate::run) fn video(&self, flow: FlowId) -> Option<(Vec<VideoFrame>, VideoTiming)> {
         let [source, sink] =
             [Side::Sender, Side::Receiver].map(|side| self.network.app_report(flow, side));
         Some((joined(source.frames, sink.frames), source.video_timing?))
     }
 
-    /// How the connection of a flow ended, if not in good order: what its sender reports, or else
+    /// The reason of an abnormal end of a flow's connection, as reported by its sender, or else by
     /// its receiver.
     pub(in crate::run) fn ended(&self, flow: FlowId) -> Option<String> {
         let closed = [Side::Sender, Side::Receiver]
@@ -340,7 +341,7 @@ impl SimNetwork {
     }
 }
 
-/// A direction of a link with its name in traces, of which only the hosts are missing.
+/// The configuration of a direction of a link with its name in traces.
 fn config_of(name: String, direction: &Direction, delay: Duration) -> LinkConfig {
     LinkConfig {
         name,

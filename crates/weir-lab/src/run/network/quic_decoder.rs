@@ -1,12 +1,13 @@
-//! The packet numbers of QUIC that an endpoint's decoder expects (RFC 9000 §17.1).
+//! The QUIC packet numbers that an endpoint's decoder expects (RFC 9000 §17.1).
 
 use weir_proto::quic::Packet;
 use weir_proto::quic::wire::{HeaderFormat, SpaceId};
 
-/// Decodes the packets that arrive at one end: the decoding of a number needs the expected one.
+/// Decodes the packets that arrive at one end; decoding a truncated packet number needs the
+/// expected one.
 pub(in crate::run) struct QuicDecoder {
     header: HeaderFormat,
-    /// The number that comes next, in the Initial and the data space.
+    /// The next expected number in the Initial space and in the application data space.
     expected: [u64; 2],
 }
 
@@ -23,7 +24,7 @@ impl QuicDecoder {
     }
 
     /// # Errors
-    /// What is wrong with the octets.
+    /// If the octets are not a valid packet.
     pub(in crate::run) fn decode(&mut self, octets: &[u8]) -> Result<Packet, String> {
         let index = |space: SpaceId| usize::from(space == SpaceId::Data);
         let expected = |space| self.expected[index(space)];

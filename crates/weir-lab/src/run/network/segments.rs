@@ -8,7 +8,7 @@ use weir_net::HostTiming;
 use weir_net::shaper::TokenBucketConfig;
 use weir_proto::packet::HostId;
 
-/// A link or medium, from the point of view of the hosts that it joins.
+/// A link or medium as seen by the hosts that it connects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkSegment {
     /// Its ends: two of a link, one for each station of a medium.
@@ -24,10 +24,10 @@ pub struct NetworkSegment {
 pub struct SegmentEnd {
     /// The index of the host in [`Scenario::hosts`].
     pub host: usize,
-    /// The host that stands for this end in the simulation of [`Scope::Links`](super::Scope).
+    /// The host that represents this end in the simulation of [`Scope::Links`](super::Scope).
     pub port: HostId,
-    /// The token bucket that packets pass first when they leave here. A kernel has it; it is not
-    /// part of the simulation.
+    /// The token bucket that outgoing packets pass first. The kernel implements it; it is not part
+    /// of the simulation.
     pub shaper: Option<SegmentShaper>,
 }
 
@@ -36,7 +36,7 @@ pub struct SegmentEnd {
 pub struct SegmentShaper {
     /// Rate, burst, peak rate.
     pub bucket: TokenBucketConfig,
-    /// Octets that may wait.
+    /// The limit of its queue in octets.
     pub limit: u64,
 }
 

@@ -1,5 +1,5 @@
-//! A shim around an endpoint: it observes and changes the packets that pass; all else is left to
-//! the endpoint.
+//! A shim around an endpoint observes and changes the packets that pass; all other calls go to the
+//! endpoint.
 
 use weir_proto::endpoint::{
     Arrival, CountedFrom, Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError,
@@ -13,7 +13,7 @@ pub(in crate::run) trait Shim {
     /// A packet arrives for the endpoint.
     fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: &mut Packet);
 
-    /// The time that [`poll_timeout`](Self::poll_timeout) named has come.
+    /// The time of [`poll_timeout`](Self::poll_timeout) has been reached.
     fn handle_timeout(&mut self, inner: &mut dyn Endpoint, now: Instant) {
         inner.handle_timeout(now);
     }
@@ -23,12 +23,12 @@ pub(in crate::run) trait Shim {
         inner.poll_transmit(now)
     }
 
-    /// When the shim or the endpoint must be called.
+    /// The time at which the shim or the endpoint must be called.
     fn poll_timeout(&self, inner: &dyn Endpoint) -> Option<Instant> {
         inner.poll_timeout()
     }
 
-    /// The next packet that the shim kept from the endpoint, and the endpoint has accepted since.
+    /// The next packet that the shim delayed and that the endpoint has accepted since.
     fn poll_accepted(&mut self, inner: &mut dyn Endpoint) -> Option<Arrival> {
         inner.poll_accepted()
     }

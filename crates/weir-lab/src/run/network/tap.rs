@@ -1,17 +1,17 @@
-//! The packets of a run as a capture on its hosts shows them: each packet as real octets, with IP
+//! The packets of a run as a capture on its hosts would show them: each packet as octets with IP
 //! and UDP headers, when it leaves its sender's host and when it arrives at its receiver's.
 //!
-//! Host number n of the scenario has the address 10.0.0.n. A flow's sender has a port of its own
-//! from 49152 on; its receiver has 443 for QUIC and 5001 for the others. A packet leaves when the
-//! host's stack is done with it and arrives before the stack begins with it. What the network
-//! damaged has its octet changed, so that its checksum is wrong.
+//! Host number n of the scenario has the address 10.0.0.n. A flow's sender has its own port from
+//! 49152 on; its receiver has port 443 for QUIC and 5001 for the others. Outgoing packets are
+//! captured after the delay of the host's stack, incoming ones before it. A packet that the network
+//! damaged has the damaged octet changed, so that its checksum is wrong.
 //!
-//! Payloads without content are zeros. QUIC packets are not encrypted, nor are their headers
-//! protected: they are what `weir_proto::quic::wire` makes, with connection ids that tell the
-//! flows apart, for readers find a connection by its id.
+//! Payloads without content are zeros. QUIC packets are neither encrypted nor header-protected:
+//! they have the format of `weir_proto::quic::wire`, with connection IDs that distinguish the
+//! flows, because capture tools identify connections by them.
 //!
-//! Does not model: a capture behind the loss model of a flow, which takes packets after they are
-//! seen here.
+//! Does not model: a capture behind the loss model of a flow, which drops packets after they are
+//! captured here.
 
 use super::codec::FirstFault;
 use super::shim::Shim;
@@ -34,8 +34,8 @@ const QUIC_PORT: u16 = 443;
 
 /// Receives the packets of a run.
 pub trait Tap: Send {
-    /// A packet is at a host. Calls are made in the order in which the hosts handle packets; their
-    /// times differ from that order by the delays of the hosts' stacks.
+    /// A packet is captured at a host. Calls are in the order in which hosts handle packets; the
+    /// capture times deviate from that order by the stack delays of the hosts.
     fn packet(&mut self, packet: &TappedPacket<'_>);
 }
 
@@ -45,38 +45,38 @@ pub type SharedTap = Arc<Mutex<dyn Tap>>;
 /// A packet at a host.
 #[derive(Clone, Copy, Debug)]
 pub struct TappedPacket<'a> {
-    /// The time at which it was on the wire.
+    /// The time at which it was at the host's interface.
     pub at: Instant,
-    /// The place of the host in [`Scenario::hosts`](crate::scenario::Scenario::hosts).
+    /// The index of the host in [`Scenario::hosts`](crate::scenario::Scenario::hosts).
     pub host: usize,
     /// Its direction at the host.
     pub direction: Direction,
-    /// The packet from its IP header on.
+    /// The packet, starting with its IP header.
     pub octets: &'a [u8],
 }
 
-/// The address of the host at this place of the scenario.
+/// The address of the host with this index in the scenario.
 pub fn address_of(host: usize) -> IpAddr {
     let number = host as u32 + 1;
     IpAddr::V4(Ipv4Addr::from_bits(10 << 24 | number & 0x00ff_ffff))
 }
 
-/// The headers of one end of a flow in a capture.
+/// One end of a flow in a capture.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::run) struct TapEnd {
     host: usize,
     near: SocketAddr,
     far: SocketAddr,
     timing: HostTiming,
-    /// How packets of [`Body::Other`] are carried.
+    /// The protocol that carries packets of [`Body::Other`].
     plain: IpProtocol,
     quic: HeaderFormat,
-    /// The connection ids of QUIC packets to the other end, and to this one.
+    /// The connection IDs of QUIC packets to the other end, and to this end.
     ids: [u64; 2],
 }
 
 impl TapEnd {
-    /// Sender and receiver of the flow with this number.
+    /// The sender and the receiver of the flow with this number.
     pub(in crate::run) fn pair(
         flow: &Flow,
         number: usize,
@@ -132,7 +132,7 @@ impl TapEnd {
             source,
             destination,
             ecn: packet.ip.ecn,
-            // The host sets it after the tap.
+            // An outgoing packet gets its TTL from the host after the tap.
             ttl: match packet.ip.ttl {
                 0 => IpHeader::DEFAULT_TTL,
                 ttl => ttl,
@@ -141,7 +141,8 @@ impl TapEnd {
         }
     }
 
-    /// Puts the packet as it is on the wire into `out`; `content` is room for the transport's.
+    /// Encodes the packet in its wire format into `out`; `content` is a buffer for the transport's
+    /// octets.
     fn encode(
         &self,
         packet: &Packet,
@@ -211,8 +212,8 @@ impl TapEnd {
     }
 }
 
-/// Puts ids into a QUIC packet that has zeros there: the destination's, and of a long header the
-/// source's (RFC 9000 §17.2, §17.3).
+/// Writes connection IDs into the zeros of a QUIC packet: the destination's, and in a long header
+/// also the source's (RFC 9000 §17.2, §17.3).
 fn set_connection_ids(
     octets: &mut [u8],
     space: SpaceId,
@@ -220,7 +221,7 @@ fn set_connection_ids(
     format: HeaderFormat,
 ) {
     let len = usize::from(format.connection_id_len);
-    // First octet, and of a long header the version and a length before each id.
+    // After the first octet, or in a long header after the version and the length of each ID.
     let places = match space {
         SpaceId::Data => [Some((1, destination)), None],
         SpaceId::Initial => [Some((6, destination)), Some((7 + len, source))],
@@ -235,7 +236,7 @@ fn set_connection_ids(
     }
 }
 
-/// The layer through which an endpoint's packets are seen.
+/// The shim that shows an endpoint's packets to the tap.
 pub(in crate::run) struct TapShim {
     end: TapEnd,
     tap: SharedTap,

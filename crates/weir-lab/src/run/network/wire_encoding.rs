@@ -1,11 +1,11 @@
-//! Packets as octets, for sockets that carry them: the form of a flow whose ends have a real
-//! network between them.
+//! Packets as octets, for real sockets: the encoding of flows whose ends are connected by a real
+//! network.
 //!
-//! Everything travels in UDP datagrams: QUIC, quinn, RTP and UDP as they are, DCCP as RFC 6773 has
-//! it, with a checksum of zero (§3.3), TCP in the same manner. For DCCP and TCP that is eight
-//! octets more than over IP, which the links' MTUs are raised by. A datagram of UDP ends with its
-//! number, eight octets: without it a receiver cannot count what is lost. iperf3 has the number in
-//! front, where the header of an application is here.
+//! All transports are carried in UDP datagrams: QUIC, quinn, RTP and UDP without change, DCCP as in
+//! RFC 6773 with a checksum of zero (§3.3), and TCP likewise. DCCP and TCP then have eight octets
+//! more than over IP, so the MTUs of links are increased by eight. A UDP datagram ends with its
+//! sequence number in eight octets, which the receiver needs to count losses. iperf3 has the number
+//! at the start, where the application header is here.
 
 use super::quic_decoder::QuicDecoder;
 use super::shim::Shim;
@@ -16,7 +16,7 @@ use weir_proto::packet::{Body, IpHeader, Packet, Payload};
 use weir_proto::time::Instant;
 use weir_proto::{rtp, tcp};
 
-/// Octets that packets may have on the wire beyond those that they count themselves.
+/// Octets that packets may have on the wire in addition to their own size.
 pub(in crate::run) const ENCAPSULATION: u32 = IpHeader::UDP_OCTETS;
 
 /// The format of the octets.
@@ -25,12 +25,12 @@ enum PacketFormat {
     Rtp,
     Tcp,
     Udp,
-    /// The endpoint itself handles octets.
+    /// The endpoint itself produces octets.
     Quinn,
     Quic(QuicDecoder),
 }
 
-/// The shim that turns packets into octets and back.
+/// The shim that converts packets to octets and back.
 pub(in crate::run) struct WireEncoding {
     format: PacketFormat,
     buffer: Vec<u8>,
@@ -76,8 +76,8 @@ impl WireEncoding {
         Some(Payload::from_bytes(&self.buffer))
     }
 
-    /// Turns octets into the packet that they are; `None` if they cannot be decoded. Octets from a
-    /// socket may be arbitrary.
+    /// Decodes the octets of a packet; `None` if they are invalid. Octets from a socket may be
+    /// arbitrary.
     fn decode(&mut self, packet: &mut Packet) -> Option<()> {
         let Body::Other(payload) = &packet.body else {
             return Some(());

@@ -1,21 +1,21 @@
-//! How long each bound held a sender back.
+//! The time for which each bound limited a sender.
 
 use std::collections::BTreeMap;
 use weir_proto::event::SndLim;
 use weir_proto::time::Instant;
 
-/// The times of the bounds of one sender, from a start on.
+/// The times of the bounds of one sender since a start time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::run) struct BoundTimes {
     bound: Option<SndLim>,
     since: Instant,
-    /// By the place of the bound in [`SndLim::ALL`].
+    /// Times by the index of the bound in [`SndLim::ALL`].
     nanos: [u64; SndLim::ALL.len()],
 }
 
 impl BoundTimes {
-    /// From `at` on this bound holds; time before `start` does not count, nor does time before the
-    /// first bound.
+    /// Sets the bound that holds from `at` on; time before `start` and before the first bound is
+    /// not counted.
     pub(in crate::run) fn set(&mut self, at: Instant, start: Instant, bound: SndLim) {
         self.since = self.since.max(start);
         self.advance(at);
@@ -23,7 +23,7 @@ impl BoundTimes {
         self.since = at.max(start);
     }
 
-    /// Counts the present bound up to `at`.
+    /// Counts the time of the current bound up to `at`.
     pub(in crate::run) fn advance(&mut self, at: Instant) {
         let held = at.since(self.since).as_nanos();
         self.since = self.since.max(at);
@@ -35,15 +35,15 @@ impl BoundTimes {
         }
     }
 
-    /// Adds the times of another sender up to where they were counted.
+    /// Adds the counted times of another sender.
     pub(in crate::run) fn add(&mut self, other: &Self) {
         for (nanos, more) in self.nanos.iter_mut().zip(other.nanos) {
             *nanos += more;
         }
     }
 
-    /// The share of the time in which each bound held, by its name: zero for those that never held.
-    /// No time gives no share.
+    /// The share of the counted time for which each bound held, by its name: zero for bounds that
+    /// never held. Empty if no time was counted.
     pub(in crate::run) fn shares(&self) -> BTreeMap<String, f64> {
         let total: u64 = self.nanos.iter().sum();
         let held = SndLim::ALL.iter().zip(self.nanos).filter(|_| total > 0);
@@ -69,7 +69,7 @@ mod tests {
         times.advance(at(20));
         let shares = times.shares();
         assert_eq!((shares["application"], shares["window"]), (0.5, 0.5));
-        // What never held has none of the time, and is said.
+        // Bounds that never held are listed with zero.
         assert_eq!(shares.len(), SndLim::ALL.len());
         assert_eq!(shares.values().sum::<f64>(), 1.0);
     }

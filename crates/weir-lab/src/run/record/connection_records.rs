@@ -1,8 +1,8 @@
-//! What is recorded of the connections of flows with arrivals: what held their senders back, and
-//! their round-trip times.
+//! Records of the connections of flows with arrivals: the bounds on their senders, and their
+//! round-trip times.
 //!
-//! A sender is recorded by itself while its connection is open, and added to the sums of its flow
-//! when that is closed, so that memory follows the open ones and not their number.
+//! Each open connection has its own record, which is added to the sums of its flow when it is
+//! closed, so that memory depends on the number of open connections only.
 
 use super::bound_times::BoundTimes;
 use std::collections::BTreeMap;
@@ -10,22 +10,22 @@ use weir_net::histogram::Histogram;
 use weir_proto::event::{Event, EventMask, EventSource};
 use weir_proto::time::Instant;
 
-/// The events of such senders that the summary needs.
+/// The events of these senders that the summary needs.
 const SENDER_EVENTS: EventMask = EventMask::RTT.union(EventMask::BOUND);
 
-/// What the senders of all connections of a flow have reported.
+/// The records of the senders of all connections of a flow.
 #[derive(Debug, Default)]
 pub(in crate::run) struct SenderRecord {
-    /// From the end of the warm-up on, in nanoseconds.
+    /// Samples from the end of the warm-up on, in nanoseconds.
     pub(in crate::run) rtts: Histogram,
-    /// Of the connections that were closed.
+    /// The times of closed connections.
     pub(in crate::run) bounds: BoundTimes,
 }
 
-/// A connection that is open.
+/// An open connection.
 #[derive(Debug)]
 struct OpenConnection {
-    /// The index of its flow among those with arrivals.
+    /// The index of its flow among the flows with arrivals.
     set: usize,
     bounds: BoundTimes,
 }
@@ -34,16 +34,16 @@ struct OpenConnection {
 #[derive(Debug)]
 pub(in crate::run) struct ConnectionRecords {
     warmup: Instant,
-    /// False if nothing is recorded.
+    /// Whether connections are recorded.
     is_on: bool,
-    /// By the index of the flow; shorter if none of the last ones has opened a connection.
+    /// Records by the index of the flow; the last flows are missing until they open a connection.
     sets: Vec<SenderRecord>,
-    /// By the number of the sender's events.
+    /// Open connections by their sender's event source.
     open: BTreeMap<u32, OpenConnection>,
 }
 
 impl ConnectionRecords {
-    /// Of no connection yet. What happens before the end of the warm-up does not count.
+    /// Empty records. Events before the end of the warm-up are not counted.
     pub(in crate::run) const fn new(is_on: bool, warmup: Instant) -> Self {
         Self {
             warmup,
@@ -53,7 +53,7 @@ impl ConnectionRecords {
         }
     }
 
-    /// A connection of this flow is opened; returns the event mask of its sender.
+    /// Adds an open connection of this flow; returns the event mask of its sender.
     pub(in crate::run) fn open(&mut self, set: usize, sender: EventSource) -> EventMask {
         if !self.is_on {
             return EventMask::NONE;
@@ -66,7 +66,7 @@ impl ConnectionRecords {
         SENDER_EVENTS
     }
 
-    /// The sender has reported these events.
+    /// Records events of a sender.
     pub(in crate::run) fn record(&mut self, sender: EventSource, events: &[(Instant, Event)]) {
         let Some(connection) = self.open.get_mut(&sender.0) else {
             return;
@@ -82,8 +82,8 @@ impl ConnectionRecords {
         }
     }
 
-    /// The connection of this sender is closed: its present bound has held until this time, or to
-    /// no purpose if the connection was over before it began to hold.
+    /// Closes the connection of this sender: its current bound counts until this time; nothing is
+    /// added if the connection ended before that bound began.
     pub(in crate::run) fn close(&mut self, sender: EventSource, until: Instant) {
         if let Some(mut connection) = self.open.remove(&sender.0) {
             connection.bounds.advance(until);
@@ -91,12 +91,12 @@ impl ConnectionRecords {
         }
     }
 
-    /// What the senders of this flow have reported; `None` if none was recorded.
+    /// The records of the senders of this flow; `None` if there are none.
     pub(in crate::run) fn of(&self, set: usize) -> Option<&SenderRecord> {
         self.sets.get(set)
     }
 
-    /// Connections that are open.
+    /// The number of open connections.
     #[cfg(test)]
     pub(in crate::run) fn open_connections(&self) -> usize {
         self.open.len()
@@ -127,20 +127,20 @@ mod tests {
             (at(6), sample),
             blocked(8, SndLim::Window),
             (at(11), sample),
-            // The window for 2 s; nothing for 4 s, and for more that do not count.
+            // The window counts for 2 s, nothing for 4 s, and later time is not counted.
             blocked(12, SndLim::Nothing),
         ];
         records.record(first, &events);
         records.close(first, at(16));
-        // It was over before it said so: the window for 3 s.
+        // The connection ended before the second event: the window counts for 3 s.
         let events = [blocked(20, SndLim::Window), blocked(23, SndLim::Nothing)];
         records.record(second, &events);
         records.close(second, at(22));
-        // It was over in the warm-up.
+        // The connection ended during the warm-up.
         records.record(third, &[blocked(2, SndLim::Rate)]);
         records.close(third, at(9));
         assert_eq!(records.open_connections(), 0);
-        // What is closed records nothing.
+        // A closed connection records nothing.
         records.record(first, &[(at(17), sample)]);
         let senders = records.of(1).expect("three connections");
         assert_eq!(

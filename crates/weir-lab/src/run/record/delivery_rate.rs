@@ -1,28 +1,28 @@
-//! The rate at which data arrives, as acknowledgements show it to the sender: octets that were
-//! reported as arrived in the last round-trip time, over that time.
+//! The delivery rate as the sender computes it from acknowledgements: octets reported as delivered
+//! in the last round-trip time, divided by that time.
 
 use weir_proto::time::{Duration, Instant};
 
-/// Reports that are forgotten at once, at least: one at a time costs more.
+/// The minimum number of reports that are removed together, because removing each alone costs more.
 const FORGETS_EVERY: usize = 64;
 
-/// How much had arrived, and when that was reported.
+/// Reports of the delivered octets, with their times.
 #[derive(Clone, Debug, Default)]
 pub(in crate::run) struct DeliveryRate {
-    /// Time and octets since the start of the last report at least a span ago; of the first one
-    /// before there is such a report.
+    /// Time and octets since the start, of the last report that is at least a span old, or of the
+    /// first report if there is none.
     before: Option<(Instant, u64)>,
-    /// Reports, oldest first; those before `first` are no longer wanted.
+    /// Reports, oldest first; those before index `first` are obsolete.
     reports: Vec<(Instant, u64)>,
-    /// The place of the first one after `before`.
+    /// The index of the first report after `before`.
     first: usize,
     /// The octets of the last report.
     last: u64,
 }
 
 impl DeliveryRate {
-    /// So many octets had arrived at this time. Returns the rate over the last `span` in bits per
-    /// second; `None` before the second report.
+    /// Adds a report of the octets delivered so far. Returns the rate over the last `span` in bits
+    /// per second; `None` before the second report.
     pub(in crate::run) fn on_report(
         &mut self,
         at: Instant,
@@ -52,7 +52,7 @@ impl DeliveryRate {
         (secs > 0.0).then(|| octets.saturating_sub(before) as f64 * 8.0 / secs)
     }
 
-    /// Forgets the reports that are no longer wanted.
+    /// Removes obsolete reports.
     #[cold]
     fn forget(&mut self) {
         self.reports.drain(..self.first);
@@ -76,10 +76,10 @@ mod tests {
             (100, 2000, Some(160_000.0)),
             // From 50 ms on: 3000 octets.
             (150, 4000, Some(240_000.0)),
-            // Nothing more: from 120 ms on 2000, then nothing.
+            // No more octets: 2000 in the span from 120 ms on, then none.
             (220, 4000, Some(160_000.0)),
             (400, 4000, Some(0.0)),
-            // After a pause only the last span counts.
+            // After a pause only the last span is used.
             (1000, 5000, Some(80_000.0)),
         ];
         for (millis, octets, expected) in table {

@@ -1,4 +1,4 @@
-//! The tables of one traced flow, and what their next rows take from those before.
+//! The tables of one traced flow, and the state from which their next rows are made.
 
 use super::delivery_rate::DeliveryRate;
 use crate::run::FlowTrace;
@@ -7,20 +7,20 @@ use crate::table::{SharedSink, TableRecorder};
 use weir_proto::event::{Event, WindowState};
 use weir_proto::time::{Duration, Instant};
 
-/// Whether a flow has a table of its application's writes.
+/// Whether a table of the application's writes is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::run) enum WriteTrace {
     On,
     Off,
 }
 
-/// The tables of one flow while they grow.
+/// The tables of one flow under construction.
 pub(in crate::run) struct FlowTables {
     writes_traced: WriteTrace,
     delivery_rate: DeliveryRate,
     /// The last state of a rate controller.
     last: Option<Event>,
-    /// The sender's row now.
+    /// The current state of the sender's row.
     pub(in crate::run) now: FlowRow,
     /// Times and sizes of writes before the first state of the controller.
     early_writes: Vec<(Instant, u32)>,
@@ -30,7 +30,7 @@ pub(in crate::run) struct FlowTables {
 }
 
 impl FlowTables {
-    /// Empty tables of the flow of this name, whose rows go to the sink if there is one.
+    /// Empty tables of the flow of this name; their rows go to the sink if there is one.
     pub(in crate::run) fn new(name: &str, writes: WriteTrace, sink: Option<&SharedSink>) -> Self {
         let states = TableRecorder::streaming(columns::FLOW, sink, &format!("flows/{name}"));
         let events = TableRecorder::streaming(columns::EVENT, sink, &format!("events/{name}"));
@@ -47,23 +47,23 @@ impl FlowTables {
         }
     }
 
-    /// Rows of states and writes.
+    /// The number of rows of states and writes.
     pub(in crate::run) fn rows(&self) -> u64 {
         self.states.rows() + self.writes.rows()
     }
 
-    /// The interval to whose extremes the tables are thinned, in seconds, if they are.
+    /// The interval to which the tables are thinned, in seconds; `None` if they are not thinned.
     pub(in crate::run) fn interval_s(&self) -> Option<f64> {
         self.states.interval_s()
     }
 
-    /// Keeps the extremes of each interval of so many seconds from now on.
+    /// Thins the tables to the extremes of intervals of this length from now on.
     pub(in crate::run) fn thin(&mut self, interval_s: f64) {
         self.states.thin(interval_s);
         self.writes.thin(interval_s);
     }
 
-    /// The sender has reported a rate.
+    /// The sender reports a rate.
     #[inline(never)]
     pub(in crate::run) fn on_rate(&mut self, at: Instant, state: &Event) {
         self.last = Some(*state);
@@ -73,7 +73,7 @@ impl FlowTables {
         self.push_state(at, state);
     }
 
-    /// The sender has reported a window.
+    /// The sender reports a window.
     #[inline(never)]
     pub(in crate::run) fn on_window(&mut self, at: Instant, event: &Event, window: &WindowState) {
         if let Some(octets) = window.delivered {
@@ -83,7 +83,7 @@ impl FlowTables {
         self.push_state(at, event);
     }
 
-    /// The sender has measured a round-trip time.
+    /// The sender reports a sample of the round-trip time.
     #[inline(never)]
     pub(in crate::run) fn on_rtt(&mut self, sample: Duration) {
         let least = self.now.min_rtt.map_or(sample, |least| least.min(sample));
@@ -95,7 +95,7 @@ impl FlowTables {
         self.push_row(at, columns::CONTROLLER_ROW);
     }
 
-    /// Appends the sender's row now, which this event causes.
+    /// Appends the current row of the sender, caused by this event.
     #[inline]
     pub(in crate::run) fn push_row(&mut self, at: Instant, event: &'static str) {
         (self.now.at, self.now.event) = (at, event);
@@ -117,8 +117,9 @@ impl FlowTables {
         }
     }
 
-    /// Linux's dccp_probe prints a line before the write is handled; its first line shows the
-    /// state after the CCID's initialisation, which the first packet causes, so that line waits.
+    /// Linux's dccp_probe prints a line before the write is handled; its first line shows the state
+    /// after the CCID's initialisation by the first packet. So writes before the first state are
+    /// held back until then.
     pub(in crate::run) fn on_write(&mut self, at: Instant, size: u32) {
         match self.last {
             Some(state) => self.push_write(at, size, Some(state)),
@@ -128,7 +129,7 @@ impl FlowTables {
 
     /// The trace of the flow of this name.
     pub(in crate::run) fn finish(mut self, name: &str) -> FlowTrace {
-        // Without a state of the controller a line has the time and the size of the write only.
+        // Without any state of the controller, lines have only the time and the size of the write.
         self.push_early_writes(None);
         FlowTrace {
             name: name.to_owned(),
@@ -155,7 +156,7 @@ mod tests {
     use weir_proto::time::Duration;
     use weir_proto::units::Rate;
 
-    /// The numbers of all columns, as the thread that writes takes them.
+    /// The numbers of all columns, as the writer thread receives them.
     #[derive(Default)]
     struct Written(Mutex<Vec<Vec<f64>>>);
 
@@ -175,8 +176,8 @@ mod tests {
         }
     }
 
-    /// Columns of which a batch has no rows are not looked at: they must be those that have no
-    /// value.
+    /// A batch without rows for a column is skipped by the writer, so such a column must have no
+    /// values.
     #[test]
     fn a_file_has_each_value_that_a_table_in_memory_has() {
         let some = Rate::from_bps(1e6);

@@ -1,5 +1,5 @@
-//! What each flow delivered in each interval of a run, for every transport: the counters of its
-//! ends are read at the end of each interval, and its host measures delays meanwhile. A flow with
+//! The delivery of each flow in each interval of a run, for every transport: the counters of its
+//! ends are read at the end of each interval, and the receiver's host measures delays. A flow with
 //! arrivals has the sums of its connections.
 
 use crate::run::columns::{self, IntervalRow};
@@ -9,11 +9,11 @@ use crate::table::{Table, TableRecorder};
 use weir_net::IntervalDelays;
 use weir_proto::time::{Duration, Instant};
 
-/// The fewest intervals of a run whose interval is "auto".
+/// The minimum number of intervals if the interval is "auto".
 const INTERVALS: u64 = 200;
-/// The shortest interval that is chosen, in nanoseconds.
+/// The minimum length of an "auto" interval, in nanoseconds.
 const SHORTEST: u64 = 1_000_000;
-/// The most rows of all flows together, if the interval is "auto".
+/// The maximum number of rows of all flows together, if the interval is "auto".
 const MAX_ROWS: u64 = 1_000_000;
 
 /// The intervals of all flows.
@@ -30,7 +30,7 @@ struct FlowIntervals {
 }
 
 impl Intervals {
-    /// Of so many flows.
+    /// Intervals of this many flows.
     pub(in crate::run) fn new(run: &Run, flows: usize) -> Self {
         let flow = || FlowIntervals {
             before: FlowStatistics::default(),
@@ -43,7 +43,7 @@ impl Intervals {
         }
     }
 
-    /// The end of the interval that is going on at this time, or begins then.
+    /// The end of the current interval, or of the one that begins at this time.
     pub(in crate::run) fn next(&self, at: Instant) -> Option<Instant> {
         let number = at.as_nanos() / self.length.as_nanos() + 1;
         let end = number.checked_mul(self.length.as_nanos())?;
@@ -55,8 +55,8 @@ impl Intervals {
         at > self.since && at.as_nanos().is_multiple_of(self.length.as_nanos())
     }
 
-    /// Ends an interval: what each flow has counted by now, and its delays since the last end.
-    /// Returns the number of rows.
+    /// Ends an interval with the counters of each flow and its delays since the last end. Returns
+    /// the number of rows.
     pub(in crate::run) fn end(
         &mut self,
         at: Instant,
@@ -90,8 +90,9 @@ impl Intervals {
     }
 }
 
-/// The length of the intervals. "auto" is 1, 2 or 5 times a power of ten, the largest that gives
-/// 200 of them; with so many flows that all have more than a million rows, it is longer.
+/// The length of the intervals. "auto" is the largest value of the form 1, 2 or 5 times a power of
+/// ten that gives at least 200 intervals, or a longer one if all flows would have more than a
+/// million rows.
 fn length_of(run: &Run, flows: usize) -> Duration {
     if let Some(length) = run.interval {
         return length.max(Duration::from_nanos(1));

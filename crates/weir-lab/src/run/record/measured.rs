@@ -1,14 +1,13 @@
-//! Flows that were measured on a real path, in the form of a run: the same columns, the same
-//! summary.
+//! Flows measured on a real path, in the form of a run: with the same columns and the same summary.
 //!
-//! One end of a connection knows less than a simulator. The sender's end has the controller's
-//! trace; its throughput and goodput are what it sent, and of the losses it knows those that its
-//! own transport found (CCID 2). The receiver's end has no trace; what it got is exact, and what
-//! was sent is that and what it missed. The path is unknown: the scenario has a link with the
-//! measured throughput as rate and half of the smallest round-trip time as delay, so that the run
-//! can be read, and simulated for comparison.
+//! One end of a connection has less information than a simulator. At the sender the controller's
+//! trace is known; throughput and goodput are those of sent data, and only losses that its
+//! transport detected (CCID 2) are counted. At the receiver there is no trace; received data is
+//! exact, and sent data is the sum of received and lost data. The path is unknown: the scenario has
+//! a link with the measured throughput as its rate and half the minimum round-trip time as its
+//! delay, so that the run can be read and compared with a simulation.
 //!
-//! Does not model: the coefficient of variation of the goodput, anything of the links.
+//! Does not model: the coefficient of variation of the goodput, and links.
 
 use super::flow_tables::WriteTrace;
 use super::recorder::{FLOW_EVENTS, Recorder, SENDER_EVENTS};
@@ -41,25 +40,25 @@ pub struct SenderRecorder {
     full: bool,
 }
 
-/// Which end of a flow was here.
+/// The measured end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeasuredEnd {
-    /// The one that sent.
+    /// The sender.
     Sender,
-    /// The one that received.
+    /// The receiver.
     Receiver,
 }
 
-/// What carried a measured flow.
+/// The transport of a measured flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MeasuredTransport {
     /// DCCP.
     Dccp {
-        /// The congestion control that was asked for: 2, 3 or 4.
+        /// The requested congestion control: 2, 3 or 4.
         ccid: u8,
-        /// The name of TFRC's rules.
+        /// The name of TFRC's preset.
         profile: String,
-        /// Single rules of TFRC that were set, `tfrc.oscillation` to `off`.
+        /// TFRC rules that were set, such as `tfrc.oscillation` to `off`.
         rules: Vec<Override>,
         /// The window controller of CCID 2 at this end.
         controller: &'static str,
@@ -79,35 +78,35 @@ pub enum MeasuredTransport {
     Quinn(&'static str),
 }
 
-/// What was measured at one end of a flow.
+/// The measurements at one end of a flow.
 pub struct MeasuredFlow {
     /// Its name.
     pub name: String,
-    /// The end that was here.
+    /// The measured end.
     pub end: MeasuredEnd,
-    /// What carried it.
+    /// The transport.
     pub transport: MeasuredTransport,
-    /// Octets of a datagram.
+    /// The size of a datagram in octets.
     pub packet: u32,
     /// The rate of the application; `None` for as much as congestion control allows.
     pub rate_bps: Option<f64>,
-    /// From the opening of the connection to its end.
+    /// The time from the opening of the connection to its end.
     pub duration: Duration,
     /// The counters of this end.
     pub statistics: Statistics,
-    /// Octets of application data that this end has sent.
+    /// Octets of application data sent by this end.
     pub payload_sent: u64,
-    /// Octets of application data that the receiver has got, if the sender knows.
+    /// Octets of application data received by the receiver, if this end knows.
     pub payload_delivered: Option<u64>,
     /// The events of the sender.
     pub events: Option<SenderRecorder>,
 }
 
 impl SenderRecorder {
-    /// The kinds of events that are recorded.
+    /// The recorded kinds of events.
     pub const EVENTS: EventMask = SENDER_EVENTS.union(EventMask::WRITE).union(FLOW_EVENTS);
 
-    /// For the flow of this name.
+    /// A recorder for the flow of this name.
     pub fn new(name: &str) -> Self {
         let options = RunOptions {
             trace: TraceLevel::Full,
@@ -122,7 +121,7 @@ impl SenderRecorder {
         }
     }
 
-    /// Records an event at this time after the opening of the connection.
+    /// Records an event at this time since the opening of the connection.
     pub fn record(&mut self, at: Duration, event: &Event) {
         self.uses_window |= matches!(event, Event::Window(_));
         self.full |= self.recorder.too_many_rows().is_some();
@@ -131,16 +130,16 @@ impl SenderRecorder {
         }
     }
 
-    /// True if there was no room for later events.
+    /// True if later events were dropped for lack of space.
     pub const fn is_full(&self) -> bool {
         self.full
     }
 }
 
-/// The run that these flows make. They are taken to have begun together.
+/// Combines these flows into a run, in which they start together.
 ///
 /// # Errors
-/// If the flows make no scenario: two have the same name, say.
+/// If the flows do not form a valid scenario, such as two flows with the same name.
 pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError> {
     let duration = flows.iter().map(|flow| flow.duration).max();
     let duration = duration.unwrap_or_default();
@@ -205,7 +204,7 @@ pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError
     })
 }
 
-/// True for the summary of a run that was measured and cannot be made again.
+/// True for the summary of a measured run, which cannot be repeated.
 pub fn is_measured(summary: &Summary) -> bool {
     // Only runs in real time have a lateness.
     summary.run.build.ends_with(", measured on the wire") || summary.run.lateness_p99_s.is_some()
@@ -244,7 +243,7 @@ impl MeasuredFlow {
         }
     }
 
-    /// True if the end that was here knows what was sent again, and the timeouts.
+    /// True if the measured end knows retransmissions and timeouts.
     const fn counts_retransmissions(&self) -> bool {
         let counted = matches!(
             self.transport,
@@ -407,7 +406,7 @@ mod tests {
         let run = run.expect("a scenario");
         assert!(run.flows.is_empty());
         let summary = &run.summary.flows["stream"];
-        // What the sender sent again is not known here.
+        // Retransmissions of the sender are not known at this end.
         assert_eq!(summary.retransmissions, None);
         assert_eq!(summary.goodput_bps, 352_000.0);
         assert_eq!((summary.packets_sent, summary.packets_lost), (100, 10));

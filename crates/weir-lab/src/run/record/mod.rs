@@ -1,5 +1,5 @@
-//! What is recorded while a run goes on: its tables, thinned once they are long, and the statistics
-//! of its flows. Of flows on a real path, that are [`measured`], too.
+//! Records of a run in progress: its tables, thinned once they are long, and the statistics of its
+//! flows. [`measured`] does the same for flows on a real path.
 
 pub(super) mod bound_times;
 pub(super) mod connection_records;

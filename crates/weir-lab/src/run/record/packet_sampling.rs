@@ -1,22 +1,22 @@
-//! Which packets stay in the table of packets once it has become long.
+//! Sampling of packets once their table has become long.
 
 use weir_proto::event::Event;
 use weir_proto::rng::mix64;
 use weir_proto::time::Instant;
 
-/// Keeps one packet in so many, by its number, so that all rows of a packet stay or none: where it
-/// was sent and where it arrived. What was lost, dropped or marked stays always.
+/// Keeps one of n packets, chosen by its number, so that the rows of a packet, where it was sent
+/// and where it arrived, are kept or omitted together. Losses, drops and marks are always kept.
 pub(in crate::run) struct PacketSampling {
     one_in: u64,
-    /// The number of rows at which half of the packets are left out from then on.
+    /// The number of rows above which the sampling rate is halved.
     next: u64,
     step: u64,
-    /// Since when packets are left out.
+    /// The time from which packets are omitted.
     pub(in crate::run) from: Option<Instant>,
 }
 
 impl PacketSampling {
-    /// Keeps all of the first so many rows.
+    /// Keeps all packets up to this number of rows.
     pub(in crate::run) const fn new(max_rows: u64) -> Self {
         Self {
             one_in: 1,
@@ -26,7 +26,7 @@ impl PacketSampling {
         }
     }
 
-    /// True if the event becomes a row of the table, which has so many rows already.
+    /// True if the event is kept in a table that has this many rows.
     pub(in crate::run) fn keeps(&mut self, at: Instant, event: &Event, rows: u64) -> bool {
         if rows > self.next {
             self.one_in = self.one_in.saturating_mul(2);
@@ -35,8 +35,8 @@ impl PacketSampling {
         }
         match *event {
             Event::Sent { number, .. } | Event::Received { number, .. } => {
-                // Of TCP, whose numbers are octets, multiples of a segment's size must not stay or
-                // go together.
+                // The number is hashed, because TCP's numbers are octets, and multiples of a
+                // segment size must not be kept or omitted together.
                 mix64(number).is_multiple_of(self.one_in)
             }
             _ => true,
@@ -94,7 +94,7 @@ mod tests {
         }
         assert_eq!(drops, 1000);
         assert!((2000..12_000).contains(&rows), "{rows}");
-        // A step may come between the two rows of a packet.
+        // The sampling rate may change between the two rows of a packet.
         assert!(received.difference(&sent).count() < 10);
         assert!(sent.len() > 500, "{}", sent.len());
         assert!(sampling.from.is_some_and(|from| from.as_nanos() < 1000));

@@ -15,13 +15,13 @@ use weir_proto::event::{Event, EventMask, EventSource, Probe, QueueChange};
 use weir_proto::packet::FlowId;
 use weir_proto::time::{Duration, Instant};
 
-/// Rows of flows and links after which a trace is thinned.
+/// The number of rows of flows and links above which a trace is thinned.
 const MAX_ROWS: u64 = 8_000_000;
-/// Tables in memory have at most so many times [`MAX_ROWS`] rows: some gigabytes.
+/// Tables in memory have at most this multiple of [`MAX_ROWS`] rows: some gigabytes.
 const MAX_IN_MEMORY: u64 = 4;
 
-/// Octets whose delivery ends the startup of a flow: some fifty packets, which no controller lets
-/// out at once.
+/// Delivered octets that end the startup of a flow: about fifty packets, more than any controller
+/// sends at once.
 const STARTUP_BYTES: u64 = 65_536;
 
 /// The events of senders that the summary needs.
@@ -34,7 +34,7 @@ pub(in crate::run) const FLOW_EVENTS: EventMask = EventMask::STATE
     .union(EventMask::TIMEOUT)
     .union(EventMask::FEEDBACK);
 
-/// What an event source is.
+/// The role of an event source.
 #[derive(Clone, Copy, Debug, Default)]
 enum Role {
     #[default]
@@ -44,34 +44,34 @@ enum Role {
     Link(usize),
 }
 
-/// What is recorded of a flow.
+/// The records of a flow.
 struct FlowRecord {
     id: FlowId,
     name: Arc<str>,
-    /// Rows are kept.
+    /// Whether rows are kept.
     full: bool,
     rtts: Samples,
-    /// As the sender last reported it; zero before.
+    /// The last value that the sender reported; zero before the first.
     smoothed_rtt_s: f64,
     rate: TimeWeighted,
     bounds: BoundTimes,
-    /// When the sender's first event came.
+    /// The time of the sender's first event.
     first: Option<Instant>,
-    /// When [`STARTUP_BYTES`] had been delivered.
+    /// The time at which [`STARTUP_BYTES`] had been delivered.
     started_up: Option<Instant>,
-    /// Empty if rows of this flow are not kept but its trace is asked for; `None` without a trace,
-    /// whose flows may be many.
+    /// Empty tables if the run is traced but not this flow; `None` without a trace, because there
+    /// may be many flows.
     tables: Option<Box<FlowTables>>,
 }
 
 impl FlowRecord {
-    /// The tables in which rows of the flow are kept.
+    /// The tables, if rows of the flow are kept.
     fn kept(&mut self) -> Option<&mut FlowTables> {
         self.tables.as_deref_mut().filter(|_| self.full)
     }
 }
 
-/// What is recorded of a direction of a link.
+/// The records of a direction of a link.
 struct LinkRecord {
     name: Arc<str>,
     now: LinkRow,
@@ -79,31 +79,31 @@ struct LinkRecord {
     rows: Option<TableRecorder<LinkRow>>,
 }
 
-/// The first interval of a thinned table is a round-trip time within these bounds, in seconds.
+/// The bounds of the first interval of a thinned table, which is a round-trip time, in seconds.
 const MIN_INTERVAL_S: f64 = 1e-3;
 const MAX_FIRST_INTERVAL_S: f64 = 1.0;
 
 /// Records the events of a run.
 pub(in crate::run) struct Recorder {
     trace: TraceLevel,
-    /// The only flow whose tables are kept, of [`TraceLevel::Full`].
+    /// The only flow whose tables are kept with [`TraceLevel::Full`].
     traced_flow: Option<String>,
     warmup: Instant,
     roles: Vec<Role>,
     flows: Vec<FlowRecord>,
     links: Vec<LinkRecord>,
-    /// Those of flows with arrivals.
+    /// The records of flows with arrivals.
     pub(in crate::run) connections: ConnectionRecords,
     packets: Option<TableRecorder<PacketRow>>,
     sampling: PacketSampling,
     sink: Option<SharedSink>,
     thinning: ThinningState,
-    /// The name of no flow: that of packets from outside.
+    /// The name of packets from outside, which belong to no flow.
     outside: Arc<str>,
 }
 
 impl Recorder {
-    /// The statistics count from the end of the warm-up.
+    /// A recorder whose statistics begin at the end of the warm-up.
     pub(in crate::run) fn new(options: &RunOptions<'_>, warmup: Instant) -> Self {
         Self {
             trace: options.trace,
@@ -123,7 +123,7 @@ impl Recorder {
         }
     }
 
-    /// A table of a flow or link.
+    /// Sets the role of an event source.
     fn set_role(&mut self, source: EventSource, role: Role) {
         let index = source.0 as usize;
         if self.roles.len() <= index {
@@ -132,8 +132,8 @@ impl Recorder {
         self.roles[index] = role;
     }
 
-    /// Adds a flow, whose number is above those before; returns the event masks of its sender and
-    /// its receiver. Writes are traced for datagrams, where a write is a packet.
+    /// Adds a flow, whose number must be larger than those before; returns the event masks of its
+    /// sender and its receiver. Writes are traced for datagrams, because each is a packet.
     pub(in crate::run) fn add_flow(
         &mut self,
         (id, name): (FlowId, &str),
@@ -196,7 +196,7 @@ impl Recorder {
         self.trace == TraceLevel::Full && self.traced_flow.is_none()
     }
 
-    /// The limit of rows in memory, once it is exceeded; those of a sink have none.
+    /// The limit of rows in memory, if it is exceeded; rows sent to a sink are not counted.
     pub(in crate::run) fn too_many_rows(&self) -> Option<u64> {
         let limit = self.thinning.max_rows.saturating_mul(MAX_IN_MEMORY);
         let packets = self.packets.as_ref().map_or(0, TableRecorder::rows);
@@ -207,19 +207,19 @@ impl Recorder {
         (recorded + self.thinning.others > limit).then_some(limit)
     }
 
-    /// Since when the trace is thinned, in seconds.
+    /// The time from which the trace is thinned, in seconds.
     pub(in crate::run) fn thinned_from_s(&self) -> Option<f64> {
         self.thinning.from.map(Instant::as_secs_f64)
     }
 
-    /// Since when packets are left out of their table, in seconds.
+    /// The time from which packets are sampled, in seconds.
     pub(in crate::run) fn packets_left_out_from_s(&self) -> Option<f64> {
         self.sampling.from.map(Instant::as_secs_f64)
     }
 
-    /// Counts the rows of flows and links, and thins their tables once there are too many: each
-    /// flow's to the extremes of its round-trip time, and to longer intervals whenever half as
-    /// many rows have been added again.
+    /// Counts the rows of flows and links, and thins their tables if there are too many: each
+    /// flow's to the extremes of its round-trip time, and to intervals twice as long each time half
+    /// as many rows have been added again.
     #[cold]
     fn thin_if_needed(&mut self, at: Instant) {
         let tables = self.flows.iter().filter_map(|flow| flow.tables.as_ref());
@@ -253,7 +253,7 @@ impl Recorder {
         self.thinning.others += rows;
     }
 
-    /// The distributions of a flow at the end of the run: round-trip times and allowed rate.
+    /// The distributions of a flow's round-trip times and allowed rate at the end of the run.
     pub(in crate::run) fn distributions(
         &mut self,
         flow: usize,
@@ -268,7 +268,7 @@ impl Recorder {
         }
     }
 
-    /// The share of its time in which each bound held a flow's sender back.
+    /// The share of time for which each bound limited a flow's sender.
     pub(in crate::run) fn bound_share(
         &mut self,
         flow: usize,
@@ -282,7 +282,7 @@ impl Recorder {
     }
 
     /// The time from a sender's first event until [`STARTUP_BYTES`] were delivered; `None` if fewer
-    /// were, or the transport does not count them.
+    /// were delivered, or if the transport does not count them.
     pub(in crate::run) fn startup(&self, flow: usize) -> Option<Duration> {
         let record = self.flows.get(flow)?;
         Some(record.started_up?.since(record.first?))
@@ -359,14 +359,14 @@ impl Recorder {
         self.count_row(at);
     }
 
-    /// The receiver's round-trip time stands in the sender's rows from now on.
+    /// Sets the receiver's round-trip time in the sender's rows from now on.
     fn record_receiver_rtt(&mut self, flow: usize, rtt: Duration) {
         if let Some(tables) = self.flows.get_mut(flow).and_then(FlowRecord::kept) {
             tables.now.receiver_rtt = Some(rtt);
         }
     }
 
-    /// Records an event at an end of a flow that is no state of its controller.
+    /// Records an event at an end of a flow that is not a state of its controller.
     fn record_end(&mut self, at: Instant, role: Role, event: &Event) {
         let (flow, place) = match role {
             Role::Sender(flow) => (flow, "sender"),
@@ -402,7 +402,8 @@ impl Recorder {
                 _ => {}
             }
             row.at = *at;
-            // A row is what a time leaves behind: a burst that arrives at once is one change.
+            // One row for each time, with the state after its last event: a burst that arrives at
+            // once is one change.
             if next.next() != Some(*at) && rows.push_or_replace(row, |last| last.at == *at) {
                 appended += 1;
             }
@@ -429,7 +430,7 @@ impl Recorder {
                 drops,
                 marks,
             };
-            // A row is what a time leaves behind.
+            // One row for each time, with its last state.
             if rows.push_or_replace(&row, |last| last.at == at) {
                 appended += 1;
             }
@@ -441,7 +442,7 @@ impl Recorder {
         }
     }
 
-    /// Looks at the number of rows from time to time.
+    /// Counts rows, and checks the total from time to time.
     #[inline]
     fn count_row(&mut self, at: Instant) {
         self.count_rows_of_table(at, 1);
@@ -461,7 +462,7 @@ impl Recorder {
             return;
         };
         let of_flow = |flow: usize| self.flows.get(flow).map(|record| &record.name);
-        // Flows are recorded in the order of their numbers. Those that are not recorded are
+        // Flows are recorded in the order of their numbers. Flows that are not recorded are
         // transfers.
         let of_number = |number: FlowId| {
             let known = self.flows.binary_search_by_key(&number, |record| record.id);

@@ -1,19 +1,19 @@
-//! When a trace has become so long that its tables are thinned.
+//! Decides when a trace is long enough for its tables to be thinned.
 
 use weir_proto::time::Instant;
 
-/// How many rows there are, and since when tables are thinned.
+/// The number of rows, and the start time of thinning.
 pub(in crate::run) struct ThinningState {
     pub(in crate::run) max_rows: u64,
-    /// Rows that were handed to the tables since rows were counted.
+    /// Rows added to the tables since the last count.
     pub(in crate::run) unseen: u64,
-    /// After how many of them rows are counted.
+    /// The number of added rows after which rows are counted again.
     pub(in crate::run) look_every: u64,
-    /// Rows that the tables kept, as last counted.
+    /// Rows in the tables at the last count.
     pub(in crate::run) rows: u64,
     /// Rows of tables that are not recorded here.
     pub(in crate::run) others: u64,
-    /// The number of rows that makes the next step due.
+    /// The number of rows at which the next step of thinning is due.
     pub(in crate::run) next: u64,
     pub(in crate::run) from: Option<Instant>,
 }
@@ -31,7 +31,7 @@ impl ThinningState {
         }
     }
 
-    /// True when the tables are to be thinned, or thinned more.
+    /// True if the tables are to be thinned, or thinned further.
     pub(in crate::run) fn is_due(&mut self, at: Instant) -> bool {
         let due = self.rows > self.next;
         if due {

@@ -1,6 +1,6 @@
-//! A swarm of random scenarios: every transport, queue, application and impairment with odd values,
-//! short of time, room and rate. Each is read, runs under a bound of events and ends; its packets
-//! are conserved, and the second run is the first.
+//! Random scenarios: every transport, queue, application and impairment with unusual values, and
+//! with short durations, small queues and low rates. Each scenario is parsed, runs with a limit of
+//! events and ends; its packets are conserved, and a second run equals the first.
 //!
 //! A failure prints the seed; `WEIR_SEED=n` runs that scenario alone, `WEIR_SEED=n..m` others.
 
@@ -13,7 +13,7 @@ use std::fmt::Write;
 use weir_net::Side;
 use weir_proto::rng::Rng;
 
-/// The bound of a run.
+/// The limit of events of a run.
 const EVENTS: u64 = 20_000;
 
 const DELAYS: [&str; 8] = [
@@ -42,7 +42,7 @@ const SHORT: [&str; 7] = ["0s", "1ns", "1us", "1ms", "9ms", "100ms", "1s"];
 const PERIODS: [&str; 4] = ["1us", "1ms", "30ms", "2s"];
 const FRACTIONS: [&str; 5] = ["0.0", "0.001", "0.05", "0.5", "1.0"];
 
-/// Words of one scenario, drawn from a seed.
+/// The text of one scenario, generated from a seed.
 struct Words {
     rng: Rng,
     text: String,
@@ -118,7 +118,7 @@ impl Words {
         )
     }
 
-    /// Keys of a link or of one of its directions.
+    /// Writes keys of a link or of one of its directions.
     fn direction(&mut self) {
         let (rate, delay, mtu) = (
             self.of(&RATES),
@@ -390,7 +390,7 @@ fn random_text(seed: u64) -> String {
     words.text
 }
 
-/// Sent packets and copies are those that arrived, were dropped or are under way.
+/// Sent packets and copies equal the sum of packets that arrived, were dropped or are in transit.
 fn assert_conserved(run: &mut Simulation, what: &str) {
     let network = &mut run.sim.network;
     let mut created = 0;
@@ -424,14 +424,14 @@ fn assert_conserved(run: &mut Simulation, what: &str) {
         }
         let delivered = network.statistics(flow, Side::Receiver).payload_received;
         let written = network.app_report(flow, Side::Sender).statistics;
-        // Each of three hops may double a datagram.
+        // Each of three hops may duplicate a datagram.
         let most = written.bytes_written.saturating_mul(8);
         assert!(delivered <= most, "{what}: {delivered} of {most}");
     }
     assert_eq!(sent + created, gone + under_way, "{what}");
 }
 
-/// What a run shows: its summary, or its error, and how many events it took.
+/// The result of a run: its summary or its error, and its number of events.
 fn outcome(scenario: &Scenario, seed: u64) -> (Result<String, RunError>, u64) {
     let options = RunOptions {
         trace: [TraceLevel::Summary, TraceLevel::Full][(seed % 2) as usize],
@@ -468,7 +468,7 @@ fn outcome(scenario: &Scenario, seed: u64) -> (Result<String, RunError>, u64) {
     (Ok(text), events)
 }
 
-/// Prints the scenario of a test that fails for whatever reason.
+/// Prints the scenario of a failing test.
 struct Replay<'a>(u64, &'a str);
 
 impl Drop for Replay<'_> {

@@ -1,4 +1,4 @@
-//! Makes the summary of a simulation that has ended.
+//! Builds the summary of a completed simulation.
 
 pub(super) mod completion;
 pub(super) mod recovery;
@@ -19,19 +19,20 @@ use transfers::completion_times;
 use weir_net::Side;
 use weir_proto::time::{Duration, Instant};
 
-/// When a flow was alive, and how long its transfer took.
+/// The time in which a flow was alive, and the duration of its transfer.
 struct Lifetime {
-    /// Within the statistics' window.
+    /// Within the measured time.
     active: Duration,
     completion: Option<Duration>,
 }
 
 impl Simulation {
-    /// The summary of a run that came to this time, from the counters at the end of the warm-up and
-    /// now. `check` is asked for each part whether to go on: there may be a hundred thousand.
+    /// The summary of a run that has reached this time, from the counters at the end of the warm-up
+    /// and the current ones. `check` is called for each part and may stop, because there may be a
+    /// hundred thousand parts.
     ///
     /// # Errors
-    /// That of `check`.
+    /// The error of `check`.
     pub(in crate::run) fn summarise<E>(
         &mut self,
         reached: Duration,
@@ -100,7 +101,7 @@ impl Simulation {
         Ok(summary)
     }
 
-    /// The group of this name, of flows and transfers that are summed up; `None` if this part of
+    /// The group of this name over the flows and transfers in the summary; `None` if this part of
     /// the scenario has none of them.
     fn group(&self, name: &str, summary: &Summary) -> Option<GroupSummary> {
         let flows = self.scenario.flows.iter();
@@ -129,7 +130,7 @@ impl Simulation {
         })
     }
 
-    /// The requests of these flows together.
+    /// The requests of these flows, combined.
     fn requests_of(&self, names: &BTreeSet<&str>) -> Option<RequestSummary> {
         let members = self.sim.flows.iter();
         let members = members.filter(|flow| names.contains(flow.name.as_str()));
@@ -140,7 +141,7 @@ impl Simulation {
         (!requests.is_empty()).then(|| RequestSummary::of(&requests, from))
     }
 
-    /// Adds what was measured packet by packet.
+    /// Adds the distributions measured over packets.
     fn with_distributions(&mut self, index: usize, end: Instant, flow: FlowSummary) -> FlowSummary {
         let id = self.sim.flows[index].id;
         let (rtts, rate) = self.recorder.distributions(index, end);

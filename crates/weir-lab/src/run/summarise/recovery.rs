@@ -1,16 +1,17 @@
-//! How soon a flow delivers again after its longest silence, from the octets that it had delivered
-//! every 0.1 s.
+//! The time until a flow delivers again after its longest silence, from its delivered octets every
+//! 0.1 s.
 
-/// Samples a second.
+/// Samples per second.
 const PER_SECOND: usize = 10;
-/// The fewest samples without delivery that are a silence.
+/// The minimum number of samples without delivery that are a silence.
 const SHORTEST_SILENCE: usize = PER_SECOND / 2;
-/// The share of the goodput before the silence at which a flow has recovered.
+/// The share of the goodput before the silence from which a flow is considered recovered.
 const RECOVERED: f64 = 0.8;
 
-/// The time from the last delivery before the longest silence to the beginning of the first second
-/// after it in which the flow delivers 80 % of its mean rate before, in seconds. `None` without a
-/// silence of half a second, if it did not deliver for a second before, or if it never recovered.
+/// The time in seconds from the last delivery before the longest silence to the start of the first
+/// second after it in which the flow delivers 80 % of its mean rate before. `None` without a
+/// silence of at least half a second, if the flow did not deliver for a second before, or if it
+/// never recovered.
 ///
 /// `delivered` are octets since the start of the run, every 0.1 s.
 pub(in crate::run) fn recovery_s(delivered: &[u64]) -> Option<f64> {
@@ -64,17 +65,18 @@ mod tests {
     #[test]
     fn a_flow_has_recovered_where_a_second_has_four_fifths_of_its_rate() {
         for (seconds, expected) in [
-            // Silent for three seconds, and at once back.
+            // Three seconds of silence, then full recovery.
             (&[1000, 1000, 0, 0, 0, 1000, 1000][..], Some(3.0)),
-            // 700 are too few; from 5.4 s on a second has six tenths of 700 and four of 1000, 820.
+            // 700 are too few; from 5.4 s on a second has six tenths of 700 and four tenths of
+            // 1000, 820.
             (&[1000, 1000, 0, 0, 700, 1000][..], Some(2.4)),
             (&[1000, 1000, 0, 0, 800][..], Some(2.0)),
             (&[1000, 1000, 0, 0, 790, 790][..], None),
             (&[1000, 1000, 0, 0][..], None),
             (&[1000, 1000, 1000][..], None),
-            // The longer of two silences.
+            // The longer of two silences is used.
             (&[1000, 0, 1000, 0, 0, 1000][..], Some(2.0)),
-            // No rate before.
+            // There is no rate before the silence.
             (&[0, 0, 1000, 1000][..], None),
         ] {
             assert_eq!(recovery_s(&samples(seconds)), expected, "{seconds:?}");

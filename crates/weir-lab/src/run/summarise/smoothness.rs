@@ -1,5 +1,5 @@
-//! How evenly a flow delivers: the coefficient of variation of its goodput over intervals of
-//! several lengths, as TFRC's evaluation has it (Floyd, Handley, Padhye, Widmer, SIGCOMM 2000).
+//! Smoothness of delivery: the coefficient of variation of a flow's goodput over intervals of
+//! several lengths, as in the evaluation of TFRC (Floyd, Handley, Padhye, Widmer, SIGCOMM 2000).
 //!
 //! The delivered octets of each flow are sampled every 0.1 s of virtual time from the warm-up on.
 
@@ -9,7 +9,7 @@ use weir_proto::time::{Duration, Instant};
 
 /// The sampling interval.
 const SAMPLE: Duration = Duration::from_millis(100);
-/// Lengths of intervals in samples, and their names in seconds.
+/// Lengths of intervals in samples, with their names in seconds.
 const SCALES: [(usize, &str); 6] = [
     (2, "0.2"),
     (5, "0.5"),
@@ -18,12 +18,12 @@ const SCALES: [(usize, &str); 6] = [
     (50, "5"),
     (100, "10"),
 ];
-/// The least number of intervals for a coefficient.
+/// The minimum number of intervals for a coefficient.
 const LEAST_INTERVALS: usize = 5;
-/// The most samples that are kept.
+/// The maximum number of stored samples.
 const MAX_NUMBERS: u64 = 20_000_000;
 
-/// The octets that each flow had delivered at each sample.
+/// The delivered octets of each flow at each sample.
 #[derive(Debug, Default)]
 pub(in crate::run) struct Smoothness {
     wanted: bool,
@@ -31,7 +31,7 @@ pub(in crate::run) struct Smoothness {
 }
 
 impl Smoothness {
-    /// Samples this many flows over this span, unless there would be too many samples.
+    /// Samples this many flows over this time, unless there would be too many samples.
     pub(in crate::run) fn new(flows: usize, window: Duration) -> Self {
         let samples = window.as_nanos() / SAMPLE.as_nanos();
         Self {
@@ -52,7 +52,7 @@ impl Smoothness {
         Some(warmup + SAMPLE * samples)
     }
 
-    /// Takes what each flow has delivered, if the time since the warm-up is on the grid.
+    /// Stores the delivered octets of each flow, if a sample is due at this time.
     pub(in crate::run) fn sample(
         &mut self,
         since_warmup: Duration,
@@ -65,7 +65,7 @@ impl Smoothness {
         }
     }
 
-    /// How soon a flow delivers again after its longest silence, in seconds.
+    /// The recovery time of a flow after its longest silence, in seconds.
     pub(in crate::run) fn recovery_s(&self, flow: usize) -> Option<f64> {
         recovery_s(self.delivered.get(flow)?)
     }
@@ -87,7 +87,7 @@ impl Smoothness {
     }
 }
 
-/// Standard deviation over mean; `None` for too few values, or zeros only.
+/// Standard deviation over mean; `None` with too few values, or if all are zero.
 fn variation(values: &[f64]) -> Option<f64> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

@@ -1,4 +1,4 @@
-//! Transfers over connections of their own: what they took, each and together.
+//! Transfers over separate connections: completion times and summary.
 
 use crate::run::columns::{self, TransferRow};
 use crate::run::network::{SimNetwork, SimTransfers};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use weir_net::DelayStatistics;
 use weir_proto::time::{Duration, Instant};
 
-/// What each transfer of a set took.
+/// The completion time of each transfer of a set.
 fn completions(sim: &SimNetwork, set: &SimTransfers) -> Vec<TransferRow> {
     let row = |(transfer, completed): (Transfer, Option<Instant>)| TransferRow {
         transfer,
@@ -19,7 +19,7 @@ fn completions(sim: &SimNetwork, set: &SimTransfers) -> Vec<TransferRow> {
     sim.completions(set).map(row).collect()
 }
 
-/// How long the transfers of a set took that began after the warm-up and are complete, in seconds.
+/// The completion times in seconds of the transfers of a set that began after the warm-up.
 pub(in crate::run) fn completion_times(
     sim: &SimNetwork,
     set: &SimTransfers,
@@ -31,7 +31,7 @@ pub(in crate::run) fn completion_times(
 }
 
 impl TransferSummary {
-    /// Of this set, between these counters, after this warm-up and in this time.
+    /// The summary of this set, from these counters, after this warm-up and over this time.
     pub(in crate::run) fn of(
         sim: &SimNetwork,
         set: &SimTransfers,
@@ -64,7 +64,7 @@ impl TransferSummary {
 }
 
 impl TransferSummary {
-    /// With the delays of the packets of all its connections, if they were measured.
+    /// Adds the packet delays of all its connections, if they were measured.
     pub(in crate::run) fn with_delays(self, delays: Option<&DelayStatistics>) -> Self {
         Self {
             one_way_delay_s: delays.and_then(|d| Distribution::of_histogram(&d.one_way)),
@@ -75,7 +75,7 @@ impl TransferSummary {
         }
     }
 
-    /// The same with the records of the senders of all its connections.
+    /// Adds the records of the senders of all its connections.
     pub(in crate::run) fn with_senders(self, senders: Option<&SenderRecord>) -> Self {
         Self {
             rtt_s: senders.and_then(|of| Distribution::of_histogram(&of.rtts)),

@@ -56,7 +56,8 @@ fn correction_hides_five_per_cent_of_loss_that_is_heard_without() {
 
 #[test]
 fn a_stream_over_a_link_too_slow_for_it_is_late_in_proportion() {
-    // 100 of 128 kbit/s arrive: after the playout of 1 s the music lags ever more.
+    // 100 of 128 kbit/s arrive: after the playout buffer of 1 s the delay of the music keeps
+    // growing.
     let audio = hears(
         r#"kind = "tcp""#,
         r#"format = "mp3""#,

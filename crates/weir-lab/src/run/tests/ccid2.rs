@@ -24,7 +24,7 @@ fn each_controller_fills_a_link_and_slows_down_when_a_tenth_is_lost() {
     let link_bps = 8e6 * 1000.0 / 1036.0;
     for name in std::iter::once("rfc4341").chain(window::names()) {
         let controller = format!("controller = \"{name}\"");
-        // A queue of one and a half products of bandwidth and delay.
+        // A queue of 1.5 bandwidth-delay products.
         let clean = bulk(&controller, "queue = { kind = \"droptail\", limit = 60 }");
         let share = clean.goodput_bps / link_bps;
         assert!((0.85..=1.0).contains(&share), "{name}: {share}");
@@ -33,7 +33,7 @@ fn each_controller_fills_a_link_and_slows_down_when_a_tenth_is_lost() {
         let lossy = "loss = { kind = \"random\", rate = 0.1 }";
         let lossy = bulk(&controller, lossy);
         let share = lossy.goodput_bps / link_bps;
-        // Losses mean nothing to Copa but that less arrives (NSDI 2018 §2.2).
+        // Copa ignores losses, which only reduce its delivered data (NSDI 2018 §2.2).
         let most = if name == "copa" { 0.8 } else { 0.6 };
         assert!((0.005..most).contains(&share), "{name}: {share}");
         assert!(lossy.loss_event_rate > 0.0, "{name}");
@@ -42,7 +42,7 @@ fn each_controller_fills_a_link_and_slows_down_when_a_tenth_is_lost() {
 
 #[test]
 fn controllers_that_pace_and_those_that_answer_to_marks_keep_the_queue_short() {
-    // Ninety packets fit into the queue: 93 ms.
+    // The queue holds ninety packets: 93 ms.
     let deep = "queue = { kind = \"droptail\", limit = 90 }";
     let p95 = |summary: &FlowSummary| summary.queueing_delay_s.unwrap().p95;
     let window = p95(&bulk("controller = \"newreno\"", deep));

@@ -1,10 +1,10 @@
-//! What is drawn from the seed, and what a summary counts.
+//! Values drawn from the seed, and packets counted in a summary.
 
 use crate::fixture::{run_text, stream_over, traced};
 use crate::run::*;
 use crate::scenario::parse;
 
-/// Two TCP flows with drawn starts, access links and delays, and jitter at a host.
+/// Two TCP flows with random starts, access delays and propagation delays, and jitter at a host.
 const DRAWN: &str = r#"
 [run]
 duration = "3s"
@@ -60,17 +60,17 @@ fn what_is_drawn_is_in_the_summary_and_in_force() {
     );
     assert!((0.0..=1.0).contains(&drawn["flow.tcp-1.start_s"]));
     assert!((0.1..=1.1).contains(&drawn["flow.tcp-2.start_s"]));
-    // Both directions lie at the same place of their ranges.
+    // Both directions draw the same position in their ranges.
     let there_and_back = drawn["link.wire.backward.delay_s"] - drawn["link.wire.delay_s"];
     assert!((there_and_back - 0.020).abs() < 1e-9, "{drawn:?}");
     for name in ["tcp-1", "tcp-2"] {
         let access = drawn[&format!("flow.{name}.access_delay_s")];
         assert!((0.005..=0.006).contains(&access));
-        // Sending and receiving of both directions, and a segment's and an ACK's transmission.
+        // Propagation in both directions, over the wire and the access link.
         let path = drawn["link.wire.delay_s"] + drawn["link.wire.backward.delay_s"] + 2.0 * access;
         let rtt = output.summary.flows[name].rtt_s.unwrap();
-        // At most twice half a millisecond of jitter, and the transmission of some segments of
-        // 1500 octets in 0.12 ms each.
+        // Further delay: at most twice half a millisecond of jitter, and the transmission of some
+        // segments of 1500 octets in 0.12 ms each.
         let more = rtt.min - path;
         assert!((0.0..0.002).contains(&more), "{name}: {more}");
     }
@@ -107,12 +107,12 @@ fn without_ranges_nothing_is_drawn() {
     let output = drawn_with(&fixed, 1);
     assert!(output.summary.drawn.is_empty());
     assert_eq!(output.flows, drawn_with(&fixed, 2).flows);
-    // Jitter alone makes seeds differ.
+    // With jitter alone, runs of different seeds differ.
     let jitter = fixed.replace("name = \"a\"\n", "name = \"a\"\njitter = \"0s..0.5ms\"\n");
     assert_ne!(drawn_with(&jitter, 1).flows, drawn_with(&jitter, 2).flows);
 }
 
-/// One flow over a wire that takes no time to transmit, so that much happens at time zero.
+/// One flow over a link with an unlimited rate, on which many events happen at time zero.
 fn at_once(transport: &str, app: &str) -> FlowSummary {
     let text = stream_over(
         "duration = \"2s\"",
@@ -140,7 +140,7 @@ fn no_transport_receives_or_loses_more_than_it_sends() {
         assert!(sent >= received, "{transport}: {flow:?}");
         assert!(flow.packets_lost <= sent, "{transport}: {flow:?}");
     }
-    // UDP finds a loss by a gap in the numbers, and the wire reorders nothing.
+    // UDP detects a loss by a gap in the numbers, and the link causes no reordering.
     let flow = at_once("kind = \"udp\"", little);
     assert!(
         flow.packets_sent >= flow.packets_received + flow.packets_lost,
@@ -150,8 +150,8 @@ fn no_transport_receives_or_loses_more_than_it_sends() {
 
 #[test]
 fn what_is_sent_at_time_zero_counts() {
-    // A datagram of 1000 octets each 2 ms, the first at time zero. What is sent at 2 s, the end of
-    // the run, belongs to what comes after.
+    // A datagram of 1000 octets each 2 ms, the first at time zero. A datagram sent at 2 s, the end
+    // of the run, is not part of the run.
     let every = "kind = \"cbr\", packet = 1000, rate = \"4Mbit\"";
     assert_eq!(at_once("kind = \"udp\"", every).packets_sent, 1000);
 }
@@ -179,7 +179,7 @@ fn the_utilisation_of_a_link_is_that_of_its_token_bucket() {
         let full = of(link, "2Mbit");
         assert!((full - 1.0).abs() < 1e-9, "{link}: {full}");
     }
-    // The wire is slower than its bucket.
+    // The wire is slower than its token bucket.
     let slow = of(&format!("rate = \"500kbit\", {shaper}"), "486kbit");
     assert!((slow - 1.0).abs() < 1e-3, "{slow}");
 }

@@ -18,8 +18,7 @@ queue = { kind = "droptail", limit = 500 }"#,
 
 #[test]
 fn alone_it_fills_the_link_with_a_queue_of_a_few_packets() {
-    // NSDI 2018 §2.1: 1/delta = 2 packets in the queue, about which the window oscillates. A packet
-    // takes 0.6 ms.
+    // NSDI 2018 §2.1: the queue oscillates around 1/delta = 2 packets. A packet takes 0.6 ms.
     for transport in [
         r#"kind = "quic", controller = "copa""#,
         r#"kind = "tcp", controller = "copa""#,
@@ -56,8 +55,9 @@ transport = { kind = "tcp", controller = "cubic" }
         copa / (copa + cubic)
     };
     let (competing, yielding) = (share(true), share(false));
-    // 1/delta grows by a packet in a round trip of 300 ms, as Reno's window, and CUBIC's faster.
+    // 1/delta grows by a packet for each round trip of 300 ms, like Reno's window; CUBIC grows
+    // faster.
     assert!(competing > 0.1, "{competing}");
-    // Two packets beside the 500 of a full queue.
+    // Two packets in a full queue of 500.
     assert!(yielding < 0.03, "{yielding}");
 }

@@ -4,7 +4,7 @@ use crate::fixture::{run_text, stream_over};
 use crate::run::*;
 use crate::theory::{evaluate, format_value};
 
-/// Octets of payload sent per second times eight, with one loss after every `every` packets.
+/// Payload rate in bit/s, with one loss after every `every` packets.
 fn sent_bps(profile: &str, every: u32) -> f64 {
     let rate = 1.0 / f64::from(every);
     let flow = format!(

@@ -1,4 +1,4 @@
-//! Entries that stand for several, and transfers over connections of their own.
+//! Entries with a `count`, and transfers over separate connections.
 
 use crate::fixture::{run_text, traced};
 use crate::run::*;
@@ -32,15 +32,15 @@ fn several_hosts_links_and_flows_are_one_entry() {
     assert_eq!((scenario.links.len(), scenario.flows.len()), (21, 20));
     assert_eq!(scenario.links[6].between, ["sender-7", "switch"]);
     assert_eq!(scenario.flows[19].from, "sender-20");
-    // Each link of the entry draws a delay of its own.
+    // Each link of the entry draws its own delay.
     assert_eq!(output.summary.drawn.len(), 40);
     let group = &output.summary.groups["answer"];
     assert_eq!((group.flows, group.completed), (20, 20));
     assert_eq!(group.members[2], "answer-3");
-    // 400 kB through 100 Mbit/s take 32 ms, and headers more.
+    // 400 kB over 100 Mbit/s take 32 ms, plus headers.
     let slowest = group.completion_time_s.unwrap().max;
     assert!((0.032..0.3).contains(&slowest), "{group:?}");
-    // What is written out gives the same run.
+    // The resolved scenario gives the same run.
     let again = full(&scenario.resolved_toml());
     assert_eq!(again.scenario, *scenario);
     assert_eq!(again.summary, output.summary);
@@ -57,7 +57,7 @@ fn flows_that_ended_in_the_warm_up_are_no_zeros_of_their_group() {
     let [of_group, of_all] = [group.jain_index, late.totals.jain_index].map(Option::unwrap);
     assert!(of_group > 1.0 / group.active as f64, "{group:?}");
     assert!((of_group - of_all).abs() < 1e-12, "{of_all}");
-    // A completion time is that of the whole flow.
+    // The completion time is that of the whole flow.
     let times = |summary: &Summary| summary.groups["answer"].completion_time_s;
     assert_eq!((group.flows, group.completed), (20, 20));
     assert_eq!(times(&late), times(&all));
@@ -148,7 +148,7 @@ fn poisson_arrivals_make_connections_of_their_own() {
         let arrivals = format!("{{ kind = \"poisson\", per_second = 20, size = {size} }}");
         let output = transfers(&arrivals, 1, transport);
         let web = &output.summary.transfers["web"];
-        // 400 ± 20 of 20 kB ± 1 kB, of which the last may not come to their end.
+        // 400 ± 20 transfers of 20 kB ± 1 kB, of which the last may not complete.
         assert!((320..480).contains(&web.transfers), "{transport}: {web:?}");
         assert!(web.completed + 8 >= web.transfers, "{transport}: {web:?}");
         let size = web.size_bytes.unwrap();
@@ -190,7 +190,8 @@ fn a_listed_transfer_takes_what_the_path_takes() {
     let table = &output.transfers[0].table;
     assert_eq!(table.numbers("start_s").unwrap(), [0.5, 1.0]);
     let times = table.numbers("completion_time_s").unwrap();
-    // A handshake and one way; 100 ms of transmission and some round trips of slow start.
+    // A handshake and one propagation delay; 100 ms of transmission and some round trips of slow
+    // start.
     assert!((times[0] - 0.016).abs() < 0.001, "{times:?}");
     assert!((0.11..0.2).contains(&times[1]), "{times:?}");
     let again = full(&output.scenario.resolved_toml());
@@ -234,8 +235,8 @@ fn only_one_flow_is_traced_if_only_one_is_asked_for() {
     }
 }
 
-/// The sizes of transfers, and when they begin: several at once, some at the end of the warm-up;
-/// the last does not end.
+/// The sizes of transfers and their start times: several at once, some at the end of the warm-up;
+/// the last transfer does not complete.
 const LISTED: [(f64, u64); 6] = [
     (0.0, 900),
     (0.0, 50_000),
@@ -306,8 +307,8 @@ fn arrivals_are_the_same_run_as_flows_that_are_there_from_the_start() {
     }
 }
 
-/// What held the senders of transfers has the time that it had with each of them; but a connection
-/// is no longer alive when its last octet was delivered, and a flow goes on to the end of the run.
+/// The bounds of transfers have the same times together as in separate flows, with one difference:
+/// a connection ends when its last octet is delivered, and a flow ends with the run.
 fn compare_bounds(together: &RunOutput, apart: &RunOutput) {
     let web = &together.summary.transfers["web"];
     let singles = || {
@@ -349,7 +350,7 @@ fn what_is_traced_changes_nothing_that_transfers_say_of_their_senders() {
         let web = of(TraceLevel::Counters);
         assert_eq!((web.rtt_s, web.bound_share.len()), (None, 0));
         assert_eq!(web.packets_sent, full.packets_sent);
-        // A round trip and a packet of each of the ways.
+        // A round trip and the transmission of a packet in each direction.
         let rtt = full.rtt_s.expect("samples");
         assert!((0.01..0.012).contains(&rtt.min), "{transport}: {rtt:?}");
     }
@@ -366,7 +367,7 @@ fn a_connection_that_waits_to_be_removed_is_not_alive() {
         assert!(longest < 0.125, "one after the other: {longest}");
         web.bound_share
     };
-    // More than the 64 that are open before the first is removed, each like the first.
+    // More than the 64 open connections at which the first is removed, each like the first.
     let (one, many) = (shares(0..1), shares(0..150));
     assert!((0.1..0.9).contains(&one["window"]), "{one:?}");
     for (bound, share) in one {
@@ -374,7 +375,7 @@ fn a_connection_that_waits_to_be_removed_is_not_alive() {
     }
 }
 
-/// What transfers together got over time is the sum, or the largest, of what each got.
+/// Interval values of transfers together are the sums, or the maxima, of the separate flows.
 fn compare_intervals(together: &RunOutput, apart: &RunOutput) {
     let together = together.transfers[0].intervals.as_ref().unwrap();
     let column = |table: &Table, name| table.as_numbers(name).unwrap().into_owned();
@@ -400,7 +401,7 @@ fn compare_intervals(together: &RunOutput, apart: &RunOutput) {
 fn transfers_that_are_done_are_removed_and_keep_their_numbers() {
     let size = "{ kind = \"constant\", bytes = 1000 }";
     let arrivals = format!("{{ kind = \"poisson\", per_second = 100, size = {size} }}");
-    // A client of DCCP is in TIMEWAIT for minutes.
+    // A client of DCCP stays in TIMEWAIT for minutes.
     for transport in ["tcp", "quic", "dccp"] {
         let text = transfers_text(&arrivals, 1, transport);
         let scenario = scenario::parse(&text, "test.toml").unwrap();
@@ -414,7 +415,7 @@ fn transfers_that_are_done_are_removed_and_keep_their_numbers() {
             assert_eq!(run.recorder.connections.open_connections(), open);
             most = most.max(open);
         }
-        // A few at a time are alive, and with 64 of them it is looked for those that are not.
+        // A few connections are alive at a time; finished ones are removed once 64 are open.
         assert!((64..80).contains(&most), "{transport}: {most} connections");
         let web = &run.finish().summary.transfers["web"];
         assert!(
@@ -451,7 +452,7 @@ fn requests_take_their_round_trips_and_what_the_path_takes() {
         // A round trip of 40 ms, 5.3 kB at 10 Mbit/s, and headers.
         let time = page.completion_time_s.expect("all are complete");
         assert!(time.min > 0.044 && time.p95 < 0.05, "{transport}: {time:?}");
-        // The server closes after the last response; then the transfer of the flow is complete.
+        // The server closes after the last response, which completes the flow's transfer.
         assert_eq!(flow.ended, None, "{transport}");
         let whole = flow.completion_time_s.expect("complete");
         let expected = 0.04 + 50.0 * time.mean + 49.0 * 0.1;
@@ -462,7 +463,7 @@ fn requests_take_their_round_trips_and_what_the_path_takes() {
         let table = output.flows[0].requests.as_ref().unwrap();
         assert_eq!(table.rows(), 50);
     }
-    // Sizes of a distribution are drawn from the seed: the same over every transport.
+    // Sizes of a distribution depend only on the seed: they are the same over every transport.
     let sizes = |transport| {
         let app = "response = { kind = \"exponential\", mean = \"20kB\" }, count = 100";
         let output = run(transport, app);

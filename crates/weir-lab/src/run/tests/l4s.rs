@@ -1,9 +1,9 @@
-//! L4S: scalable controllers over queues that mark.
+//! L4S: scalable controllers over queues that mark packets.
 
 use crate::fixture::{run_text, stream_over};
 use crate::run::*;
 
-/// The summary of two bulk flows over a link, with a third line of settings for each.
+/// The summary of two bulk flows over a link, each with a third line of settings.
 fn beside(link: &str, first: &str, second: &str, duration: &str) -> Summary {
     let flow = format!(
         r#"transport = {{ {first} }}
@@ -27,7 +27,7 @@ jitter = "0s..50us""#
 fn prague_has_a_short_queue_and_a_fair_share_beside_cubic_through_dualpi2() {
     let cubic = r#"kind = "tcp", controller = "cubic""#;
     // Round-trip times of 5 and 80 ms. Between them Prague has up to 1.8 times as much, because it
-    // answers to the next mark after a round trip and not at its end (docs/models.md).
+    // responds to the next mark after a round trip and not at its end (docs/models.md).
     for (transport, delay) in [("quic", "2500us"), ("quic", "40ms"), ("tcp", "2500us")] {
         let link = format!(
             r#"rate = "100Mbit"

@@ -13,7 +13,7 @@ app = {{ kind = "cbr", packet = 1000, rate = "800kbit", when_blocked = "skip" }}
     run_over("duration = \"20s\"\nwarmup = \"1s\"", link, &flow)
 }
 
-/// A flow over this link, run as its resolved scenario too.
+/// A flow over this link; its resolved scenario must give the same run.
 fn run_over(run_keys: &str, link: &str, flow: &str) -> RunOutput {
     let link = format!("delay = \"20ms\"\n{link}");
     let output = run_text(&stream_over(run_keys, &link, flow), &traced());
@@ -42,8 +42,8 @@ app = { kind = "cbr", packet = 100, rate = "900kbit" }"#;
 
 #[test]
 fn a_drop_at_the_end_of_the_run_belongs_to_neither_its_rows_nor_its_summary() {
-    // A packet of 128 octets each 2 ms, back to back from the first on. Damage in the 28 octets of
-    // headers drops it when its transmission begins.
+    // A packet of 128 octets each 2 ms, back to back from the first on. A packet with damage in its
+    // 28 octets of headers is dropped when its transmission begins.
     let link = r#"rate = "512kbit"
 netem = { corrupt = 1.0 }"#;
     let flow = r#"transport = { kind = "udp" }
@@ -81,7 +81,7 @@ fn damaged_datagrams_come_through_only_without_a_full_checksum() {
         received(r#"kind = "udp", checksum = "headers""#),
     );
     assert!((850..1050).contains(&full), "{full}");
-    // Of 1028 octets 28 are headers.
+    // 28 of 1028 octets are headers.
     assert!((1820..1900).contains(&headers), "{headers}");
 }
 
@@ -134,11 +134,11 @@ fn partial_coverage_lets_damaged_payload_through_and_full_coverage_does_not() {
         world(link, &transport).summary.flows["stream"].clone()
     };
     let (full, headers, half) = (dccp(0), dccp(1), dccp(15));
-    // A fifth of the packets is damaged, of which 36 octets in about 1040 are headers.
+    // A fifth of the packets is damaged; 36 of about 1040 octets are headers.
     let share = |flow: &FlowSummary| flow.packets_lost as f64 / flow.packets_sent as f64;
     assert!((0.15..0.25).contains(&share(&full)), "{full:?}");
     assert!(share(&headers) < 0.02, "{headers:?}");
-    // CsCov 15 covers 56 octets more.
+    // With CsCov 15, 56 more octets are covered.
     assert!(
         share(&half) > share(&headers) && share(&half) < 0.04,
         "{half:?}"
@@ -156,15 +156,15 @@ fn a_data_checksum_drops_damaged_payload_and_tells_the_sender_that_it_was_no_con
     let (plain, checked) = (dccp(false), dccp(true));
     let share = |flow: &FlowSummary| flow.packets_lost as f64 / flow.packets_sent as f64;
     assert!(share(&checked) < 0.02, "{checked:?}");
-    // A fifth of the data is damaged, and what is damaged is not delivered.
+    // A fifth of the data is damaged and not delivered.
     let kept = checked.goodput_bps / plain.goodput_bps;
     assert!((0.75..0.87).contains(&kept), "{kept}");
 }
 
 #[test]
 fn an_honest_receiver_is_never_accused_of_hiding_marks() {
-    // Marks, losses, duplicates and packets that overtake. ECT(1) is treated as ECT(0), so that
-    // the run is the same unless a right echo was taken for a wrong one.
+    // Marks, losses, duplicates and reordering. ECT(1) is treated as ECT(0), so the run is the same
+    // unless a correct nonce echo is judged incorrect.
     let link = r#"
 queue = { kind = "codel", ecn = true }
 rate = "700kbit"
@@ -188,7 +188,7 @@ forward = { loss = { kind = "random", rate = 0.01 }, netem = { duplicate = 0.01,
 
 #[test]
 fn a_latency_stands_for_what_passes_in_it_and_the_burst() {
-    // 400 kbit/s for 200 ms are 10,000 octets, and 5000 of burst.
+    // 400 kbit/s for 200 ms are 10,000 octets, plus 5000 of burst.
     let shaper = |limit: &str| {
         let link = format!(
             r#"forward = {{ shaper = {{ kind = "tbf", rate = "400kbit", burst = "5000b", {limit} }} }}"#
@@ -217,13 +217,14 @@ fn what_a_warm_up_missed_and_came_late_is_no_loss() {
         let run = run(&scenario, &RunOptions::default()).expect("it runs");
         run.summary.flows["f"].packets_lost
     };
-    // Packets in flight at the end of the warm-up are not lost; only those at the end may be.
+    // Packets in flight at the end of the warm-up are not lost; only those at the end of the run
+    // may count as lost.
     assert!((500..540).all(|warmup| at(warmup) < 30));
 }
 
 #[test]
 fn a_time_leaves_one_row_of_a_queue_and_of_a_window_behind() {
-    // A burst comes at once, and each acknowledgement reports two packets and lets two out.
+    // Packets arrive in bursts, and each acknowledgement covers two packets and releases two.
     let link = r#"rate = "10Mbit"
 queue = { kind = "droptail", limit = 12 }"#;
     let flow = r#"transport = { kind = "quic" }"#;
@@ -240,7 +241,7 @@ queue = { kind = "droptail", limit = 12 }"#;
     assert!(wire.drops > 0);
     assert_eq!(largest("drops"), wire.drops as f64);
     assert_eq!(largest("queue_packets"), 12.0);
-    // The sender has a second row at a time only where an acknowledgement finds losses.
+    // The sender has two rows at the same time only if an acknowledgement detects losses.
     let sender = output.flows[0].table.clone();
     let sender = sender.rows_with("event", "controller");
     let times = sender.numbers("time_s").unwrap();

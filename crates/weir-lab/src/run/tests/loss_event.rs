@@ -1,4 +1,4 @@
-//! Loss events and packets are those of the same time: no quotient of them is above one.
+//! Loss events and packets are counted over the same time, so that their ratio is at most one.
 
 use crate::fixture::{run_text, stream_over};
 use crate::run::*;
@@ -19,7 +19,7 @@ const TRANSPORTS: [&str; 12] = [
     "kind = \"rtp\"",
 ];
 
-/// A flow that loses much, and of which little or nothing is left after a warm-up.
+/// A flow with many losses that sends little or nothing after the warm-up.
 fn random_text(transport: &str, rng: &mut Rng) -> String {
     let warmup = 200 + rng.below(2500);
     let rest = rng.below(600);
@@ -65,8 +65,8 @@ fn the_loss_event_rate_of_every_transport_lies_between_zero_and_one() {
 
 #[test]
 fn losses_of_what_was_sent_in_the_warm_up_are_no_events_after_it() {
-    // Every third packet is lost and nothing is written from 0.99 s on: what is found to be lost
-    // after 1 s was sent before. TCP and QUIC send it again, and may lose it again.
+    // Every third packet is lost, and nothing is written from 0.99 s on, so losses detected after 1
+    // s are of earlier packets. TCP and QUIC retransmit them and may lose them again.
     for transport in [
         "kind = \"rtp\"",
         "kind = \"dccp\"",

@@ -109,7 +109,7 @@ fn a_pause_sends_nothing_and_goes_on_at_the_rate_before_it() {
     let output = run_with(&paused);
     let call = &output.summary.flows["call"];
     let video = call.video.expect("it is video");
-    // 30 of 40 s at 30 frames per second, less those of the last 200 ms.
+    // 30 of 40 s at 30 frames per second, without those of the last 200 ms.
     assert_eq!((video.frames, video.complete), (895, 895));
     assert_eq!((video.freezes, call.packets_lost), (0, 0));
     assert!(
@@ -123,7 +123,8 @@ fn a_pause_sends_nothing_and_goes_on_at_the_rate_before_it() {
         column.to_vec()
     });
     let rows = times.iter().zip(&target);
-    // The last report comes with the last packets, and no feedback is missing afterwards.
+    // The last report follows the last packets; afterwards no feedback is expected, so none is
+    // missing.
     let silent = rows
         .clone()
         .filter(|(time, _)| (20.3..30.0).contains(*time));
@@ -150,6 +151,6 @@ fn video_takes_no_stream() {
     let video = run_with(&udp).summary.flows["call"]
         .video
         .expect("it is video");
-    // Without feedback the encoder stays at 1 Mbit/s of payload, more than the link carries.
+    // Without feedback the encoder stays at 1 Mbit/s of payload, more than the link rate.
     assert!(video.lost > 20, "{video:?}");
 }

@@ -41,7 +41,7 @@ app = { kind = "bulk", packet = 15000 }
 loss = { kind = "periodic", rate = 0.02 }
 "#;
 
-/// QUIC whose window the path never fills: one segment each 10 ms.
+/// QUIC with a window that the application never fills: one segment each 10 ms.
 const TRICKLE: &str = r#"
 [run]
 duration = "3s"
@@ -92,18 +92,19 @@ fn a_run_that_can_be_computed_by_hand_gives_these_numbers() {
     assert_eq!(flow.packets_received, 25);
     assert_eq!(flow.packets_lost, 0);
     // 26 octets of header and tag, 2 of STREAM frame, 2 of offset, and 4 from offset 16384 on:
-    // writes 12 to 16 arrive in the window with 1030 octets, writes 17 to 36 with 1032.
+    // writes 12 to 16 arrive in the measured time with 1030 octets, writes 17 to 36 with 1032.
     assert_eq!(
         flow.throughput_bps,
         f64::from(5 * 1030 + 20 * 1032) * 8.0 / 2.0
     );
-    // The link is busy for 28 octets more, at 1 Mbit/s.
+    // On the link each packet has 28 more octets, at 1 Mbit/s.
     let busy = f64::from(5 * 1058 + 20 * 1060) * 8.0 / 1e6 / 2.0;
     let wire = &output.summary.links["wire"];
     assert!((wire.utilisation - busy).abs() < 1e-9, "{wire:?} {busy}");
     assert_eq!((wire.drops, wire.marks), (0, 0));
     assert_eq!(wire.queue_bytes.mean, 0.0);
-    // 20 ms of propagation, 1058 or 1060 octets there, an ACK of 31 + 28 octets back.
+    // 20 ms of propagation, 1058 or 1060 octets in one direction, an ACK of 31 + 28 octets in the
+    // other.
     let rtt = flow.rtt_s.unwrap();
     let of = |octets: u32| 0.020 + f64::from(octets + 59) * 8.0 / 1e6;
     assert!((rtt.min - of(1058)).abs() < 1e-9, "{rtt:?}");
@@ -384,7 +385,7 @@ fn a_flow_crosses_the_air_and_each_station_has_its_trace() {
             .iter()
             .any(|link| link.name == "air.ap" && link.table.rows() > 1000)
     );
-    // 12 dB carry about 10 Mbit/s, where the first ten seconds have 24.
+    // 12 dB allow about 10 Mbit/s; the first ten seconds have 24 dB.
     let rate = output.summary.flows["stream"].goodput_bps;
     assert!((10e6..20e6).contains(&rate), "{rate}");
     let resolved = output.scenario.resolved_toml();
@@ -432,8 +433,8 @@ fn ccid_4_carries_a_voice_where_ccid_3_cannot() {
         let output = run_text(text, &RunOptions::default());
         output.summary.flows["talk"].goodput_bps
     };
-    // At p = 10 % and 80 ms the equation gives 28 kbit/s to packets of 160 bytes, and to large
-    // ones, less headers, 212 kbit/s.
+    // At p = 10 % and 80 ms the equation gives 28 kbit/s with packets of 160 bytes, and 212 kbit/s
+    // with large packets minus headers.
     let small = received(TALK);
     assert!((55e3..60e3).contains(&small), "{small}");
     let plain = received(&TALK.replace("ccid = 4", "ccid = 3"));
@@ -455,7 +456,7 @@ fn ccid_4_keeps_ten_milliseconds_between_packets() {
     );
 }
 
-/// The lossy link with a transport that the caller provides.
+/// The lossy link with a transport registered by the caller.
 fn quinn_text() -> String {
     let (head, rest) = LOSSY.split_once("transport = ").expect("a transport");
     let (_, tail) = rest.split_once('\n').expect("an end");
@@ -506,7 +507,7 @@ fn a_transport_made_elsewhere_gets_its_settings_the_path_and_a_seed() {
     assert_ne!(seeds[0], seeds[2]);
 }
 
-/// A flow between two hosts with nothing between them that takes time.
+/// A flow between two hosts over a path without any delay.
 fn without_time(transport: &str, app: &str) -> String {
     format!(
         "[run]\nduration = \"1s\"\n[[link]]\nname = \"l\"\nbetween = [\"a\", \"b\"]\n\
@@ -531,7 +532,7 @@ fn a_flow_over_a_path_that_takes_no_time_ends_with_a_word_for_every_transport() 
         let refused = scenario::parse(&without_time(transport, endless), "test.toml");
         let words = refused.expect_err(transport).to_string();
         assert!(words.contains("and back takes time"), "{words}");
-        // What has an end comes to it.
+        // A finite flow completes.
         let finite = without_time(transport, "kind = \"bulk\", packet = 1000, total = 20000");
         let finite = scenario::parse(&finite, "test.toml").expect("valid");
         if transport != quinn {
@@ -540,7 +541,7 @@ fn a_flow_over_a_path_that_takes_no_time_ends_with_a_word_for_every_transport() 
             assert!(received > 0, "{transport}: {received}");
         }
     }
-    // With a delay of a nanosecond time goes on, and TFRC's rate has no bound.
+    // With a delay of a nanosecond time advances, but TFRC's rate is not bounded.
     let text = without_time("kind = \"dccp\", ccid = 3", endless);
     let text = text.replace("\n[[flow]]", "\ndelay = \"1ns\"\n[[flow]]");
     let scenario = scenario::parse(&text, "test.toml").expect("valid");
@@ -573,8 +574,8 @@ fn a_run_ends_at_its_limit_of_events_and_not_before() {
 
 #[test]
 fn what_happens_at_the_end_of_the_warm_up_counts_and_at_the_end_of_the_run_does_not() {
-    // A datagram each 100 ms from zero on, over a wire without delay: of a run of 1 s the ten from
-    // 0 to 900 ms count, after a warm-up of 500 ms the five from then on.
+    // A datagram each 100 ms from time zero on, over a link without delay: in a run of 1 s the ten
+    // from 0 to 900 ms count, after a warm-up of 500 ms the five from then on.
     let sent = |warmup: &str| {
         let text = without_time(
             "kind = \"udp\"",
@@ -591,7 +592,7 @@ fn what_happens_at_the_end_of_the_warm_up_counts_and_at_the_end_of_the_run_does_
     assert_eq!(sent("501ms"), (4, 4));
 }
 
-/// A clock that goes on by a second each time that it is read.
+/// A clock that advances by a second each time that it is read.
 fn hasty_clock() -> std::time::Duration {
     static READ: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let read = READ.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

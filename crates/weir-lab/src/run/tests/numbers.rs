@@ -1,10 +1,10 @@
-//! The numbers of a summary, against what the path and the timetable make them.
+//! The numbers of a summary, compared with values calculated from the path and the write times.
 
 use crate::fixture::{run_text, stream_over, traced};
 use crate::run::*;
 use crate::table::Table;
 
-/// A wire of 1 Mbit/s and 10 ms, on which 1000 octets take 8 ms, and its flows.
+/// A link of 1 Mbit/s and 10 ms, on which 1000 octets take 8 ms, and its flows.
 fn over_a_wire(duration: &str, flows: &str) -> RunOutput {
     let text = format!(
         "[run]\nduration = \"{duration}\"\ninterval = \"250ms\"\n\n[[link]]\nname = \"wire\"\n\
@@ -13,7 +13,7 @@ fn over_a_wire(duration: &str, flows: &str) -> RunOutput {
     run_text(&text, &traced())
 }
 
-/// A flow for 5 s that loses a twentieth of the packets of its way back.
+/// A flow for 5 s over a path that loses a twentieth of the packets in the reverse direction.
 fn with_losses_backward(flow: &str) -> RunOutput {
     let link = "rate = \"10Mbit\"\ndelay = \"10ms\"\n\
                 backward = { loss = { kind = \"random\", rate = 0.05 } }";
@@ -79,7 +79,7 @@ fn an_access_link_and_the_hosts_are_part_of_the_way() {
 
 #[test]
 fn a_transfer_completes_with_its_last_octet() {
-    // Writes at 0, 100, … 400 ms after the start; 18 ms on the way.
+    // Writes at 0, 100, … 400 ms after the start; a delay of 18 ms.
     let more = "start = \"1s\"\n";
     let output = over_a_wire("5s", &datagrams("short", more, ", count = 5"));
     let flow = &output.summary.flows["short"];
@@ -110,12 +110,12 @@ fn stream(transport: &str, more: &str, app: &str) -> String {
 #[test]
 fn each_transport_is_measured_over_its_own_time() {
     for transport in ["tcp", "quic", "dccp"] {
-        // The second half of the run, less slow start, is full.
+        // The flow uses the second half of the run and fills the link after slow start.
         let late = over_a_wire("20s", &stream(transport, "start = \"10s\"\n", ""));
         let flow = &late.summary.flows["stream"];
         assert_eq!(flow.active_s, 10.0, "{transport}");
         assert!(flow.throughput_bps > 850_000.0, "{transport}: {flow:?}");
-        // As much in a quarter of the time of another run.
+        // As many octets in a quarter of the time, in another run.
         let short = over_a_wire("20s", &stream(transport, "", ", total = 500000"));
         let flow = &short.summary.flows["stream"];
         let time = flow.completion_time_s.expect("it completes");
@@ -130,7 +130,7 @@ fn a_flow_that_is_stopped_is_alive_until_its_last_data() {
     let more = "stop = \"2s\"\n";
     let output = over_a_wire("5s", &datagrams("stopped", more, ""));
     let flow = &output.summary.flows["stopped"];
-    // The last write of the timetable before the stop is at 1.9 s.
+    // The last write before the stop is at 1.9 s.
     near(flow.active_s, 1.918, 1e-9);
     assert_eq!(flow.completion_time_s, None);
 }
@@ -175,7 +175,7 @@ fn latency_under_load_is_what_the_queue_adds() {
     assert_eq!(added.added_p95_s, rtt.p95 - 0.02);
     let queueing = flow.queueing_delay_s.unwrap();
     assert!(rtt.p99 >= rtt.p95 && queueing.p99 >= queueing.p95);
-    // A segment of 1500 octets takes 12 ms, its acknowledgement less than one.
+    // A segment of 1500 octets takes 12 ms, its acknowledgement less than 1 ms.
     assert!((added.added_p50_s - queueing.p50 - 0.0125).abs() < 0.02);
 }
 
@@ -221,8 +221,9 @@ fn flows_of_one_entry_are_a_group() {
     let group = &output.summary.groups["many"];
     assert_eq!((group.flows, group.completed), (3, 3));
     assert_eq!(group.packets_sent, 15);
-    // The first flow's last write is at the time of the third's start, which was known longer, and
-    // of the second's write, which was known as long: it comes second.
+    // At 400 ms three events coincide in this order: the start of the third flow, which was
+    // scheduled first, the last write of the first flow and a write of the second. So the first
+    // flow's last packet waits for one packet.
     let times = group.completion_time_s.unwrap();
     near(times.min, 0.418, 1e-9);
     near(times.max, 0.426, 1e-9);
@@ -232,9 +233,9 @@ fn flows_of_one_entry_are_a_group() {
 
 #[test]
 fn flights_of_ten_segments_with_pauses_leave_30_segments_or_20() {
-    // draft-ietf-ccwg-ratelimited-increase §3.1, its second flight of ten too: without a limit
-    // slow start goes from 10 to 20 and 30 segments, with it to 2 · maxFS = 20. The pause is
-    // shorter than an RTO, after which the window would begin anew.
+    // draft-ietf-ccwg-ratelimited-increase §3.1, with a second flight of ten: without a limit slow
+    // start grows from 10 to 20 and 30 segments, with it to 2 · maxFS = 20. The pause is shorter
+    // than an RTO, after which the window would restart.
     for controller in ["newreno", "cubic"] {
         for (growth, segments) in [("unlimited", 30.0), ("flight", 20.0)] {
             let flow = format!(
@@ -245,7 +246,7 @@ fn flights_of_ten_segments_with_pauses_leave_30_segments_or_20() {
             );
             let link = "rate = \"1Gbit\"\ndelay = \"10ms\"";
             let output = run_text(&stream_over("duration = \"400ms\"", link, &flow), &traced());
-            // The SYN and both flights.
+            // The SYN and both flights of ten.
             assert_eq!(output.summary.flows["stream"].packets_sent, 21);
             let windows = output.flows[0].table.numbers("cwnd_bytes").unwrap();
             let last = windows.last().copied();
@@ -297,7 +298,8 @@ fn a_damaged_packet_has_a_delay_if_the_transport_takes_it() {
 
 #[test]
 fn what_arrives_at_the_end_has_no_part_in_the_delays() {
-    // The first datagram is 18 ms on its way, and two that leave together with it 8 ms more each.
+    // The first datagram has a delay of 18 ms, and two that leave at the same time have 8 ms more
+    // each.
     let flows = ["one", "two", "three"].map(|name| datagrams(name, "", ""));
     let output = over_a_wire("26ms", &flows.concat());
     let flows = &output.summary.flows;
@@ -328,7 +330,8 @@ fn acknowledgements_that_are_lost_are_no_losses_of_the_flow() {
     }
 }
 
-/// When the sender sent packets and when the receiver took packets, each with its number.
+/// The times at which the sender sent packets and the receiver received packets, each with its
+/// number.
 fn sent_and_received(packets: &Table) -> [Vec<(u64, f64)>; 2] {
     let [places, events] = ["place", "event"].map(|name| packets.words(name).unwrap());
     let [times, numbers] = ["time_s", "number"].map(|name| packets.numbers(name).unwrap());
@@ -346,7 +349,7 @@ fn a_copy_that_the_transport_refuses_has_no_part_in_the_delays() {
         "kind = \"dccp\", ccid = 2",
         "kind = \"dccp\", ccid = 3",
     ] {
-        // A copy comes up to 18 ms before or after its original.
+        // A duplicate arrives up to 18 ms before or after its original.
         let text = format!(
             "[run]\nduration = \"5s\"\n\n[[link]]\nname = \"wire\"\nbetween = [\"a\", \"b\"]\n\
              delay = \"10ms\"\nnetem = {{ duplicate = 0.5, jitter = \"9ms\" }}\n\n\
@@ -380,7 +383,7 @@ fn a_packet_that_waits_for_the_handshake_is_late_by_that() {
         ("kind = \"quic\"", 0.060),
         ("kind = \"dccp\", ccid = 2", 0.060),
         ("kind = \"dccp\", ccid = 3", 0.060),
-        // There is no handshake.
+        // UDP has no handshake.
         ("kind = \"udp\"", 0.010),
     ] {
         let text = format!(
@@ -394,7 +397,7 @@ fn a_packet_that_waits_for_the_handshake_is_late_by_that() {
             ..traced()
         };
         let output = run_text(&text, &options);
-        // Nothing is lost, and nothing overtakes.
+        // There are no losses and no reordering.
         let packets = output.packets.expect("they were asked for");
         let [sent, received] = sent_and_received(&packets);
         let delays = sent.iter().zip(&received);
@@ -424,7 +427,7 @@ fn a_packet_that_waits_for_the_handshake_is_late_by_that() {
 #[test]
 fn a_round_trip_that_ends_with_the_run_has_no_part_in_the_summary() {
     for (transport, duration, samples) in [
-        // The first sample is that of the first data, and that of the handshake.
+        // For TCP the first sample is that of the first data, for QUIC that of the handshake.
         ("tcp", "40ms", false),
         ("tcp", "40001us", true),
         ("quic", "20ms", false),
@@ -470,7 +473,7 @@ fn a_sender_that_sent_nothing_again_says_zero_and_not_nothing() {
         ("kind = \"dccp\", ccid = 2", true),
         ("kind = \"dccp\", ccid = 3", true),
         ("kind = \"rtp\"", true),
-        // There is nothing that could be sent again, and no timer.
+        // UDP has neither retransmissions nor a timer.
         ("kind = \"udp\"", false),
     ] {
         let flow = format!(
@@ -487,8 +490,9 @@ fn a_sender_that_sent_nothing_again_says_zero_and_not_nothing() {
 
 #[test]
 fn tables_and_summary_end_at_the_same_time() {
-    // A wire of 8 Mbit/s takes 1000 octets in 1 ms: with a datagram each millisecond from time
-    // zero, one is written, one starts, one arrives and one is dropped at the end of the run too.
+    // A link of 8 Mbit/s takes 1 ms for 1000 octets. With a datagram each millisecond from time
+    // zero on, a write, a transmission, an arrival and a drop also coincide with the end of the
+    // run.
     let link = "rate = \"8Mbit\"\ndelay = \"10ms\"\n\
                 loss = { kind = \"random\", rate = 0.5 }";
     let flow = "transport = { kind = \"udp\" }\n\
@@ -515,7 +519,7 @@ fn tables_and_summary_end_at_the_same_time() {
     assert!(wire.drops > 400);
     let over_time = output.tables().into_iter();
     for (path, table) in over_time.filter(|(path, _)| path != "delays") {
-        // An interval ends with the run, and its time is its end.
+        // The last interval ends with the run, and the time of its row is its end.
         let times = table.as_numbers("time_s").unwrap();
         let last = times.last().copied();
         let after = if path.starts_with("intervals/") {
@@ -529,7 +533,7 @@ fn tables_and_summary_end_at_the_same_time() {
 
 #[test]
 fn what_would_happen_at_the_end_is_in_no_summary() {
-    // Two writes of the timetable, at 0 and 100 ms; 18 ms on the way.
+    // Two writes, at 0 and 100 ms; a delay of 18 ms.
     for (duration, completed) in [("118ms", false), ("119ms", true)] {
         let output = over_a_wire(duration, &datagrams("short", "", ", count = 2"));
         let completion = output.summary.flows["short"].completion_time_s;
@@ -539,7 +543,7 @@ fn what_would_happen_at_the_end_is_in_no_summary() {
 
 #[test]
 fn losses_found_in_intervals_less_what_came_late_are_those_of_the_summary() {
-    // More jitter than the 100 ms between two reports of RTP's receiver.
+    // The jitter exceeds the 100 ms between two reports of RTP's receiver.
     let link = "rate = \"100Mbit\"\ndelay = \"300ms\"\n\
                 loss = { kind = \"random\", rate = 0.02 }\nnetem = { jitter = \"200ms\" }";
     for (transport, app, place) in [
@@ -572,7 +576,7 @@ fn losses_found_in_intervals_less_what_came_late_are_those_of_the_summary() {
 
 #[test]
 fn sizes_and_throughput_have_no_headers_of_ip_and_udp() {
-    // A datagram of UDP is what the application wrote, a packet of RTP has twelve octets more.
+    // A UDP datagram has the size of the application's write, an RTP packet twelve octets more.
     for (transport, size) in [("udp", 500), ("rtp", 512)] {
         let flow = format!(
             "transport = {{ kind = \"{transport}\" }}\n\

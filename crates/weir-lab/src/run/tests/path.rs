@@ -1,4 +1,4 @@
-//! Paths as networks of today have them: policers, thinned and bundled acknowledgements, handovers.
+//! Effects of modern network paths: policers, thinned and bundled acknowledgements, handovers.
 
 use crate::fixture::{run_text, stream_over, traced};
 use crate::run::*;
@@ -28,7 +28,7 @@ fn a_policer_drops_what_exceeds_its_rate_and_keeps_no_queue() {
     let output = over(link, r#"kind = "udp""#, cbr);
     let flow = &output.summary.flows["stream"];
     let wire = &output.summary.links["wire"];
-    // Packets of 1250 octets, 100 a second of the policer's 125 000 octets.
+    // Packets of 1250 octets, 100 a second from the policer's 125,000 octets.
     assert!((1795..=1805).contains(&flow.packets_received), "{flow:?}");
     let share = wire.drops as f64 / (wire.drops + flow.packets_received) as f64;
     // 2 Mbit/s of payload are 2.0458 Mbit/s of packets.
@@ -41,9 +41,9 @@ fn a_policer_drops_what_exceeds_its_rate_and_keeps_no_queue() {
 
 #[test]
 fn a_policer_drops_the_rest_of_a_burst_that_segmentation_offload_makes() {
-    // The sender's interface lets out what has come within 10 ms at once, as segmentation offload
-    // does. 15 Mbit/s are 15.6 packets of 1200 octets and their 28 of headers; the bucket has
-    // filled again and takes 10,000 octets, which are 8 of them.
+    // The sender's interface sends the packets of 10 ms at once, like segmentation offload. 15
+    // Mbit/s are 15.6 packets of 1200 octets and 28 of headers; the refilled bucket accepts 10,000
+    // octets, which are 8 packets.
     let lost = |netem: &str| {
         let text = format!(
             r#"
@@ -90,7 +90,7 @@ fn thinned_acknowledgements_are_fewer_and_slow_a_transfer_little() {
     let goodput = |summary: &Summary| summary.flows["stream"].goodput_bps;
     for n in [2, 8] {
         let some = thin(n);
-        // Of n acknowledgements n - 1 are dropped, but those that come after a gap.
+        // Of n acknowledgements n - 1 are dropped, except those after a gap.
         let received = some.flows["stream"].packets_received as f64;
         let dropped = some.links["wire.backward"].drops as f64;
         let acks = received / 2.0;
@@ -115,7 +115,7 @@ fn acknowledgements_in_slots_arrive_together() {
         flow.rtt_s.expect("round trips are measured")
     };
     let (alone, slotted) = (rtts(""), rtts(link));
-    // The first of a slot waits for 30 ms, the last hardly.
+    // The first acknowledgement of a slot waits for 30 ms, the last one hardly at all.
     assert!(alone.p99 < 0.046, "{alone:?}");
     assert!(slotted.p99 > alone.p99 + 0.02, "{slotted:?}");
 }
@@ -205,7 +205,7 @@ fn drawn_outages_differ_by_seed_and_strike_both_directions_at_once() {
     };
     let lost: Vec<_> = (1..=4).map(calls).collect();
     for [there, back] in &lost {
-        // 1000 packets a second each way, at the same times.
+        // 1000 packets a second in each direction, at the same times.
         assert!(there.abs_diff(*back) <= 20 && *there > 1000, "{lost:?}");
     }
     let mut different = lost.clone();
@@ -222,7 +222,8 @@ fn packets_of_a_slow_class_come_late_and_none_disappears() {
         flow.rtt_s.expect("round trips are measured").p50
     };
     let plain = rtt("");
-    // Data is large and has the delay, acknowledgements are small and have it if they are named.
+    // Data packets are large and get the delay; acknowledgements are small and get it if the class
+    // includes them.
     for (class, millis) in [
         ("larger_than = 500", 30.0),
         ("up_to = 500", 30.0),
@@ -255,17 +256,17 @@ fn quic_and_tcp_get_on_where_the_path_spoils_ecn() {
             assert!(goodput(transport, faults) > 9.5e6, "{transport} {faults}");
         }
     }
-    // QUIC waits for probe timeouts of the handshake, then goes on without ECN.
+    // QUIC waits for probe timeouts of the handshake, then continues without ECN.
     let quic = r#"kind = "quic", controller = "newreno", ecn = true"#;
     assert!(goodput(quic, "black_hole = 1.0") > 7e6);
-    // Only TCP's retransmissions pass: RFC 3168 §6.1.5 has them not capable.
+    // Only TCP's retransmissions pass, because they are not ECN-capable (RFC 3168 §6.1.5).
     let tcp = r#"kind = "tcp", ecn = true"#;
     assert!((1e3..1e6).contains(&goodput(tcp, "black_hole = 1.0")));
 }
 
 #[test]
 fn every_controller_counts_its_loss_events() {
-    // A loss in each of some 100 packets, of which those of one flight are one event.
+    // One packet of about 100 is lost; losses in the same flight are one event.
     let lossy = "loss = { kind = \"random\", rate = 0.01 }";
     for name in weir_proto::cc::window::names() {
         for kind in ["quic", "tcp"] {

@@ -1,4 +1,4 @@
-//! A scenario in two parts, flows and links, gives the results of the whole.
+//! A scenario split into flows and links gives the results of the whole.
 
 use crate::run::{FlowSummary, RunOptions, RunOutput, Scope, Simulation, run};
 use crate::scenario::{Scenario, parse};
@@ -62,7 +62,7 @@ fn moved(mut packet: Packet, place: impl Fn(HostId) -> HostId) -> Packet {
     packet
 }
 
-/// Both parts in step; what leaves one enters the other at once.
+/// Runs both parts in step; a packet that leaves one part enters the other at once.
 fn in_parts(scenario: &Scenario) -> [RunOutput; 2] {
     let options = RunOptions::default();
     let mut flows = Simulation::new(scenario, &options, Scope::Flows).expect("flows are built");
@@ -84,7 +84,7 @@ fn in_parts(scenario: &Scenario) -> [RunOutput; 2] {
     while now <= flows.end() {
         flows.advance(&options, now).expect("flows go on");
         links.advance(&options, now).expect("links go on");
-        // What comes out may be answered at once.
+        // A packet may cause an immediate response.
         loop {
             let mut quiet = true;
             while let Some((_, packet)) = flows.poll_port() {
@@ -92,7 +92,7 @@ fn in_parts(scenario: &Scenario) -> [RunOutput; 2] {
                 let packet = moved(packet, |host| swap(&hosts, &ports, host));
                 links.inject(packet).expect("links take packets");
             }
-            // A link without delay delivers at once.
+            // A link without delay delivers immediately.
             links.advance(&options, now).expect("links go on");
             while let Some((_, packet)) = links.poll_port() {
                 quiet = false;
@@ -126,7 +126,7 @@ fn octets_over_links_apart_give_the_run_of_the_whole() {
         let [flows, links] = in_parts(&scenario);
         let whole = run(&scenario, &RunOptions::default()).expect("it runs");
         assert_eq!(links.summary.links, whole.summary.links, "{}", flow.name);
-        // What arrives just when the flows are looked at counts before or after.
+        // A packet that arrives exactly at a sampling time may be counted before or after it.
         let apart = |output: &RunOutput| FlowSummary {
             goodput_cov: BTreeMap::new(),
             // The part without the links does not know their delays.

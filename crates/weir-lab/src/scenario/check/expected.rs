@@ -1,4 +1,4 @@
-//! What is expected is of something that the scenario has.
+//! Expectations refer to existing parts of the scenario.
 
 use super::super::expectation::{ExpectedOf, Term, measures_of};
 use super::super::model::Flow;
@@ -7,7 +7,7 @@ use crate::scenario::document::Step::{Index, Key};
 use crate::scenario::error::suggestion;
 
 impl Check<'_> {
-    /// What is expected is of something that the scenario has.
+    /// Every expectation refers to an existing part of the scenario.
     pub(super) fn expectations(&self) -> Checked {
         let scenario = &*self.scenario;
         let names_of_flows = |wanted: fn(&Flow) -> bool| -> Vec<String> {
@@ -45,7 +45,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// What a flow of this name is, if not what is expected, and the part that has its measures.
+    /// If the name belongs to a flow of the other kind: its description, and the part of the
+    /// summary with its measures.
     fn other_part(&self, of: &ExpectedOf) -> Option<(&'static str, &'static str)> {
         let flows = self.scenario.flows.iter();
         let names = flows.flat_map(Flow::names);

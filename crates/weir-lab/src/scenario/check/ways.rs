@@ -1,4 +1,4 @@
-//! Every flow finds a way, on which its packets fit and time passes.
+//! Every flow has a path that its packets fit and on which time passes.
 
 use super::super::model::Flow;
 use super::super::paths::Graph;
@@ -12,7 +12,7 @@ use weir_proto::rtp;
 const MIN_DATAGRAM: u32 = 1200;
 
 impl Check<'_> {
-    /// Every flow must find a way, on which its packets fit.
+    /// Every flow has a path that its packets fit.
     pub(super) fn paths(&self) -> Checked {
         let graph = Graph::of(self.scenario);
         for (flow, &index) in self.scenario.flows.iter().zip(&self.entries) {

@@ -1,4 +1,4 @@
-//! An expectation: a number, how it must compare, and the value or values that it is compared with.
+//! An expectation: a number, its comparison, and the value or values with which it is compared.
 
 use super::number::{EXAMPLE, Term};
 use super::trace::{CaseWords, Reference, TraceMeasure, When};
@@ -6,20 +6,20 @@ use std::fmt;
 use weir_proto::settings::{Diagnostic, shortened};
 use weir_proto::units;
 
-/// What must hold of a number of a run.
+/// A condition on a number of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     pub(crate) subject: Subject,
-    /// One comparison, or two of a range.
+    /// One comparison, or the two of a range.
     bounds: Vec<(Comparison, f64)>,
-    /// What the values are multiples of.
+    /// The reference of which the values are multiples.
     pub(crate) reference: Option<Reference>,
     pub(crate) when: When,
-    /// The words, with one space between them.
+    /// The text, with single spaces between words.
     written: String,
 }
 
-/// What is compared.
+/// The number that is compared.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Subject {
     /// A number of the summary.
@@ -28,7 +28,7 @@ pub(crate) enum Subject {
     Trace(TraceMeasure),
 }
 
-/// How a number must compare.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Comparison {
     /// Below the value.
@@ -43,10 +43,10 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// The longest first.
+    /// All operators, the longest first.
     const ALL: [Self; 4] = [Self::AtMost, Self::AtLeast, Self::Below, Self::Above];
 
-    /// True if the number compares so with the value.
+    /// True if the comparison holds for the number and the value.
     pub fn holds(self, found: f64, value: f64) -> bool {
         match self {
             Self::Below => found < value,
@@ -65,7 +65,7 @@ impl Comparison {
         }
     }
 
-    /// As it is if the sides change places.
+    /// The comparison with its sides exchanged.
     const fn turned(self) -> Self {
         match self {
             Self::Below => Self::Above,
@@ -86,7 +86,7 @@ impl fmt::Display for Expectation {
     }
 }
 
-/// The text between the signs, and the signs.
+/// The text between the operators, and the operators.
 fn split(text: &str) -> (Vec<&str>, Vec<Comparison>) {
     let (mut parts, mut signs, mut rest) = (Vec::new(), Vec::new(), text);
     while let Some(at) = rest.find(['<', '>']) {
@@ -102,15 +102,15 @@ fn split(text: &str) -> (Vec<&str>, Vec<Comparison>) {
 }
 
 impl Expectation {
-    /// Reads what a scenario expects of the summary of a run.
+    /// Reads an expectation of a scenario about the summary of a run.
     pub(crate) fn parse(text: &str) -> Result<Self, Diagnostic> {
         Self::parse_with(text, None)
     }
 
-    /// Reads what the case of a suite expects of its run.
+    /// Reads a check of a suite's case about its run.
     ///
     /// # Errors
-    /// What is wrong with it, and what would be right.
+    /// The error and the advice.
     pub(crate) fn parse_case(text: &str, words: &CaseWords) -> Result<Self, Diagnostic> {
         Self::parse_with(text, Some(words))
     }
@@ -176,7 +176,7 @@ impl Expectation {
         })
     }
 
-    /// The number of the summary that is compared; `None` for a number of the trace.
+    /// The compared number of the summary; `None` for a number of the trace.
     pub const fn term(&self) -> Option<&Term> {
         match &self.subject {
             Subject::Summary(term) => Some(term),
@@ -189,7 +189,7 @@ impl Expectation {
         self.subject.unit()
     }
 
-    /// The words of the number that is compared.
+    /// The text of the number that is compared.
     pub(crate) fn number(&self) -> &str {
         split(&self.written)
             .0
@@ -198,13 +198,13 @@ impl Expectation {
             .unwrap_or_default()
     }
 
-    /// True if the values themselves are inside, as with `<=`.
+    /// True if the range includes its limits, as with `<=`.
     pub(crate) fn has_limits_inside(&self) -> bool {
         let mut bounds = self.bounds.iter();
         bounds.all(|(sign, _)| matches!(sign, Comparison::AtMost | Comparison::AtLeast))
     }
 
-    /// The least and the greatest value, where there are such.
+    /// The lower and the upper limit, if they exist.
     pub fn limits(&self) -> [Option<f64>; 2] {
         let bound = |upper: bool| {
             let mut bounds = self.bounds.iter();
@@ -215,7 +215,7 @@ impl Expectation {
         [bound(false), bound(true)]
     }
 
-    /// True if the number compares as it must.
+    /// True if the number satisfies the expectation.
     pub fn holds(&self, found: f64) -> bool {
         let mut bounds = self.bounds.iter();
         bounds.all(|(comparison, value)| comparison.holds(found, *value))
@@ -231,7 +231,7 @@ impl Subject {
     }
 }
 
-/// What is wrong with when a number counts.
+/// Checks that the condition on time fits the number.
 fn check_when(when: &When, subject: &Subject) -> Result<(), Diagnostic> {
     let wrong = |message: &str, help: &str| Err(Diagnostic::new(message, help));
     match subject {

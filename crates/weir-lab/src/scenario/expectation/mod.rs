@@ -1,12 +1,13 @@
-//! What must hold of a run, in one language: `expect = ["flow.video.goodput_bps > 2Mbit"]` of
+//! The language of expectations about runs: `expect = ["flow.video.goodput_bps > 2Mbit"]` in
 //! scenarios, the checks of suites, and the numbers of the evaluation.
 //!
 //! An [`Expectation`] compares a number with a value in the unit of the number: `NUMBER < VALUE`,
-//! with `<`, `<=`, `>` or `>=`, or between two values, `VALUE <= NUMBER <= VALUE`. [Numbers](Term)
-//! are those of the summary, such as `flow.NAME.goodput_bps`. The case of a suite has a trace as
-//! well: [there](TraceMeasure) the number may be of a column of the flow or of its visits to a
-//! state, the value a multiple of the link's rate, of the bandwidth-delay product or of the
-//! round-trip time, and the time be told: `flow.x.rtt_s.max < 1.2 rtt during probe_rtt from 2s`.
+//! with `<`, `<=`, `>` or `>=`, or with two values, `VALUE <= NUMBER <= VALUE`. [Numbers](Term) are
+//! those of the summary, such as `flow.NAME.goodput_bps`. The case of a suite also has a trace:
+//! [there](TraceMeasure) the number may be that of a column of the flow or of its visits to a
+//! state, the value may be a multiple of the link's rate, of the bandwidth-delay product or of the
+//! round-trip time, and the time may be restricted: `flow.x.rtt_s.max < 1.2 rtt during probe_rtt
+//! from 2s`.
 
 mod expression;
 mod number;
@@ -19,7 +20,7 @@ pub(crate) use trace::{CaseWords, Moment, Reference, Take, TraceMeasure};
 
 use weir_proto::settings::{Diagnostic, Kind, Raw, Reader, Spanned, Value};
 
-/// All that is expected of a run.
+/// All expectations of a scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expectations(pub Vec<Expectation>);
 

@@ -1,9 +1,9 @@
-//! Numbers of the summary of a run, by the words that name them.
+//! Numbers of the summary of a run, by their names.
 //!
-//! `flow.NAME.MEASURE`, `transfers.NAME.MEASURE`, `link.NAME.MEASURE` and `group.NAME.MEASURE` name
-//! a number of the summary, with points where `summary.json` has braces; `*` stands for any name,
-//! and then all of them are meant. `transfers` are those of a flow with arrivals. `total.MEASURE`
-//! is a number of all flows together.
+//! `flow.NAME.MEASURE`, `transfers.NAME.MEASURE`, `link.NAME.MEASURE` and `group.NAME.MEASURE`
+//! refer to a number of the summary, with points in place of the braces in `summary.json`; with `*`
+//! as name, the expectation applies to all names. `transfers` are those of a flow with arrivals.
+//! `total.MEASURE` is a number of all flows together.
 
 use crate::summary::{Number, expected_of, parts};
 use serde_json::Value;
@@ -12,22 +12,21 @@ use weir_proto::settings::{Diagnostic, Help, shortened};
 
 pub(super) const EXAMPLE: &str = "write \"flow.NAME.goodput_bps > 2Mbit\"";
 
-/// What has a number.
+/// The part of the summary that has a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpectedOf {
-    /// The part of the summary: `flow`, `transfers`, `link`, `group`, or `total` for all flows
-    /// together.
+    /// The kind of part: `flow`, `transfers`, `link`, `group`, or `total` for all flows together.
     pub part: &'static str,
-    /// The list of the summary that has it.
+    /// The key of the part in the summary.
     pub list: &'static str,
-    /// The name, in which `*` stands for any text; the total has none.
+    /// The name, in which `*` matches any text; `None` for the total.
     pub name: Option<String>,
 }
 
 /// A number of the summary: `flow.video.goodput_bps`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
-    /// What has it.
+    /// The part that has it.
     pub of: ExpectedOf,
     /// The number, with points between its parts: `one_way_delay_s.p95`.
     pub measure: &'static str,
@@ -35,15 +34,15 @@ pub struct Quantity {
     pub unit: &'static str,
 }
 
-/// A number of the summary, or one that is computed from several: `A`, `A / B`, `A - B / C`, where
-/// the difference comes first.
+/// A number of the summary, or one computed from several: `A`, `A / B`, `A - B / C`, in which the
+/// difference is computed first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
     /// The first number.
     pub first: Quantity,
-    /// What is taken off.
+    /// The subtracted numbers.
     pub less: Vec<Quantity>,
-    /// What the difference is divided by.
+    /// The divisor.
     pub divisor: Option<Quantity>,
 }
 
@@ -63,7 +62,7 @@ impl ExpectedOf {
         }
     }
 
-    /// True if the name stands for this one.
+    /// True if the name matches this one.
     pub fn covers(&self, name: &str) -> bool {
         let Some(pattern) = self.name.as_deref() else {
             return false;
@@ -82,7 +81,7 @@ pub fn measures_of(part: &str) -> Vec<&'static str> {
     numbers.map(|number| number.path.as_str()).collect()
 }
 
-/// What is wrong with a word, and the words that there are.
+/// The error for an unknown word, with the known words.
 pub(super) fn unknown(
     message: String,
     found: &str,
@@ -100,10 +99,10 @@ pub(super) fn unknown(
 }
 
 impl Quantity {
-    /// Reads the words that name a number.
+    /// Reads the name of a number.
     ///
     /// # Errors
-    /// No such part or measure, or a name that nothing can have.
+    /// If there is no such part or measure, or the name is not valid.
     pub fn parse(path: &str) -> Result<Self, Diagnostic> {
         let (of, number) = parse_path(path.trim())?;
         Ok(Self {
@@ -113,13 +112,13 @@ impl Quantity {
         })
     }
 
-    /// As the summary declares it.
+    /// The declaration in the summary.
     pub(crate) fn declared(&self) -> Option<&'static Number> {
         expected_of(self.of.part).find(|number| number.path == self.measure)
     }
 
-    /// The number in a summary as JSON, by flow, transfers, link or group; `None` where the summary
-    /// has no such number, as with the completion time of a flow that did not complete.
+    /// The values in a summary as JSON, by flow, transfers, link or group; `None` if the summary
+    /// has no such number, such as the completion time of a flow that did not complete.
     pub fn of(&self, summary: &Value) -> Vec<(String, Option<f64>)> {
         let pointer = format!("/{}", self.measure.replace('.', "/"));
         let number = |of: &Value| of.pointer(&pointer).and_then(Value::as_f64);
@@ -155,7 +154,8 @@ fn parse_path(path: &str) -> Result<(ExpectedOf, &'static Number), Diagnostic> {
         let number = number.ok_or_else(|| unknown(rest))?;
         return Ok((ExpectedOf::new(number, None), number));
     }
-    // Names of links have points too: the measure is the longest that the path ends with.
+    // Names of links contain points too, so the measure is the longest one with which the path
+    // ends.
     let ends_with = |number: &&Number| {
         let name = rest.strip_suffix(&number.path);
         name.is_some_and(|name| name.len() > 1 && name.ends_with('.'))
@@ -177,10 +177,10 @@ fn parse_path(path: &str) -> Result<(ExpectedOf, &'static Number), Diagnostic> {
 }
 
 impl Term {
-    /// Reads a number, or a difference and quotient of numbers, each of one name.
+    /// Reads a number, or a difference or quotient of numbers, each of one name.
     ///
     /// # Errors
-    /// What is wrong with one of the numbers, or `*` in more than one number.
+    /// If one of the numbers is not valid, or `*` is in more than one number.
     pub fn parse(text: &str) -> Result<Self, Diagnostic> {
         let (over, divisor) = match text.split_once(" / ") {
             Some((over, divisor)) => (over, Some(Quantity::parse(divisor)?)),
@@ -203,7 +203,7 @@ impl Term {
         Ok(term)
     }
 
-    /// The numbers that it is computed from.
+    /// The numbers from which it is computed.
     pub fn all(&self) -> impl Iterator<Item = &Quantity> {
         [&self.first]
             .into_iter()
@@ -211,7 +211,7 @@ impl Term {
             .chain(&self.divisor)
     }
 
-    /// The number, if it is computed from no other.
+    /// The number, if it is not computed from several.
     pub fn single(&self) -> Option<&Quantity> {
         (self.less.is_empty() && self.divisor.is_none()).then_some(&self.first)
     }
@@ -221,8 +221,7 @@ impl Term {
         self.divisor.as_ref().map_or(self.first.unit, |_| "")
     }
 
-    /// The values in a summary as JSON, as [`Quantity::of`] gives them; `None` too if the divisor
-    /// is zero.
+    /// The values in a summary as JSON, as in [`Quantity::of`]; also `None` if the divisor is zero.
     pub fn of(&self, summary: &Value) -> Vec<(String, Option<f64>)> {
         if self.single().is_some() {
             return self.first.of(summary);

@@ -1,4 +1,4 @@
-//! Words of expectations: what is read, and what is wrong.
+//! Parsing of expectations, valid and invalid.
 
 use super::expression::Subject;
 use super::*;
@@ -196,7 +196,7 @@ fn a_case_compares_numbers_of_its_trace() {
         times,
         [Duration::from_millis(2500), Duration::from_millis(1995)]
     );
-    // What is no column is a number of the summary.
+    // A name that is not a column is a number of the summary.
     let share = parse("flow.f.packets_lost / flow.f.packets_sent <= 2%");
     assert_eq!(share.term().map(Term::unit), Some(""));
     assert_eq!(share.limits(), [None, Some(0.02)]);

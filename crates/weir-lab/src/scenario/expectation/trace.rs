@@ -1,35 +1,37 @@
-//! Numbers of the trace of a run, which the cases of suites compare.
+//! Numbers of the trace of a run, for the cases of suites.
 //!
-//! Of a flow: `flow.NAME.COLUMN.TAKE` of the rows of a column, where TAKE is `first`, `last`,
-//! `min`, `max` or `mean` over time, and `flow.NAME.goodput_bps` of the octets delivered. Of a
-//! state, with `during STATE`: `visits`, their number; `entry_s.TAKE`, when they begin;
-//! `duration_s.TAKE`, of those that have ended; `time_share`; and `followed_by.STATE`, how often a
-//! state whose name begins so comes directly after it.
+//! For a flow: `flow.NAME.COLUMN.TAKE` of the rows of a column, where TAKE is `first`, `last`,
+//! `min`, `max` or `mean` over time, and `flow.NAME.goodput_bps` of the delivered octets. For a
+//! state, with `during STATE`: `visits`, their number; `entry_s.TAKE`, their start times;
+//! `duration_s.TAKE`, the durations of those that have ended; `time_share`; and
+//! `followed_by.STATE`, the number of times that a state whose name begins with STATE comes
+//! directly after it.
 //!
-//! The value may be a multiple of the link's rate (`0.95 link`), of another (`0.95 of 35Mbit`), of
-//! the bandwidth-delay product (`2 bdp`) or of the round-trip time (`1.5 rtt`) of the path.
-//! Behind it stand `during STATE`, `visit N` for one of its visits, and `from TIME`, `until TIME`,
-//! where `trigger` is the moment of the case's change: `until trigger + 200ms`.
+//! The value may be a multiple of the link's rate (`0.95 link`), of another rate (`0.95 of
+//! 35Mbit`), of the bandwidth-delay product (`2 bdp`) or of the round-trip time (`1.5 rtt`) of the
+//! path. The value may be followed by `during STATE`, by `visit N` for one of its visits, and by
+//! `from TIME` and `until TIME`, where `trigger` is the moment of the case's change: `until trigger
+//! + 200ms`.
 
 use super::number::unknown;
 use weir_proto::settings::{Diagnostic, shortened};
 use weir_proto::time::Duration;
 use weir_proto::units::{self, Rate};
 
-/// The words that a case knows.
+/// The names that a case may use.
 #[derive(Clone, Debug)]
 pub(crate) struct CaseWords {
     /// The name of the flow under test.
     pub(crate) flow: String,
-    /// The columns of a flow that are numbers, each with its unit.
+    /// The numeric columns of a flow, each with its unit.
     pub(crate) columns: Vec<(&'static str, &'static str)>,
     /// The states of a controller.
     pub(crate) states: Vec<&'static str>,
-    /// True if the case has a moment at which something changes.
+    /// True if the case has a moment at which a setting changes.
     pub(crate) has_trigger: bool,
 }
 
-/// A moment of a run: a time, or one before or after the moment at which something changes.
+/// A moment of a run: a time, or an offset from the moment at which a setting changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
     At(Duration),
@@ -56,7 +58,7 @@ impl Moment {
         }
     }
 
-    /// The time of the run.
+    /// The time since the start of the run.
     pub(crate) fn time(self, trigger: Duration) -> Duration {
         match self {
             Self::At(time) => time,
@@ -66,7 +68,7 @@ impl Moment {
     }
 }
 
-/// What is taken of several values.
+/// The number computed from several values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Take {
     First,
@@ -88,24 +90,24 @@ const TAKES: [(&str, Take); 5] = [
 /// A number of the trace of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TraceMeasure {
-    /// Of a column with this unit.
+    /// A column with this unit.
     Column(&'static str, &'static str, Take),
-    /// The rate at which octets are delivered.
+    /// The rate of delivery.
     Goodput,
-    /// How often a state is visited.
+    /// The number of visits to a state.
     Visits,
-    /// When a state begins.
+    /// The start time of a visit.
     Entry(Take),
-    /// How long a visit lasts.
+    /// The duration of a visit.
     Duration(Take),
-    /// The share of the time that is spent in a state.
+    /// The share of the time in a state.
     TimeShare,
-    /// How often a state whose name begins so follows.
+    /// The number of times that a state follows whose name begins with this.
     FollowedBy(String),
 }
 
 impl TraceMeasure {
-    /// Reads the words that name it; `None` if they begin as those of a number of the summary.
+    /// Reads its name; `None` for a number of the summary.
     pub(super) fn parse(path: &str, words: &CaseWords) -> Option<Result<Self, Diagnostic>> {
         let of_flow = path.strip_prefix("flow.")?;
         let Some(rest) = of_flow
@@ -140,7 +142,7 @@ impl TraceMeasure {
                 (Some((column, unit)), Some((_, take))) => Ok(Self::Column(column, unit, *take)),
                 (Some(_), None) => Err(no_take(name, last)),
                 (None, _) => {
-                    // The rest is a number of the summary, or nothing.
+                    // Otherwise it must be a number of the summary.
                     return super::Quantity::parse(path.split([' ', '/']).next()?)
                         .err()
                         .map(|_| Err(no_column(if take.is_some() { name } else { rest }, words)));
@@ -209,11 +211,11 @@ fn check_state(
     Err(unknown(message, state, "states", words.states.clone()))
 }
 
-/// When a number of the trace counts.
+/// The time over which a number of the trace is computed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct When {
     pub(crate) during: Option<String>,
-    /// Which visit of the state, from 1 on.
+    /// The visit to the state, counted from 1.
     pub(crate) visit: Option<usize>,
     pub(crate) from: Option<Moment>,
     pub(crate) until: Option<Moment>,
@@ -222,7 +224,7 @@ pub(crate) struct When {
 const CLAUSES: [&str; 4] = ["during", "visit", "from", "until"];
 
 impl When {
-    /// Splits the words behind the last sign into the value and when it counts.
+    /// Splits the text after the last operator into the value and the condition on time.
     pub(super) fn split<'a>(
         text: &'a str,
         words: &CaseWords,
@@ -261,21 +263,21 @@ impl When {
     }
 }
 
-/// What a value is a multiple of.
+/// The reference of which a value is a multiple.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reference {
-    /// The bottleneck's rate at the beginning.
+    /// The bottleneck's initial rate.
     Link,
-    /// Another rate, with its words.
+    /// Another rate, with its text.
     Rate(Rate, String),
     /// The bandwidth-delay product.
     Bdp,
-    /// The round-trip time without a queue.
+    /// The base round-trip time.
     Rtt,
 }
 
 impl Reference {
-    /// Splits a value into the number and what it is a multiple of.
+    /// Splits a value into the number and its reference.
     pub(super) fn split<'a>(
         text: &'a str,
         unit: &str,
@@ -313,7 +315,7 @@ impl Reference {
         ))
     }
 
-    /// How a multiple is written.
+    /// The text of the reference.
     pub(crate) fn unit(&self) -> String {
         match self {
             Self::Link => " of the link".to_owned(),

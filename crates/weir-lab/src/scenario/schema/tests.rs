@@ -18,7 +18,7 @@ fn validator() -> Validator {
         .expect("the schema is one")
 }
 
-/// A parsed value as JSON, or nothing where JSON has no such value.
+/// A parsed value as JSON; `None` if JSON cannot represent it.
 fn json(value: &Spanned) -> Option<Json> {
     Some(match &value.raw {
         Raw::Array(list) => Json::Array(list.iter().map(json).collect::<Option<_>>()?),
@@ -40,14 +40,15 @@ fn json_table(table: &Table) -> Option<Json> {
         .map(Json::Object)
 }
 
-/// What the reader refuses in a document by itself, without what keys must be to one another.
+/// The error of the reader for single keys of a document, without relations between keys.
 fn refused(document: &Document) -> Option<String> {
     let findings = read(&mut Scenario::default(), &document.root, "the scenario");
     let first = findings.into_iter().next()?;
     Some(first.diagnostic.message)
 }
 
-/// True if it is the size of a text with a unit, or the order of a list, which no pattern has.
+/// True for an error in the size of text with a unit, or in the order of a list, which no pattern
+/// can express.
 fn is_beyond_a_schema(message: &str) -> bool {
     let beyond = [
         "is less than 1 bit per second",
@@ -112,8 +113,8 @@ fn every_scenario_and_what_it_resolves_to_is_valid() {
     }
 }
 
-/// Bad scenarios that are valid: what is wrong is the size of a quantity with a unit, or what the
-/// keys are to one another.
+/// Invalid scenarios that the schema accepts: the error is in the size of a quantity with a unit,
+/// or in the relation between keys.
 const CROSS_CHECKS: [&str; 46] = [
     "07-rate-of-zero",
     "09-missing-host",
@@ -188,8 +189,8 @@ fn a_bad_scenario_is_invalid_unless_only_its_keys_contradict_each_other() {
 fn the_schema_is_small_and_names_its_definitions() {
     let schema = schema();
     let text = serde_json::to_string_pretty(&schema).expect("it is JSON");
-    // A table is written out once for each set of its defaults: the single rules of QUIC twice, as
-    // its preset paces and quinn's does not.
+    // A table is written once for each set of its defaults: the single rules of QUIC twice, because
+    // the preset of QUIC paces and that of quinn does not.
     assert!(text.len() < 199_000, "{} octets", text.len());
     for name in ["queue", "queue.red", "tfrc", "duration"] {
         assert!(schema["$defs"][name].is_object(), "{name}");
@@ -207,7 +208,7 @@ fn the_schema_is_small_and_names_its_definitions() {
     assert_eq!(schema["$defs"]["run"]["required"], json!(["duration"]));
 }
 
-/// A key by its path for `--set`, what must be set before it, and what its value may be.
+/// A key by its path for `--set`, the overrides it needs before it, and its possible values.
 #[derive(Clone, Debug)]
 struct Leaf {
     before: Vec<Override>,
@@ -222,7 +223,7 @@ fn set(path: &str, value: &str) -> Override {
     }
 }
 
-/// A value in the middle of what a required key takes, as TOML.
+/// A typical value of a required key, as TOML.
 fn example(kind: &Kind) -> String {
     match kind {
         Kind::Fraction => "0.5".to_owned(),
@@ -308,7 +309,7 @@ fn all_leaves() -> Vec<Leaf> {
                     leaves("wifi.air.station.c.", &[], table, &mut all);
                 }
             }
-            // Its texts have a grammar, which a schema cannot say.
+            // Its text has a grammar that a schema cannot express.
             ("expect", _) => {}
             other => panic!("{other:?}"),
         }
@@ -336,7 +337,7 @@ fn near_range(quantity: &'static Quantity) -> Vec<String> {
     values
 }
 
-/// Values near the borders of a kind, and others.
+/// Values near the limits of a kind, and others.
 fn near(kind: &Kind) -> Vec<String> {
     match kind {
         Kind::Integer { min, max, .. } | Kind::Bytes { min, max } => {
@@ -400,7 +401,7 @@ fn near(kind: &Kind) -> Vec<String> {
     }
 }
 
-/// Values that most keys refuse.
+/// Values that most keys reject.
 const OTHERS: [&str; 18] = [
     "true",
     "\"on\"",

@@ -1,13 +1,13 @@
-//! The octets of a file or pipe, unpacked if they are gzip, and counted. At most one buffer is read
-//! ahead.
+//! The octets of a file or pipe, decompressed if they are gzip, with a count. At most one buffer is
+//! read ahead.
 
 use flate2::bufread::MultiGzDecoder;
 use std::io::{self, BufRead, BufReader, Read};
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Beyond this size a gzip stream may not expand more than [`MAX_EXPANSION`]-fold: real captures
-/// expand about fivefold, a bomb of zeros a thousandfold.
+/// Above this size a gzip stream must not expand more than [`MAX_EXPANSION`]-fold: real captures
+/// expand about fivefold, a decompression bomb of zeros a thousandfold.
 const FREE_EXPANSION_OCTETS: u64 = 1 << 30;
 const MAX_EXPANSION: u64 = 100;
 
@@ -18,7 +18,7 @@ pub(super) struct ByteStream {
 }
 
 impl ByteStream {
-    /// Unpacks the octets of `reader` if they begin with the magic number of gzip.
+    /// Decompresses the octets of `reader` if they begin with the magic number of gzip.
     pub(super) fn new(reader: impl Read + 'static) -> io::Result<Self> {
         let mut reader = BufReader::with_capacity(1 << 16, reader);
         let start = reader.fill_buf()?;
@@ -35,7 +35,7 @@ impl ByteStream {
         Ok(Self { reader, octets: 0 })
     }
 
-    /// Octets given out so far.
+    /// The number of octets returned so far.
     pub(super) const fn octets(&self) -> u64 {
         self.octets
     }
@@ -56,8 +56,8 @@ impl ByteStream {
         Ok(filled)
     }
 
-    /// Replaces the content of `buffer` by the next `octets` octets, or by fewer at the end of
-    /// the stream. The buffer grows with the octets that arrive, not with the announced length.
+    /// Replaces the content of `buffer` with the next `octets` octets, or fewer at the end of the
+    /// stream. The buffer grows with the octets that arrive, not with the announced length.
     pub(super) fn read(&mut self, octets: u32, buffer: &mut Vec<u8>) -> io::Result<bool> {
         buffer.clear();
         let read = self
@@ -69,7 +69,7 @@ impl ByteStream {
         Ok(read as u64 == u64::from(octets))
     }
 
-    /// Skips the next `octets` octets; false if the stream ends before.
+    /// Skips the next `octets` octets; false if the stream ends earlier.
     pub(super) fn skip(&mut self, octets: u32) -> io::Result<bool> {
         let wanted = u64::from(octets);
         let skipped = io::copy(&mut self.reader.by_ref().take(wanted), &mut io::sink())?;
@@ -78,7 +78,7 @@ impl ByteStream {
     }
 }
 
-/// Counts the packed octets.
+/// Counts the compressed octets.
 struct Counted<R> {
     reader: R,
     octets: u64,
@@ -103,7 +103,7 @@ impl<R: BufRead> BufRead for Counted<R> {
     }
 }
 
-/// Unpacks and refuses bombs.
+/// Decompresses, and rejects decompression bombs.
 struct Unpacked<R> {
     decoder: MultiGzDecoder<Counted<R>>,
     octets: u64,

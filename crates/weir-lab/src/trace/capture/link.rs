@@ -1,4 +1,4 @@
-//! From a captured frame down to DCCP: link layer, VLAN tags, IP, and UDP where it carries DCCP.
+//! Finds DCCP in a captured frame: link layer, VLAN tags, IP, and UDP if it carries DCCP.
 
 use weir_proto::dccp::wire::checksum::{PROTOCOL, PseudoHeader, internet_checksum};
 
@@ -14,30 +14,30 @@ const UDP_HEADER_OCTETS: usize = 8;
 /// UDP header and the shortest DCCP header (RFC 6773 §3.3).
 const MIN_UDP_OCTETS: usize = 20;
 
-/// What is in IP under a transport protocol's number.
+/// The payload of an IP packet with a given protocol number.
 #[derive(Clone, Copy, Debug)]
 pub struct IpPayload<'a> {
     /// The captured octets.
     pub bytes: &'a [u8],
-    /// Its length before capture.
+    /// Its length on the wire.
     pub length: usize,
     /// Its addresses.
     pub addresses: PseudoHeader,
-    /// The UDP ports of source and destination if UDP carries it: then its own checksum is ignored
+    /// The UDP ports of source and destination if UDP carries it; then the DCCP checksum is ignored
     /// (RFC 6773 §3.3).
     pub udp_ports: Option<[u16; 2]>,
 }
 
-/// The DCCP packet in a frame; `None` if there is another protocol in it.
+/// The DCCP packet in a frame; `None` for another protocol.
 ///
 /// # Errors
-/// Why the DCCP packet cannot be read: the frame has only a fragment of it, or its outer headers
-/// are invalid.
+/// If the DCCP packet cannot be read, because the frame has only a fragment of it or its outer
+/// headers are invalid.
 pub fn find_dccp(link: u16, frame: &[u8]) -> Result<Option<IpPayload<'_>>, String> {
     find_dccp_at(ENCAPSULATION_PORT, link, frame)
 }
 
-/// As [`find_dccp`], with DCCP in UDP at this port.
+/// Like [`find_dccp`], with DCCP in UDP at this port.
 ///
 /// # Errors
 /// As [`find_dccp`].
@@ -53,15 +53,15 @@ pub fn find_dccp_at(port: u16, link: u16, frame: &[u8]) -> Result<Option<IpPaylo
     datagram.map_or(Ok(None), |datagram| datagram.dccp(port))
 }
 
-/// True for the link types that [`find_dccp`] knows.
+/// True for the link types that [`find_dccp`] supports.
 pub(super) const fn is_known(link: u16) -> bool {
     matches!(link, 0 | 1 | 12 | 14 | 101 | 108 | 113 | 228 | 229 | 276)
 }
 
-/// The IP packet in a frame, if there is one.
+/// The IP packet in a frame, if any.
 fn ip_packet(link: u16, frame: &[u8]) -> Option<&[u8]> {
     match link {
-        // The protocol family, in the byte order of the host that captured.
+        // The protocol family, in the byte order of the capturing host.
         0 | 108 => frame.get(4..),
         1 => ethertype_payload(frame, 12),
         113 => ethertype_payload(frame, 14),
@@ -79,7 +79,7 @@ fn ip_packet(link: u16, frame: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What follows the EtherType at `place`, behind any number of VLAN tags.
+/// The payload of the EtherType at `place`, after any number of VLAN tags.
 fn ethertype_payload(frame: &[u8], mut place: usize) -> Option<&[u8]> {
     loop {
         match number(frame, place)? {
@@ -111,7 +111,7 @@ struct Datagram<'a> {
 enum Fragment {
     Whole,
     First,
-    /// At this octet of the whole.
+    /// A later fragment at this offset in octets.
     Later(usize),
 }
 
@@ -125,8 +125,8 @@ impl Fragment {
     }
 }
 
-/// RFC 791 §3.1. A total length of zero stands for a packet that the network card was to
-/// segment (TSO): its length is that of the captured octets.
+/// RFC 791 §3.1. A total length of zero is that of a packet that the network card was to segment
+/// (TSO): its length is that of the captured octets.
 fn ipv4(packet: &[u8]) -> Option<Datagram<'_>> {
     let header = packet.first_chunk::<20>()?;
     let header_len = usize::from(header[0] & 0xf) * 4;
@@ -153,7 +153,8 @@ fn ipv4(packet: &[u8]) -> Option<Datagram<'_>> {
     })
 }
 
-/// RFC 8200 §3 and §4: walks the extension headers, whose lengths sum up to at most the packet.
+/// RFC 8200 §3 and §4: follows the extension headers; each has a positive length, so the loop ends
+/// with the packet.
 fn ipv6(packet: &[u8]) -> Option<Datagram<'_>> {
     let (header, content) = packet.split_first_chunk::<40>()?;
     let length = usize::from(number(header, 4)?);
@@ -183,7 +184,7 @@ fn ipv6(packet: &[u8]) -> Option<Datagram<'_>> {
         }
         protocol = *extension.first()?;
         (bytes, remaining) = (rest, remaining.saturating_sub(octets));
-        // A later fragment has no transport header behind its fragment header.
+        // A later fragment has no transport header after its fragment header.
         if matches!(fragment, Fragment::Later(_)) {
             break;
         }
@@ -201,8 +202,8 @@ fn ipv6(packet: &[u8]) -> Option<Datagram<'_>> {
     })
 }
 
-/// RFC 8200 §8.1: on its way to the addresses of a routing header (types 0 and 2) a packet has
-/// its checksum over the last of them.
+/// RFC 8200 §8.1: before a packet with a routing header (types 0 and 2) reaches its last address,
+/// its checksum uses that address.
 fn last_destination(routing: &[u8]) -> Option<[u8; 16]> {
     let [_, _, kind, segments_left, ..] = *routing else {
         return None;
@@ -224,14 +225,14 @@ impl<'a> Datagram<'a> {
             (PROTOCOL, Fragment::Later(octet)) => Err(format!(
                 "an IP fragment from octet {octet} on; fragments are not put together"
             )),
-            // Only the first fragment has the ports that tell DCCP from other traffic.
+            // Only the first fragment has the ports that distinguish DCCP from other traffic.
             (UDP, Fragment::Whole | Fragment::First) => self.udp(port),
             _ => Ok(None),
         }
     }
 
-    /// RFC 6773 §3.3: four reasons to drop a datagram; the DCCP checksum is not verified. A
-    /// checksum that was left to the network card is accepted.
+    /// RFC 6773 §3.3: four reasons to drop a datagram; the DCCP checksum is not verified. The UDP
+    /// checksum of a packet whose sender leaves it to its network card is accepted.
     fn udp(self, port: u16) -> Result<Option<IpPayload<'a>>, String> {
         let field = |place| number(self.bytes, place).map(usize::from);
         let (Some(source), Some(destination), Some(octets), Some(checksum)) =
@@ -277,8 +278,8 @@ impl<'a> Datagram<'a> {
 }
 
 impl Datagram<'_> {
-    /// The checksum field of a sender that leaves the checksum to its network card: the sum over
-    /// the pseudoheader. Captures on the sending host and on loopback show it.
+    /// The UDP checksum field of a sender that leaves the checksum to its network card: the sum
+    /// over the pseudo-header. Captures on the sending host and on loopback show it.
     fn unfinished_checksum(&self, octets: usize) -> usize {
         let finished = internet_checksum(&self.addresses, UDP, octets as u32, &[]);
         usize::from(!finished)

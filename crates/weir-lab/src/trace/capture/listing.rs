@@ -1,4 +1,4 @@
-//! All DCCP packets of a capture, one a line.
+//! Lists all DCCP packets of a capture, one on each line.
 
 use super::{Capture, CaptureError, ListingRow};
 use std::fmt;
@@ -8,9 +8,9 @@ use weir_proto::dccp::wire::checksum::ChecksumStatus;
 /// The format of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListingFormat {
-    /// A line of text for each packet.
+    /// One line of text for each packet.
     Text,
-    /// One JSON object a line: see [`ListingRow::json`].
+    /// One JSON object on each line: see [`ListingRow::json`].
     JsonLines,
 }
 
@@ -21,7 +21,7 @@ pub struct Listing {
     pub frames: u64,
     /// DCCP packets.
     pub packets: u64,
-    /// Of these, with a wrong checksum.
+    /// The number of these with an incorrect checksum.
     pub bad_checksums: u64,
     /// Frames whose DCCP packet is malformed.
     pub malformed: u64,
@@ -39,7 +39,7 @@ pub enum ListingError {
 }
 
 impl Capture {
-    /// Writes a line for each DCCP packet that is left in the file.
+    /// Writes a line for each remaining DCCP packet of the file.
     ///
     /// # Errors
     /// If the file is damaged, or writing fails.

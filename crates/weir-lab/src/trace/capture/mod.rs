@@ -1,16 +1,17 @@
-//! DCCP packets out of capture files: pcap and pcapng, also packed with gzip.
+//! Reads DCCP packets from capture files: pcap and pcapng, also compressed with gzip.
 //!
-//! The file is read as a stream, one frame at a time, so memory does not grow with it. Frames of
-//! Ethernet (with VLAN tags, also stacked), Linux cooked capture (both versions), BSD loopback
+//! The file is read as a stream, one frame at a time, so memory does not grow with its size. Frames
+//! of Ethernet (with VLAN tags, also stacked), Linux cooked capture (both versions), BSD loopback
 //! and raw IP are followed through IPv4, or IPv6 and its extension headers, to protocol 33 or to
-//! UDP port 6511 (RFC 6773). Length comes from IP, so Ethernet's padding is no payload.
+//! UDP port 6511 (RFC 6773). The length is that of the IP header, so that Ethernet padding is not
+//! read as payload.
 //!
-//! DCCP that cannot be decoded is a [`ListingRow`] with the reason. A fault of the file itself is a
-//! [`CaptureError`], after the rows that came before it.
+//! DCCP that cannot be decoded is a [`ListingRow`] with the reason. An error of the file itself is
+//! a [`CaptureError`], after the rows before it.
 //!
 //! A frame of pcapng is a packet block; tshark also numbers custom and journal blocks.
 //!
-//! Times keep every digit of the file; they never become floats.
+//! Times keep every digit of the file and are never converted to floats.
 //!
 //! Does not model: reassembly of IP fragments (each is reported as malformed), tunnels, packets
 //! quoted by ICMP, IPv6 jumbograms.
@@ -39,8 +40,8 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
 
-/// The longest frame or block that is read. Real frames are below 256 KiB; a file with a
-/// larger length is damaged.
+/// The maximum length of a frame or block. Real frames are below 256 KiB; a file with a larger
+/// length is damaged.
 const MAX_OCTETS: u32 = 16 << 20;
 
 /// An open capture file.
@@ -55,7 +56,7 @@ pub struct Capture {
 /// One frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// Its number in the file, from 1, over frames of all protocols.
+    /// Its number in the file, from 1, counting frames of all protocols.
     pub number: u64,
     /// Time of capture, if the file has it.
     pub time: Option<Timestamp>,
@@ -65,19 +66,19 @@ pub struct Frame<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Why a file cannot be read, or not further.
+/// Why a file cannot be read, or not completely.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// It cannot be opened.
     #[error("cannot be opened: {0}")]
     Open(#[source] io::Error),
-    /// It is neither pcap nor pcapng; what was found.
+    /// It is neither pcap nor pcapng; with the octets found.
     #[error("is not a capture file: {0}; pcap and pcapng are read, also packed with gzip")]
     NotACapture(String),
     /// Reading failed, or the gzip stream is damaged.
     #[error("cannot be read further after frame {frames}: {error}")]
     Read {
-        /// Frames read before.
+        /// The number of frames read before.
         frames: u64,
         /// What the system or the decompressor reports.
         #[source]
@@ -86,11 +87,11 @@ pub enum CaptureError {
     /// Its structure is damaged.
     #[error("is damaged after frame {frames}, at octet {octet}: {message}")]
     Damaged {
-        /// Frames read before.
+        /// The number of frames read before.
         frames: u64,
-        /// Octet of the (unpacked) file at which the damage was seen.
+        /// The offset in the (decompressed) file at which the damage was detected.
         octet: u64,
-        /// The fault.
+        /// The problem.
         message: String,
     },
     /// A frame's link type is not one of those in the module's description.
@@ -111,7 +112,7 @@ enum Format {
     Pcapng(Pcapng),
 }
 
-/// A frame as its file format describes it; the bytes are in the buffer.
+/// A frame as its file format describes it; the octets are in the buffer.
 struct Record {
     time: Option<Timestamp>,
     link: u16,
@@ -142,7 +143,7 @@ impl Capture {
         Self::from_reader(open_input(path).map_err(CaptureError::Open)?)
     }
 
-    /// Reads a capture from anywhere.
+    /// Reads a capture from any source of octets.
     ///
     /// # Errors
     /// If the octets are not a capture.
@@ -178,12 +179,12 @@ impl Capture {
         Ok(capture)
     }
 
-    /// Takes UDP at this port, instead of 6511, for DCCP.
+    /// Reads UDP at this port, instead of 6511, as DCCP.
     pub const fn set_udp_port(&mut self, port: u16) {
         self.udp_port = port;
     }
 
-    /// Frames read so far.
+    /// The number of frames read so far.
     pub const fn frames(&self) -> u64 {
         self.frames
     }
@@ -200,7 +201,7 @@ impl Capture {
     /// The next frame with a DCCP packet, well-formed or not; `None` at the end.
     ///
     /// # Errors
-    /// If the file is damaged, ends inside a frame, or has a link type that is not known.
+    /// If the file is damaged, ends inside a frame, or has an unsupported link type.
     pub fn next_row(&mut self) -> Result<Option<ListingRow<'_>>, CaptureError> {
         let record = loop {
             let Some(record) = self.next_record()? else {

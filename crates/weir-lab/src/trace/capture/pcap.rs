@@ -1,5 +1,5 @@
-//! The classic format: a header of 24 octets, then records with a header of 16 (both byte orders,
-//! micro- and nanoseconds).
+//! The classic format: a header of 24 octets, then records with a header of 16 octets (both byte
+//! orders, micro- and nanoseconds).
 
 use super::byte_stream::ByteStream;
 use super::{MAX_OCTETS, ReadFault, Record, Timestamp};
@@ -55,7 +55,7 @@ pub(super) struct Pcap {
 }
 
 impl Pcap {
-    /// The format that the first four octets announce; `None` for another format.
+    /// The format that the first four octets indicate; `None` for another format.
     pub(super) fn from_magic(magic: [u8; 4]) -> Option<Self> {
         [Order::Little, Order::Big].into_iter().find_map(|order| {
             let ticks_per_second = match order.read_u32(magic) {
@@ -71,7 +71,7 @@ impl Pcap {
         })
     }
 
-    /// Reads the rest of the file's header. The error names what was found.
+    /// Reads the rest of the file's header. The error contains the value found.
     pub(super) fn read_header(mut self, source: &mut ByteStream) -> Result<Self, String> {
         let mut header = [0; HEADER_OCTETS - 4];
         let octets = source

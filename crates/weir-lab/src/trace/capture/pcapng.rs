@@ -19,10 +19,10 @@ const OPTION_TIME_OFFSET: u16 = 14;
 
 /// Block type and both lengths.
 const FRAME_OCTETS: u32 = 12;
-/// Bounds the memory; no host has as many interfaces.
+/// Limits the memory; no host has as many interfaces.
 const MAX_INTERFACES: usize = 1 << 16;
 
-/// A capture file in blocks.
+/// A capture file in the block format.
 #[derive(Default)]
 pub(super) struct Pcapng {
     order: Order,
@@ -38,7 +38,7 @@ struct Interface {
 }
 
 impl Pcapng {
-    /// Reads the section header whose type has been read. The error names what was found.
+    /// Reads the section header whose type has been read. The error contains the value found.
     pub(super) fn read_first_section(
         &mut self,
         source: &mut ByteStream,
@@ -86,7 +86,8 @@ impl Pcapng {
         }
     }
 
-    /// A section header after its type and length: sets the byte order, clears the interfaces.
+    /// Reads a section header after its type and length: sets the byte order, clears the
+    /// interfaces.
     fn read_section(
         &mut self,
         length: [u8; 4],
@@ -130,7 +131,7 @@ impl Pcapng {
         self.read_body(kind, self.order.read_u32(length), 0, source, buffer)
     }
 
-    /// Reads the body of a block, less what `consumed` has taken of it, and checks its frame.
+    /// Reads the body of a block except for the octets already `consumed`, and checks its end.
     fn read_body(
         &self,
         kind: u32,
@@ -160,7 +161,7 @@ impl Pcapng {
         self.check_end(kind, total, there, source)
     }
 
-    /// Every block ends with its length again.
+    /// Every block ends with a copy of its length.
     fn check_end(
         &self,
         kind: u32,
@@ -229,7 +230,7 @@ impl Pcapng {
         Some(interface)
     }
 
-    /// The next option of a list: code, length, value, filled to 32 bits.
+    /// The next option of a list: code, length, value, padded to 32 bits.
     fn take_option<'a>(&self, rest: &mut &'a [u8]) -> Option<(u16, &'a [u8])> {
         let code = self
             .order
@@ -303,7 +304,7 @@ impl Pcapng {
     }
 }
 
-/// The octets between the two lengths of a block, less its type.
+/// The octets of a block's body, without type and lengths.
 fn body_octets(kind: u32, total: u32) -> Result<u32, ReadFault> {
     match total.checked_sub(FRAME_OCTETS) {
         Some(body) if total.is_multiple_of(4) => Ok(body),

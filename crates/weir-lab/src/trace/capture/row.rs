@@ -9,11 +9,11 @@ use weir_proto::dccp::wire::{DccpOption, Decoded, Packet, RawOption, decode_pref
 /// A frame with a DCCP packet.
 #[derive(Clone, Debug)]
 pub struct ListingRow<'a> {
-    /// The frame's number in the file, from 1, over frames of all protocols.
+    /// The frame's number in the file, from 1, counting frames of all protocols.
     pub frame: u64,
     /// Time of capture, if the file has it.
     pub time: Option<Timestamp>,
-    /// The packet, or why there is none.
+    /// The packet, or the reason why it cannot be decoded.
     pub content: Result<DecodedPacket<'a>, String>,
 }
 
@@ -24,12 +24,12 @@ pub struct DecodedPacket<'a> {
     pub segment: IpPayload<'a>,
     /// The decoded packet.
     pub decoded: Decoded<'a>,
-    /// Its checksum. [`ChecksumStatus::None`] in UDP, and where covered octets were not captured.
+    /// Its checksum. [`ChecksumStatus::None`] in UDP, and if covered octets were not captured.
     pub checksum: ChecksumStatus,
 }
 
 impl<'a> ListingRow<'a> {
-    /// The row of a frame; `None` if there is no DCCP in it.
+    /// The row of a frame; `None` if it contains no DCCP.
     pub fn of_frame(frame: &Frame<'a>, udp_port: u16) -> Option<Self> {
         let content = match find_dccp_at(udp_port, frame.link, frame.bytes) {
             Ok(segment) => DecodedPacket::of_segment(segment?),
@@ -45,14 +45,14 @@ impl<'a> ListingRow<'a> {
     /// The row as one JSON object without line end: `frame, time_s, type, x, seq, ack, ccval,
     /// cscov, checksum, options, service_code, reset_code, payload_len, source, source_port,
     /// destination, destination_port, udp_source_port, udp_destination_port`, or `frame,
-    /// malformed`. The ports are those of DCCP, and of the UDP around it.
+    /// malformed`. The ports are those of DCCP, and of the UDP header around it.
     ///
-    /// `type` is the RFC's name without its prefix; tshark's `dccp.type` numbers the same names:
-    /// 0 Request, 1 Response, 2 Data, 3 Ack, 4 DataAck, 5 CloseReq, 6 Close, 7 Reset, 8 Sync,
-    /// 9 SyncAck, 10 Listen. `time_s` is a number with every digit of the file, so a reader that
-    /// needs them all must not parse it as a float. `x` is 0 or 1. `options` has pairs of type
-    /// and data in hex, without type and length octets, up to the first option that is
-    /// malformed. A field that a packet does not have is null.
+    /// `type` is the RFC's name without its prefix; tshark's `dccp.type` has the same names as
+    /// numbers: 0 Request, 1 Response, 2 Data, 3 Ack, 4 DataAck, 5 CloseReq, 6 Close, 7 Reset, 8
+    /// Sync, 9 SyncAck, 10 Listen. `time_s` is a number with every digit of the file, so a reader
+    /// that needs all digits must not parse it as a float. `x` is 0 or 1. `options` has pairs of
+    /// type and data in hex, without type and length octets, up to the first malformed option.
+    /// Missing fields are null.
     pub fn json(&self) -> impl fmt::Display + '_ {
         Json(self)
     }
@@ -99,7 +99,7 @@ impl<'a> DecodedPacket<'a> {
         ]
     }
 
-    /// The options as they stand, with the padding at the end.
+    /// The options in their order, with the padding at the end.
     fn options(&self) -> impl Iterator<Item = RawOption<'_>> {
         let options = &self.decoded.packet.options;
         let padding = options.padded_len() - options.len();

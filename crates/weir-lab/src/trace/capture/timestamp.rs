@@ -1,11 +1,11 @@
-//! A time as a capture file states it, to the last digit.
+//! The time of a capture file, with all its digits.
 
 use std::fmt;
 
 const ATTOS_PER_SECOND: u64 = 1_000_000_000_000_000_000;
 
-/// Time since 1970, exact for every decimal resolution down to 10^-18 s; finer and binary ones
-/// are rounded down to that.
+/// Time since 1970, exact for every decimal resolution down to 10^-18 s; times with a finer or a
+/// binary resolution are rounded down to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timestamp {
     seconds: i64,
@@ -13,8 +13,8 @@ pub struct Timestamp {
 }
 
 impl Timestamp {
-    /// Seconds and a part of a second in units of which `per_second` make one, at least one. A
-    /// part of more than a second counts as what it is.
+    /// Seconds and a fraction in units of 1/`per_second` s, which is at least one. A fraction of
+    /// more than a second is carried over.
     pub(super) fn new(seconds: i64, part: u64, per_second: u64) -> Self {
         let per_second = per_second.clamp(1, ATTOS_PER_SECOND);
         let whole = i64::try_from(part / per_second).unwrap_or(i64::MAX);
@@ -28,7 +28,7 @@ impl Timestamp {
     pub(super) fn from_ticks(ticks: u64, resolution: u8, offset: i64) -> Self {
         let exponent = u32::from(resolution & 0x7f);
         let ticks = u128::from(ticks);
-        // pcapng §4.2: with the top bit a power of two, else of ten.
+        // pcapng §4.2: with the top bit a power of two, otherwise of ten.
         let attos = if resolution & 0x80 == 0 {
             match exponent {
                 0..=18 => ticks * 10_u128.pow(18 - exponent),
@@ -50,7 +50,7 @@ impl Timestamp {
 }
 
 impl fmt::Display for Timestamp {
-    /// Seconds with nine decimals, and with more only where the file has more.
+    /// Seconds with nine decimals, or more if the file has more.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (sign, seconds, attos) = match (self.seconds < 0, self.attoseconds) {
             (true, 1..) => (

@@ -1,8 +1,8 @@
-//! What columns are, for readers that hold tables as Apache Arrow does (pyarrow, polars, pandas):
-//! their types, and unit and description as metadata of each field.
+//! The description of columns for readers that use Apache Arrow (pyarrow, polars, pandas): their
+//! types, and unit and description as metadata of each field.
 //!
 //! It is an Arrow schema as an IPC message (Arrow Columnar Format, "Encapsulated message format",
-//! Message.fbs and Schema.fbs) in base64, under the key by which Parquet readers look for one.
+//! Message.fbs and Schema.fbs) in base64, under the key for which Parquet readers look.
 
 use super::Description;
 use crate::table::{ColumnNote, ValueKind};
@@ -28,7 +28,7 @@ const TYPE_FLOATING_POINT: u8 = 3;
 const TYPE_UTF8: u8 = 5;
 const PRECISION_DOUBLE: i16 = 2;
 
-/// The place of the n-th field of a table in its list of offsets.
+/// The offset of the n-th field of a table in its vtable.
 const fn slot(n: u16) -> u16 {
     4 + 2 * n
 }

@@ -1,5 +1,5 @@
-//! A column of a row group: its pages as they will stand in the file, in memory until the row group
-//! ends, because a file has them column after column.
+//! A column of a row group: its encoded pages, in memory until the row group ends, because a file
+//! has them column by column.
 
 use super::page_buffer::PageBuffer;
 use super::pending::{PAGE, PendingNumbers, PendingWords};
@@ -20,23 +20,23 @@ use zstd::zstd_safe::CParameter;
 
 /// The level of zstd.
 const LEVEL: i32 = 1;
-/// How far zstd's search skips in streams of octets (`targetLength`). For times that is a fifth
-/// less work than with its default, for 3 % more octets, and more would cost 15 %; for other
-/// numbers another quarter less, for 2 %.
+/// zstd's `targetLength` for streams of octets, which determines how far its search skips. For
+/// times, 2 takes a fifth less work than the default for 3 % more octets, and larger values would
+/// cost 15 %; for other numbers, 4 takes another quarter less for 2 %.
 const SKIP_IN_TIMES: u32 = 2;
 const SKIP: u32 = 4;
-/// Octets of a page below which the only page of a column is not compressed: setting up the
-/// compressor takes longer than to write them.
+/// If a column has a single page with fewer octets than this, it is not compressed: setting up the
+/// compressor takes longer than writing the page.
 const LEAST_COMPRESSED: usize = 256;
 
-/// What all columns of all files use one after another.
+/// The encoder shared by all columns of all files.
 pub(in crate::trace) struct PageCoder {
     compressor: Compressor<'static>,
-    /// Of streams of octets.
+    /// For streams of octets.
     of_streams: Compressor<'static>,
-    /// Of those of the first column.
+    /// For streams of octets of the first column.
     of_times: Compressor<'static>,
-    /// A page before it is compressed.
+    /// A page before compression.
     body: PageBuffer,
     numbers: Vec<f64>,
     counts: Vec<u64>,
@@ -44,7 +44,7 @@ pub(in crate::trace) struct PageCoder {
 }
 
 impl PageCoder {
-    /// For any number of files.
+    /// An encoder for any number of files.
     ///
     /// # Errors
     /// If the library cannot be set up.
@@ -82,13 +82,13 @@ pub(super) struct Chunk {
     /// False if the only page is short.
     compressed: bool,
     rows: usize,
-    /// Octets of the pages before they were compressed.
+    /// Octets of the pages before compression.
     plain_len: usize,
 }
 
 impl Chunk {
-    /// An empty column. `first` is that of times, by which readers skip row groups: the file says
-    /// its least and its largest number.
+    /// An empty column. `first` is the column of times, by which readers skip row groups: the file
+    /// has its minimum and maximum.
     pub(super) fn new(described: ColumnDescPtr, kind: ValueKind, first: bool) -> Self {
         Self {
             described,
@@ -113,7 +113,7 @@ impl Chunk {
         }
     }
 
-    /// The room that is held for values and pages.
+    /// The memory allocated for values and pages.
     pub(super) fn held_bytes(&self) -> usize {
         let pending = match &self.pending {
             Pending::Numbers(pending) | Pending::Counts(pending) => pending.held_bytes(),
@@ -122,7 +122,7 @@ impl Chunk {
         pending + self.pages.capacity()
     }
 
-    /// Adds the values that the column at this place has in some rows.
+    /// Adds the values of the column at this index in these rows.
     pub(super) fn append(
         &mut self,
         (batch, place): (&dyn RowBatch, usize),
@@ -195,7 +195,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// The octets of the column, and what the file says about them.
+    /// The octets of the column, and its metadata.
     pub(super) fn finish(
         mut self,
         coder: &mut PageCoder,
@@ -238,7 +238,7 @@ impl Chunk {
         Ok((octets.into(), closed))
     }
 
-    /// The page of the dictionary, if there is one.
+    /// The dictionary page; empty without a dictionary.
     fn put_dictionary(&mut self, coder: &mut PageCoder) -> Result<Vec<u8>, ParquetError> {
         coder.body.clear();
         let len = match &self.pending {
@@ -265,7 +265,7 @@ impl Chunk {
     }
 }
 
-/// The octets of a page as they stand in the file.
+/// The octets of a page in the file.
 fn page_octets(
     body: &PageBuffer,
     compressor: Option<&mut Compressor<'static>>,
@@ -277,7 +277,7 @@ fn page_octets(
     Ok(octets.into())
 }
 
-/// Appends a page with its head; returns their length if it were not compressed.
+/// Appends a page with its header; returns their uncompressed length.
 fn put_page(octets: &mut Vec<u8>, page: CompressedPage) -> Result<usize, ParquetError> {
     let mut sink = TrackedWrite::new(octets);
     let spec = SerializedPageWriter::new(&mut sink).write_page(page)?;

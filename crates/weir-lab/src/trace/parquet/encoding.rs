@@ -1,30 +1,31 @@
-//! The octets of a page's values, in the encodings of the Parquet format (Encodings.md of
+//! Encodes the values of a page, in the encodings of the Parquet format (Encodings.md of
 //! apache/parquet-format) that a trace needs: the hybrid of runs and packed bits, delta encoding of
 //! integers, and byte stream split.
 //!
-//! The library has them too, value by value for every type; here they are loops over a page.
+//! The library implements them value by value for every type; here they are loops over a page.
 
 use super::page_buffer::PageBuffer;
 
-/// Values of a group of packed bits, and the fewest of a run.
+/// The number of values in a group of packed bits, and the minimum length of a run.
 const GROUP: usize = 8;
-/// Values of a block of delta encoding, and of each of its parts with a width of its own.
+/// The number of values in a block of delta encoding, and in each of its parts, which have separate
+/// widths.
 const BLOCK: usize = 128;
 const PART: usize = 32;
 
-/// The differences of a block, part by part.
+/// The differences of a block, by part.
 type Block = [[u64; PART]; BLOCK / PART];
 
 /// Octets of a number that is split into streams.
 const STREAMS: usize = 8;
-/// Numbers that are split at once: what is made of them stays in the first cache.
+/// The number of values split at once, so that intermediate results stay in the first-level cache.
 const SPLIT: usize = 512;
-/// Fewer are split one by one.
+/// Fewer values than this are split one by one.
 const FEW: usize = 64;
 
 /// Appends numbers as runs and packed bits of this width ("RLE / bit-packing hybrid").
 pub(super) fn put_hybrid(out: &mut PageBuffer, width: u32, numbers: &[u32]) {
-    // What waits to be packed begins at `packed`.
+    // Values from `packed` on have not been packed yet.
     let (mut packed, mut at) = (0, 0);
     while let Some(rest) = numbers.get(at..)
         && let Some(&number) = rest.first()
@@ -34,7 +35,7 @@ pub(super) fn put_hybrid(out: &mut PageBuffer, width: u32, numbers: &[u32]) {
         if run < GROUP {
             at += run;
         } else if open > 0 {
-            // The run completes the group before it.
+            // The start of the run completes the group before it.
             at += GROUP - open;
         } else {
             put_groups(out, width, &numbers[packed..at]);
@@ -46,7 +47,7 @@ pub(super) fn put_hybrid(out: &mut PageBuffer, width: u32, numbers: &[u32]) {
     put_groups(out, width, &numbers[packed..]);
 }
 
-/// How often a number stands at the begin of numbers.
+/// The number of times that `number` is repeated at the start of `numbers`.
 fn run_at(numbers: &[u32], number: u32) -> usize {
     let mut len = 0;
     for other in numbers {
@@ -66,7 +67,7 @@ pub(super) fn put_run(out: &mut PageBuffer, width: u32, number: u32, len: usize)
     }
 }
 
-/// Appends groups of packed bits; the last one is filled up with zeros.
+/// Appends groups of packed bits; the last one is padded with zeros.
 fn put_groups(out: &mut PageBuffer, width: u32, numbers: &[u32]) {
     if numbers.is_empty() {
         return;
@@ -76,7 +77,7 @@ fn put_groups(out: &mut PageBuffer, width: u32, numbers: &[u32]) {
     put_packed(out.room(groups * width as usize), width, numbers);
 }
 
-/// Numbers of some bits, the lowest bits first, on their way into words.
+/// Packs numbers of some bits into words, the lowest bits first.
 struct PackedBits<'a> {
     words: std::slice::IterMut<'a, [u8; 8]>,
     word: u64,
@@ -88,7 +89,7 @@ impl PackedBits<'_> {
     #[inline(always)]
     fn put(&mut self, number: u64, width: u32) {
         self.word |= number.wrapping_shl(self.filled);
-        // Less than two words.
+        // The sum is less than the bits of two words.
         self.filled = self.filled.wrapping_add(width);
         if self.filled >= u64::BITS {
             if let Some(octets) = self.words.next() {
@@ -101,8 +102,8 @@ impl PackedBits<'_> {
     }
 }
 
-/// Fills octets with numbers of this many bits, from 0 to 64, the lowest bits first, and zeros
-/// behind them.
+/// Fills octets with numbers of this many bits, from 0 to 64, the lowest bits first, followed by
+/// zeros.
 fn put_packed<T: Copy + Into<u64>>(out: &mut [u8], width: u32, numbers: &[T]) {
     let (words, tail) = out.as_chunks_mut();
     let mut bits = PackedBits {
@@ -110,7 +111,7 @@ fn put_packed<T: Copy + Into<u64>>(out: &mut [u8], width: u32, numbers: &[T]) {
         word: 0,
         filled: 0,
     };
-    // Several that have room in a word go into it together.
+    // Numbers that fit together into a word are added together.
     let rest = match width {
         ..=8 => put_together::<8, T>(&mut bits, width, numbers),
         9..=16 => put_together::<4, T>(&mut bits, width, numbers),
@@ -131,7 +132,7 @@ fn put_packed<T: Copy + Into<u64>>(out: &mut [u8], width: u32, numbers: &[T]) {
     }
 }
 
-/// Packs numbers `N` at a time, which have 64 bits at most; returns the rest.
+/// Packs `N` numbers at a time, which together have at most 64 bits; returns the rest.
 #[inline(always)]
 fn put_together<'a, const N: usize, T: Copy + Into<u64>>(
     bits: &mut PackedBits<'_>,
@@ -177,7 +178,7 @@ pub(super) fn put_deltas(out: &mut PageBuffer, numbers: &[u64]) {
         for ((delta, before), after) in places.iter_mut().zip(before).zip(after) {
             *delta = after.wrapping_sub(*before);
         }
-        // What is behind the last one must not widen its part.
+        // The padding after the last difference must not increase the width of its part.
         let one = places[0];
         places[after.len()..].fill(one);
         let least = least_of(&deltas);
@@ -186,7 +187,7 @@ pub(super) fn put_deltas(out: &mut PageBuffer, numbers: &[u64]) {
     }
 }
 
-/// In a loop of its own, which costs less than the least one sought while differences are taken.
+/// A separate loop, which is faster than computing the minimum together with the differences.
 #[inline(never)]
 fn least_of(deltas: &Block) -> i64 {
     let mut least = i64::MAX;
@@ -196,7 +197,7 @@ fn least_of(deltas: &Block) -> i64 {
     least
 }
 
-/// Appends a block of differences with so many parts, as what each is above the least one.
+/// Appends a block of differences with this many parts, each difference relative to the minimum.
 fn put_block(out: &mut PageBuffer, least: i64, deltas: &mut Block, parts: usize) {
     put_signed(out, least);
     let mut widths = [0; BLOCK / PART];
@@ -254,8 +255,8 @@ pub(super) fn put_streams(out: &mut PageBuffer, numbers: &[u64]) {
     }
 }
 
-// Halves of many numbers at once, each width in a loop of its own: so the compiler takes several
-// in one instruction.
+// The functions below halve many numbers at once, with a separate loop for each width, so that the
+// compiler vectorises them.
 
 #[inline(never)]
 fn split_numbers(numbers: &[u64], low: &mut [u32], high: &mut [u32]) {

@@ -1,8 +1,8 @@
-//! Tables as Parquet files: one column each, zstd, nulls where there is no value.
+//! Tables as Parquet files: one column for each of the table's, zstd, nulls for missing values.
 //!
-//! The bytes depend on the table and its description only: no time, no host, a fixed creator.
-//! Words are dictionaries. [`arrow_metadata`] tells readers the unit and the description of
-//! columns.
+//! The bytes depend only on the table and its description: there is no time and no host, and the
+//! creator is fixed. Words use dictionaries. [`arrow_metadata`] gives readers the unit and the
+//! description of columns.
 
 mod arrow_metadata;
 mod chunk;
@@ -21,14 +21,14 @@ pub(super) use write::TableWriter;
 use crate::table::{ColumnNote, RowBatch};
 use std::sync::Arc;
 
-/// What a file says about its table.
+/// The metadata of a table's file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Description {
-    /// Columns by name; a column that is not here has no unit and no description.
+    /// Columns by name; a column that is missing here has no unit and no description.
     pub columns: Vec<ColumnNote>,
     /// Metadata of the file.
     pub properties: Vec<(&'static str, String)>,
-    /// What [`schema_of`] makes of this and the columns, if that is known.
+    /// The result of [`schema_of`] for this description and the columns, if it is known.
     pub schema: Option<Arc<str>>,
 }
 
@@ -39,7 +39,7 @@ impl Description {
     }
 }
 
-/// What the file of a table says about its columns to readers that hold tables as Arrow does.
+/// The description of a table's columns for readers that use Arrow.
 pub(super) fn schema_of(table: &dyn RowBatch, description: &Description) -> String {
     arrow_metadata::encoded(&table.columns(), description)
 }

@@ -1,9 +1,9 @@
-//! The octets of a page while it grows, in room that is used again for page after page.
+//! The octets of a page under construction, in a buffer that is reused for each page.
 
-/// Octets that were written, and room behind them.
+/// Written octets, followed by unused space.
 #[derive(Debug, Default)]
 pub(super) struct PageBuffer {
-    /// Never made shorter, because what it grows by is cleared.
+    /// Never shortened, because extending it would clear the new octets.
     octets: Vec<u8>,
     len: usize,
 }
@@ -17,12 +17,12 @@ impl PageBuffer {
         self.len
     }
 
-    /// What was written.
+    /// The written octets.
     pub(super) fn octets(&self) -> &[u8] {
         self.octets.get(..self.len).unwrap_or_default()
     }
 
-    /// What was written.
+    /// The written octets.
     pub(super) fn octets_mut(&mut self) -> &mut [u8] {
         self.octets.get_mut(..self.len).unwrap_or_default()
     }
@@ -38,8 +38,8 @@ impl PageBuffer {
         self.room(octets.len()).copy_from_slice(octets);
     }
 
-    /// Appends so many octets, for the caller to write all of them: what they are is left from an
-    /// earlier page.
+    /// Appends this many octets for the caller to overwrite completely: they have values of earlier
+    /// pages.
     #[inline]
     pub(super) fn room(&mut self, len: usize) -> &mut [u8] {
         let start = self.len;

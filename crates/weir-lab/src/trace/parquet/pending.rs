@@ -1,8 +1,8 @@
-//! The values of a column that wait for the end of their page, and how they become one.
+//! The values of a column before the end of their page, and their encoding as a page.
 //!
-//! Words are numbers of a dictionary. Numbers and counts are too if a page mostly repeats the value
-//! before, such as a threshold or a counter of drops; else numbers are split into streams of
-//! octets, and counts become differences.
+//! Words are indices into a dictionary. Numbers and counts are too if a page mostly repeats the
+//! previous value, such as a threshold or a counter of drops; otherwise numbers are split into
+//! streams of octets, and counts are encoded as differences.
 
 use super::encoding::{put_deltas, put_hybrid, put_run, put_streams};
 use super::page_buffer::PageBuffer;
@@ -10,29 +10,29 @@ use crate::table::{Dictionary, ValueKind};
 use parquet::basic::Encoding;
 use std::ops::Range;
 
-/// Rows after which a page ends.
+/// The number of rows of a page.
 pub(super) const PAGE: usize = 20_000;
-/// The room of a page for so many values, and for all that it may have behind the last one: values
-/// are moved less often than with doubling.
+/// The capacities of a page, before the maximum for a whole page is allocated: values are moved
+/// less often than with doubling.
 const ROOMS: [usize; 2] = [1024, 4096];
-/// Values of a page of numbers for each that differs from the one before, if the page refers to a
-/// dictionary: a change takes three octets there, or eleven if it is new, and one in four values of
-/// a round-trip time is a change.
+/// The minimum number of values for each change of value in a page of numbers that uses a
+/// dictionary: a change takes three octets, or eleven if its value is new. One in four samples of a
+/// round-trip time is a change.
 const PER_CHANGE: usize = 4;
-/// The same of a page of counts.
+/// The same for a page of counts.
 const PER_STEP: usize = 16;
-/// Numbers that a dictionary has at most when a page adds several.
+/// The maximum size of a dictionary to which a page with several values may add.
 const MAX_DICTIONARY: usize = 4096;
-/// Changes in a page of counts that refers to a dictionary: more are those of a counter, whose
-/// values are all different and whose differences are small.
+/// The maximum number of changes in a page of counts that uses a dictionary: with more changes it
+/// is a counter, whose values are all different and whose differences are small.
 const MAX_STEPS: usize = 32;
-/// Values among which changes are counted at once.
+/// The number of values among which changes are counted at once.
 const STRIDE: usize = 256;
 
-/// The values of a page while it grows. As long as all are equal they are only counted.
+/// The values of a page under construction. As long as all are equal they are only counted.
 #[derive(Debug)]
 struct PageValues<T> {
-    /// There are so many of this value, and no others.
+    /// The value and its count, if all values are equal.
     equal: Option<(T, usize)>,
     values: Vec<T>,
 }
@@ -51,12 +51,12 @@ impl<T: Copy + PartialEq> PageValues<T> {
         self.equal.map_or(self.values.len(), |(_, len)| len)
     }
 
-    /// Adds what `of` makes of each of a batch.
+    /// Adds the results of `of` for a batch.
     fn extend<S: Copy>(&mut self, batch: &[S], of: impl Fn(S) -> T) {
         let Some(first) = batch.first() else { return };
         if self.values.is_empty() {
             let value = self.equal.map_or_else(|| of(*first), |(value, _)| value);
-            // Looks at all, without a branch at each.
+            // Compares all values without a branch for each.
             let mut differs = false;
             for other in batch {
                 differs |= of(*other) != value;
@@ -74,7 +74,7 @@ impl<T: Copy + PartialEq> PageValues<T> {
         self.values.extend(batch.iter().map(|value| of(*value)));
     }
 
-    /// Makes room for so many values more.
+    /// Allocates memory for this many additional values.
     fn make_room(&mut self, more: usize) {
         let needed = self.values.len() + more;
         if needed > self.values.capacity() {
@@ -98,14 +98,14 @@ impl<T: Copy + PartialEq> PageValues<T> {
 #[derive(Default)]
 struct NumberDictionary {
     numbers: Vec<u64>,
-    /// Their places, each at or behind the one that its bits are spread to, or [`FREE`]: a power of
-    /// two, and at least twice as many as there are numbers.
+    /// Hash table with linear probing of indices into `numbers`, or [`FREE`]. Its length is a power
+    /// of two and at least twice the number of numbers.
     slots: Vec<u32>,
 }
 
-/// A slot for no number.
+/// A slot without a number.
 const FREE: u32 = u32::MAX;
-/// The slots of the first numbers.
+/// The initial number of slots.
 const FIRST_SLOTS: usize = 16;
 
 impl NumberDictionary {
@@ -125,9 +125,9 @@ impl NumberDictionary {
         }
     }
 
-    /// The slot of a number, or the free one that it may take.
+    /// The slot of a number, or the free slot for it.
     fn slot_of(&self, bits: u64) -> usize {
-        // Multiplied by 2^64 over the golden ratio, whose upper bits depend on all of these.
+        // Multiplication by 2^64 over the golden ratio makes the upper bits depend on all bits.
         let spread = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let last = self.slots.len().wrapping_sub(1);
         let mut slot = (spread >> 32) as usize & last;
@@ -151,7 +151,7 @@ impl NumberDictionary {
         }
     }
 
-    /// Values as runs of numbers in the dictionary, unless they have more changes than `most`.
+    /// Values as runs of indices into the dictionary, unless they have more than `most` changes.
     fn runs_of(&mut self, values: &[u64], most: usize) -> Option<Vec<(u32, usize)>> {
         let room = MAX_DICTIONARY.saturating_sub(self.numbers.len());
         let changes = count_changes(values, room.min(most))?;
@@ -168,18 +168,18 @@ impl NumberDictionary {
 /// Numbers or counts.
 pub(super) struct PendingNumbers {
     kind: ValueKind,
-    /// Their bits.
+    /// The bits of the values.
     values: PageValues<u64>,
     dictionary: NumberDictionary,
-    /// How many of those in pages are missing.
+    /// The number of missing values in complete pages.
     pub(super) nulls: usize,
-    /// The least and the largest of those in pages, if they are asked for.
+    /// The minimum and the maximum of the values in complete pages, if requested.
     pub(super) range: Option<(f64, f64)>,
     ranged: bool,
 }
 
 impl PendingNumbers {
-    /// None yet.
+    /// An empty page.
     pub(super) fn new(kind: ValueKind, ranged: bool) -> Self {
         Self {
             kind,
@@ -195,7 +195,7 @@ impl PendingNumbers {
         self.values.len()
     }
 
-    /// The room that is held.
+    /// The allocated memory.
     pub(super) fn held_bytes(&self) -> usize {
         self.values.held_bytes() + self.dictionary.numbers.capacity() * size_of::<u64>()
     }
@@ -253,7 +253,8 @@ impl PendingNumbers {
         encoding
     }
 
-    /// Appends which values of the page are there, and returns where those lie that are.
+    /// Appends the definition levels of the page's values, and returns the range of the present
+    /// ones.
     fn put_levels(&mut self, out: &mut PageBuffer) -> Range<usize> {
         let rows = self.values.len();
         let values = &mut self.values.values;
@@ -270,7 +271,7 @@ impl PendingNumbers {
         if missing == 0 || missing == rows {
             put_run(out, 1, u32::from(missing == 0), rows);
         } else if count_missing(&values[..leading]) == missing {
-            // As before the first sample of something.
+            // All missing values come first, as before the first sample.
             put_run(out, 1, 0, missing);
             put_run(out, 1, 1, rows - missing);
         } else {
@@ -291,14 +292,14 @@ impl PendingNumbers {
         let (mut least, mut most) = known;
         for bits in values {
             let number = f64::from_bits(*bits);
-            // Nothing is less than NaN, nor more.
+            // Comparisons with NaN are false.
             least = if number < least { number } else { least };
             most = if number > most { number } else { most };
         }
         self.range = (least <= most).then_some((least, most));
     }
 
-    /// Appends the dictionary; returns how many numbers it has.
+    /// Appends the dictionary; returns its length.
     pub(super) fn put_dictionary(&self, out: &mut PageBuffer) -> usize {
         let numbers = &self.dictionary.numbers;
         for bits in numbers {
@@ -308,13 +309,13 @@ impl PendingNumbers {
     }
 }
 
-/// How many values differ from those before them; `None` if more than `most` do.
+/// The number of values that differ from the previous one; `None` if it exceeds `most`.
 fn count_changes(values: &[u64], most: usize) -> Option<usize> {
     let mut changes = 0_usize;
     let (mut before, mut after) = (values, values.get(1..).unwrap_or_default());
     while !after.is_empty() {
         let len = after.len().min(STRIDE);
-        // Without a branch, and without a check, at each value.
+        // Without a branch or a bounds check for each value.
         for (before, after) in before[..len].iter().zip(&after[..len]) {
             changes = changes.wrapping_add(usize::from(before != after));
         }
@@ -338,7 +339,7 @@ fn is_missing(bits: u64) -> bool {
     f64::from_bits(bits).is_nan()
 }
 
-/// The bits of the places in a dictionary of this length; one at least, which all readers know.
+/// The bits of an index into a dictionary of this length; at least one, which all readers support.
 fn width_of(len: usize) -> u32 {
     let last = len.saturating_sub(1) as u32;
     (u32::BITS - last.leading_zeros()).max(1)
@@ -347,7 +348,7 @@ fn width_of(len: usize) -> u32 {
 /// Words.
 #[derive(Default)]
 pub(super) struct PendingWords {
-    /// Their numbers in the dictionary.
+    /// Their indices in the dictionary.
     values: PageValues<u32>,
     pub(super) dictionary: Dictionary,
 }
@@ -357,7 +358,7 @@ impl PendingWords {
         self.values.len()
     }
 
-    /// The room that is held for values; words are few.
+    /// The memory allocated for values; the dictionary is small.
     pub(super) fn held_bytes(&self) -> usize {
         self.values.held_bytes()
     }
@@ -378,7 +379,7 @@ impl PendingWords {
         Encoding::RLE_DICTIONARY
     }
 
-    /// Appends the dictionary; returns how many words it has.
+    /// Appends the dictionary; returns its length.
     pub(super) fn put_dictionary(&self, out: &mut PageBuffer) -> usize {
         let words = self.dictionary.words();
         for word in words {

@@ -12,22 +12,22 @@ use parquet::schema::types::ColumnDescriptor;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Rows that are read at a time.
+/// The number of rows read at a time.
 const BATCH: usize = 1 << 14;
 
 /// The part of a table that is read.
 pub(in crate::trace) struct Part<'a> {
-    /// Which columns.
+    /// True for the columns to read.
     pub columns: &'a dyn Fn(&str) -> bool,
-    /// Which rows are left out, row group by row group.
+    /// The thinning of rows, applied to each row group.
     pub thinning: Option<&'a RowThinning>,
 }
 
 /// Reads a table from the octets of a file.
 ///
-/// The library panics on some damaged files, mostly when the encoding of a page is not what the
-/// page holds; that is an error like any other. What a run folder holds is checked against its
-/// checksums before it comes here.
+/// The library panics on some damaged files, mostly if the encoding of a page does not match its
+/// contents; such a panic is returned as an error. Files of a run folder are verified with their
+/// checksums before they are read here.
 pub(in crate::trace) fn read(octets: Vec<u8>) -> Result<Table, ParquetError> {
     let whole = Part {
         columns: &|_| true,
@@ -36,8 +36,8 @@ pub(in crate::trace) fn read(octets: Vec<u8>) -> Result<Table, ParquetError> {
     Ok(read_part(octets, &whole)?.0)
 }
 
-/// Reads a part of a table from the octets of a file, as [`read`] does; also returns the names and
-/// the kinds of all its columns.
+/// Reads a part of a table from the octets of a file, like [`read`]; also returns the names and
+/// kinds of all its columns.
 pub(in crate::trace) fn read_part(
     octets: Vec<u8>,
     part: &Part<'_>,
@@ -101,7 +101,7 @@ fn check_lengths(table: &Table) -> Result<(), ParquetError> {
     Err(ParquetError::General(message))
 }
 
-/// Checks that a column's pages lie inside the file: the library takes that for granted.
+/// Checks that a column's pages are inside the file, which the library does not check.
 fn check(chunk: &ColumnChunkMetaData, file_len: u64) -> Result<(), ParquetError> {
     let first = chunk.dictionary_page_offset();
     let first = u64::try_from(first.unwrap_or(chunk.data_page_offset()));
@@ -159,7 +159,7 @@ fn extend(
         (Values::Text(values), ColumnReader::ByteArrayColumnReader(reader)) => {
             for_each(reader, |value: Option<ByteArray>| {
                 let word = value.as_ref().map_or(Ok(""), ByteArray::as_utf8)?;
-                // Mostly the word of the row before.
+                // Usually the word of the row before.
                 let same = values.last().filter(|last| &***last == word).cloned();
                 values.push(same.unwrap_or_else(|| interned(words, word)));
                 Ok(())
@@ -171,7 +171,7 @@ fn extend(
     }
 }
 
-/// Hands over the values of a column one by one; `None` where there is none.
+/// Passes on the values of a column one by one; `None` for a missing value.
 fn for_each<T: DataType>(
     mut reader: ColumnReaderImpl<T>,
     mut each: impl FnMut(Option<T::T>) -> Result<(), ParquetError>,

@@ -1,4 +1,4 @@
-//! What the library reads from our pages is what was written; and pages worked by hand.
+//! Tables that were written are read back by the library; and pages calculated by hand.
 
 use super::encoding::{put_deltas, put_hybrid, put_streams};
 use super::page_buffer::PageBuffer;
@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use weir_proto::rng::mix64;
 
-/// Lengths at and around those of groups, blocks, pieces and pages.
+/// Lengths at and around those of groups, blocks, splits and pages.
 const LENGTHS: [usize; 13] = [
     1, 2, 7, 8, 9, 32, 128, 129, 130, 1025, 20_479, 20_481, 45_000,
 ];
@@ -27,7 +27,7 @@ fn octets_of(tables: &[Table]) -> Vec<u8> {
     writer.close(&mut coder, |_| ()).unwrap().1
 }
 
-/// The setup of a compressor costs more than such a page.
+/// Setting up a compressor costs more than writing a short page.
 #[test]
 fn only_pages_of_some_length_are_compressed() {
     use parquet::basic::Compression;
@@ -54,7 +54,7 @@ fn random(row: u64) -> u64 {
     mix64(row.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-/// Columns whose pages take all forms.
+/// Columns whose pages use all encodings.
 fn table(rows: Range<u64>) -> Table {
     let numbers = |value: fn(u64) -> f64| Values::F64(rows.clone().map(value).collect());
     let counts = |value: fn(u64) -> u64| Values::U64(rows.clone().map(value).collect());
@@ -112,7 +112,7 @@ fn what_is_read_is_what_was_written() {
     }
 }
 
-/// Values in runs of any length, from few and from many.
+/// Values in runs of any length, with few or many different values.
 fn runs() -> impl Strategy<Value = Vec<(u64, usize)>> {
     let value = prop_oneof![0_u64..4, any::<u64>(), (0_u32..64).prop_map(|bit| 1 << bit)];
     let length = prop_oneof![4 => 1_usize..4, 2 => 1_usize..40, 1 => 1_usize..5000];
@@ -184,7 +184,7 @@ fn numbers_that_mostly_stay_refer_to_a_dictionary() {
             "{column}"
         );
     }
-    // Constant columns take next to nothing.
+    // Constant columns take very few octets.
     for column in [1, 2, 9, 14] {
         let size = group.column(column).compressed_size();
         assert!(size < 200, "column {column}: {size}");
@@ -213,7 +213,7 @@ fn the_first_column_has_its_range() {
     assert!(group.column(1).statistics().is_none());
 }
 
-/// Two row groups: what is left out of one does not depend on the other.
+/// Two row groups: thinning of one does not depend on the other.
 #[test]
 fn a_part_of_a_table_has_its_columns_and_row_group_by_row_group_its_rows() {
     let column = |name: &str, values: Vec<f64>| Column {
@@ -255,7 +255,7 @@ fn a_part_of_a_table_has_its_columns_and_row_group_by_row_group_its_rows() {
     assert_eq!(names, ["time_s", "saw", "other"]);
     assert_eq!((whole.columns.len(), whole.rows()), (2, 2000));
     let (thin, _) = part(1999);
-    // Of each half second the first row, which is the lowest, the highest and the last.
+    // For each half second the first row, which is also the lowest, the highest and the last.
     let times = [0.0, 0.249, 0.499].map(|at| [at, at + 0.5, at + 1.0, at + 1.5]);
     let mut times = times.concat();
     times.sort_by(f64::total_cmp);
@@ -310,7 +310,7 @@ fn runs_stand_between_packed_bits() {
     numbers.extend([1; 20]);
     numbers.push(0);
     put_hybrid(&mut octets, 1, &numbers);
-    // 1, 0 and six of the run in one group; 14 more as a run; a group of 0, filled up.
+    // 1, 0 and six of the run in one group; 14 more as a run; a group of 0, padded.
     assert_eq!(octets.octets(), [3, 0b1111_1101, 14 << 1, 1, 3, 0]);
 }
 
@@ -326,7 +326,7 @@ fn counts_are_differences() {
     assert_eq!(octets.octets(), [&head[..], &block, &packed].concat());
 }
 
-/// A buffer keeps what earlier pages left in it, which must not come into a later one.
+/// A buffer keeps octets of earlier pages, which must not appear in a later one.
 #[test]
 fn a_page_in_used_room_is_the_same_as_in_new_room() {
     for len in [1, 2, 30, 33, 129, 150, 300] {
@@ -396,7 +396,7 @@ fn a_file_says_what_its_columns_and_its_table_are() {
         properties: vec![("weir.seed", "7".to_owned())],
     };
     let mut writer = TableWriter::new(&table, &description, Vec::new()).unwrap();
-    // In two pieces.
+    // The table is written in two parts.
     let mut coder = PageCoder::new().unwrap();
     writer.append(&table, &mut coder).unwrap();
     writer.append(&table, &mut coder).unwrap();

@@ -1,4 +1,4 @@
-//! Writes tables as Parquet files, piece by piece.
+//! Writes tables as Parquet files in parts.
 
 use super::chunk::{Chunk, PageCoder};
 use super::{Description, arrow_metadata};
@@ -13,23 +13,24 @@ use std::io::{self, Write};
 use std::mem;
 use std::sync::Arc;
 
-/// Rows after which a row group ends.
+/// The number of rows of a row group.
 const ROW_GROUP: usize = 1 << 20;
 
-/// Rows whose columns are taken at once: few enough that they stay in a processor's cache.
+/// The number of rows whose columns are encoded at once: few enough to stay in the processor's
+/// cache.
 const PIECE: usize = 1024;
 
-/// Writes a table piece by piece.
+/// Writes a table in parts.
 pub(in crate::trace) struct TableWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
     kinds: Vec<ValueKind>,
-    /// The row group that grows; empty before the first row.
+    /// The current row group; empty before the first row.
     chunks: Vec<Chunk>,
     rows: usize,
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    /// Begins a file with the columns of this table, whose rows are not written yet.
+    /// Starts a file with the columns of this table, without its rows.
     pub(in crate::trace) fn new(
         table: &dyn RowBatch,
         description: &Description,
@@ -90,12 +91,12 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(())
     }
 
-    /// The room that the row group takes which is not in the file yet.
+    /// The memory of the current row group, which is not in the file yet.
     pub(in crate::trace) fn held_bytes(&self) -> usize {
         self.chunks.iter().map(Chunk::held_bytes).sum()
     }
 
-    /// Ends the row group before it is full, to hold less; returns the output, which has its rows.
+    /// Ends the row group early to free its memory; returns the output, which then has its rows.
     pub(in crate::trace) fn release(&mut self, coder: &mut PageCoder) -> io::Result<&mut W> {
         if !self.chunks.is_empty() {
             self.end_row_group(coder).map_err(io_error)?;
@@ -104,8 +105,8 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(self.file.inner_mut())
     }
 
-    /// Completes the file; also returns what `look` sees of the output when all rows are written
-    /// and what the file says about them is not.
+    /// Completes the file; also returns the result of `look`, which is called with the output when
+    /// all rows are written and the file's metadata is not.
     pub(in crate::trace) fn close<T>(
         mut self,
         coder: &mut PageCoder,
@@ -154,7 +155,7 @@ fn properties_of(columns: &[(&str, ValueKind)], description: &Description) -> Wr
         .build()
 }
 
-/// The system's error, if it is one.
+/// The system's error, if that is the cause.
 fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {

@@ -1,11 +1,11 @@
-//! Files that are not captures, are truncated, or have false lengths.
+//! Files that are not captures, are truncated, or have incorrect lengths.
 
 use super::synthetic::{Wire, pcap, pcapng, sample_packets};
 use std::io::{Cursor, Read, Write as _};
 use std::path::Path;
 use weir_lab::trace::capture::{Capture, CaptureError};
 
-/// Reads a file to its end or its first fault: rows before it, and the fault.
+/// Reads a file to its end or its first error: the number of rows, and the error.
 fn read(file: &[u8]) -> (usize, Option<CaptureError>) {
     read_from(Cursor::new(file.to_vec()))
 }
@@ -116,7 +116,7 @@ fn cut_files_give_what_was_whole_and_then_an_error() {
     }
 }
 
-/// A reader of endless zeros behind a start; more than a little of it is never asked for.
+/// A reader of a prefix followed by endless zeros, of which only a little may be requested.
 struct Endless {
     start: Cursor<Vec<u8>>,
     left: usize,
@@ -211,7 +211,7 @@ fn packets_of_unknown_interfaces_and_false_lengths_are_damage() {
     assert!(error.contains("octets were captured and holds"), "{error}");
 }
 
-/// A damaged octet anywhere causes no panic, and the end is reached.
+/// A damaged octet anywhere causes no panic, and reading ends.
 #[test]
 fn no_single_fault_in_a_file_is_fatal() {
     let frames = &frames()[..4];

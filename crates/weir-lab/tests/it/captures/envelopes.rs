@@ -8,7 +8,7 @@ use weir_proto::dccp::wire::checksum::{ChecksumStatus, PROTOCOL};
 use weir_proto::dccp::wire::{Packet, SeqNum};
 use weir_proto::packet::Payload;
 
-/// The rows of a file as JSON, which must be readable.
+/// The rows of a file as JSON, which must be valid.
 fn rows(file: Vec<u8>) -> Vec<serde_json::Value> {
     let mut capture = Capture::from_reader(std::io::Cursor::new(file)).expect("a capture");
     let mut rows = Vec::new();
@@ -102,7 +102,7 @@ fn absent_values_are_null_and_padding_is_an_option() {
         assert!(row[absent].is_null(), "{absent}");
     }
     assert_eq!(row["options"], serde_json::json!([[37, "01"], [0, ""]]));
-    // The octet that was hit lies outside of the coverage.
+    // The changed octet is outside of the coverage.
     assert_eq!(
         (&row["checksum"], &row["payload_len"]),
         (&"good".into(), &5.into())
@@ -116,7 +116,7 @@ fn a_wrong_checksum_is_bad_but_not_malformed() {
     assert_eq!(rows(pcap(101, false, &[frame]))[0]["checksum"], "bad");
 }
 
-/// A10: a frame of 60 octets holds a packet of 16 and nothing else of DCCP.
+/// A10: a frame of 60 octets contains a packet of 16 octets; the rest is padding.
 #[test]
 fn padding_of_ethernet_is_not_payload() {
     let mut frame = Wire::Ethernet.frame(&Packet::data(SeqNum::new(1), Payload::default()));
@@ -140,7 +140,7 @@ fn frames_of_other_protocols_are_counted_only() {
     assert_eq!(rows[0]["frame"], 5);
 }
 
-/// RFC 6773 §3.3: the checksum inside is arbitrary and ignored.
+/// RFC 6773 §3.3: the DCCP checksum is arbitrary and ignored.
 #[test]
 fn dccp_in_udp_has_no_checksum_of_its_own() {
     for wire in [Wire::Ethernet, Wire::EthernetV6] {
@@ -161,7 +161,7 @@ fn dccp_in_udp_has_no_checksum_of_its_own() {
     }
 }
 
-/// A14 and RFC 6773 §3.3: four reasons to drop.
+/// A14 and RFC 6773 §3.3: four reasons to drop the datagram.
 #[test]
 fn broken_udp_envelopes_are_malformed() {
     let good = udp(6511, 6511, &encoded(&data()), &V6);
@@ -197,7 +197,7 @@ fn fragments_are_reported_and_not_read() {
     assert!(malformed(with_flags(0x2000)).contains("first fragment"));
     assert!(malformed(with_flags(185)).contains("from octet 1480 on"));
     let mut frame = Wire::ExtensionHeaders.frame(&data());
-    // The atomic fragment header lies behind eight octets of hop-by-hop options.
+    // The atomic fragment header follows eight octets of hop-by-hop options.
     frame[40 + 8 + 2..40 + 8 + 4].copy_from_slice(&(185_u16 << 3).to_be_bytes());
     frame[40 + 8] = PROTOCOL;
     assert!(malformed(pcap(229, false, &[frame])).contains("from octet 1480 on"));
@@ -210,7 +210,7 @@ fn fragments_are_reported_and_not_read() {
     );
 }
 
-/// A snapshot length that cuts the payload leaves the header and the true length.
+/// A snapshot length that cuts the payload keeps the header and the original length.
 #[test]
 fn a_cut_frame_has_its_header_and_no_checksum() {
     let packet = Packet::data(SeqNum::new(1), Payload::of_len(1000));

@@ -4,7 +4,7 @@ use super::synthetic::{Wire, pcap, sample_packets};
 use std::io::{Cursor, Write};
 use weir_lab::trace::capture::{Capture, Listing, ListingError, ListingFormat};
 
-/// Three packets: good, with a wrong checksum, malformed; and a frame of something else.
+/// Three packets: valid, with an incorrect checksum, malformed; and a frame of another protocol.
 fn file() -> Vec<u8> {
     let good = Wire::RawV4.frame(&sample_packets()[0]);
     let mut bad = good.clone();

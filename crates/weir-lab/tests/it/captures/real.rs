@@ -1,6 +1,6 @@
-//! Captures of real Linux stacks, decoded, encoded again, and compared with tshark field by
-//! field. The files lie outside the repository; a test without them or without tshark prints
-//! that it is skipped and passes.
+//! Captures of real Linux stacks, decoded, encoded again, and compared with tshark field by field.
+//! The files are outside the repository; without them or without tshark, a test prints that it is
+//! skipped and passes.
 
 use super::synthetic::{Wire, pcap, pcapng, sample_packets};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use weir_proto::dccp::wire::{DccpOption, PacketType, SeqNum};
 const CCID3: &str = "linux-ccid3-simple.pcap.gz";
 const PARTIAL_CHECKSUM: &str = "linux-partial-checksum-v4.pcap";
 
-/// Says on the terminal, past the capture of test output, what is not tested.
+/// Prints a skipped test on the terminal, bypassing the capture of test output.
 fn skip(what: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {what}");
 }
@@ -30,7 +30,7 @@ fn shared(name: &str) -> Option<PathBuf> {
     path.exists().then_some(path)
 }
 
-/// Calls `check` with every packet; fails on a malformed one. The number of packets.
+/// Calls `check` with every packet and fails on a malformed one. Returns the number of packets.
 fn for_each_packet(path: &Path, mut check: impl FnMut(u64, &DecodedPacket<'_>)) -> usize {
     let mut capture = Capture::open(path).expect("a capture");
     let mut count = 0;
@@ -95,7 +95,7 @@ fn partial_checksums_of_a_real_stack_are_right() {
     );
 }
 
-/// Twice: as it was, and with the checksum computed anew.
+/// Twice: unchanged, and with a recomputed checksum.
 #[test]
 fn real_packets_encode_to_the_same_bytes() {
     for path in [CCID3, PARTIAL_CHECKSUM].into_iter().filter_map(shared) {
@@ -120,7 +120,7 @@ fn tshark_agrees_on_real_captures() {
     }
 }
 
-/// What no real capture has: every type, short numbers, every option, every envelope.
+/// Cases that are in no real capture: every type, short numbers, every option, every envelope.
 #[test]
 fn tshark_agrees_on_every_type_option_and_envelope() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -138,8 +138,8 @@ fn tshark_agrees_on_every_type_option_and_envelope() {
     }
 }
 
-/// The fields that tshark is asked for; those from `dccp.option_type` on may have many values.
-/// A long sequence number comes as `seq_raw`, a short one as `seq`.
+/// The fields requested from tshark; those from `dccp.option_type` on may have many values. A long
+/// sequence number is in `seq_raw`, a short one in `seq`.
 const FIELDS: [&str; 25] = [
     "frame.number",
     "frame.time_epoch",
@@ -211,7 +211,7 @@ fn assert_tshark_agrees(path: &Path) {
     );
 }
 
-/// What follows number and time, as tshark writes it.
+/// The fields after number and time, as tshark writes them.
 fn fields(row: &DecodedPacket<'_>) -> String {
     let packet = &row.decoded.packet;
     let text = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
@@ -253,7 +253,7 @@ fn fields(row: &DecodedPacket<'_>) -> String {
     columns.join("\t")
 }
 
-/// The columns behind `dccp.option_type` that an option fills, and what it fills in.
+/// The columns after `dccp.option_type` that an option fills, and their values.
 fn option_fields(option: &DccpOption<'_>) -> Vec<(usize, String)> {
     let hex = |data: &[u8]| {
         data.iter()

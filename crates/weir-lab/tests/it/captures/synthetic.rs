@@ -72,7 +72,7 @@ impl Wire {
         }
     }
 
-    /// The packet in this envelope, with a right checksum.
+    /// The packet in this envelope, with a correct checksum.
     pub fn frame(self, packet: &Packet) -> Vec<u8> {
         let mut bytes = Vec::new();
         packet
@@ -154,7 +154,7 @@ fn extension_headers(protocol: u8) -> Vec<u8> {
     headers
 }
 
-/// A UDP datagram with a right checksum.
+/// A UDP datagram with a correct checksum.
 pub fn udp(source: u16, destination: u16, content: &[u8], addresses: &PseudoHeader) -> Vec<u8> {
     let length = (8 + content.len()) as u16;
     let mut datagram = Vec::new();
@@ -285,8 +285,8 @@ pub fn pcap(link: u16, nanos: bool, frames: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// A file in blocks with one interface, whose clock has `10^-resolution` seconds, and a block of
-/// another kind between the frames.
+/// A file in the block format with one interface, whose clock has units of `10^-resolution`
+/// seconds, and a block of another kind between the frames.
 pub fn pcapng(link: u16, resolution: u8, big_endian: bool, frames: &[Vec<u8>]) -> Vec<u8> {
     let u32s = |numbers: &[u32]| -> Vec<u8> {
         let order = if big_endian {

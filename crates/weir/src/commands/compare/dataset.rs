@@ -1,4 +1,4 @@
-//! Two datasets of `weir sweep`: measures pair by pair, setting by setting.
+//! Compares two datasets of `weir sweep`, pair by pair and setting by setting.
 
 use super::report::{Report, Side};
 use super::{Arguments, Condition, PairResult, counting, meets};
@@ -10,7 +10,7 @@ use weir_lab::comparison::{
 };
 use weir_lab::sweep::{Dataset, Record, SettingPairs, pair_datasets};
 
-/// The folder of the sweep, if this is one or the `runs` in it.
+/// The folder of the sweep, if this is one or its `runs`.
 pub fn folder(path: &Path) -> Option<PathBuf> {
     let of_runs = path.ends_with("runs").then(|| path.parent()).flatten();
     let mut folders = [Some(path), of_runs].into_iter().flatten();
@@ -18,14 +18,14 @@ pub fn folder(path: &Path) -> Option<PathBuf> {
     found.map(Path::to_path_buf)
 }
 
-/// What was found in the pairs of all settings.
+/// The results for the pairs of all settings.
 #[derive(Default)]
 struct Found {
     results: Vec<PairResult>,
     counting: usize,
     effects: Vec<Effect>,
     left_out: BTreeSet<String>,
-    /// The pairs of which a run failed.
+    /// The number of pairs with a failed run.
     failed: usize,
 }
 
@@ -134,8 +134,8 @@ impl Found {
         };
         let pairs: Vec<Pair<&Record>> = group.pairs.iter().filter_map(records).collect();
         self.failed += group.pairs.len() - pairs.len();
-        // A record's rows are names and numbers, which JSON can hold; without run and seed they
-        // are what the run did.
+        // A record's rows are names and numbers, which JSON can represent; without run and seed
+        // they identify the run's behaviour.
         let rows = |record: &Record| serde_json::to_string(&record.rows).unwrap_or_default();
         let done: Vec<[String; 2]> = pairs.iter().map(|p| [rows(p.a), rows(p.b)]).collect();
         self.results

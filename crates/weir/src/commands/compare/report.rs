@@ -9,49 +9,50 @@ use weir_lab::comparison::{Divergence, Effect, SettingChange, Share};
 use weir_lab::theory::{format_value, significant};
 use weir_lab::verdict::Verdict;
 
-/// The most changed settings that are listed.
+/// The maximum number of changed settings that are listed.
 const MAX_CHANGES: usize = 12;
 
-/// The most names of what is left out that are listed.
+/// The maximum number of omitted names that are listed.
 const MAX_LEFT_OUT: usize = 6;
-/// The most settings of which all have their tables; of more only those in which something differs.
+/// The maximum number of settings that are all shown with tables; if there are more, only those
+/// with differences are shown.
 const MAX_SETTINGS: usize = 12;
 
-/// What the head says of a side.
+/// The description of a side in the report's head.
 pub struct Side {
-    /// As the command line names it.
+    /// The name on the command line.
     pub name: String,
     pub runs: usize,
-    /// How many runs there would be if all were made.
+    /// The number of runs in its plan.
     pub planned: u64,
     pub build: Option<String>,
 }
 
-/// Everything that was found.
+/// The results of the comparison.
 pub struct Report {
     pub a: Side,
     pub b: Side,
     /// Settings that differ in the first pair.
     pub changes: Vec<SettingChange>,
-    /// What else to know of the pairs.
+    /// Notes on the pairs.
     pub notes: Vec<String>,
-    /// What not all pairs measure.
+    /// Measures that not all pairs have.
     pub left_out: Vec<String>,
     /// All pairs, in the order of settings and seeds.
     pub results: Vec<PairResult>,
-    /// Why no traces were compared; `None` if some were.
+    /// The reason why no traces were compared; `None` if some were.
     pub no_traces: Option<&'static str>,
-    /// How many of them count.
+    /// The number of pairs that count.
     pub counting: usize,
     pub effects: Vec<Effect>,
     pub shares: Vec<Share>,
-    /// The share of A beyond which a difference fails the comparison.
+    /// The share of A beyond which a difference makes the command fail.
     pub threshold: Option<f64>,
-    /// A pair that did not do the same fails it too.
+    /// Whether a pair with any difference makes the command fail.
     pub identical: bool,
 }
 
-/// A table: its head and its rows.
+/// A table: its header and its rows.
 type Rows = Vec<Vec<String>>;
 
 /// The rows of the effects on a flow, group or link in a setting.
@@ -63,7 +64,7 @@ struct Section<'a> {
 }
 
 impl Report {
-    /// The pair whose traces part first.
+    /// The pair with the earliest divergence.
     fn first(&self) -> Option<(u64, &Divergence)> {
         let found = self.results.iter();
         let found = found.filter_map(|pair| Some((pair.seed, pair.divergence.as_ref()?)));
@@ -81,7 +82,7 @@ impl Report {
         effects.filter(|effect| effect.exceeds(threshold)).collect()
     }
 
-    /// Why the comparison fails; `None` if it does not.
+    /// The reason for a failure; `None` if there is none.
     pub fn alarm(&self) -> Option<String> {
         let beyond = self.beyond();
         let Some(first) = beyond.first() else {
@@ -109,7 +110,7 @@ impl Report {
         ))
     }
 
-    /// The lines before the tables.
+    /// The lines above the tables.
     fn head(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (letter, side) in [("A", &self.a), ("B", &self.b)] {
@@ -197,12 +198,12 @@ impl Report {
         )
     }
 
-    /// How many pairs did not do the same.
+    /// The number of pairs with differences.
     fn diverging(&self) -> usize {
         self.results.iter().filter(|pair| pair.differs).count()
     }
 
-    /// The tables of the settings that are shown, and how many settings are not.
+    /// The tables of the shown settings, and the number of settings not shown.
     fn sections(&self) -> (Vec<Section<'_>>, usize) {
         let settings: BTreeSet<&str> = self.effects.iter().map(|e| e.setting.as_str()).collect();
         let different = self.effects.iter().filter(|effect| effect.differs());
@@ -232,7 +233,7 @@ impl Report {
         (sections, all - shown.len())
     }
 
-    /// The tables of all effects, each setting below its name.
+    /// The tables of all effects, each with its setting as heading.
     fn tables(&self, heading: &str, table: fn(&Rows) -> String) -> String {
         let (sections, hidden) = self.sections();
         let (mut text, mut setting) = (String::new(), "");
@@ -410,7 +411,7 @@ fn with_share_head(rows: Rows) -> Rows {
     table
 }
 
-/// Words stand at the left, in the first and last column, numbers at the right.
+/// Words in the first and last column are aligned to the left, numbers to the right.
 fn aligned(rows: &Rows) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let align = format!("<{}<", ">".repeat(columns.saturating_sub(2)));

@@ -1,10 +1,10 @@
-//! Tests over DCCP, in UDP or over IP itself: the datagrams of a connection are data, or control
+//! Tests over DCCP, in UDP or directly over IP: the datagrams of a connection are data, or control
 //! messages of [`weir_wire::test_protocol`], which begin with a magic number.
 //!
 //! The messages are those of the [session](weir_wire::test_protocol::Session): the client repeats
-//! its Request until the server answers, and the sender its End, which says how many datagrams it
-//! has sent, until the last Report comes. The connection asks a silent peer for a packet every
-//! second (a Sync), so that a live one is heard.
+//! its Request until the server responds, and the sender repeats its End, which has the number of
+//! datagrams sent, until the last Report arrives. The connection probes a silent peer every second
+//! with a Sync, so that a live peer sends a packet.
 
 mod path;
 
@@ -27,28 +27,28 @@ use weir_proto::settings::shortened;
 use weir_wire::test_protocol::{Admission, REQUEST_TIMEOUT, TestConfig};
 use weir_wire::{Ccid, Connection, Encapsulation, EndpointConfig, Tap};
 
-/// After so long without a packet the connection asks the peer for one.
+/// The time without a packet after which the connection probes the peer.
 const PROBE_AFTER: Duration = Duration::from_secs(1);
 
-/// The CCID of a client that names none.
+/// The default CCID of a client.
 const DEFAULT_CCID: u8 = 3;
 
-/// DCCP with these settings.
+/// The settings of tests over DCCP.
 #[derive(Clone)]
 pub struct Dccp {
     config: EndpointConfig,
     access: Access,
-    /// The CCID that was asked for; a server without one takes the client's.
+    /// The requested CCID; a server without one accepts the client's.
     ccid: Option<u8>,
     profile: String,
-    /// Single rules of TFRC on top of the profile.
+    /// Single rules of TFRC that override the profile.
     rules: Vec<Override>,
-    /// The window controller of CCID 2, if it is not that of its RFC.
+    /// The window controller of CCID 2, if it is not that of RFC 4341.
     controller: Option<&'static ControllerEntry>,
 }
 
 impl Dccp {
-    /// As the options say.
+    /// The settings from the options.
     pub fn new(
         options: &TestOptions,
         access: Access,
@@ -123,8 +123,8 @@ fn ccid2_controller(name: &str) -> Result<Option<&'static ControllerEntry>, Fail
 }
 
 impl Dccp {
-    /// Refuses a server that takes another CCID than this client asks for: without an agreement
-    /// both ends use CCID 2 (RFC 4340 §6.3.1 and §10).
+    /// Rejects a server with another CCID than the requested one: without an agreement both ends
+    /// use CCID 2 (RFC 4340 §6.3.1 and §10).
     fn check_agreement(&self, connection: &Connection) -> Result<(), Failure> {
         let wanted = self.ccid.unwrap_or(DEFAULT_CCID);
         let stats = connection.stats();
@@ -145,7 +145,7 @@ impl Transport for Dccp {
     type Listener = DccpListener;
 
     fn request(&self, client: &ClientOptions) -> Result<TestConfig, Failure> {
-        // Without a length the default depends on the open path.
+        // Without a length, the default depends on the open path.
         Ok(client.request(0))
     }
 
@@ -205,7 +205,7 @@ pub struct DccpListener {
     listener: weir_wire::Listener,
     transport: MeasuredTransport,
     admission: Arc<Admission>,
-    /// Waits for Requests.
+    /// Connections that wait for their Requests.
     arriving: JoinSet<Option<DccpPath>>,
 }
 

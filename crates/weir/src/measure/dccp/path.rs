@@ -19,33 +19,33 @@ use weir_wire::test_protocol::{
 };
 use weir_wire::{Connection, ConnectionStats, Error};
 
-/// Octets of a datagram by default, if the path takes them.
+/// The default datagram length in octets, if the path supports it.
 const LENGTH: u16 = 1400;
-/// Datagrams that are sent or received between two looks at the clock, while none has to be waited
-/// for: reading the clock costs about as much as sending a datagram.
+/// The number of datagrams sent or received between two readings of the clock while no waiting is
+/// necessary: reading the clock costs about as much as sending a datagram.
 const BATCH: usize = 16;
-/// From one look at what has left to the next, while a sender waits for the rest.
+/// The interval at which a sender checks whether its last datagrams have left.
 const DRAIN_LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
-/// A connection of DCCP that is measured.
+/// A DCCP connection under test.
 pub struct DccpPath {
     connection: Connection,
     info: TestInfo,
     conversation: Conversation,
-    /// Octets of control messages that this end has handed over, which are no data.
+    /// Octets of control messages sent by this end, which are not data.
     control_octets: Arc<AtomicU64>,
-    /// The timetable of a sender, and what it sends.
+    /// The send schedule and the payload of a sender.
     writer: Option<(Pacing, Arc<[u8]>)>,
-    /// Datagrams of data that this end has handed over.
+    /// The number of data datagrams sent by this end.
     written: u64,
-    /// Why nothing can be sent.
+    /// The error that prevents sending.
     broken: Option<Error>,
-    /// The connection has ended: there is nothing to wait for.
+    /// Whether the connection has ended, so that there is nothing to wait for.
     is_over: bool,
 }
 
 impl DccpPath {
-    /// Asks for this test, with a length that the path carries if it has none.
+    /// Requests this test, with a length that the path supports if it has none.
     pub fn ask(
         (connection, opened): (Connection, std::time::Instant),
         transport: MeasuredTransport,
@@ -60,8 +60,8 @@ impl DccpPath {
         Self::new((connection, opened), transport, conversation)
     }
 
-    /// Waits for a Request. Without a secret, a client that begins with anything else, or says
-    /// nothing, sends as it likes.
+    /// Waits for a Request. Without a secret, a client that sends something else first, or nothing,
+    /// may send without a Request.
     pub fn admit(
         connection: Connection,
         transport: MeasuredTransport,
@@ -77,7 +77,7 @@ impl DccpPath {
         Ok(Self::new((connection, opened), transport, conversation))
     }
 
-    /// The CCID is the one that both ends agreed on.
+    /// A connection under test, with the CCID on which both ends agreed.
     fn new(
         (mut connection, opened): (Connection, std::time::Instant),
         mut transport: MeasuredTransport,
@@ -104,8 +104,8 @@ impl DccpPath {
         }
     }
 
-    /// Takes this datagram and some of those that came with it, which need not be waited for, or
-    /// all that have come.
+    /// Passes on this datagram and some further ones that have already arrived; without a datagram,
+    /// all that have arrived.
     fn take(&mut self, first: Option<Arc<[u8]>>) {
         let now = self.conversation.now();
         let mut session = self.conversation.session();
@@ -138,7 +138,7 @@ impl DccpPath {
                     continue;
                 }
             }
-            // Waiting costs more than a look whether there is room, which there mostly is.
+            // Waiting costs more than checking for space in the queue, which there usually is.
             has_waited = !connection.try_send_shared(data)?;
             if has_waited {
                 tokio::select! {
@@ -153,9 +153,9 @@ impl DccpPath {
         Ok(())
     }
 
-    /// Ends the writing, and discards what still waits to be sent, as iperf3 ends with the time: on
-    /// a slow path the queue holds many times of it. What was asked for by its number is sent to
-    /// its end.
+    /// Ends writing, and discards datagrams that have not been sent, as iperf3 does when its time
+    /// is over: on a slow path the queue may take many times the duration to send. A test with a
+    /// fixed number of datagrams sends all of them.
     async fn end_data(&mut self) {
         let is_control = |datagram: &[u8]| Message::from_octets(datagram).is_some();
         if self.writer.take().is_some() && self.info.request.writes != self.written {
@@ -182,8 +182,8 @@ impl Wire for DccpPath {
         stats.statistics.packets_received
     }
 
-    /// Those that matter are repeated, so that one without room in the queue is like one that is
-    /// lost.
+    /// Important messages are repeated, so one that finds no space in the queue is treated like a
+    /// lost one.
     async fn say(&mut self, mut message: Message) -> bool {
         if let Message::End { sent } = &mut message {
             self.end_data().await;
@@ -237,8 +237,8 @@ fn data_octets(stats: &ConnectionStats, control_octets: &AtomicU64) -> u64 {
         .saturating_sub(control_octets.load(Ordering::Relaxed))
 }
 
-/// Datagrams that were sent, and how many of them the receiver does not have; `None` while the two
-/// ends do not agree.
+/// The number of datagrams sent, and the number that the receiver lacks; `None` until the two ends
+/// agree.
 fn lost(test: &TestStats) -> Option<(u64, u64)> {
     let received = &test.received;
     test.complete.then(|| (received.expected, received.lost()))
@@ -293,8 +293,7 @@ impl TestPath for DccpPath {
         flow.payload_sent = data_octets(&stats, &self.control_octets);
         let statistics = &mut flow.statistics;
         if let Some((_, lost)) = lost(&test) {
-            // Of the two ends, TFRC detects losses at the receiver only, and none where nothing
-            // arrives.
+            // TFRC detects losses at the receiver only, and detects none if no packet arrives.
             statistics.packets_lost = statistics.packets_lost.max(lost);
         }
         if test.sends {
@@ -310,7 +309,7 @@ impl TestPath for DccpPath {
         if self.is_over || ended == Some(EndReason::TimedOut) {
             return;
         }
-        // What was sent last is still under way, and so is the peer's answer to the close.
+        // The last packets, and the peer's response to the close, are still in transit.
         let rest = async { while self.connection.receive_shared().await.is_some() {} };
         let _ = timeout(span(CLOSE_TIMEOUT), rest).await;
     }
@@ -333,8 +332,8 @@ fn details(sends: bool, stats: &ConnectionStats) -> String {
     }
 }
 
-/// The transport's fields of a result; `lost` are the datagrams that the receiver does not have, if
-/// that is known.
+/// The transport's fields of a result; `lost` is the number of datagrams that the receiver lacks,
+/// if known.
 fn fields(stats: &ConnectionStats, lost: Option<u64>) -> Value {
     json!({
         "packets_lost": lost.map(|lost| lost.max(stats.statistics.packets_lost)),

@@ -1,23 +1,23 @@
-//! Control messages on a stream: each has its length before it.
+//! Control messages on a stream, each preceded by its length.
 
 use quinn::{RecvStream, SendStream, WriteError};
 use weir_wire::test_protocol::Message;
 
-/// Octets of the longest message that is read.
+/// The maximum length of a message in octets.
 const MAX_OCTETS: usize = 4096;
 
 /// The stream of control messages.
 pub struct Control {
     send: SendStream,
     receive: RecvStream,
-    /// What has come of the next message.
+    /// The received part of the next message.
     unread: Vec<u8>,
-    /// This end has nothing more to say.
+    /// Whether this end has sent its last message.
     is_finished: bool,
 }
 
 impl Control {
-    /// On this stream.
+    /// Control messages on this stream.
     pub fn new((send, receive): (SendStream, RecvStream)) -> Self {
         Self {
             send,
@@ -27,8 +27,8 @@ impl Control {
         }
     }
 
-    /// Writes a message; after the last Report and a refusal nothing follows. False if the
-    /// connection has ended.
+    /// Writes a message; the last Report and a refusal finish the stream. False if the connection
+    /// has ended.
     pub async fn write(&mut self, message: Message) -> bool {
         let is_last = match message {
             Message::Report(report) => report.last,
@@ -48,7 +48,8 @@ impl Control {
     }
 
     /// Reads the octets of the next message; `None` at the end of the stream, or when the peer has
-    /// all that this end had to say. May be dropped and called again.
+    /// received everything after this end's last message. The future may be dropped and the
+    /// function called again.
     pub async fn read(&mut self) -> Option<Vec<u8>> {
         if self.is_finished {
             let _ = self.send.stopped().await;

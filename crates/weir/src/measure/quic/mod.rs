@@ -1,17 +1,17 @@
-//! Tests over QUIC: a stream of quinn with Weir's controllers.
+//! Tests over QUIC: a stream of quinn with this project's controllers.
 //!
-//! The client opens a bidirectional stream for control messages and asks on it for the test; the
-//! sender opens a unidirectional stream and fills it. The receiver sends Reports on the first
-//! stream, so that both ends count what was delivered and not what waits to be sent; the end of the
-//! stream of data is the sender's End, and a request to stop it the receiver's Stop. When its time
-//! is over, a sender without a rate of its own resets the stream, and what waits is not sent.
+//! The client opens a bidirectional stream for control messages and requests the test on it; the
+//! sender opens a unidirectional stream and writes data to it. The receiver sends Reports on the
+//! first stream, so that both ends count delivered octets and not those waiting to be sent. The end
+//! of the data stream is the sender's End, and STOP_SENDING on it is the receiver's Stop. When its
+//! time is over, a sender without a fixed rate resets the stream, and waiting data is not sent.
 //!
-//! A server has state for at most 1024 connections, and for 64 whose client has not proven its
-//! address; further ones must come again with a token (Retry), so that a flood of first packets
-//! costs no memory.
+//! A server has state for at most 1024 connections. With 64 or more, it requires further clients to
+//! prove their address with a token (Retry), so that a flood of first packets uses no memory.
 //!
-//! The certificate is the server's own, and the client takes any unless it is told one by its
-//! SHA-256. The server answers the Request with an Alive, or with a Challenge if it has a secret.
+//! The server uses its own certificate, and the client accepts any certificate unless its SHA-256
+//! is given. The server responds to the Request with an Alive, or with a Challenge if it has a
+//! secret.
 
 mod control;
 mod path;
@@ -39,16 +39,17 @@ use weir_wire::{Error, EventStream, Tap};
 
 /// The protocol's name (ALPN).
 const PROTOCOL: &str = "weir-test";
-/// A name of the server for TLS, whose certificate is known by its fingerprint or not at all.
+/// The server name for TLS; its certificate is identified by its fingerprint or not at all.
 const SERVER_NAME: &str = "server.invalid";
-/// Connections of a server, and how many it has before a client must prove its address first.
+/// The maximum number of connections of a server, and the number from which a client must prove its
+/// address first.
 const MAX_CONNECTIONS: usize = 1024;
 const RETRY_FROM: usize = 64;
-/// Octets of a write by default: of a constant rate, and without one.
+/// The default write sizes in octets: with a constant rate, and without one.
 const PACED_LENGTH: u16 = 1200;
 const BULK_LENGTH: u16 = 65_000;
 
-/// QUIC with these settings.
+/// The settings of tests over QUIC.
 #[derive(Clone)]
 pub struct Quic {
     config: TracedConfig,
@@ -59,7 +60,7 @@ pub struct Quic {
 }
 
 impl Quic {
-    /// As the options say.
+    /// The settings from the options.
     pub fn new(
         options: &TestOptions,
         access: Access,
@@ -147,8 +148,8 @@ fn endpoint(socket: Arc<Socket>, server: Option<quinn::ServerConfig>) -> Result<
     )?)
 }
 
-/// A handshake without an answer. The packets of an Initial are in datagrams of 1200 octets or more
-/// in both directions (RFC 9000 §14.1), which nothing on the way may fragment.
+/// The error for a handshake without a response. Datagrams with Initial packets have at least 1200
+/// octets in both directions (RFC 9000 §14.1) and must not be fragmented.
 fn unanswered(peer: SocketAddr) -> Failure {
     Failure::Failed(format!(
         "{}: no `weir serve --transport quic` is there, or the path drops the datagrams of 1200 \
@@ -158,7 +159,7 @@ fn unanswered(peer: SocketAddr) -> Failure {
     ))
 }
 
-/// Why a server does not take a connection.
+/// The error for a connection that a server rejects.
 fn refused(peer: SocketAddr, error: ConnectionError) -> Failure {
     match error {
         ConnectionError::TimedOut => unanswered(peer),
@@ -179,7 +180,7 @@ pub struct QuicListener {
     endpoint: Endpoint,
     config: TracedConfig,
     admission: Arc<Admission>,
-    /// Handshakes, and waits for requests.
+    /// Connections during their handshakes, or waiting for requests.
     arriving: JoinSet<Option<QuicPath>>,
 }
 
@@ -202,7 +203,7 @@ impl Listener for QuicListener {
             let arrived = tokio::select! {
                 incoming = self.endpoint.accept() => {
                     let incoming = incoming.ok_or_else(|| failure(Error::Closed))?;
-                    // A handshake is no connection yet before its task has begun.
+                    // A handshake does not count as a connection before its task has started.
                     let present = self.endpoint.open_connections().max(self.arriving.len());
                     if let Some(incoming) = admit(present, incoming) {
                         let admission = Arc::clone(&self.admission);
@@ -224,15 +225,15 @@ impl Listener for QuicListener {
     }
 }
 
-/// Lets a client in, or not now: while there are many, one whose address is not proven has to come
-/// again with a token (RFC 9000 §8.1.2).
+/// Accepts a client, unless there are too many; with many clients, one with an unproven address
+/// must return with a token (RFC 9000 §8.1.2).
 fn admit(present: usize, incoming: Incoming) -> Option<Incoming> {
     if present >= MAX_CONNECTIONS {
         incoming.refuse();
         None
     } else if present >= RETRY_FROM && !incoming.remote_address_validated() && incoming.may_retry()
     {
-        // A Retry that cannot be sent is like one that is lost: the client asks again.
+        // A Retry that cannot be sent is like a lost one: the client tries again.
         let _ = incoming.retry();
         None
     } else {
@@ -240,7 +241,7 @@ fn admit(present: usize, incoming: Incoming) -> Option<Incoming> {
     }
 }
 
-/// The test, before the Request.
+/// The description of the test, before the Request.
 fn info(
     connection: &Connection,
     opened: Instant,
@@ -253,7 +254,7 @@ fn info(
     TestInfo::opening(peer, opened, transport, events)
 }
 
-/// The handshake, and the request; `None` for a client that fails at either.
+/// Performs the handshake and receives the request; `None` if the client fails at either.
 async fn open(
     incoming: Incoming,
     config: TracedConfig,

@@ -1,4 +1,4 @@
-//! One end of a test over a QUIC connection: the stream of data, and the messages on the other
+//! One end of a test over a QUIC connection: the data stream, and the messages on the control
 //! stream.
 
 use super::super::conversation::{self, Conversation, Wire, span};
@@ -30,18 +30,18 @@ pub struct QuicPath {
     controller: ControllerView,
     /// The stream of control messages.
     control: Control,
-    /// Of a client, closed with the connection.
+    /// The endpoint of a client, closed with the connection.
     pub endpoint: Option<Endpoint>,
     info: TestInfo,
     conversation: Conversation,
     data: Data,
-    /// What bound the sender before its end, for at the end it is the application.
+    /// The bound on the sender before its end, because at the end the application is the bound.
     limit: Arc<OnceLock<&'static str>>,
-    /// Why the connection cannot be used.
+    /// The error that makes the connection unusable.
     broken: Option<String>,
 }
 
-/// The stream of data at one end.
+/// The data stream at one end.
 #[derive(Default)]
 enum Data {
     /// It is not open.
@@ -49,25 +49,25 @@ enum Data {
     None,
     /// The sender writes.
     Sending(Writer),
-    /// The sender waits for what is on its way, until this time.
+    /// The sender waits until this time for data in transit to be acknowledged.
     Draining(SendStream, Instant),
     /// The receiver reads.
     Receiving(RecvStream),
-    /// The receiver has the end, or the sender has.
+    /// The data stream has ended.
     Ended,
 }
 
-/// What a sender writes.
+/// The writer of a sender.
 struct Writer {
     stream: SendStream,
     pacing: Pacing,
-    /// The octets of a write, and those that are left of the present one.
+    /// The octets of a write, and the remaining ones of the current write.
     data: Bytes,
     rest: [Bytes; 1],
 }
 
 impl Writer {
-    /// Writes what is due until all is written, or the receiver has enough.
+    /// Writes data on schedule until all is written, or the receiver stops it.
     async fn write(&mut self, test: &Conversation) -> Result<(), WriteError> {
         loop {
             if self.rest[0].is_empty() {
@@ -79,7 +79,7 @@ impl Writer {
                 }
                 self.rest = [self.data.clone()];
             }
-            // A part of it may arrive before the rest is written.
+            // The written part may arrive before the rest is written.
             match self.stream.write_chunks(&mut self.rest).await {
                 Ok(written) => {
                     let octets = written.bytes as u64;
@@ -96,7 +96,7 @@ impl Writer {
 }
 
 impl QuicPath {
-    /// On this connection and its stream of control messages, with this controller.
+    /// A test over this connection and its control stream, with this controller.
     pub fn new(
         connection: Connection,
         control: Control,
@@ -117,8 +117,8 @@ impl QuicPath {
         }
     }
 
-    /// Ends the stream of data. When its time is over, what waits of a sender without bounds is not
-    /// sent.
+    /// Ends the data stream. When the time of a sender without bounds is over, its waiting data is
+    /// not sent.
     fn end_data(&mut self) {
         let _ = self.limit.set(self.controller.limit());
         let Data::Sending(Writer { mut stream, .. }) =
@@ -136,13 +136,13 @@ impl QuicPath {
     }
 }
 
-/// Whether a sender ends with what it was asked for, and not with its time: at a rate that the path
-/// carries hardly anything waits.
+/// True if the sender sends all its data even when its time is over. At a rate that the path can
+/// carry, hardly any data waits then.
 const fn is_bounded(request: &TestConfig) -> bool {
     request.rate_bps.is_some() || request.writes > 0
 }
 
-/// Moves data until the session has to know of it; returns the sender's End at a receiver.
+/// Moves data until the session must be informed; returns the sender's End at a receiver.
 async fn move_data(
     data: &mut Data,
     connection: &Connection,
@@ -156,7 +156,8 @@ async fn move_data(
     match data {
         Data::None if !runs => pending().await,
         Data::None if sends => {
-            // Until all has arrived, of which the transport knows no more than that.
+            // Counts as waiting until all has arrived, because the transport does not report how
+            // much waits.
             test.session().data.counts.waiting = u64::from(is_bounded(request));
             *data = Data::Sending(Writer {
                 stream: connection.open_uni().await?,
@@ -206,7 +207,7 @@ impl Wire for QuicPath {
         self.connection.stats().udp_rx.datagrams
     }
 
-    /// The End of the sender is that of its stream, and the Stop of the receiver is the stream's.
+    /// The end of the data stream is the sender's End, and stopping it is the receiver's Stop.
     async fn say(&mut self, message: Message) -> bool {
         match message {
             Message::End { .. } => self.end_data(),
@@ -242,7 +243,7 @@ impl Wire for QuicPath {
         self.broken.is_none()
     }
 
-    /// A task that waits on a connection that is lost learns only that it ended.
+    /// The error of a task that waits on a lost connection only says that it ended.
     fn loss(&mut self) -> Option<Failure> {
         let why = match self.connection.close_reason() {
             Some(ConnectionError::TimedOut) => {
@@ -324,7 +325,7 @@ impl TestPath for QuicPath {
 
     async fn close(self) {
         let Some(endpoint) = &self.endpoint else {
-            // The client closes when it has the last Report.
+            // The client closes the connection after the last Report.
             let _ = timeout(span(CLOSE_TIMEOUT), self.connection.closed()).await;
             return self.connection.close(0_u8.into(), b"done");
         };
@@ -333,7 +334,7 @@ impl TestPath for QuicPath {
     }
 }
 
-/// The octets of both ends. A receiver is not told what was sent.
+/// The octets of both ends. A receiver does not know how many were sent.
 fn delivery(test: &TestStats) -> Delivery {
     Delivery {
         sent: test.sends.then_some(test.sent_octets),

@@ -1,5 +1,5 @@
-//! The UDP socket under quinn: a capture sees its datagrams, and a client learns that the server's
-//! port is closed, which quinn's own socket does not report.
+//! The UDP socket used by quinn: it copies datagrams to a capture and reports to a client that the
+//! server's port is closed, which quinn's own socket does not.
 
 use quinn::udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use quinn::{AsyncUdpSocket, UdpPoller};
@@ -32,7 +32,7 @@ impl Socket {
         Self::open(address, None, tap).map_err(|source| Error::Socket { address, source })
     }
 
-    /// A client's socket, for this server alone, at this port, 0 for any.
+    /// A client's socket for this server only, at this port, 0 for any.
     pub fn connect(
         to: SocketAddr,
         port: u16,
@@ -54,13 +54,14 @@ impl Socket {
         tap: Option<Arc<dyn Tap>>,
     ) -> io::Result<Arc<Self>> {
         let socket = std::net::UdpSocket::bind(address)?;
-        // Other systems do not let a connected socket name an address, as quinn does.
+        // Other systems do not allow sending to an explicit address, as quinn does, on a connected
+        // socket.
         if let Some(to) = to.filter(|_| cfg!(target_os = "linux")) {
             socket.connect(to)?;
         }
         socket.set_nonblocking(true)?;
         let state = UdpSocketState::new((&socket).into())?;
-        // A burst must fit; the kernel may allow less.
+        // The buffer must hold a burst; the kernel may grant less.
         let _ = state.set_recv_buffer_size((&socket).into(), 1 << 22);
         Ok(Arc::new(Self {
             state,
@@ -80,7 +81,7 @@ impl Socket {
                     return std::future::pending().await;
                 },
             }
-            // The error is no datagram, so that tasks that read are not woken.
+            // Reading the error does not wake tasks that wait for datagrams.
             match self.io.take_error() {
                 Ok(Some(error)) if error.kind() == ErrorKind::ConnectionRefused => return,
                 _ => {
@@ -97,7 +98,7 @@ impl Socket {
         }
     }
 
-    /// Gives datagrams to the capture, if there is one.
+    /// Passes datagrams to the capture, if there is one.
     fn capture(&self, path: &DatagramPath, octets: &[u8], segment: usize) {
         let Some(tap) = &self.tap else { return };
         let ours = self.local.ip().to_canonical();
@@ -130,7 +131,7 @@ impl Socket {
     }
 }
 
-/// The addresses of a datagram, as the socket has them.
+/// The addresses of a datagram at the socket.
 struct DatagramPath {
     direction: Direction,
     peer: SocketAddr,
@@ -170,7 +171,8 @@ impl AsyncUdpSocket for Socket {
                 Ok(())
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
-            // A datagram that the kernel refuses is lost like any other: it may be too large.
+            // A datagram that the kernel rejects, for example because it is too large, is treated
+            // as lost.
             Err(_) => Ok(()),
         }
     }
@@ -222,7 +224,7 @@ impl AsyncUdpSocket for Socket {
     }
 }
 
-/// A task that waits for room in the socket.
+/// A task that waits for space in the socket's buffer.
 struct Poller {
     socket: Arc<Socket>,
     waiting: Option<Waiting>,

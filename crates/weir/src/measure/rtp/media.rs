@@ -1,5 +1,5 @@
-//! One end of a test over RTP: the endpoint of [`weir_proto::rtp`] with a video's source or its
-//! viewer, behind the socket of [`weir_wire::udp_test`].
+//! One end of a test over RTP: the endpoint of [`weir_proto::rtp`] with the source or the viewer of
+//! a video, on the socket of [`weir_wire::udp_test`].
 
 use std::hash::{BuildHasher as _, RandomState};
 use weir_lab::run::{Distribution, VideoSummary};
@@ -15,23 +15,23 @@ use weir_wire::test_protocol::{DataPath, DataPathCounts, FrameStats, ReceptionSt
 use weir_wire::udp_test::Traffic;
 use weir_wire::{EventSink, EventStream};
 
-/// Octets of the largest payload of a packet that is asked for; with the headers of RTP and UDP it
-/// fits into a datagram.
+/// The maximum payload of a packet in octets that may be requested; with the headers of RTP and UDP
+/// it fits into a datagram.
 const MAX_PAYLOAD: u16 = 65_000;
-/// Samples of the round-trip time that are kept: ten a second for more than a day.
+/// The maximum number of stored round-trip time samples: ten a second for more than a day.
 const MAX_SAMPLES: usize = 1 << 20;
 
-/// One end.
+/// One end of a test.
 pub struct Media {
     session: rtp::Session,
-    /// The source or the viewer.
+    /// The source or the viewer of the video.
     app: Box<dyn App + Send>,
     sends: bool,
     payload_sent: u64,
     reception: ReceptionStats,
-    /// The first and the last number of the packets that came.
+    /// The first and the last sequence number received.
     numbers: Option<[u64; 2]>,
-    /// The state of the sender's controller.
+    /// The last state of the sender's controller.
     state: Option<RateState>,
     rtts: Vec<f64>,
     sink: Option<EventSink>,
@@ -50,7 +50,7 @@ pub fn nada(rate_bps: Option<f64>) -> NadaConfig {
 }
 
 impl Media {
-    /// The end that sends, or the other; its controller's events of this mask can be taken.
+    /// The sending or the receiving end; events of its controller in this mask can be taken.
     pub fn new(request: &TestConfig, sends: bool, mask: EventMask, now: Instant) -> Self {
         let payload = u32::from(request.length.min(MAX_PAYLOAD));
         let default = rtp::Config::default();
@@ -99,7 +99,7 @@ impl Media {
         }
     }
 
-    /// The controller's events, once.
+    /// The controller's events; can be taken once.
     pub const fn take_events(&mut self) -> Option<EventStream> {
         self.events.take()
     }
@@ -119,7 +119,7 @@ impl Media {
         Distribution::of(self.rtts.iter().copied())
     }
 
-    /// The frames that this end knows: the same whenever they are asked for.
+    /// The frames that this end knows; the result is the same at each call.
     fn known_frames(&self) -> &[VideoFrame] {
         self.app.report(Instant::ZERO).frames
     }
@@ -138,7 +138,8 @@ impl Media {
         self.app.poll(now, &mut self.session);
     }
 
-    /// Takes the events of the endpoint; a packet among them came for the first time if it is new.
+    /// Takes the events of the endpoint; a packet among them was received for the first time if it
+    /// is new.
     fn take_all_events(&mut self, is_new: bool) {
         let Some(events) = self.session.events() else {
             return;
@@ -200,12 +201,12 @@ impl DataPath for Media {
         }
     }
 
-    /// It goes on for the time of the test.
+    /// The test always lasts for its duration.
     fn is_done(&self) -> bool {
         false
     }
 
-    /// Its reports have round-trip times of their own.
+    /// The reports of RTP contain their own round-trip times.
     fn newest(&self) -> Option<(Instant, u64)> {
         None
     }
@@ -226,7 +227,7 @@ impl DataPath for Media {
             complete: summary.complete,
             late: summary.late,
             freezes: summary.freezes,
-            // The sum of no freezes is -0.
+            // Adding 0 turns -0, the sum of no freezes, into 0.
             frozen_s: summary.frozen_s + 0.0,
             delay_s: [delay.p50, delay.p95, delay.p99],
         })
@@ -252,7 +253,7 @@ impl Traffic for Media {
         let is_counted = after.data_packets_received > before.data_packets_received;
         self.reception.marked += u64::from(is_counted && ecn == Ecn::Ce);
         self.advance(now);
-        // No packet of a video is empty.
+        // Every packet of a video has a payload.
         self.take_all_events(after.payload_received > before.payload_received);
     }
 
@@ -273,9 +274,9 @@ impl Traffic for Media {
     }
 }
 
-/// The frames with their times of capture on the receiver's clock. The two clocks differ by an
-/// unknown time: the least delay of a frame counts as none. A frame of which nothing came has the
-/// time of the one before it.
+/// The frames with their capture times on the receiver's clock. The offset of the two clocks is
+/// unknown, so the minimum delay of a frame is taken as zero. A frame without received packets gets
+/// the time of the one before it.
 fn aligned(frames: &[VideoFrame]) -> Vec<VideoFrame> {
     let difference = |frame: &VideoFrame| {
         let [captured, completed] = [frame.captured, frame.completed?].map(Instant::as_nanos);

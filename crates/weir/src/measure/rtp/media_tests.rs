@@ -13,14 +13,14 @@ fn request() -> TestConfig {
     }
 }
 
-/// Runs a sender and a receiver, whose clock is five seconds ahead, for three seconds; of the
-/// media those datagrams that `is_lost` names by their number get lost.
+/// Runs a sender and a receiver, whose clock is five seconds ahead, for three seconds. Media
+/// datagrams for whose number `is_lost` is true are lost.
 fn run(is_lost: fn(u64) -> bool) -> [Media; 2] {
     run_spoiled(is_lost, 3000, |_, _| Ecn::Ce)
 }
 
-/// The same for so many milliseconds; `spoil` may change each datagram for the end of this number,
-/// and says with which codepoint it comes.
+/// The same for this many milliseconds; `spoil` may change each datagram for the end with this
+/// number, and returns its ECN codepoint.
 fn run_spoiled(
     is_lost: fn(u64) -> bool,
     millis: u64,
@@ -61,13 +61,13 @@ fn a_video_arrives_and_its_delays_need_no_common_clock() {
     let end = Instant::from_nanos(9_000_000_000);
     assert_eq!(sender.frames(end), None);
     let frames = receiver.frames(end).expect("it sees a video");
-    // 30 frames per second for three seconds, less those of the last 200 ms and of the delay.
+    // 30 frames per second for three seconds, without those of the last 200 ms and of the delay.
     assert!((82..=84).contains(&frames.frames), "{frames:?}");
     assert_eq!(
         (frames.complete, frames.late, frames.freezes),
         (frames.frames, 0, 0)
     );
-    // Without the delay of the path: what the pacing of a frame's packets takes.
+    // The delay of the path is removed; the rest is due to the pacing of a frame's packets.
     assert!(
         frames.delay_s[0] < 0.03 && frames.delay_s[2] < 0.2,
         "{frames:?}"
@@ -91,7 +91,7 @@ fn lost_packets_spoil_their_frames() {
     let frames = receiver
         .frames(Instant::from_nanos(9_000_000_000))
         .expect("a video");
-    // At RMIN each frame but key frames is one packet.
+    // At RMIN each frame except key frames is one packet.
     let missing = frames.frames - frames.complete;
     assert!((7..=9).contains(&missing), "{frames:?}");
     let received = receiver.counts(Instant::ZERO).received;
@@ -109,11 +109,11 @@ fn the_rate_of_the_option_bounds_the_video() {
     assert_eq!((most.min_rate, most.max_rate), (150_000, 4_000_000));
 }
 
-/// What a lie puts into a datagram: at which octet, how many of them, which value.
+/// A modification of a datagram: the offset, the number of octets, and the value.
 type Lie = (usize, usize, u64);
 
-/// Where a lie stands: in the first octets, where the fields are, or anywhere; the value is small,
-/// at an edge, or any.
+/// A modification in the first octets, where the fields are, or anywhere; the value is small, at a
+/// limit, or arbitrary.
 fn lie() -> impl Strategy<Value = Lie> {
     let place = prop_oneof![3 => 0_usize..64, 1 => 0_usize..1100];
     let value = prop_oneof![0_u64..4, Just(u64::MAX), Just(1 << 63), any::<u64>()];
@@ -127,7 +127,7 @@ fn assert_possible(end: &Media, now: Instant) {
     assert!(received.reordered <= received.received, "{counts:?}");
     let arrived = received.received + received.duplicates;
     assert!(received.marked <= arrived, "{counts:?}");
-    // No packet has more than its datagram.
+    // No packet contains more than its datagram.
     assert!(received.octets <= 1100 * arrived, "{counts:?}");
     assert!(received.jitter.is_finite() && received.jitter >= 0.0);
     if let Some(frames) = end.frames(now) {

@@ -1,7 +1,7 @@
 //! Tests over RTP: a video that follows the target rate of NADA (RFC 8698) with the feedback of RFC
-//! 8888, from the state machines that the simulator runs. They travel through the sockets of
+//! 8888, using the state machines of the simulator. Packets pass the sockets of
 //! [`weir_wire::udp_test`], whose control messages open the test, keep it alive and exchange the
-//! counts at its end; the receiver's last report has what it saw of the frames.
+//! counts at its end; the receiver's last report includes its statistics of frames.
 
 mod media;
 
@@ -20,7 +20,7 @@ use weir_wire::udp_test::{SharedTraffic, Test};
 pub const VIDEO: Content = Content {
     name: "RTP",
     warning: None,
-    // Of the payload of a packet, as in the simulator's video.
+    // The payload of a packet, as in the simulator's video.
     length: 1200,
     rate_bps: |asked| media::nada(asked).max_rate as f64,
     settings: |request| {
@@ -53,7 +53,7 @@ pub const VIDEO: Content = Content {
     },
     count: |test, flow| {
         if let Some(statistics) = look(test, |media| media.statistics()) {
-            // The receiver's count is final, the sender's that of the last feedback.
+            // The receiver's count of losses is final, the sender's is that of the last feedback.
             let lost = flow.statistics.packets_lost;
             flow.statistics = statistics;
             flow.statistics.packets_lost = lost;
@@ -61,7 +61,7 @@ pub const VIDEO: Content = Content {
     },
 };
 
-/// What the media of a test say; `None` if the test carries none.
+/// Reads the state of a test's media; `None` if the test has none.
 fn look<T>(test: &Test, read: impl FnOnce(&mut Media) -> T) -> Option<T> {
     let mut media = test
         .traffic()?
@@ -71,7 +71,7 @@ fn look<T>(test: &Test, read: impl FnOnce(&mut Media) -> T) -> Option<T> {
     media.downcast_mut::<Media>().map(read)
 }
 
-/// What the media of an end say beside the counters of the test.
+/// The statistics of an end's media in addition to the counters of the test.
 #[derive(Default)]
 struct MediaFields {
     encoder_rate: Option<f64>,
@@ -98,8 +98,8 @@ impl MediaFields {
     }
 }
 
-/// What both ends have counted. Packets differ in length, so a receiver that misses some does not
-/// know how many octets were sent.
+/// The counts of both ends. Packets differ in length, so a receiver with losses does not know how
+/// many octets were sent.
 fn delivery(stats: &TestStats) -> Delivery {
     let received = &stats.received;
     let all = (stats.complete && received.lost() == 0).then_some(received.octets);

@@ -1,9 +1,10 @@
-//! What holds a sender that paces is what limited the rate or window that its pacer follows from.
+//! The bound on a pacing sender is the one that limited the rate or window from which its pacer is
+//! derived.
 
 use super::{BULK, CCID_2, Plant, WINDOWS, check};
 
-/// Controllers that pace: BBR, whose rate follows from samples of the delivery rate, and others,
-/// whose rate follows from a window.
+/// Controllers that pace: BBR, whose rate is derived from delivery rate samples, and others, whose
+/// rate is derived from a window.
 const PACED: [&str; 5] = [
     r#"controller = "bbr""#,
     r#"controller = "copa""#,
@@ -12,7 +13,7 @@ const PACED: [&str; 5] = [
     r#"controller = "cubic", overrides = { pacing = "rfc9002" }"#,
 ];
 
-/// A bound, and settings that plant it: PART is less than the path takes, MUCH is more.
+/// A bound, and settings that cause it: PART is less than the path can carry, MUCH is more.
 const HELD: [(&str, &str); 6] = [
     (
         "receiver_credit",
@@ -50,10 +51,10 @@ fn paced_by<const N: usize>(
     std::iter::from_fn(move || transports.find(|words| !by_rule || *words != CCID_2))
 }
 
-/// What holds a sender that paces, behind its pacer and its window: credit, buffer or application
-/// let out a part of what the path takes, in paths of three lengths.
+/// Bounds on a pacing sender other than its pacer and its window: credit, buffer or application
+/// allow only a part of what the path can carry, on paths of three lengths.
 fn planted_behind_pacers() -> Vec<Plant<'static>> {
-    // 0.5, 1 and 3 MB in a round trip.
+    // Bandwidth-delay products of 0.5, 1 and 3 MB.
     let paths = [
         (
             r#"rate = "100Mbit", delay = "20ms", queue = { kind = "droptail", limit = "500kB" }"#,

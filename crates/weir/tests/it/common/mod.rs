@@ -1,4 +1,4 @@
-//! What the tests of the command have in common.
+//! Helpers for the tests of the command.
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,7 +8,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 /// The status, stdout and stderr of a command.
 pub type Outcome = (Option<i32>, String, String);
 
-/// A flow of CCID 3 over a megabit.
+/// A flow of CCID 3 over a link of 1 Mbit/s.
 pub const SCENARIO: &str = r#"
 [run]
 duration = "3s"
@@ -28,7 +28,7 @@ transport = { kind = "dccp", ccid = 3, profile = "rfc5348" }
 app = { kind = "bulk", packet = 1400 }
 "#;
 
-/// An experiment of one run, of `path.toml`.
+/// An experiment with one run, of `path.toml`.
 pub const PUBLISHED: &str = r#"
 [document]
 title = "Months"
@@ -51,8 +51,8 @@ unit = "%"
 measure = { take = "loss_rate", run = "long" }
 "#;
 
-/// The head of a case of a suite for a bottleneck of this rate and round-trip time; behind it
-/// stands a scenario whose flow has no transport.
+/// The head of a suite's case for a bottleneck with this rate and round-trip time, followed by a
+/// scenario whose flow has no transport.
 pub fn case_head(rate: &str, rtt: &str) -> String {
     format!(
         r#"
@@ -101,7 +101,7 @@ pub fn json(outcome: &Outcome) -> Value {
     parse(stdout)
 }
 
-/// The one JSON document of a text.
+/// The single JSON document in a text.
 pub fn parse(text: &str) -> Value {
     serde_json::from_str(text).expect("one JSON document")
 }
@@ -113,7 +113,7 @@ pub fn folder_with(scenario: &str) -> tempfile::TempDir {
     folder
 }
 
-/// The only run among the results of a folder, relative to it.
+/// The only run in the results of a folder, as a relative path.
 pub fn only_run(folder: &Path) -> String {
     let runs = runs_below(&folder.join("results"));
     let [run] = runs.as_slice() else {
@@ -140,12 +140,12 @@ pub fn text(path: &Path) -> &str {
     path.to_str().expect("a name in UTF-8")
 }
 
-/// Prints a line that is seen though the test passes.
+/// Prints a line that is visible even if the test passes.
 pub fn skipped(why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
 }
 
-/// What tshark prints of a capture with these arguments, line by line; `None` without tshark.
+/// The output of tshark for a capture with these arguments, by line; `None` without tshark.
 pub fn tshark(capture: &Path, arguments: &[&str]) -> Option<Vec<String>> {
     let mut command = Command::new("tshark");
     let output = match command.arg("-r").arg(capture).args(arguments).output() {
@@ -160,13 +160,13 @@ pub fn tshark(capture: &Path, arguments: &[&str]) -> Option<Vec<String>> {
     Some(text.lines().map(str::to_owned).collect())
 }
 
-/// The arguments with which tshark prints these fields.
+/// The arguments for tshark to print these fields.
 pub fn fields<'a>(names: &[&'a str]) -> Vec<&'a str> {
     let names = names.iter().flat_map(|name| ["-e", *name]);
     ["-T", "fields"].into_iter().chain(names).collect()
 }
 
-/// The arguments with which tshark reads DCCP in UDP.
+/// The arguments for tshark to decode DCCP in UDP.
 pub const DCCP_IN_UDP: [&str; 4] = [
     "-X",
     concat!(
@@ -178,7 +178,7 @@ pub const DCCP_IN_UDP: [&str; 4] = [
     "dccp.check_checksum:FALSE",
 ];
 
-/// A program that runs beside the test and is killed with it.
+/// A program that runs concurrently with the test and is killed at its end.
 pub struct Running {
     pub child: Child,
     stderr: BufReader<ChildStderr>,
@@ -218,7 +218,7 @@ impl Running {
         assert!(sent.expect("there is kill").success());
     }
 
-    /// Ctrl-C; the status and the rest of stderr.
+    /// Sends SIGINT; returns the status and the rest of stderr.
     pub fn interrupt(mut self) -> (Option<i32>, String) {
         self.signal("-INT");
         self.end()
@@ -232,8 +232,8 @@ impl Running {
     }
 }
 
-/// Measures until the result is good, at most ten times: other load on the machine may disturb a
-/// measurement, but not each of them. Fails with the last result.
+/// Repeats a measurement at most ten times until the result is good: other load on the machine may
+/// disturb some measurements, but not all of them. Fails with the last result.
 pub fn undisturbed<T: std::fmt::Debug>(measure: impl FnMut() -> T, good: impl Fn(&T) -> bool) -> T {
     let mut last = None;
     for result in std::iter::repeat_with(measure).take(10) {
@@ -245,7 +245,7 @@ pub fn undisturbed<T: std::fmt::Debug>(measure: impl FnMut() -> T, good: impl Fn
     panic!("disturbed ten times, or wrong: {last:#?}");
 }
 
-/// A server at a port that the system chose, and the port.
+/// A server at a port chosen by the system, and the port.
 pub fn serve(arguments: &[&str]) -> (Running, String) {
     let mut server = Running::weir(&[&["serve", "-p", "0"], arguments].concat());
     let line = server.line();
