@@ -11,8 +11,8 @@ const BUDGETS: [(&str, usize); 5] = [
     ("weir-proto", 24_100),
     ("weir-net", 11_200),
     ("weir-wire", 7_800),
-    ("weir-lab", 31_800),
-    ("weir", 8_600),
+    ("weir-lab", 33_000),
+    ("weir", 8_800),
 ];
 
 pub fn check(sources: &[Source]) -> Vec<Violation> {
@@ -25,7 +25,9 @@ pub fn check(sources: &[Source]) -> Vec<Violation> {
     }
     let over = lines.into_iter().filter_map(|(name, lines)| {
         let (_, budget) = BUDGETS.into_iter().find(|(known, _)| *known == name)?;
-        let message = format!("{lines} lines of code in {name}, of a budget of {budget}");
+        let message = format!(
+            "{lines} lines of code in {name}, of a budget of {budget} (xtask/src/tidy/budget.rs)"
+        );
         let root = format!("crates/{name}/src/lib.rs");
         (lines > budget).then(|| Violation::new(&root, 1, message))
     });

@@ -1,5 +1,5 @@
-//! The figures: all chapters in one, and for each chapter one measure, a row a case, a dot a run and
-//! a mark a mean.
+//! The figures: one of all chapters, and for each chapter one of a measure: a row a case, a dot a
+//! run, a mark a mean.
 
 use super::words::letter;
 use super::{ChapterResult, Evaluation, MeasureResult};

@@ -38,6 +38,11 @@ impl MeasurePlan {
     /// What is wrong, at its key.
     pub(super) fn check(&mut self) -> Result<(), (&'static str, Diagnostic)> {
         self.term = Some(Term::parse(&self.value).map_err(|wrong| ("value", wrong))?);
+        if let Some(per) = self.per.filter(|per| !(per.is_finite() && *per > 0.0)) {
+            let message = format!("{per} is no number above zero");
+            let help = "write the number that the value is divided by";
+            return Err(("per", Diagnostic::new(message, help)));
+        }
         let known = "write a unit to which it can be converted, or leave it out";
         let wrong = |message| ("unit", Diagnostic::new(message, known));
         self.scale().map(drop).map_err(wrong)
@@ -72,13 +77,7 @@ impl MeasurePlan {
     /// # Errors
     /// A unit to which it cannot be converted.
     pub(super) fn scale(&self) -> Result<f64, String> {
-        let factor = self.factor()?;
-        match self.per {
-            Some(per) if !(per.is_finite() && per > 0.0) => {
-                Err(format!("per = {per} is no number above zero"))
-            }
-            per => Ok(factor / per.unwrap_or(1.0)),
-        }
+        Ok(self.factor()? / self.per.unwrap_or(1.0))
     }
 
     fn factor(&self) -> Result<f64, String> {

@@ -9,6 +9,7 @@
 //! or *alike*. Metrics are those of RFC 5166. The suite is data ([`suite`]); a controller is a
 //! [`Candidate`], which a user's own program makes too.
 
+mod case;
 mod figure;
 mod judge;
 mod measure;
@@ -20,12 +21,13 @@ mod suite;
 mod words;
 
 pub use crate::summary::Better;
+pub use case::{Aspect, Bounds, Case, SafetyLimit, Size};
 pub use judge::MeasureResult;
 pub use measure::CandidateSample;
 pub use paths::OwnPaths;
-pub use safety::{Bounds, LimitResult};
+pub use safety::LimitResult;
 pub use stored::StoredError;
-pub use suite::{Aspect, Case, Chapter, SafetyLimit, Size, Suite};
+pub use suite::{Chapter, Suite};
 
 use crate::candidate::{Candidate, CandidateError};
 use crate::replication::{Sample, in_order};
@@ -298,8 +300,9 @@ fn case_result(
     let limits = case.limits.iter().filter_map(|limit| {
         let mut taken = results.iter();
         let of = taken.find(|result| result.name == limit.measure)?;
-        let known = controller.as_deref();
-        Some(LimitResult::new(suite, limit, known, &of.candidates))
+        let controller = controller.as_deref();
+        let reason = controller.and_then(|controller| suite.reason(controller, &limit.id));
+        Some(LimitResult::new(limit, reason, &of.candidates))
     });
     CaseResult {
         words: case.words.clone(),

@@ -1,7 +1,7 @@
-//! A range of paths, as RFC 9743 §6 asks for: rates, round-trip times and depths of the buffer, each
-//! of which is a case of the same scenario.
+//! A range of paths, as RFC 9743 §6 asks for: a case of the same scenario for each rate, round-trip
+//! time and depth of the buffer.
 
-use super::suite::{Case, Size};
+use super::case::{Case, Size};
 use serde::Deserialize;
 use weir_proto::units::{UnitError, parse_duration, parse_rate};
 

@@ -1,4 +1,4 @@
-//! An evaluation that was made before, as a baseline: the same measures of the same cases and seeds.
+//! An earlier evaluation as a baseline: the same measures of the same cases and seeds.
 
 use super::judge::judge;
 use super::{CandidateSample, CaseResult, Evaluation};

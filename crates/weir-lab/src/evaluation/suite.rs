@@ -1,9 +1,9 @@
 //! The suite: `suite.toml`, which says what is measured in which chapter, and its scenarios.
 
 use super::EvaluationError;
+use super::case::{Aspect, Case, Size};
 use super::measure::MeasurePlan;
 use super::paths::{OwnPaths, PathRange};
-use super::safety::Bounds;
 use crate::scenario::document::Step;
 use crate::scenario::error::suggestion;
 use crate::scenario::overrides::{parse_set, parse_with};
@@ -47,42 +47,6 @@ pub(super) struct Known {
     pub(super) why: String,
 }
 
-/// How much of the suite is run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Size {
-    /// Less than a minute on two cores.
-    #[default]
-    Quick,
-    /// A few minutes.
-    Standard,
-    /// The whole range of paths.
-    Full,
-}
-
-/// What the cases of a chapter are about; chapters stand in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Aspect {
-    /// Harm to the network, or to all others.
-    Safety,
-    /// What other flows get.
-    Fairness,
-    /// What the controller's own flows get.
-    Performance,
-}
-
-impl Aspect {
-    /// The word of pages.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Safety => "safety",
-            Self::Fairness => "fairness",
-            Self::Performance => "performance",
-        }
-    }
-}
-
 /// A chapter of the RFC.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -106,73 +70,6 @@ pub struct Chapter {
     /// Ranges of paths, each of which is a case.
     #[serde(default, skip_serializing)]
     pub(super) paths: Vec<PathRange>,
-}
-
-/// A scenario with values replaced, and what is measured in it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Case {
-    /// What it is, in words.
-    pub words: String,
-    /// The file of its scenario.
-    pub scenario: String,
-    /// Values as `--set` has them, one each.
-    #[serde(default)]
-    pub set: Vec<String>,
-    /// The flows that have the controller under evaluation.
-    #[serde(default = "subject")]
-    pub subject: Vec<String>,
-    /// The controller of the others.
-    #[serde(default = "cubic")]
-    pub rival: String,
-    /// Only marks make it what it is: a flow without ECN would not notice.
-    #[serde(default)]
-    pub needs_ecn: bool,
-    /// The least size of the suite that has it.
-    #[serde(default)]
-    pub size: Size,
-    /// The names of its measures.
-    pub measures: Vec<String>,
-    /// Measures that are not judged, as the throughput of a flow whose duty is to give way.
-    #[serde(default)]
-    pub shown: Vec<String>,
-    /// What a controller must not exceed, whatever others do.
-    #[serde(default, rename = "limit")]
-    pub limits: Vec<SafetyLimit>,
-}
-
-/// A bound that a controller must keep to be safe.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SafetyLimit {
-    /// Its name.
-    pub id: String,
-    /// The measure, one of the case's.
-    pub measure: String,
-    /// The greatest mean, in the measure's unit.
-    pub at_most: Option<f64>,
-    /// The least mean, in the measure's unit.
-    pub at_least: Option<f64>,
-    /// What a controller does that breaks it: "sends {} packets a round trip", in which `{}` stands
-    /// for the mean without its unit.
-    pub otherwise: String,
-}
-
-impl SafetyLimit {
-    pub(super) const fn bounds(&self) -> Bounds {
-        Bounds {
-            at_most: self.at_most,
-            at_least: self.at_least,
-        }
-    }
-}
-
-fn subject() -> Vec<String> {
-    vec!["subject".to_owned()]
-}
-
-fn cubic() -> String {
-    "cubic".to_owned()
 }
 
 macro_rules! files {
@@ -201,6 +98,11 @@ const SCENARIOS: &[(&str, &str)] = files![
     "video.toml",
     "wifi.toml",
 ];
+
+#[cfg(test)]
+pub(super) fn scenario_files() -> Vec<&'static str> {
+    SCENARIOS.iter().map(|(file, _)| *file).collect()
+}
 
 const SUITE: &str = include_str!("../../suites/rfc9743/suite.toml");
 

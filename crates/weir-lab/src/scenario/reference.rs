@@ -187,8 +187,11 @@ impl Pages {
 impl Page {
     /// True for the tables of [`RULES`] and of controllers, and everything below them.
     fn has_rules(&self) -> bool {
-        let mut keys = self.title.split(['.', ' ', '[', ']']);
-        keys.any(|key| RULES.contains(&key) || window::names().any(|name| name == key))
+        let keys = || self.title.split(['.', ' ', '[', ']']);
+        // A controller may be called like a word of another table.
+        let of_transport = keys().any(|key| key == "transport");
+        let is_controller = |key| of_transport && window::names().any(|name| name == key);
+        keys().any(|key| RULES.contains(&key) || is_controller(key))
     }
 
     fn table(&self) -> TableKind {

@@ -3,6 +3,7 @@
 mod dataset;
 mod report;
 
+use super::evaluate::read_evaluation;
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::terminal;
@@ -28,9 +29,10 @@ use weir_lab::trace::RunFolder;
   weir compare results results --a flow.stream.transport.controller=cubic \\
       --b flow.stream.transport.controller=newreno --format markdown")]
 pub struct Arguments {
-    /// The folder of a run, a folder with the folders of several runs, or the folder of a sweep
+    /// The folder of a run, a folder with the folders of several runs, the folder of a sweep, or
+    /// that of an evaluation
     a: PathBuf,
-    /// The same, to be compared with A; a sweep only with a sweep
+    /// The same, to be compared with A; a sweep only with a sweep, an evaluation with an evaluation
     b: PathBuf,
     /// Of A only the runs in which this setting has this value
     #[arg(long = "a", value_name = "PATH=VALUE", value_parser = condition)]
@@ -114,6 +116,12 @@ pub struct PairResult {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if [&arguments.a, &arguments.b]
+        .iter()
+        .all(|path| is_evaluation(path))
+    {
+        return evaluations(arguments);
+    }
     let sweeps = [&arguments.a, &arguments.b].map(|path| dataset::folder(path));
     let report = match &sweeps {
         [Some(a), Some(b)] => dataset::compare(arguments, [a, b])?,
@@ -138,6 +146,42 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match report.alarm() {
         Some(alarm) => Err(Failure::ExpectationFailed(alarm)),
         None => Ok(()),
+    }
+}
+
+/// True for the folder of an evaluation, or its `result.json`.
+fn is_evaluation(path: &Path) -> bool {
+    path.join("result.json").is_file() || path.file_name().is_some_and(|name| name == "result.json")
+}
+
+/// Compares the controllers of two evaluations: A beside B.
+fn evaluations(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.threshold.is_some() || !arguments.only_a.is_empty() || !arguments.only_b.is_empty()
+    {
+        let message = "--threshold, --a and --b are for runs and sweeps: of two evaluations A is \
+                       better or worse than B by the rule of weir evaluate";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let [a, b] = [&arguments.a, &arguments.b].map(|path| read_evaluation(path));
+    let both = a?.alone().with_stored(&b?);
+    let both = both.map_err(|error| Failure::Usage(error.to_string()))?;
+    if arguments.output.json {
+        terminal::print(&both.json())?;
+    } else {
+        terminal::print(&both.text())?;
+    }
+    let differs = both.chapters.iter().flat_map(|chapter| &chapter.cases);
+    let differs = differs.flat_map(|case| &case.results).find(|result| {
+        let mut candidates = result.candidates.iter();
+        let runs = candidates.next().map(|sample| &sample.runs);
+        candidates.any(|other| Some(&other.runs) != runs)
+    });
+    match differs {
+        Some(result) if arguments.identical => {
+            let message = format!("\"{}\" differs between A and B", result.words);
+            Err(Failure::ExpectationFailed(message))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Arguments {
     /// (tcp:bbr,rules=rfc) [default: cubic,newreno]
     #[arg(long, value_name = "CONTROLLER,…")]
     beside: Option<String>,
-    /// A result.json of an earlier evaluation, whose controller is one more that it is compared with
+    /// The result.json of an earlier evaluation: its controller is one more to compare with
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
     /// How much of the suite: quick takes less than a minute on two cores, standard some minutes

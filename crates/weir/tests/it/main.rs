@@ -6,6 +6,7 @@ mod cli;
 mod common;
 mod compare_sweeps;
 mod damage;
+mod evaluate;
 mod iperf_words;
 mod limits;
 mod live;
