@@ -9,6 +9,7 @@ mod controller;
 mod declaration;
 mod environment;
 mod errors;
+mod evaluation;
 mod numbers;
 mod run;
 mod scenario;
@@ -43,6 +44,7 @@ fn _weirlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<controller::Congestion>()?;
     module.add_class::<environment::Environment>()?;
     module.add_function(wrap_pyfunction!(controller::add_controller, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluation::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(run_command, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::toml_of, module)?)?;
     module.add_function(wrap_pyfunction!(declaration::declaration, module)?)?;

@@ -189,3 +189,51 @@ def test_names_are_checked(name):
 def test_a_controller_is_a_class():
     with pytest.raises(TypeError):
         w.register("number")(7)
+
+
+@w.register("deaf")
+class Deaf(w.Controller):
+    """Fifty packets, whatever happens."""
+
+    def __init__(self, config):
+        self.window = 50 * config.max_datagram_size
+
+
+@w.register("breaks-down")
+class BreaksDown(w.Controller):
+    """Raises at the first loss."""
+
+    def __init__(self, config):
+        self.window = config.initial_window
+
+    def on_congestion(self, event):
+        raise ValueError("no idea")
+
+
+def test_a_controller_of_python_is_evaluated_over_each_transport(tmp_path):
+    for transport in ["quic", "tcp"]:
+        e = w.evaluate(
+            f"{transport}:deaf",
+            beside=["newreno"],
+            chapters=["feedback", "collapse"],
+            seeds=2,
+            out=tmp_path / transport,
+        )
+        assert not e.is_safe
+        assert any("while every second one is lost" in fault for fault in e.faults)
+        assert str(e).startswith(f"{transport}:deaf is not safe")
+        assert e.result["candidates"] == [f"{transport}:deaf", f"{transport}:newreno"]
+        assert (tmp_path / transport / "index.html").read_text() == e.html
+    e = w.evaluate("quic:newreno", beside=["newreno"], chapters=["feedback"], seeds=2)
+    assert e.is_safe and not e.is_worse
+
+
+def test_what_cannot_be_evaluated_says_why():
+    with pytest.raises(w.RunError, match="no idea"):
+        w.evaluate("quic:breaks-down", beside=["newreno"], chapters=["loss"], seeds=2)
+    with pytest.raises(ValueError, match="did you mean"):
+        w.evaluate("quic:cubik")
+    with pytest.raises(ValueError, match="there is no chapter"):
+        w.evaluate("quic:cubic", chapters=["los"])
+    with pytest.raises(ValueError, match="quick, standard or full"):
+        w.evaluate("quic:cubic", size="big")

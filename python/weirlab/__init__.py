@@ -23,6 +23,7 @@ from weirlab.errors import (
     TheoryError,
     WeirError,
 )
+from weirlab.evaluation import Evaluation, evaluate
 from weirlab.results import Results
 from weirlab.run import Run
 from weirlab.scenario import Scenario
@@ -36,6 +37,7 @@ __all__ = [
     "Controller",
     "ControllerConfig",
     "ControllerError",
+    "Evaluation",
     "Found",
     "Range",
     "Results",
@@ -48,6 +50,7 @@ __all__ = [
     "TheoryError",
     "WeirError",
     "__version__",
+    "evaluate",
     "open_sweep",
     "register",
     "run_plan",

@@ -101,6 +101,19 @@ impl Candidate {
         texts
     }
 
+    /// Another to compare with: `TRANSPORT:CONTROLLER[,KEY=VALUE…]`, or a controller over the
+    /// same transport.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn other(&self, text: &str) -> Result<Self, CandidateError> {
+        if text.contains(':') {
+            Self::parse(text)
+        } else {
+            self.standard(text)
+        }
+    }
+
     /// The window controller's name in the registry; `None` for a transport without one.
     pub(crate) fn controller(&self) -> Option<String> {
         match &self.transport {

@@ -48,7 +48,7 @@ impl Evaluation {
             let about = &one.chapter;
             format!("{} {}", about.section, about.title)
         }));
-        let label = "worse to the left, better to the right, % of the judged measures";
+        let label = "worse ← % of the measures → better";
         let x = Axis::linear(label, "%").within(-100.0, 100.0);
         let y = Axis::linear("", "")
             .within(0.5, rows as f64 + 0.5)

@@ -36,7 +36,7 @@ use crate::scenario::{Flow, Scenario, ScenarioError, Transport};
 
 use serde::{Deserialize, Serialize};
 use std::slice;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use thiserror::Error;
 
 /// Why a controller could not be evaluated. For people: lower case, no full stop.
@@ -87,6 +87,11 @@ pub struct Options<'a> {
     pub seeds: u32,
     /// Called after each run with the runs done and all runs, perhaps from several threads.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
+    /// Ends all runs early when set.
+    pub cancel: Option<&'a AtomicBool>,
+    /// Called in the thread of a run when it has ended; returns a reason for a failure that only
+    /// the caller knows.
+    pub explain: Option<&'a (dyn Fn() -> Option<String> + Sync)>,
 }
 
 /// Seeds of each case if nothing else is said.
@@ -167,7 +172,7 @@ pub fn evaluate(
     let jobs = jobs(suite, &candidates, seeds)?;
     let done = AtomicUsize::new(0);
     let outcomes = in_order(&jobs, |job| {
-        let outcome = outcome(job, options.registry);
+        let outcome = outcome(job, options);
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(progress) = options.progress {
             progress(done, jobs.len());
@@ -243,10 +248,11 @@ fn is_of(flow: &Flow, name: &str) -> bool {
     flow.name == name || flow.group.as_deref() == Some(name)
 }
 
-fn outcome(job: &Job<'_>, registry: TransportRegistry<'_>) -> Result<Outcome, EvaluationError> {
-    let options = RunOptions {
+fn outcome(job: &Job<'_>, options: &Options<'_>) -> Result<Outcome, EvaluationError> {
+    let of_run = RunOptions {
         trace: TraceLevel::Summary,
-        registry,
+        registry: options.registry,
+        cancel: options.cancel,
         ..RunOptions::default()
     };
     let wrong = |message| EvaluationError::Run {
@@ -254,7 +260,12 @@ fn outcome(job: &Job<'_>, registry: TransportRegistry<'_>) -> Result<Outcome, Ev
         candidate: job.candidate.to_owned(),
         message,
     };
-    let output = run(&job.scenario, &options).map_err(|error| wrong(error.to_string()))?;
+    let output = run(&job.scenario, &of_run).map_err(|error| error.to_string());
+    let output = match options.explain.and_then(|explain| explain()) {
+        Some(reason) => Err(reason),
+        None => output,
+    };
+    let output = output.map_err(wrong)?;
     let failed = output
         .summary
         .flows
@@ -270,7 +281,7 @@ fn outcome(job: &Job<'_>, registry: TransportRegistry<'_>) -> Result<Outcome, Ev
     for (name, value) in numbers.filter_map(|(name, value)| Some((name, (*value)?))) {
         // All measures are amounts, times, shares or quotients of such.
         if value < 0.0 {
-            return Err(wrong(format!("{name} is {value}, which nothing can be")));
+            return Err(wrong(format!("the measure {name} is {value}, below zero")));
         }
     }
     Ok((values, failed))

@@ -87,37 +87,42 @@ impl Evaluation {
             "Limits that a controller must keep whatever others do. The bounds are ours, argued in \
              the suite's file; what the others come to stands beside.",
         );
-        let mut headings = vec!["case".to_owned(), "measure".to_owned(), "#limit".to_owned()];
+        let mut headings = ["case", "A", "measure", "#limit"]
+            .map(str::to_owned)
+            .to_vec();
         headings.extend((0..self.candidates.len()).map(|one| format!("#{}", letter(one))));
-        headings.push("A".to_owned());
         let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
-        let rows = self.limits().into_iter().filter_map(|(chapter, case, limit)| {
-            let mut results = case.results.iter();
-            let result = results.find(|result| result.name == limit.measure)?;
-            let mut row = format!(
-                "<tr><td><a href=\"#chapter-{}\">§{}</a>: {}</td><td>{}</td><td class=\"n\">{}</td>",
-                escaped(&chapter.chapter.id),
-                escaped(&chapter.chapter.section),
-                escaped(&case.words),
-                measure(result),
-                limit.bounds.words()
-            );
-            for (sample, verdict) in result.candidates.iter().zip(&limit.verdicts) {
-                let mean = mean_text(sample.mean);
-                let class = class(*verdict);
-                let _ = write!(row, "<td class=\"n {class}\">{mean}</td>");
-            }
-            let known = limit.known.iter().map(|why| format!("<small>{}</small>", escaped(why)));
-            let verdict = limit.verdicts.first().copied().unwrap_or(Verdict::Shown);
-            let _ = writeln!(
-                row,
-                "<td class=\"{}\">{}{}</td></tr>",
-                class(verdict),
-                verdict.words(),
-                known.collect::<String>()
-            );
-            Some(row)
-        });
+        let rows = self
+            .limits()
+            .into_iter()
+            .filter_map(|(chapter, case, limit)| {
+                let mut results = case.results.iter();
+                let result = results.find(|result| result.name == limit.measure)?;
+                let known = limit
+                    .known
+                    .iter()
+                    .map(|why| format!("<small>{}</small>", escaped(why)));
+                let verdict = limit.verdicts.first().copied().unwrap_or(Verdict::Shown);
+                let mut row = format!(
+                    "<tr><td><a href=\"#chapter-{}\">§{}</a>: {}{}</td><td class=\"{}\">{}</td>\
+                 <td>{}</td><td class=\"n\">{}</td>",
+                    escaped(&chapter.chapter.id),
+                    escaped(&chapter.chapter.section),
+                    escaped(&case.words),
+                    known.collect::<String>(),
+                    class(verdict),
+                    verdict.words(),
+                    measure(result),
+                    limit.bounds.words()
+                );
+                for (sample, verdict) in result.candidates.iter().zip(&limit.verdicts) {
+                    let mean = mean_text(sample.mean);
+                    let class = class(*verdict);
+                    let _ = write!(row, "<td class=\"n {class}\">{mean}</td>");
+                }
+                row.push_str("</tr>\n");
+                Some(row)
+            });
         page.table(&headings, rows);
     }
 

@@ -117,13 +117,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let usage = |error: weir_lab::candidate::CandidateError| Failure::Usage(error.to_string());
     let subject = Candidate::parse(&arguments.controller).map_err(usage)?;
     let beside = arguments.beside.as_deref().map(Candidate::list);
-    let beside = beside.iter().flatten().map(|text| {
-        if text.contains(':') {
-            Candidate::parse(text)
-        } else {
-            subject.standard(text)
-        }
-    });
+    let beside = beside.iter().flatten().map(|text| subject.other(text));
     let beside = beside.collect::<Result<Vec<_>, _>>().map_err(usage)?;
     let baseline = arguments.baseline.as_deref().map(read_evaluation);
     let baseline = baseline.transpose()?;
@@ -138,6 +132,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         beside: &beside,
         seeds: arguments.seeds.unwrap_or_default(),
         progress: Some(&progress),
+        ..Options::default()
     };
     let result = evaluate(&suite, &subject, &options);
     bar.finish_and_clear();
