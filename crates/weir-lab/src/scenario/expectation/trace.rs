@@ -12,6 +12,7 @@
 //! where `trigger` is the moment of the case's change: `until trigger + 200ms`.
 
 use super::number::unknown;
+use crate::run::columns::MODEL_COLUMNS;
 use weir_proto::settings::{Diagnostic, shortened};
 use weir_proto::time::Duration;
 use weir_proto::units::{self, Rate};
@@ -56,6 +57,11 @@ impl Moment {
         }
     }
 
+    fn scale(&mut self, ratio: Ratio) {
+        let (Self::At(time) | Self::AfterTrigger(time) | Self::BeforeTrigger(time)) = self;
+        *time = time.mul_f64(ratio.time);
+    }
+
     /// The time of the run.
     pub(crate) fn time(self, trigger: Duration) -> Duration {
         match self {
@@ -64,6 +70,13 @@ impl Moment {
             Self::BeforeTrigger(by) => trigger.saturating_sub(by),
         }
     }
+}
+
+/// By how much a path differs from the one for which a case is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ratio {
+    pub(crate) rate: f64,
+    pub(crate) time: f64,
 }
 
 /// What is taken of several values.
@@ -159,6 +172,11 @@ impl TraceMeasure {
         }
     }
 
+    /// True for a column that only a controller which reports its model of the path has.
+    pub(crate) fn is_of_model(&self) -> bool {
+        matches!(self, Self::Column(column, ..) if MODEL_COLUMNS.contains(column))
+    }
+
     pub(super) const fn needs_state(&self) -> bool {
         !matches!(self, Self::Column(..) | Self::Goodput)
     }
@@ -222,6 +240,12 @@ pub(crate) struct When {
 const CLAUSES: [&str; 4] = ["during", "visit", "from", "until"];
 
 impl When {
+    pub(super) fn scale(&mut self, ratio: Ratio) {
+        for moment in [&mut self.from, &mut self.until].into_iter().flatten() {
+            moment.scale(ratio);
+        }
+    }
+
     /// Splits the words behind the last sign into the value and when it counts.
     pub(super) fn split<'a>(
         text: &'a str,
