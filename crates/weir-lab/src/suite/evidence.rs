@@ -137,9 +137,10 @@ impl Evidence {
 
     /// True if the column has a value at any time, or is of a model that the controller reports.
     pub(super) fn shows(&self, column: &str) -> bool {
-        let column = match columns::MODEL_COLUMNS.contains(&column) {
-            true => columns::MODEL_COLUMNS[0],
-            false => column,
+        let column = if columns::MODEL_COLUMNS.contains(&column) {
+            columns::MODEL_COLUMNS[0]
+        } else {
+            column
         };
         let values = self.table.as_numbers(column);
         values.is_some_and(|values| values.iter().any(|value| !value.is_nan()))
@@ -153,9 +154,12 @@ impl Evidence {
         };
         // A bound of a model that is not set is beyond all.
         let is_bound = columns::MODEL_BOUNDS.contains(&column) && self.shows(column);
-        let value_of = |value: f64| match value.is_nan() && is_bound {
-            true => f64::INFINITY,
-            false => value,
+        let value_of = |value: f64| {
+            if value.is_nan() && is_bound {
+                f64::INFINITY
+            } else {
+                value
+            }
         };
         let ends = self.times.iter().skip(1).copied();
         let ends = ends.chain([self.end_s()]);

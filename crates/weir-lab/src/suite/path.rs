@@ -9,7 +9,8 @@ use super::case::{Case, SuiteError};
 use crate::scenario::expectation::Ratio;
 use serde::Deserialize;
 use weir_proto::settings::{Raw, Spanned, Table};
-use weir_proto::units::{DURATION, RATE, SIZE, parse_duration, parse_rate, parse_size};
+use weir_proto::time::Duration;
+use weir_proto::units::{DURATION, RATE, Rate, SIZE, parse_duration, parse_rate, parse_size};
 
 /// The table `[case.paths]`: the least and the greatest of each on which the case holds.
 #[derive(Clone, Debug, Deserialize)]
@@ -23,8 +24,8 @@ pub(super) struct Paths {
 impl Paths {
     /// Why the case says nothing of a path of so many bits and seconds, if it does not.
     pub(super) fn excludes(&self, (rate, rtt): (f64, f64)) -> Option<String> {
-        let bps = |text: &str| parse_rate(text).ok().map(|rate| rate.as_bps());
-        let seconds = |text: &str| parse_duration(text).ok().map(|rtt| rtt.as_secs_f64());
+        let bps = |text: &str| parse_rate(text).ok().map(Rate::as_bps);
+        let seconds = |text: &str| parse_duration(text).ok().map(Duration::as_secs_f64);
         let octets = |text: &str| parse_size(text).ok().map(|size| size as f64);
         let outside = |value: f64, [low, high]: [Option<f64>; 2]| {
             low.is_none_or(|low| value < low * 0.999)

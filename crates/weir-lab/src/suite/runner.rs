@@ -177,10 +177,9 @@ fn decide(checks: &[CheckResult], has_states: bool) -> (Verdict, String) {
     let is_of_states = checks.iter().any(|check| check.reads != Reads::Behaviour);
     if let Some(failed) = find(Verdict::Failed) {
         let why = format!("{}: {}", failed.says, failed.text());
-        return match is_of_states && !has_states {
-            true => (Verdict::NotBbr, why),
-            false => (Verdict::Failed, why),
-        };
+        let is_other = is_of_states && !has_states;
+        let verdict = [Verdict::Failed, Verdict::NotBbr][usize::from(is_other)];
+        return (verdict, why);
     }
     if find(Verdict::Passed).is_none() {
         let why = "the controller shows none of what is measured";
