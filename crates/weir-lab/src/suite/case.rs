@@ -2,11 +2,11 @@
 
 use super::check::Check;
 use super::evidence::STATES;
-use super::path::Paths;
+use super::path::{Paths, scale, scale_table};
 use crate::candidate::Candidate;
 use crate::run::columns::FLOW;
 use crate::scenario::document::{Document, Step};
-use crate::scenario::expectation::{CaseWords, Moment};
+use crate::scenario::expectation::{CaseWords, Moment, Ratio};
 use crate::scenario::overrides::scenario_with;
 use crate::scenario::{Expectation, Scenario, ScenarioError, Transport};
 use crate::table::{ColumnSpec, ValueKind};
@@ -203,6 +203,52 @@ impl Case {
             document: file.document,
         };
         case.scenario(None, NEVER)?;
+        Ok(case)
+    }
+
+    /// The case on a path of this rate and round-trip time; `None` leaves one as it is.
+    ///
+    /// # Errors
+    /// A rate or time that cannot be read or is zero.
+    pub(super) fn at(&self, rate: Option<&str>, rtt: Option<&str>) -> Result<Self, SuiteError> {
+        let wrong = |error: UnitError| SuiteError::Path(error.to_string());
+        let mut case = self.clone();
+        if let Some(rate) = rate {
+            case.path.0 = parse_rate(rate).map_err(wrong)?.as_bps();
+        }
+        if let Some(rtt) = rtt {
+            case.path.1 = parse_duration(rtt).map_err(wrong)?.as_secs_f64();
+        }
+        if case.path.0 <= 0.0 || case.path.1 <= 0.0 {
+            return Err(SuiteError::Path(
+                "a path has a rate and a time above zero".to_owned(),
+            ));
+        }
+        for part in [rate, rtt].into_iter().flatten() {
+            case.name = format!("{}-{part}", case.name);
+        }
+        if case.path == self.path {
+            return Ok(case);
+        }
+        case.excluded = match &case.spec.paths {
+            Some(paths) => paths.excludes(case.path),
+            None => Some("it holds on its own path alone".to_owned()),
+        };
+        let ratio = Ratio {
+            rate: case.path.0 / self.path.0,
+            time: case.path.1 / self.path.1,
+        };
+        case.otherwise = case.otherwise.map(|time| time.mul_f64(ratio.time));
+        case.checks.retain(|check| !check.own_path);
+        for check in &mut case.checks {
+            check.expect.scale(ratio);
+        }
+        for entry in &mut case.document.root.entries {
+            if entry.key != "case" {
+                scale(&mut entry.value, ratio);
+            }
+        }
+        case.transports(|own| scale_table(own, ratio));
         Ok(case)
     }
 

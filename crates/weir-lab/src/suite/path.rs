@@ -5,7 +5,6 @@
 //! values as those of the scenario. BBR's own seconds, such as the five between two ProbeRTTs, do
 //! not scale, nor do whole packets; so a case says in `[case.paths]` on which paths it holds.
 
-use super::case::{Case, SuiteError};
 use crate::scenario::expectation::Ratio;
 use serde::Deserialize;
 use weir_proto::settings::{Raw, Spanned, Table};
@@ -57,61 +56,15 @@ impl Paths {
     }
 }
 
-impl Case {
-    /// The case on a path of this rate and round-trip time; `None` leaves one as it is.
-    ///
-    /// # Errors
-    /// A rate or time that cannot be read or is zero.
-    pub(super) fn at(&self, rate: Option<&str>, rtt: Option<&str>) -> Result<Self, SuiteError> {
-        let wrong = |error: weir_proto::units::UnitError| SuiteError::Path(error.to_string());
-        let mut case = self.clone();
-        if let Some(rate) = rate {
-            case.path.0 = parse_rate(rate).map_err(wrong)?.as_bps();
-        }
-        if let Some(rtt) = rtt {
-            case.path.1 = parse_duration(rtt).map_err(wrong)?.as_secs_f64();
-        }
-        if case.path.0 <= 0.0 || case.path.1 <= 0.0 {
-            return Err(SuiteError::Path(
-                "a path has a rate and a time above zero".to_owned(),
-            ));
-        }
-        for part in [rate, rtt].into_iter().flatten() {
-            case.name = format!("{}-{part}", case.name);
-        }
-        if case.path == self.path {
-            return Ok(case);
-        }
-        case.excluded = match &case.spec.paths {
-            Some(paths) => paths.excludes(case.path),
-            None => Some("it holds on its own path alone".to_owned()),
-        };
-        let ratio = Ratio {
-            rate: case.path.0 / self.path.0,
-            time: case.path.1 / self.path.1,
-        };
-        case.otherwise = case.otherwise.map(|time| time.mul_f64(ratio.time));
-        case.checks.retain(|check| !check.own_path);
-        for check in &mut case.checks {
-            check.expect.scale(ratio);
-        }
-        for entry in &mut case.document.root.entries {
-            if entry.key != "case" {
-                scale(&mut entry.value, ratio);
-            }
-        }
-        case.transports(|own| scale_table(own, ratio));
-        Ok(case)
-    }
-}
-
-fn scale_table(table: &mut Table, ratio: Ratio) {
+/// Scales all that a table holds.
+pub(super) fn scale_table(table: &mut Table, ratio: Ratio) {
     for entry in &mut table.entries {
         scale(&mut entry.value, ratio);
     }
 }
 
-fn scale(value: &mut Spanned, ratio: Ratio) {
+/// Scales a value.
+pub(super) fn scale(value: &mut Spanned, ratio: Ratio) {
     match &mut value.raw {
         Raw::Table(table) => scale_table(table, ratio),
         Raw::Array(list) => list.iter_mut().for_each(|value| scale(value, ratio)),

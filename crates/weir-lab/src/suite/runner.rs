@@ -93,18 +93,7 @@ fn run_case(
     registry: TransportRegistry<'_>,
 ) -> Result<CaseResult, SuiteError> {
     if let Some(why) = &case.excluded {
-        return Ok(CaseResult {
-            case: case.name.clone(),
-            title: case.spec.title.clone(),
-            source: case.spec.source.clone(),
-            how: case.spec.how.clone(),
-            controller: candidate.name.clone(),
-            verdict: Verdict::OutOfRange,
-            why: why.clone(),
-            trigger_s: None,
-            checks: Vec::new(),
-            plot: None,
-        });
+        return Ok(excluded(case, candidate, why));
     }
     let observe = |trigger: Duration| {
         let scenario = case.scenario(Some(candidate), trigger)?;
@@ -159,6 +148,22 @@ fn run_case(
         plot: picture::plot(&name, &evidence, trigger_s),
         checks,
     })
+}
+
+/// Of a case that says nothing of this path.
+fn excluded(case: &Case, candidate: &Candidate, why: &str) -> CaseResult {
+    CaseResult {
+        case: case.name.clone(),
+        title: case.spec.title.clone(),
+        source: case.spec.source.clone(),
+        how: case.spec.how.clone(),
+        controller: candidate.name.clone(),
+        verdict: Verdict::OutOfRange,
+        why: why.to_owned(),
+        trigger_s: None,
+        checks: Vec::new(),
+        plot: None,
+    }
 }
 
 /// Octets of the IP and transport headers of a packet that the transport does not count.

@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_round_that_the_application_limits_leaves_the_count_as_it_is() {
-        // draft-bbr §5.3.1.2: two rounds without growth, one that is limited, and the third of three.
+        // draft-bbr §5.3.1.2: two rounds without growth, a limited one, and the third of three.
         let mut bbr = Flow::new().bbr;
         bbr.full.reset(1000.0);
         for (app_limited, count) in [(false, 1), (false, 2), (true, 2), (false, 3)] {
