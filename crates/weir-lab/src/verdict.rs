@@ -24,6 +24,12 @@ pub enum Verdict {
     /// The measure cannot be observed with this controller.
     #[serde(rename = "not-observable")]
     NotObservable,
+    /// A case is about states of BBR, and the controller behaves otherwise and names none.
+    #[serde(rename = "not-bbr")]
+    NotBbr,
+    /// A case says nothing of this path.
+    #[serde(rename = "out-of-range")]
+    OutOfRange,
     /// Measured in real time on a machine that was too busy: not judged.
     Busy,
     /// A number from which other rows are derived: measured, not judged.
@@ -75,6 +81,8 @@ impl Verdict {
             Self::Differs => "differs",
             Self::Failed => "failed",
             Self::NotObservable => "not observable",
+            Self::NotBbr => "not BBR",
+            Self::OutOfRange => "out of range",
             Self::Busy => "busy",
             Self::Quantity => "quantity",
             Self::Input => "input",
@@ -102,10 +110,15 @@ impl Verdict {
             Self::Differs | Self::Failed | Self::Worse | Self::Missing | Self::OnePair => {
                 Outcome::Fails
             }
-            Self::Explained | Self::NotObservable | Self::Busy | Self::Alike | Self::Indistinct => {
-                Outcome::Open
+            Self::Explained
+            | Self::NotObservable
+            | Self::NotBbr
+            | Self::Busy
+            | Self::Alike
+            | Self::Indistinct => Outcome::Open,
+            Self::OutOfRange | Self::Quantity | Self::Input | Self::Parameter | Self::Shown => {
+                Outcome::NotJudged
             }
-            Self::Quantity | Self::Input | Self::Parameter | Self::Shown => Outcome::NotJudged,
         }
     }
 }

@@ -124,6 +124,23 @@ pub struct MediaState {
     pub buffered_bytes: u64,
 }
 
+/// The model that a controller has of the path (draft-ietf-ccwg-bbr §2.9 and §2.13).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ModelState {
+    /// BBR.max_bw: the largest sample of the delivery rate.
+    pub max_bw: Rate,
+    /// BBR.bw_shortterm; `None` while no loss bounds the rate.
+    pub bw_shortterm: Option<Rate>,
+    /// BBR.inflight_shortterm in octets; `None` while no loss bounds the window.
+    pub inflight_shortterm: Option<u64>,
+    /// BBR.inflight_longterm in octets; `None` before a probe has lost too much.
+    pub inflight_longterm: Option<u64>,
+    /// BBR.extra_acked: octets that the window has for aggregation.
+    pub extra_acked: u64,
+    /// BBR.full_bw_count: rounds without growth.
+    pub full_bw_count: u32,
+}
+
 /// The state of a window controller after a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WindowState {
@@ -156,6 +173,8 @@ pub struct WindowState {
     pub state: &'static str,
     /// The rule that bound the window.
     pub limit: Limit,
+    /// What it knows of the path; `None` for a controller that reports no model.
+    pub model: Option<ModelState>,
 }
 
 named! {

@@ -2,10 +2,11 @@
 
 use super::check::Check;
 use super::evidence::STATES;
+use super::path::{Paths, scale, scale_table};
 use crate::candidate::Candidate;
 use crate::run::columns::FLOW;
 use crate::scenario::document::{Document, Step};
-use crate::scenario::expectation::{CaseWords, Moment};
+use crate::scenario::expectation::{CaseWords, Moment, Ratio};
 use crate::scenario::overrides::scenario_with;
 use crate::scenario::{Expectation, Scenario, ScenarioError, Transport};
 use crate::table::{ColumnSpec, ValueKind};
@@ -41,6 +42,9 @@ pub enum SuiteError {
         /// What is wrong with it.
         message: String,
     },
+    /// A path that cannot be.
+    #[error("path: {0}")]
+    Path(String),
     /// A controller that no suite can test.
     #[error("\"{0}\" cannot be tested; write quic, tcp or quinn before the controller's name")]
     Transport(String),
@@ -90,6 +94,8 @@ pub(super) struct Spec {
     #[serde(default, rename = "transport")]
     _transport: BTreeMap<TransportKind, toml::Table>,
     pub(super) trigger: Option<Trigger>,
+    /// On which other paths it holds.
+    pub(super) paths: Option<Paths>,
     check: Vec<CheckSpec>,
 }
 
@@ -103,6 +109,17 @@ enum TransportKind {
     Rtp,
 }
 
+impl TransportKind {
+    const fn word(&self) -> &'static str {
+        match self {
+            Self::Quic => "quic",
+            Self::Tcp => "tcp",
+            Self::Quinn => "quinn",
+            Self::Rtp => "rtp",
+        }
+    }
+}
+
 /// One entry of `[[case.check]]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -114,6 +131,12 @@ struct CheckSpec {
     section: String,
     /// The same as an expression.
     expect: String,
+    /// The only transports of which it is so; empty for all.
+    #[serde(default)]
+    transport: Vec<TransportKind>,
+    /// True if it is so on the case's own path alone.
+    #[serde(default)]
+    own_path: bool,
 }
 
 /// The file of a case; the rest of it is the scenario.
@@ -133,7 +156,9 @@ pub struct Case {
     pub(super) path: (f64, f64),
     /// When the change comes for a controller without the states of the trigger.
     pub(super) otherwise: Option<Duration>,
-    document: Document,
+    /// Why it says nothing of this path.
+    pub(super) excluded: Option<String>,
+    pub(super) document: Document,
 }
 
 /// What stands in the scenario for the moment of the trigger, with a duration added or taken off:
@@ -159,6 +184,11 @@ impl Case {
         };
         let rate = parse_rate(&spec.rate).map_err(|error| unit(&["rate"], error))?;
         let rtt = parse_duration(&spec.rtt).map_err(|error| unit(&["rtt"], error))?;
+        if let Some((key, wrong)) = spec.paths.as_ref().and_then(Paths::wrong) {
+            let wrong = Diagnostic::new(format!("{key}: {wrong}"), "write [LEAST, GREATEST]");
+            let steps = [Step::Key("case"), Step::Key("paths"), Step::Key(key)];
+            return Err(file.key_error(&steps, "paths", wrong).into());
+        }
         let trigger = spec.trigger.as_ref();
         let otherwise = trigger.map(|trigger| parse_duration(&trigger.otherwise));
         let otherwise = otherwise.transpose();
@@ -169,9 +199,56 @@ impl Case {
             spec,
             path: (rate.as_bps(), rtt.as_secs_f64()),
             otherwise,
+            excluded: None,
             document: file.document,
         };
         case.scenario(None, NEVER)?;
+        Ok(case)
+    }
+
+    /// The case on a path of this rate and round-trip time; `None` leaves one as it is.
+    ///
+    /// # Errors
+    /// A rate or time that cannot be read or is zero.
+    pub(super) fn at(&self, rate: Option<&str>, rtt: Option<&str>) -> Result<Self, SuiteError> {
+        let wrong = |error: UnitError| SuiteError::Path(error.to_string());
+        let mut case = self.clone();
+        if let Some(rate) = rate {
+            case.path.0 = parse_rate(rate).map_err(wrong)?.as_bps();
+        }
+        if let Some(rtt) = rtt {
+            case.path.1 = parse_duration(rtt).map_err(wrong)?.as_secs_f64();
+        }
+        if case.path.0 <= 0.0 || case.path.1 <= 0.0 {
+            return Err(SuiteError::Path(
+                "a path has a rate and a time above zero".to_owned(),
+            ));
+        }
+        for part in [rate, rtt].into_iter().flatten() {
+            case.name = format!("{}-{part}", case.name);
+        }
+        if case.path == self.path {
+            return Ok(case);
+        }
+        case.excluded = match &case.spec.paths {
+            Some(paths) => paths.excludes(case.path),
+            None => Some("it holds on its own path alone".to_owned()),
+        };
+        let ratio = Ratio {
+            rate: case.path.0 / self.path.0,
+            time: case.path.1 / self.path.1,
+        };
+        case.otherwise = case.otherwise.map(|time| time.mul_f64(ratio.time));
+        case.checks.retain(|check| !check.own_path);
+        for check in &mut case.checks {
+            check.expect.scale(ratio);
+        }
+        for entry in &mut case.document.root.entries {
+            if entry.key != "case" {
+                scale(&mut entry.value, ratio);
+            }
+        }
+        case.transports(|own| scale_table(own, ratio));
         Ok(case)
     }
 
@@ -183,6 +260,20 @@ impl Case {
     /// Where the document has it.
     pub fn source(&self) -> &str {
         &self.spec.source
+    }
+
+    /// Changes the settings that transports have of their own.
+    pub(super) fn transports(&mut self, change: impl FnOnce(&mut Table)) {
+        let mut table = &mut self.document.root;
+        for key in ["case", "transport"] {
+            let mut entries = table.entries.iter_mut();
+            let entry = entries.find(|entry| entry.key == key);
+            let Some(Raw::Table(inner)) = entry.map(|entry| &mut entry.value.raw) else {
+                return;
+            };
+            table = inner;
+        }
+        change(table);
     }
 
     pub(super) fn error(&self, message: String) -> SuiteError {
@@ -287,13 +378,15 @@ fn checks(spec: &Spec, file: &TomlFile) -> Result<Vec<Check>, ScenarioError> {
             says: check.says.clone(),
             section: check.section.clone(),
             expect,
+            transports: check.transport.iter().map(TransportKind::word).collect(),
+            own_path: check.own_path,
         })
     });
     checks.collect()
 }
 
 /// The kind of a candidate's transport, which has a window to test.
-fn kind_of(candidate: &Candidate) -> Result<&'static str, SuiteError> {
+pub(super) fn kind_of(candidate: &Candidate) -> Result<&'static str, SuiteError> {
     match candidate.transport {
         Transport::Quic(_) => Ok("quic"),
         Transport::Tcp(_) => Ok("tcp"),

@@ -16,6 +16,33 @@ pub(super) struct Check {
     pub(super) section: String,
     /// The same as an expression.
     pub(super) expect: Expectation,
+    /// The only transports of which it is so; empty for all.
+    pub(super) transports: Vec<&'static str>,
+    /// True if it is so on the case's own path alone.
+    pub(super) own_path: bool,
+}
+
+/// What a check reads of a controller.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Reads {
+    /// What any sender shows: packets, times, its window and its pacing rate.
+    Behaviour,
+    /// The states that it names.
+    States,
+    /// Its model of the path.
+    Model,
+}
+
+impl Reads {
+    /// The word of tables.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Behaviour => "behaviour",
+            Self::States => "states",
+            Self::Model => "model",
+        }
+    }
 }
 
 /// What a check came to.
@@ -25,6 +52,8 @@ pub struct CheckResult {
     pub says: String,
     /// The section that says so.
     pub section: String,
+    /// What it reads.
+    pub reads: Reads,
     /// Whether it is.
     pub verdict: Verdict,
     /// The measured value, in the check's unit.
@@ -42,6 +71,7 @@ impl CheckResult {
     pub fn text(&self) -> String {
         let number = |value: f64| crate::theory::significant(value, 4);
         let measured = match self.measured {
+            Some(f64::INFINITY) => "there is no bound".to_owned(),
             Some(value) => format!("measured {}{}", number(value), self.unit),
             None if self.verdict == Verdict::NotObservable => return "not observable".to_owned(),
             None => "it never came".to_owned(),
@@ -91,11 +121,20 @@ impl Check {
         CheckResult {
             says: self.says.clone(),
             section: self.section.clone(),
+            reads: self.reads(),
             verdict,
             measured,
             min,
             max,
             unit: reference.map_or_else(String::new, Reference::unit),
+        }
+    }
+
+    fn reads(&self) -> Reads {
+        match &self.expect.subject {
+            Subject::Trace(measure) if measure.is_of_model() => Reads::Model,
+            _ if self.expect.when.during.is_some() => Reads::States,
+            _ => Reads::Behaviour,
         }
     }
 

@@ -135,8 +135,13 @@ impl Evidence {
         pairs.count()
     }
 
-    /// True if the column has a value at any time.
+    /// True if the column has a value at any time, or is of a model that the controller reports.
     pub(super) fn shows(&self, column: &str) -> bool {
+        let column = if columns::MODEL_COLUMNS.contains(&column) {
+            columns::MODEL_COLUMNS[0]
+        } else {
+            column
+        };
         let values = self.table.as_numbers(column);
         values.is_some_and(|values| values.iter().any(|value| !value.is_nan()))
     }
@@ -147,13 +152,22 @@ impl Evidence {
         let Some(values) = self.table.as_numbers(column) else {
             return Vec::new();
         };
+        // A bound of a model that is not set is beyond all.
+        let is_bound = columns::MODEL_BOUNDS.contains(&column) && self.shows(column);
+        let value_of = |value: f64| {
+            if value.is_nan() && is_bound {
+                f64::INFINITY
+            } else {
+                value
+            }
+        };
         let ends = self.times.iter().skip(1).copied();
         let ends = ends.chain([self.end_s()]);
         let rows = self.times.iter().zip(ends).zip(values.iter());
         let rows = rows.zip(&self.states).filter(|(((from, _), _), name)| {
             span.contains(**from) && state.is_none_or(|state| state == &***name)
         });
-        rows.map(|(((from, until), value), _)| (*value, until.min(span.until) - from))
+        rows.map(|(((from, until), value), _)| (value_of(*value), until.min(span.until) - from))
             .collect()
     }
 

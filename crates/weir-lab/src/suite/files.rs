@@ -35,6 +35,7 @@ const BBR: &[(&str, &str)] = cases!(
         "07-app-limited-stays",
         "07b-up-app-limited-stays",
         "08-down-inflight",
+        "08b-down-headroom",
         "09-down-max-time",
         "10-probe-rtt",
         "11-probe-rtt-skipped",
@@ -84,6 +85,20 @@ const BBR: &[(&str, &str)] = cases!(
         "55-longterm-falls",
         "56-refill-losses",
         "57-long-round-trip",
+        "58-undo-raises",
+        "59-undo-after-growth",
+        "60-undo-once",
+        "61-undo-in-probe-rtt",
+        "62-undo-of-up-in-probe-rtt",
+        "63-aggregation-at-probe-rtt",
+        "64-app-limited-rounds",
+        "65-precautionary-lost",
+        "66-recovery-renewed",
+        "67-small-flight-bound",
+        "68-startup-aggregation-round",
+        "69-rounds-drawn",
+        "70-undo-in-cruise",
+        "71-undo-in-round",
     ]
 );
 
@@ -105,6 +120,32 @@ impl Suite {
         Ok(Self {
             name: name.to_owned(),
             cases: cases.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The cases on each of these paths; without rates on paths of their own rates, and so on.
+    ///
+    /// # Errors
+    /// A rate or time that cannot be read or is zero.
+    pub fn on_paths(&self, rates: &[String], rtts: &[String]) -> Result<Self, SuiteError> {
+        let each = |values: &[String]| -> Vec<Option<String>> {
+            match values {
+                [] => vec![None],
+                values => values.iter().cloned().map(Some).collect(),
+            }
+        };
+        let (rates, rtts) = (each(rates), each(rtts));
+        let mut cases = Vec::new();
+        for case in &self.cases {
+            for rate in &rates {
+                for rtt in &rtts {
+                    cases.push(case.at(rate.as_deref(), rtt.as_deref())?);
+                }
+            }
+        }
+        Ok(Self {
+            name: self.name.clone(),
+            cases,
         })
     }
 

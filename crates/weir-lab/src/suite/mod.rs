@@ -11,12 +11,13 @@ mod check;
 mod evidence;
 mod files;
 mod page;
+mod path;
 mod picture;
 mod runner;
 #[cfg(test)]
 mod tests;
 
 pub use case::{Case, SuiteError};
-pub use check::CheckResult;
+pub use check::{CheckResult, Reads};
 pub use files::Suite;
 pub use runner::{CaseResult, SuiteResult, run_suite};

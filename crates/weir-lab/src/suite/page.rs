@@ -18,8 +18,9 @@ impl SuiteResult {
         page.text(
             "p",
             "",
-            "A case passes if none of its checks fails. A check that needs states is not \
-             observable for a controller that names none.",
+            "A case passes if none of its checks fails. A check of states or of a model of the path \
+             is not observable for a controller that shows none; what such a controller does \
+             otherwise in a case about states says that it is not BBR.",
         );
         for controller in &self.controllers {
             page.text("p", "", &self.count(controller));
@@ -96,13 +97,14 @@ fn section(page: &mut Page, results: &[CaseResult]) {
         let row = |check: &CheckResult| {
             let (class, mark) = (class(check.verdict), check.verdict.words());
             let (says, section) = (escaped(&check.says), escaped(&check.section));
-            let text = escaped(&check.text());
+            let (reads, text) = (check.reads.word(), escaped(&check.text()));
             format!(
-                "<tr><td{class}>{mark}</td><td>{says}</td><td>{section}</td><td>{text}</td></tr>\n"
+                "<tr><td{class}>{mark}</td><td>{says}</td><td>{section}</td><td>{reads}</td>\
+                 <td>{text}</td></tr>\n"
             )
         };
         page.table(
-            &["", "check", "section", "measured"],
+            &["", "check", "section", "reads", "measured"],
             result.checks.iter().map(row),
         );
         if let Some(plot) = &result.plot {

@@ -1,7 +1,7 @@
 //! Runs the cases of a suite for each controller under test, in parallel.
 
-use super::case::{Case, NEVER, SuiteError};
-use super::check::CheckResult;
+use super::case::{Case, NEVER, SuiteError, kind_of};
+use super::check::{CheckResult, Reads};
 use super::evidence::{Evidence, Span};
 use super::files::Suite;
 use super::picture;
@@ -92,6 +92,9 @@ fn run_case(
     candidate: &Candidate,
     registry: TransportRegistry<'_>,
 ) -> Result<CaseResult, SuiteError> {
+    if let Some(why) = &case.excluded {
+        return Ok(excluded(case, candidate, why));
+    }
     let observe = |trigger: Duration| {
         let scenario = case.scenario(Some(candidate), trigger)?;
         let options = RunOptions {
@@ -121,9 +124,12 @@ fn run_case(
     };
     let moment = trigger.unwrap_or(NEVER);
     let evidence = observe(moment)?;
+    let kind = kind_of(candidate)?;
     let checks = case.checks.iter();
+    let checks =
+        checks.filter(|check| check.transports.is_empty() || check.transports.contains(&kind));
     let checks: Vec<CheckResult> = checks.map(|check| check.judge(&evidence, moment)).collect();
-    let (verdict, why) = decide(&checks);
+    let (verdict, why) = decide(&checks, evidence.has_states());
     let name = format!(
         "{}-{}",
         case.name,
@@ -144,6 +150,22 @@ fn run_case(
     })
 }
 
+/// Of a case that says nothing of this path.
+fn excluded(case: &Case, candidate: &Candidate, why: &str) -> CaseResult {
+    CaseResult {
+        case: case.name.clone(),
+        title: case.spec.title.clone(),
+        source: case.spec.source.clone(),
+        how: case.spec.how.clone(),
+        controller: candidate.name.clone(),
+        verdict: Verdict::OutOfRange,
+        why: why.to_owned(),
+        trigger_s: None,
+        checks: Vec::new(),
+        plot: None,
+    }
+}
+
 /// Octets of the IP and transport headers of a packet that the transport does not count.
 fn header_octets(candidate: &Candidate) -> f64 {
     if matches!(candidate.transport, Transport::Tcp(_)) {
@@ -153,25 +175,36 @@ fn header_octets(candidate: &Candidate) -> f64 {
     }
 }
 
-/// The verdict of a case and the check that decided it.
-fn decide(checks: &[CheckResult]) -> (Verdict, String) {
+/// The verdict of a case and the check that decided it. Where a case is about states of BBR, a
+/// controller that names none does not fail: it is another.
+fn decide(checks: &[CheckResult], has_states: bool) -> (Verdict, String) {
     let find = |verdict| checks.iter().find(|check| check.verdict == verdict);
+    let is_of_states = checks.iter().any(|check| check.reads != Reads::Behaviour);
     if let Some(failed) = find(Verdict::Failed) {
         let why = format!("{}: {}", failed.says, failed.text());
-        return (Verdict::Failed, why);
+        let is_other = is_of_states && !has_states;
+        let verdict = [Verdict::Failed, Verdict::NotBbr][usize::from(is_other)];
+        return (verdict, why);
     }
     if find(Verdict::Passed).is_none() {
         let why = "the controller shows none of what is measured";
         return (Verdict::NotObservable, why.to_owned());
     }
-    let hidden = checks
-        .iter()
-        .filter(|check| check.verdict == Verdict::NotObservable)
-        .count();
-    let why = match hidden {
-        0 => String::new(),
-        1 => "1 check is not observable".to_owned(),
-        _ => format!("{hidden} checks are not observable"),
+    let count = |reads: Reads, verdict: Verdict| {
+        let checks = checks.iter();
+        let is = |check: &&CheckResult| check.reads == reads && check.verdict == verdict;
+        checks.filter(is).count()
     };
-    (Verdict::Passed, why)
+    let mut why = Vec::new();
+    for (reads, of) in [(Reads::States, "states"), (Reads::Model, "model")] {
+        match count(reads, Verdict::NotObservable) {
+            0 => {}
+            1 => why.push(format!("1 check of its {of} is not observable")),
+            hidden => why.push(format!("{hidden} checks of its {of} are not observable")),
+        }
+    }
+    if count(Reads::Model, Verdict::Passed) > 0 {
+        why.push("judged by its model too".to_owned());
+    }
+    (Verdict::Passed, why.join(", "))
 }

@@ -26,7 +26,7 @@ pub use delivery_rate::{DeliveryRateSampler, DeliverySnapshot, RateSample, Round
 pub use pacer::Pacer;
 pub use rtt::Rtt;
 
-use crate::event::{Hold, Limit, RateLimit, SndLim, WindowState};
+use crate::event::{Hold, Limit, ModelState, RateLimit, SndLim, WindowState};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -263,6 +263,8 @@ pub struct Report {
     /// For a controller whose pacing rate follows from an estimate of the delivery rate: the limit
     /// of the sample behind the current estimate.
     pub rate_limited_by: Option<RateLimit>,
+    /// What it knows of the path, if it has a model.
+    pub model: Option<ModelState>,
 }
 
 impl Report {
@@ -274,6 +276,7 @@ impl Report {
             ssthresh: None,
             partial_bytes_acked: 0,
             rate_limited_by: None,
+            model: None,
         }
     }
 }
@@ -372,6 +375,7 @@ pub trait WindowControllerExt: WindowController {
             rate_limited_by: report.rate_limited_by.or_else(by_hold),
             state: report.state,
             limit: report.limit,
+            model: report.model,
             ..rtt.into()
         }
     }

@@ -276,6 +276,7 @@ impl ObservedController {
             window.partial_bytes_acked = report.partial_bytes_acked;
             window.state = report.state;
             window.limit = report.limit;
+            window.model = report.model;
             let paces = window.pacing_rate.is_some();
             window.rate_limited_by = report
                 .rate_limited_by

@@ -33,6 +33,12 @@ pub struct Arguments {
     /// Only cases whose name has this part, such as 05 or startup
     #[arg(long, value_name = "PART")]
     case: Option<String>,
+    /// Rates of the path, such as 5Mbit,500Mbit; without it each case has its own
+    #[arg(long, value_delimiter = ',', value_name = "RATE")]
+    rate: Vec<String>,
+    /// Round-trip times of the path without a queue, such as 10ms,100ms
+    #[arg(long, value_delimiter = ',', value_name = "TIME")]
+    rtt: Vec<String>,
     /// Where the page, the plots and the results go
     #[arg(long, short, default_value = "reports/suite")]
     out: PathBuf,
@@ -58,6 +64,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             let message = format!("no case of \"{}\" has \"{part}\" in its name", suite.name);
             return Err(Failure::Usage(message));
         }
+    }
+    if !arguments.rate.is_empty() || !arguments.rtt.is_empty() {
+        suite = suite
+            .on_paths(&arguments.rate, &arguments.rtt)
+            .map_err(usage)?;
     }
     let candidates = candidates(arguments).map_err(|error| Failure::Usage(error.to_string()))?;
     check_folder(&arguments.out)?;

@@ -11,7 +11,9 @@ pub(super) mod tables;
 mod transfer;
 
 use crate::table::{ColumnSpec, PlotLabel, RowKind};
-use weir_proto::event::{Event, Limit, MediaState, RateLimit, RateState, SndLim, WindowState};
+use weir_proto::event::{
+    Event, Limit, MediaState, ModelState, RateLimit, RateState, SndLim, WindowState,
+};
 use weir_proto::time::{Duration, Instant};
 use weir_proto::units::Rate;
 
@@ -75,9 +77,27 @@ pub const BOUND_ROW: &str = "bound";
 /// The `event` of rows caused by a timeout.
 pub const TIMEOUT_ROW: &str = "timeout";
 
+/// The columns of [`FLOW`] that show a controller's model of the path, the first always.
+pub const MODEL_COLUMNS: [&str; 6] = [
+    "max_bw_bps",
+    "bw_shortterm_bps",
+    "inflight_shortterm_bytes",
+    "inflight_longterm_bytes",
+    "extra_acked_bytes",
+    "full_bw_count",
+];
+
+/// Those of them that are bounds, and have no value while there is none.
+pub const MODEL_BOUNDS: [&str; 3] = [
+    "bw_shortterm_bps",
+    "inflight_shortterm_bytes",
+    "inflight_longterm_bytes",
+];
+
 static RATE_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_rate));
 static MEDIA_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_media));
 static WINDOW_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_window));
+static MODEL_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_model));
 
 /// `flows/NAME`: a row for each change of the sender's controller and of the bound on it. The
 /// effects of an acknowledgement and of the packets that it releases are one change; a loss
@@ -317,6 +337,48 @@ pub const FLOW: &[Flow] = &[
         &|row| row.media(|media| media.buffered_bytes as f64),
     )
     .only_in(&MEDIA_ROWS),
+    Flow::number(
+        "max_bw_bps",
+        "bit/s",
+        "BBR.max_bw: the largest sample of the delivery rate in the filter",
+        &|row| row.model(|model| model.max_bw.as_bps()),
+    )
+    .only_in(&MODEL_ROWS),
+    Flow::number(
+        "bw_shortterm_bps",
+        "bit/s",
+        "BBR.bw_shortterm; none while no loss bounds the rate",
+        &|row| row.model(|model| model.bw_shortterm.map_or(f64::NAN, Rate::as_bps)),
+    )
+    .only_in(&MODEL_ROWS),
+    Flow::number(
+        "inflight_shortterm_bytes",
+        "bytes",
+        "BBR.inflight_shortterm; none while no loss bounds the window",
+        &|row| row.model(|model| octets(model.inflight_shortterm)),
+    )
+    .only_in(&MODEL_ROWS),
+    Flow::number(
+        "inflight_longterm_bytes",
+        "bytes",
+        "BBR.inflight_longterm; none before a probe has lost too much",
+        &|row| row.model(|model| octets(model.inflight_longterm)),
+    )
+    .only_in(&MODEL_ROWS),
+    Flow::number(
+        "extra_acked_bytes",
+        "bytes",
+        "BBR.extra_acked: what the window has for aggregation",
+        &|row| row.model(|model| model.extra_acked as f64),
+    )
+    .only_in(&MODEL_ROWS),
+    Flow::number(
+        "full_bw_count",
+        "",
+        "BBR.full_bw_count: rounds without growth",
+        &|row| row.model(|model| f64::from(model.full_bw_count)),
+    )
+    .only_in(&MODEL_ROWS),
 ];
 
 /// The columns of [`FLOW`] that `writes/NAME` has too: those in a line of dccp_probe.
@@ -437,6 +499,13 @@ impl FlowRow {
         matches!(self.state, Some(Event::Window(_)))
     }
 
+    const fn has_model(&self) -> bool {
+        matches!(
+            &self.state,
+            Some(Event::Window(WindowState { model: Some(_), .. }))
+        )
+    }
+
     #[inline]
     fn either(
         &self,
@@ -463,5 +532,9 @@ impl FlowRow {
     #[inline]
     fn window(&self, value: impl Fn(&WindowState) -> f64) -> f64 {
         self.either(|_| f64::NAN, value)
+    }
+
+    fn model(&self, value: impl Fn(&ModelState) -> f64) -> f64 {
+        self.window(|state| state.model.as_ref().map_or(f64::NAN, &value))
     }
 }

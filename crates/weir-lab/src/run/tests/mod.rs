@@ -175,7 +175,9 @@ fn the_columns_are_those_of_the_folder() {
          smoothed_rtt_s receiver_rtt_s ipi_s cwnd_bytes bytes_in_flight partial_bytes_acked ssthresh_bytes \
          pacing_rate_bps segment_bytes state limit bound rate_limited_by receive_window_bytes min_rtt_s delivered_bytes \
          delivery_rate_bps event \
-         target_rate_bps queue_delay_s congestion_signal_s marking_ratio buffered_bytes"
+         target_rate_bps queue_delay_s congestion_signal_s marking_ratio buffered_bytes \
+         max_bw_bps bw_shortterm_bps inflight_shortterm_bytes inflight_longterm_bytes \
+         extra_acked_bytes full_bw_count"
     );
     assert_eq!(output.flows[0].writes, None);
     let links: Vec<&str> = output.links.iter().map(|link| link.name.as_str()).collect();

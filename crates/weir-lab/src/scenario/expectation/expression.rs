@@ -1,10 +1,10 @@
 //! An expectation: a number, its comparison, and the value or values with which it is compared.
 
 use super::number::{EXAMPLE, Term};
-use super::trace::{CaseWords, Reference, TraceMeasure, When};
+use super::trace::{CaseWords, Ratio, Reference, TraceMeasure, When};
 use std::fmt;
 use weir_proto::settings::{Diagnostic, shortened};
-use weir_proto::units;
+use weir_proto::units::{self, Rate};
 
 /// A condition on a number of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -213,6 +213,23 @@ impl Expectation {
                 .map(|(_, value)| *value)
         };
         [bound(false), bound(true)]
+    }
+
+    /// Expects the same of a path of another rate and round-trip time.
+    pub(crate) fn scale(&mut self, ratio: Ratio) {
+        let factor = match (&self.reference, self.subject.unit()) {
+            (None, "bit/s") => ratio.rate,
+            (None, "s") => ratio.time,
+            (None, "bytes") => ratio.rate * ratio.time,
+            _ => 1.0,
+        };
+        for (_, bound) in &mut self.bounds {
+            *bound *= factor;
+        }
+        if let Some(Reference::Rate(rate, _)) = &mut self.reference {
+            *rate = Rate::from_bps(rate.as_bps() * ratio.rate);
+        }
+        self.when.scale(ratio);
     }
 
     /// True if the number satisfies the expectation.

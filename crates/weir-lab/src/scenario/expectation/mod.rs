@@ -16,7 +16,7 @@ mod trace;
 pub(crate) use expression::Subject;
 pub use expression::{Comparison, Expectation};
 pub use number::{ExpectedOf, Quantity, Term, measures_of};
-pub(crate) use trace::{CaseWords, Moment, Reference, Take, TraceMeasure};
+pub(crate) use trace::{CaseWords, Moment, Ratio, Reference, Take, TraceMeasure};
 
 use weir_proto::settings::{Diagnostic, Kind, Raw, Reader, Spanned, Value};
 

@@ -14,6 +14,7 @@
 //! + 200ms`.
 
 use super::number::unknown;
+use crate::run::columns::MODEL_COLUMNS;
 use weir_proto::settings::{Diagnostic, shortened};
 use weir_proto::time::Duration;
 use weir_proto::units::{self, Rate};
@@ -58,6 +59,11 @@ impl Moment {
         }
     }
 
+    fn scale(&mut self, ratio: Ratio) {
+        let (Self::At(time) | Self::AfterTrigger(time) | Self::BeforeTrigger(time)) = self;
+        *time = time.mul_f64(ratio.time);
+    }
+
     /// The time since the start of the run.
     pub(crate) fn time(self, trigger: Duration) -> Duration {
         match self {
@@ -66,6 +72,13 @@ impl Moment {
             Self::BeforeTrigger(by) => trigger.saturating_sub(by),
         }
     }
+}
+
+/// By how much a path differs from the one for which a case is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ratio {
+    pub(crate) rate: f64,
+    pub(crate) time: f64,
 }
 
 /// The number computed from several values.
@@ -161,6 +174,11 @@ impl TraceMeasure {
         }
     }
 
+    /// True for a column that only a controller which reports its model of the path has.
+    pub(crate) fn is_of_model(&self) -> bool {
+        matches!(self, Self::Column(column, ..) if MODEL_COLUMNS.contains(column))
+    }
+
     pub(super) const fn needs_state(&self) -> bool {
         !matches!(self, Self::Column(..) | Self::Goodput)
     }
@@ -224,6 +242,12 @@ pub(crate) struct When {
 const CLAUSES: [&str; 4] = ["during", "visit", "from", "until"];
 
 impl When {
+    pub(super) fn scale(&mut self, ratio: Ratio) {
+        for moment in [&mut self.from, &mut self.until].into_iter().flatten() {
+            moment.scale(ratio);
+        }
+    }
+
     /// Splits the text after the last operator into the value and the condition on time.
     pub(super) fn split<'a>(
         text: &'a str,

@@ -380,6 +380,7 @@ impl WindowController for Bbr {
     fn report(&self) -> Report {
         Report {
             rate_limited_by: Some(self.model.bw_limited_by()),
+            model: Some(self.model.report(self.full.count)),
             ..Report::new(self.state.name(), self.limit)
         }
     }

@@ -7,7 +7,7 @@
 use super::{BbrConfig, state::State};
 use crate::cc::filter::WindowedMax;
 use crate::cc::{EndAcks, RoundCounter};
-use crate::event::RateLimit;
+use crate::event::{ModelState, RateLimit};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 use std::cmp::Ordering;
@@ -221,6 +221,20 @@ impl Model {
             RateLimit::Path
         } else {
             self.max_bw_filter.get().limited_by
+        }
+    }
+
+    /// The model for a trace, with BBR.full_bw_count.
+    pub(super) fn report(&self, full_bw_count: u32) -> ModelState {
+        let bound = |octets| (octets < u64::MAX).then_some(octets);
+        ModelState {
+            max_bw: Rate::from_bytes_per_sec(self.max_bw),
+            bw_shortterm: (self.bw_shortterm.is_finite())
+                .then(|| Rate::from_bytes_per_sec(self.bw_shortterm)),
+            inflight_shortterm: bound(self.inflight_shortterm),
+            inflight_longterm: bound(self.inflight_longterm),
+            extra_acked: self.extra_acked,
+            full_bw_count,
         }
     }
 

@@ -10,7 +10,7 @@ pub(super) struct FullPipe {
     /// BBR.full_bw (draft-bbr §2.13): the baseline, in octets per second.
     pub(super) bw: f64,
     /// BBR.full_bw_count (draft-bbr §2.13).
-    count: u32,
+    pub(super) count: u32,
     /// BBR.full_bw_now (draft-bbr §2.13).
     pub(super) now: bool,
     /// BBR.full_bw_reached (draft-bbr §2.13).
@@ -111,6 +111,25 @@ mod tests {
             });
             let found = (bbr.full.count, bbr.full.bw);
             assert_eq!(found, (count, baseline), "{rate:?} {round_start}");
+        }
+    }
+
+    #[test]
+    fn a_round_that_the_application_limits_leaves_the_count_as_it_is() {
+        // draft-bbr §5.3.1.2: two rounds without growth, a limited one, and the third of three.
+        let mut bbr = Flow::new().bbr;
+        bbr.full.reset(1000.0);
+        for (app_limited, count) in [(false, 1), (false, 2), (true, 2), (false, 3)] {
+            bbr.model.round_start = true;
+            bbr.check_full_bw_reached(&EndAcks {
+                rate: RateSample {
+                    delivery_rate: Some(Rate::from_bytes_per_sec(1000.0)),
+                    app_limited,
+                    ..RateSample::default()
+                },
+                ..EndAcks::default()
+            });
+            assert_eq!((bbr.full.count, bbr.full.now), (count, count == 3));
         }
     }
 
