@@ -10,20 +10,27 @@ use std::sync::atomic::Ordering;
 use weir_lab::candidate::Candidate;
 use weir_lab::evaluation::{Evaluation, Options, OwnPaths, Size, Suite, evaluate as evaluated};
 
+/// The options of an evaluation, a dict of Python.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Asked {
+    beside: Vec<String>,
+    size: String,
+    chapters: Vec<String>,
+    seeds: u32,
+    out: Option<PathBuf>,
+}
+
 /// Evaluates a controller. Returns `result.json`, the text of the terminal, the page, what is not
 /// safe, and whether any measure is worse than another controller's.
 #[pyfunction]
 pub fn evaluate(
     py: Python<'_>,
     controller: &str,
-    beside: Vec<String>,
-    size: &str,
-    chapters: Vec<String>,
-    seeds: u32,
-    out: Option<PathBuf>,
+    asked: Asked,
 ) -> PyResult<(String, String, String, Vec<String>, bool)> {
     let wrong = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
-    let size = match size {
+    let size = match asked.size.as_str() {
         "quick" => Size::Quick,
         "standard" => Size::Standard,
         "full" => Size::Full,
@@ -35,10 +42,10 @@ pub fn evaluate(
     };
     let suite = Suite::rfc9743()
         .and_then(|suite| suite.sized(size, &OwnPaths::default()))
-        .and_then(|suite| suite.only(&chapters))
+        .and_then(|suite| suite.only(&asked.chapters))
         .map_err(|error| wrong(&error))?;
     let subject = Candidate::parse(controller).map_err(|error| wrong(&error))?;
-    let others = beside.iter().map(|text| subject.other(text));
+    let others = asked.beside.iter().map(|text| subject.other(text));
     let others = others
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| wrong(&error))?;
@@ -47,13 +54,13 @@ pub fn evaluate(
         let options = Options {
             registry: weir::registry(),
             beside: &others,
-            seeds,
+            seeds: asked.seeds,
             progress: Some(&progress),
             cancel: Some(&shared.cancel),
             explain: Some(&take_fault_in_words),
         };
         let evaluation = evaluated(&suite, &subject, &options)?;
-        if let Some(folder) = out {
+        if let Some(folder) = asked.out {
             evaluation.write(&folder)?;
         }
         Ok(evaluation)

@@ -106,12 +106,7 @@ class Environment:
     def step(self, actions: bytes) -> tuple[bytes, bytes, bytes]: ...
 
 def evaluate(
-    controller: str,
-    beside: Sequence[str],
-    size: str,
-    chapters: Sequence[str],
-    seeds: int,
-    out: Path | None,
+    controller: str, options: dict[str, object]
 ) -> tuple[str, str, str, list[str], bool]: ...
 def run_command(words: Sequence[str]) -> int: ...
 def toml_of(json: str) -> str: ...

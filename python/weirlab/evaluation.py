@@ -59,8 +59,13 @@ def evaluate(
     ``beside`` names what it is compared with, CUBIC and Reno by default: controllers over the same
     transport (``"bbr"``) or with their own (``"tcp:bbr,rules=rfc"``). ``size`` is ``"quick"``,
     ``"standard"`` or ``"full"``; ``chapters`` are those of the suite, all by default; ``seeds`` is
-    the number of seeds of each case, 10 or 20 by default. ``out`` is the folder of the page.
+    the number of seeds of each case, by default 8 for ``"quick"`` and 20 for the others. ``out`` is the folder of the page.
     """
-    folder = None if out is None else Path(out)
-    parts = _weirlab.evaluate(controller, list(beside), size, list(chapters), seeds, folder)
-    return Evaluation(parts)
+    options = {
+        "beside": list(beside),
+        "size": size,
+        "chapters": list(chapters),
+        "seeds": seeds,
+        "out": None if out is None else Path(out),
+    }
+    return Evaluation(_weirlab.evaluate(controller, options))

@@ -83,7 +83,7 @@ pub struct Options<'a> {
     pub registry: TransportRegistry<'a>,
     /// What the controller is compared with; CUBIC and Reno if empty.
     pub beside: &'a [Candidate],
-    /// Seeds of each case, from 1 on; ten if zero.
+    /// Seeds of each case, from 1 on; if zero, 8 for the quick size and 20 for the others.
     pub seeds: u32,
     /// Called after each run with the runs done and all runs, perhaps from several threads.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
@@ -95,7 +95,12 @@ pub struct Options<'a> {
 }
 
 /// Seeds of each case if nothing else is said.
-const SEEDS: u32 = 10;
+const fn default_seeds(size: Size) -> u32 {
+    match size {
+        Size::Quick => 8,
+        Size::Standard | Size::Full => 20,
+    }
+}
 
 /// A controller beside others. Serialises to the same bytes each time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -165,7 +170,7 @@ pub fn evaluate(
         others => [slice::from_ref(subject), others].concat(),
     };
     let seeds = if options.seeds == 0 {
-        SEEDS
+        default_seeds(suite.size)
     } else {
         options.seeds
     };

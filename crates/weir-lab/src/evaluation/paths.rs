@@ -12,7 +12,7 @@ const PACKET: f64 = 1500.0;
 const fn most_packets(size: Size) -> f64 {
     match size {
         Size::Quick => 60_000.0,
-        Size::Standard => 100_000.0,
+        Size::Standard => 80_000.0,
         Size::Full => 1_000_000.0,
     }
 }

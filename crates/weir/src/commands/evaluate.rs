@@ -40,7 +40,7 @@ pub struct Arguments {
     /// Buffers of the chapters of paths, in bandwidth-delay products, in place of the suite's
     #[arg(long, value_name = "BDP", value_delimiter = ',', value_parser = buffer)]
     buffer: Vec<f64>,
-    /// Seeds of each case [default: 10, or 20 if the size is not quick]
+    /// Seeds of each case [default: 8 if the size is quick, else 20]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=1000))]
     seeds: Option<u32>,
     /// When the exit status is 3: a limit of safety is broken; or also a measure is worse
