@@ -48,10 +48,11 @@ fn contents(page: &mut Page, reproduction: &Reproduction) {
     let row = |experiment: &ExperimentResult| {
         let tally = &experiment.tally;
         format!(
-            "<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td>{}</td><td>{}</td>\
+            "<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
              <td class=\"n\">{}</td><td>{}</td></tr>\n",
             escaped(&experiment.name),
             escaped(&experiment.title),
+            tally.unfitted_numbers.words("agree"),
             tally.measured_numbers.words("agree"),
             tally.formula_numbers.words("agree"),
             tally.statements.words("hold"),
@@ -61,7 +62,8 @@ fn contents(page: &mut Page, reproduction: &Reproduction) {
     };
     let headings = [
         "experiment",
-        "measured numbers",
+        "numbers to which nothing was fitted",
+        "all measured numbers",
         "formulas",
         "statements",
         "#parameters : numbers",

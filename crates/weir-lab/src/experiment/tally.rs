@@ -23,7 +23,10 @@ pub struct Count {
 /// The counts of an experiment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
-    /// Numbers that the document states and runs measure: agree or differ.
+    /// Numbers that the document states and runs measure, to which no parameter was fitted: agree
+    /// or differ.
+    pub unfitted_numbers: Count,
+    /// All numbers that the document states and runs measure.
     pub measured_numbers: Count,
     /// Numbers that the document computes by a formula: agree or differ.
     pub formula_numbers: Count,
@@ -77,6 +80,9 @@ impl Tally {
     pub fn of(rows: &[RowResult]) -> Self {
         let mut tally = Self::default();
         for row in rows {
+            if row.kind == RowKind::Value && row.fitted_by.is_empty() {
+                tally.unfitted_numbers.add(row.verdict);
+            }
             let count = match row.kind {
                 RowKind::Value => &mut tally.measured_numbers,
                 RowKind::Theory => &mut tally.formula_numbers,

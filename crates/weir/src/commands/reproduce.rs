@@ -232,14 +232,15 @@ fn table(result: &Reproduction) -> String {
 fn summary(experiment: &ExperimentResult, text: &mut String) {
     let tally = &experiment.tally;
     let lines = [
-        ("numbers measured", tally.measured_numbers, "agree"),
+        ("numbers, none fitted", tally.unfitted_numbers, "agree"),
+        ("numbers, all", tally.measured_numbers, "agree"),
         ("numbers by formula", tally.formula_numbers, "agree"),
         ("statements", tally.statements, "hold"),
         ("our own checks", tally.checks, "checked"),
     ];
     text.push('\n');
     for (name, count, within) in lines.into_iter().filter(|(_, count, _)| count.judged > 0) {
-        let _ = writeln!(text, "  {:<20}{}", format!("{name}:"), count.words(within));
+        let _ = writeln!(text, "  {:<22}{}", format!("{name}:"), count.words(within));
     }
     for run in &experiment.runs {
         if let Some(note) = &run.equal_runs {

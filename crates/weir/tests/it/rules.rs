@@ -92,7 +92,8 @@ fn result(scenario: &Scenario) -> String {
 fn other_value(kind: &str, rule: &str) -> Option<&'static str> {
     if kind == "tcp" {
         return Some(match rule {
-            "undo_spurious" | "hystart" => "false",
+            "undo_spurious" | "hystart" | "whole_packets" => "false",
+            "cubic_alpha" => "\"rfc9438\"",
             "hystart_plus_plus" | "search" => "true",
             "slow_start_exit_percent" => "90",
             "pacing" => "\"linux\"",
@@ -105,6 +106,7 @@ fn other_value(kind: &str, rule: &str) -> Option<&'static str> {
         (_, "increase") => "\"byte-counting\"",
         (_, "recovery_probe" | "rtt_independence") => "false",
         (_, "slow_start_exit_percent") => "90",
+        (_, "cubic_alpha") => "\"constant\"",
         // QUIC paces by default, and quinn's preset leaves pacing to quinn.
         ("quic", "pacing") => "\"off\"",
         ("quinn", "pacing") => "\"rfc9002\"",

@@ -5,8 +5,9 @@
 //!   K = cbrt((W_max - cwnd_epoch) / C)           (figure 2)
 //! but at least the window that a Reno sender with the same reduction would have:
 //!   W_est += alpha * acked / cwnd,  alpha = 3 (1 - beta) / (1 + beta)    (§4.3)
-//! with alpha = 1 once W_est has come back to the window before the reduction. Windows are in
-//! packets of max_datagram_size, C in packets per second cubed.
+//! with alpha = 1 once W_est has come back to the window before the reduction, unless the rule
+//! `cubic_alpha` keeps it constant as Linux does. Windows are in packets of max_datagram_size, C in
+//! packets per second cubed.
 //!
 //! Fast convergence (§4.7) frees capacity for new flows: a reduction below the last W_max sets
 //! W_max = cwnd (1 + beta) / 2. Time without data to send does not count in t (§4.2).
@@ -14,7 +15,7 @@
 //! Not modelled: the ECN factor of RFC 8511.
 
 use super::classic::{RULES, SLOW_START_RULES};
-use super::{Classic, ControllerEntry, Policy, WindowConfig};
+use super::{Classic, ControllerEntry, CubicAlpha, Policy, WindowConfig};
 use crate::cc::Acked;
 use crate::settings;
 use crate::settings::fraction;
@@ -57,7 +58,7 @@ struct Epoch {
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "cubic",
     doc: "CUBIC (RFC 9438)",
-    rules: &[RULES, SLOW_START_RULES, &["hystart"]],
+    rules: &[RULES, SLOW_START_RULES, &["hystart", "cubic_alpha"]],
     make: |config| Box::new(Classic::new(config, Cubic::new(config))),
 };
 
@@ -65,6 +66,7 @@ pub(super) const ENTRY: ControllerEntry = ControllerEntry {
 #[derive(Clone, Debug)]
 pub struct Cubic {
     config: CubicConfig,
+    alpha: CubicAlpha,
     max_datagram_size: f64,
     /// W_max in packets; zero before the first reduction.
     w_max: f64,
@@ -80,6 +82,7 @@ impl Cubic {
     pub fn new(config: &WindowConfig) -> Self {
         Self {
             config: config.constants.cubic,
+            alpha: config.rules.controller.cubic_alpha,
             max_datagram_size: config.max_datagram_size as f64,
             w_max: 0.0,
             cwnd_prior: 0.0,
@@ -124,7 +127,8 @@ impl Policy for Cubic {
             None => self.begin_epoch(acked.now, window),
         };
         epoch.last_ack = acked.now;
-        let alpha = if epoch.w_est < self.cwnd_prior {
+        let is_constant = self.alpha == CubicAlpha::Constant;
+        let alpha = if is_constant || epoch.w_est < self.cwnd_prior {
             3.0 * (1.0 - self.config.beta) / (1.0 + self.config.beta)
         } else {
             1.0

@@ -74,6 +74,64 @@ fn the_reno_estimate_grows_by_one_once_it_has_reached_the_prior_window() {
 }
 
 #[test]
+fn the_constant_alpha_of_linux_is_that_of_the_reduction() {
+    // As above, and alpha = 0.529 412 beyond cwnd_prior = 10 too.
+    let mut config = WindowConfig {
+        max_datagram_size: MDS,
+        ..WindowConfig::default()
+    };
+    config.rules.controller.cubic_alpha = CubicAlpha::Constant;
+    let mut cubic = Cubic::new(&config);
+    let cwnd = cubic.on_congestion_event(Instant::ZERO, 10 * MDS);
+    let whole = |window: u64| Acked {
+        bytes: window,
+        ..acked(0, 1)
+    };
+    cubic.on_ack(cwnd, &whole(cwnd));
+    for _ in 1..10 {
+        cubic.on_ack(7529, &whole(7529));
+    }
+    let found = cubic.epoch.expect("an epoch").w_est;
+    // 7 + 10 · 0.529 412.
+    assert!((found - 12.294_118).abs() < 1e-5, "{found}");
+}
+
+#[test]
+fn a_reduction_leaves_whole_packets_where_the_rule_says_so() {
+    // 0.7 · 10 packets are 7, though the product lacks a little; 0.7 · 12 are 8.4, and of a window
+    // of 12.9 packets 12 count. Linux: cwnd · 717 >> 10, and cwnd >> 1 for Reno, 7 of 15.9.
+    use crate::cc::window::named;
+    use crate::cc::{CongestionEvent, WindowController};
+    let window_after = |controller: &str, octets: u64, whole_packets: bool| {
+        let mut config = WindowConfig {
+            max_datagram_size: 1460,
+            initial_window: Some(octets),
+            ..WindowConfig::default()
+        };
+        config.rules.controller.whole_packets = whole_packets;
+        let mut made = named(controller, &config).expect("a controller");
+        made.on_congestion_event(&CongestionEvent {
+            now: Instant::ZERO + Duration::from_secs(1),
+            sent_at: Instant::ZERO + Duration::from_millis(900),
+            lost_bytes: 1460,
+            bytes_in_flight: octets - 1460,
+            flight_size: None,
+            ecn: false,
+        });
+        made.window()
+    };
+    for (controller, octets, whole, fractions) in [
+        ("cubic", 14_600, 7 * 1460, 10_220),
+        ("cubic", 17_520, 8 * 1460, 12_264),
+        ("cubic", 18_834, 8 * 1460, 13_183),
+        ("newreno", 23_214, 7 * 1460, 11_607),
+    ] {
+        let found = [true, false].map(|rule| window_after(controller, octets, rule));
+        assert_eq!(found, [whole, fractions], "{controller} {octets}");
+    }
+}
+
+#[test]
 fn without_a_reduction_the_plateau_is_the_first_window() {
     // RFC 9438 §4.10: K = 0 and W_max = cwnd. At t = 1.9 s and an RTT of 100 ms the target is
     // 50 + 0.4·2³ = 53.2: one packet of 50 adds 3.2/50 = 0.064.

@@ -47,7 +47,7 @@ pub use new_reno::NewReno;
 pub use pacing::Pacing;
 pub use prague::Prague;
 pub use rate_limited::RateLimitedGrowth;
-pub use rules::{ControllerRules, Increase, RecoveryBoundary, Rules, SendGate};
+pub use rules::{ControllerRules, CubicAlpha, Increase, RecoveryBoundary, Rules, SendGate};
 pub use tfrc::TfrcWindow;
 
 use super::WindowController;

@@ -31,6 +31,14 @@ keywords! {
         ByteCounting = "byte-counting",
     }
 
+    /// alpha of CUBIC's Reno-friendly region once W_est has come back to cwnd_prior.
+    pub enum CubicAlpha {
+        /// It rises to 1 (RFC 9438 §4.3).
+        Rfc9438 = "rfc9438",
+        /// It stays what it was, 9/17 with a beta of 0.7.
+        Constant = "constant",
+    }
+
     /// When the window lets a packet out.
     pub enum SendGate {
         /// A full-sized packet fits: `bytes_in_flight + max_datagram_size <= cwnd`.
@@ -64,6 +72,10 @@ settings! {
         pub pacing: Pacing = Pacing::Off,
         /// How the window grows while the application or the receiver limits sending.
         pub rate_limited_growth: RateLimitedGrowth = RateLimitedGrowth::Hold,
+        /// alpha of CUBIC's Reno-friendly region once the window is back at its last maximum.
+        pub cubic_alpha: CubicAlpha = CubicAlpha::Rfc9438,
+        /// A reduction leaves a whole number of packets, as in Linux, whose window is one.
+        pub whole_packets: bool = false,
     }
     constant OFF;
 }
@@ -103,7 +115,7 @@ settings! {
 
 impl Rules {
     /// The rules of controllers; the others belong to the transport.
-    pub const OF_CONTROLLERS: [&'static str; 13] = [
+    pub const OF_CONTROLLERS: [&'static str; 15] = [
         "recovery_boundary",
         "increase",
         "count_acked_in_recovery",
@@ -117,6 +129,8 @@ impl Rules {
         "pacing",
         "rtt_independence",
         "rate_limited_growth",
+        "cubic_alpha",
+        "whole_packets",
     ];
 
     /// The presets.
