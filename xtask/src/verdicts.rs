@@ -1,8 +1,8 @@
 //! `cargo xtask verdicts`: checks that the verdicts of the published experiments do not depend on
 //! the seeds.
 //!
-//! Reproduces all experiments with their own seeds and with all seeds shifted by a million, where no
-//! parameter was fitted, and compares them row by row. A row without a distribution belongs to a
+//! Reproduces all experiments with their own seeds and with all seeds shifted by a million, where
+//! no parameter was fitted, and compares them row by row. A row without a distribution belongs to a
 //! run that is not random, so its measured value must be equal.
 
 use crate::output;
