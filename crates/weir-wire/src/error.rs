@@ -1,6 +1,6 @@
 //! Errors of endpoints and connections.
 
-use crate::fault::{Lie, Refusal};
+use crate::fault::{ImplausibleValue, Refusal};
 use std::io;
 use std::net::SocketAddr;
 use weir_proto::cc::window;
@@ -61,7 +61,7 @@ pub enum Error {
     EndedEarly(SocketAddr),
     /// The peer reports an impossible value.
     #[error("{0} claims what cannot be true: {1}")]
-    Lied(SocketAddr, Lie),
+    Implausible(SocketAddr, ImplausibleValue),
     /// The sender has not ended the test in the agreed time.
     #[error("{} has not ended the test in its time", describe(.0))]
     Overdue(SocketAddr),

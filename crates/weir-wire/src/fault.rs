@@ -77,7 +77,7 @@ impl fmt::Display for Refusal {
 
 /// A value reported by the peer that is impossible.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Lie {
+pub struct ImplausibleValue {
     /// The name of the value in results.
     pub what: &'static str,
     /// The reported value.
@@ -88,7 +88,7 @@ pub struct Lie {
     pub most: f64,
 }
 
-impl fmt::Display for Lie {
+impl fmt::Display for ImplausibleValue {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             what,

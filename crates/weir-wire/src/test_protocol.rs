@@ -22,9 +22,9 @@ mod plausibility;
 mod session;
 pub(crate) mod timeouts;
 
-pub use crate::fault::{Lie, Refusal};
+pub use crate::fault::{ImplausibleValue, Refusal};
 pub use admission::{Admission, Answer, Secret, random_token};
-pub(crate) use admission::{Asked, Asking};
+pub(crate) use admission::{PendingRequest, RequestOutcome};
 pub use counted::Counted;
 pub use data_path::{DataPath, DataPathCounts, TestStats};
 pub use end_reason::EndReason;

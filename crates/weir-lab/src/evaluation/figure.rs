@@ -85,10 +85,10 @@ impl Evaluation {
     /// The figure of a chapter; `None` if no case has its measure.
     pub(super) fn figure(&self, chapter: &ChapterResult) -> Option<NamedPlot> {
         let cases = chapter.cases.iter().enumerate();
-        let rows = cases.filter_map(|(place, case)| {
+        let rows = cases.filter_map(|(index, case)| {
             let mut results = case.results.iter();
             let result = results.find(|one| one.name == chapter.chapter.figure)?;
-            let name = name(place, &case.words);
+            let name = name(index, &case.words);
             Some(Row { name, result })
         });
         let rows: Vec<Row<'_>> = rows.collect();
@@ -135,8 +135,8 @@ impl Evaluation {
 }
 
 /// The name of a case on the axis: its number in the table, and its words as far as there is room.
-fn name(place: usize, words: &str) -> String {
-    let mut name = format!("{}", place + 1);
+fn name(index: usize, words: &str) -> String {
+    let mut name = format!("{}", index + 1);
     for word in words.split(' ') {
         if name.chars().count() + word.chars().count() >= MOST_CHARACTERS {
             name.push_str(" …");

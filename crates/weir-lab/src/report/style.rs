@@ -133,8 +133,8 @@ mod tests {
 
     /// Relative luminance (WCAG 2.2): 0.2126 R + 0.7152 G + 0.0722 B of linear components.
     fn luminance(colour: &str) -> f64 {
-        let component = |place: usize| {
-            let digits = &colour[place..place + 2];
+        let component = |index: usize| {
+            let digits = &colour[index..index + 2];
             let share = f64::from(u8::from_str_radix(digits, 16).unwrap()) / 255.0;
             if share <= 0.04045 {
                 share / 12.92
@@ -148,12 +148,12 @@ mod tests {
     #[test]
     fn each_colour_is_another_and_stands_out_from_its_background() {
         for theme in [LIGHT, DARK] {
-            for (place, colour) in theme.colours.iter().enumerate() {
+            for (index, colour) in theme.colours.iter().enumerate() {
                 let mut both = [luminance(colour), luminance(theme.paper)];
                 both.sort_by(f64::total_cmp);
                 let contrast = (both[1] + 0.05) / (both[0] + 0.05);
                 assert!(contrast >= 3.0, "{colour} on {}: {contrast}", theme.paper);
-                assert!(!theme.colours[..place].contains(colour), "{colour} twice");
+                assert!(!theme.colours[..index].contains(colour), "{colour} twice");
             }
         }
     }

@@ -94,8 +94,8 @@ impl Topology {
         for edge in &self.plan.edges {
             line(&mut out, &layout, edge);
         }
-        for (place, node) in self.plan.nodes.iter().enumerate() {
-            let (x, y, width) = layout.boxes[place];
+        for (index, node) in self.plan.nodes.iter().enumerate() {
+            let (x, y, width) = layout.boxes[index];
             let round = if node.is_medium { BOX / 2.0 } else { 4.0 };
             let _ = writeln!(
                 out,
@@ -152,9 +152,9 @@ impl Topology {
         for column in 0..columns {
             let members: Vec<usize> = plan.in_column(column).collect();
             let count = members.len() as f64;
-            for (row, place) in members.into_iter().enumerate() {
-                let own = width_of(&plan.nodes[place].label) + 22.0;
-                boxes[place] = if upright {
+            for (row, index) in members.into_iter().enumerate() {
+                let own = width_of(&plan.nodes[index].label) + 22.0;
+                boxes[index] = if upright {
                     let share = (row as f64 + 0.5) / count;
                     let own = own.min(width / count - 4.0);
                     (share * width - own / 2.0, top + column as f64 * TALL, own)
@@ -194,7 +194,7 @@ impl Topology {
 
     /// The lines of text below the network: the links whose labels found no space, and the flows.
     fn lines(&self, layout: &Layout) -> Vec<String> {
-        let node = |place: usize| self.plan.nodes[place].label.as_str();
+        let node = |index: usize| self.plan.nodes[index].label.as_str();
         let edges = self.plan.edges.iter().zip(&layout.words);
         let homeless = edges.filter(|(edge, area)| area.is_none() && !edge.words.is_empty());
         let mut lines: Vec<String> = homeless
@@ -210,8 +210,8 @@ impl Topology {
 
 /// The ends of a link's line at the edges of its boxes.
 fn ends(layout: &Layout, edge: &NetworkEdge) -> (Pixel, Pixel) {
-    let centre = |place: usize| {
-        let (x, y, width) = layout.boxes[place];
+    let centre = |index: usize| {
+        let (x, y, width) = layout.boxes[index];
         ((x + width / 2.0, y + BOX / 2.0), width / 2.0)
     };
     let ((from, from_half), (to, to_half)) = (centre(edge.ends[0]), centre(edge.ends[1]));

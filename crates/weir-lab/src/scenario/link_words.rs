@@ -30,9 +30,6 @@ pub struct LinkWordsError {
     message: String,
 }
 
-/// The error in one direction's words.
-type Wrong = String;
-
 /// The words of netem and the names of shapers and queues, as a list for messages.
 fn keys() -> String {
     let netem = "rate, delay, loss, ecn, duplicate, corrupt, reorder, gap, slot, limit, mtu, seed, \
@@ -181,7 +178,7 @@ fn set_places(table: &mut Table, source: usize, next: &mut usize) {
 }
 
 /// The keys of one direction, and netem's seed.
-fn direction(text: &str) -> Result<(Table, Option<u64>), Wrong> {
+fn direction(text: &str) -> Result<(Table, Option<u64>), String> {
     let mut words = text.split_whitespace().peekable();
     let mut keys = Keys::default();
     let mut owner = Owner::Netem;
@@ -233,7 +230,7 @@ fn kind_of_key(kind: &str, key: &str) -> Option<Kind> {
     Some(field.kind)
 }
 
-fn unknown(word: &str, expected: &str) -> Wrong {
+fn unknown(word: &str, expected: &str) -> String {
     format!(
         "there is no \"{}\" here, expected {expected}",
         shortened(word)
@@ -241,7 +238,7 @@ fn unknown(word: &str, expected: &str) -> Wrong {
 }
 
 /// The word after another one.
-fn next(words: &mut Words<'_>, after: &str, what: &str) -> Result<String, Wrong> {
+fn next(words: &mut Words<'_>, after: &str, what: &str) -> Result<String, String> {
     let next = words.next().map(str::to_owned);
     next.ok_or_else(|| format!("\"{after}\" ends there, expected {what}"))
 }
@@ -253,7 +250,7 @@ fn argument(words: &mut Words<'_>) -> Option<String> {
 }
 
 /// Adds a key, which must not be set yet.
-fn put(keys: &mut Table, key: &str, value: Raw) -> Result<(), Wrong> {
+fn put(keys: &mut Table, key: &str, value: Raw) -> Result<(), String> {
     if keys.get(key).is_some() {
         return Err(format!("\"{key}\" is there twice, expected it once"));
     }
@@ -267,7 +264,7 @@ fn word_of(text: &str) -> Raw {
 
 impl Keys {
     /// Reads a word of netem.
-    fn netem(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), Wrong> {
+    fn netem(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), String> {
         match word {
             "rate" => {
                 put(&mut self.link, word, rate(&next(words, word, "a rate")?)?)?;
@@ -301,7 +298,7 @@ impl Keys {
         }
     }
 
-    fn delay(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), Wrong> {
+    fn delay(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), String> {
         let delay = time(&next(words, word, "a time")?);
         put(&mut self.link, "delay", delay)?;
         if let Some(jitter) = argument(words) {
@@ -318,7 +315,7 @@ impl Keys {
     }
 
     /// `[packet overhead [cell size [cell overhead]]]` of netem's rate.
-    fn overheads(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
+    fn overheads(&mut self, words: &mut Words<'_>) -> Result<(), String> {
         for key in ["packet_overhead", "cell_size", "cell_overhead"] {
             let is_negative = |word: &&str| {
                 word.strip_prefix('-')
@@ -338,7 +335,7 @@ impl Keys {
     }
 
     /// netem's seed is used as the seed of the run.
-    fn seed(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
+    fn seed(&mut self, words: &mut Words<'_>) -> Result<(), String> {
         let word = next(words, "seed", "a number")?;
         let number = word.parse().map_err(|_| {
             let found = shortened(&word);
@@ -351,7 +348,7 @@ impl Keys {
     }
 
     /// `slot min [max] [packets n] [bytes n]`.
-    fn slot(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
+    fn slot(&mut self, words: &mut Words<'_>) -> Result<(), String> {
         let least = time(&next(words, "slot", "a time")?);
         let slot = match argument(words) {
             Some(most) => {
@@ -373,7 +370,7 @@ impl Keys {
         Ok(())
     }
 
-    fn loss(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
+    fn loss(&mut self, words: &mut Words<'_>) -> Result<(), String> {
         if words.next_if_eq(&"gemodel").is_some() {
             return self.bursts(words);
         }
@@ -391,7 +388,7 @@ impl Keys {
     }
 
     /// `p13 [p31 [p32 [p23 p14]]]` of netem. With p13 alone, p31 is 1-p13: no bursts.
-    fn states(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
+    fn states(&mut self, words: &mut Words<'_>) -> Result<(), String> {
         let p13 = value(&next(words, "state", "p13")?);
         let Some(p31) = argument(words) else {
             return self.random_loss(p13);
@@ -410,7 +407,7 @@ impl Keys {
     }
 
     /// p, r, 1-h, 1-k of netem. With p alone, r is 1-p: no bursts.
-    fn bursts(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
+    fn bursts(&mut self, words: &mut Words<'_>) -> Result<(), String> {
         let to_bad = value(&next(words, "gemodel", "p")?);
         let Some(to_good) = argument(words) else {
             return self.random_loss(to_bad);
@@ -425,13 +422,13 @@ impl Keys {
         put(&mut self.link, "loss", Raw::Table(keys))
     }
 
-    fn random_loss(&mut self, rate: Raw) -> Result<(), Wrong> {
+    fn random_loss(&mut self, rate: Raw) -> Result<(), String> {
         let random = table([("kind", word_of("random")), ("rate", rate)]);
         put(&mut self.link, "loss", Raw::Table(random))
     }
 
     /// Reads a word of tbf.
-    fn bucket(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), Wrong> {
+    fn bucket(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), String> {
         let key = match word {
             "burst" | "buffer" | "maxburst" => "burst",
             "mtu" | "minburst" => "peakmtu",
@@ -452,7 +449,7 @@ impl Keys {
     }
 
     /// Reads a word of police. Excess packets can only be dropped.
-    fn policer(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), Wrong> {
+    fn policer(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), String> {
         match word {
             "rate" => {
                 let rate = rate(&next(words, word, "a rate")?)?;
@@ -483,7 +480,7 @@ impl Keys {
         known.is_some_and(|known| known.value.raw.as_text() == Some(kind))
     }
 
-    fn queue_is(&mut self, kind: &str) -> Result<(), Wrong> {
+    fn queue_is(&mut self, kind: &str) -> Result<(), String> {
         put(&mut self.queue, "kind", word_of(kind)).map_err(|_| {
             let names = list(&queue_names(), "and");
             format!("a link has one queue, expected one of limit, {names}")
@@ -496,7 +493,7 @@ impl Keys {
         word: &str,
         queue: TcQueue,
         words: &mut Words<'_>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), String> {
         let name = |c: char| c.is_ascii_lowercase() || c == '_';
         if !word.chars().all(name) {
             return Err(unknown(word, "a key of the queue"));
@@ -522,7 +519,7 @@ impl Keys {
         put(&mut self.queue, word, value)
     }
 
-    fn trace(&mut self, file: &str) -> Result<(), Wrong> {
+    fn trace(&mut self, file: &str) -> Result<(), String> {
         let text = read_text(Path::new(file)).map_err(|error| format!("{file}: {error}"))?;
         let millis = rate_trace::parse(file, &text).map_err(|problem| problem.message)?;
         let millis = millis.into_iter().map(|millis| whole(millis).into());

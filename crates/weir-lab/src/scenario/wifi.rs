@@ -120,13 +120,13 @@ impl Wifi {
                 self.wrong_schedule("move", entries)
             })
             .or_else(|| self.wrong_interference());
-        wrong.map_or(Ok(()), |Wrong { steps, diagnostic }| {
+        wrong.map_or(Ok(()), |InvalidKey { steps, diagnostic }| {
             let path = [vec![Key("wifi"), Index(index)], steps].concat();
             Err(document.diagnosed(document.place(&path), diagnostic))
         })
     }
 
-    fn wrong_station(&self) -> Option<Wrong> {
+    fn wrong_station(&self) -> Option<InvalidKey> {
         if self.stations.len() < 2 {
             let message = format!("wifi \"{}\" has fewer than two stations", self.name);
             let help = "add two [[wifi.station]] with host = \"NAME\"";
@@ -160,7 +160,7 @@ impl Wifi {
         &self,
         key: &'static str,
         entries: impl Iterator<Item = (Option<&'a str>, Duration)>,
-    ) -> Option<Wrong> {
+    ) -> Option<InvalidKey> {
         let mut past: BTreeMap<Option<&str>, Duration> = BTreeMap::new();
         for (n, (host, at)) in entries.enumerate() {
             if let Some(host) = host
@@ -179,7 +179,7 @@ impl Wifi {
         None
     }
 
-    fn wrong_interference(&self) -> Option<Wrong> {
+    fn wrong_interference(&self) -> Option<InvalidKey> {
         self.interference
             .iter()
             .enumerate()
@@ -205,7 +205,7 @@ impl Wifi {
 }
 
 /// An error in a key of a medium.
-struct Wrong {
+struct InvalidKey {
     /// The path from the medium to the key.
     steps: Vec<Step<'static>>,
     diagnostic: Diagnostic,
@@ -215,8 +215,8 @@ fn wrong<const N: usize>(
     steps: [Step<'static>; N],
     message: String,
     help: impl Into<String>,
-) -> Wrong {
-    Wrong {
+) -> InvalidKey {
+    InvalidKey {
         steps: steps.into(),
         diagnostic: Diagnostic::new(message, help),
     }

@@ -140,7 +140,7 @@ pub fn random_token() -> Result<Token, Error> {
 
 /// The meaning of a server's message for a client that requests a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum RequestOutcome {
     /// The Request has to be sent again, with the answer to a Challenge: at once if this is the
     /// first Challenge, otherwise when the Request would be repeated.
     Again {
@@ -155,7 +155,7 @@ pub enum Asked {
 
 /// The state of a client that requests a test.
 #[derive(Clone, Debug)]
-pub struct Asking {
+pub struct PendingRequest {
     id: u64,
     config: TestConfig,
     secret: Option<Secret>,
@@ -163,7 +163,7 @@ pub struct Asking {
     challenges: u8,
 }
 
-impl Asking {
+impl PendingRequest {
     /// A request for the test with this number, zero on its own connection.
     pub const fn new(id: u64, config: TestConfig, secret: Option<Secret>) -> Self {
         Self {
@@ -181,14 +181,14 @@ impl Asking {
     }
 
     /// Handles a message of the server.
-    pub fn take(&mut self, message: &Message) -> Asked {
+    pub fn take(&mut self, message: &Message) -> RequestOutcome {
         match message {
             // Repeated Requests before the answer each cause the same Challenge.
             Message::Challenge(token) if self.answer.is_some_and(|old| old.token == *token) => {
-                Asked::Other
+                RequestOutcome::Other
             }
             Message::Challenge(_) if self.challenges == MAX_CHALLENGES => {
-                Asked::Refused(Refusal::Challenges)
+                RequestOutcome::Refused(Refusal::Challenges)
             }
             Message::Challenge(token) => {
                 self.challenges += 1;
@@ -198,12 +198,12 @@ impl Asking {
                     token: *token,
                     proof: proof.map(Into::into),
                 });
-                Asked::Again {
+                RequestOutcome::Again {
                     at_once: self.challenges == 1,
                 }
             }
-            Message::Refused(refusal) => Asked::Refused(*refusal),
-            _ => Asked::Other,
+            Message::Refused(refusal) => RequestOutcome::Refused(*refusal),
+            _ => RequestOutcome::Other,
         }
     }
 }
@@ -228,9 +228,9 @@ mod tests {
     }
 
     fn asked(id: u64, with: Option<Secret>) -> Answer {
-        let mut asking = Asking::new(id, config(), with);
+        let mut asking = PendingRequest::new(id, config(), with);
         let asked = asking.take(&Message::Challenge(TOKEN));
-        assert_eq!(asked, Asked::Again { at_once: true });
+        assert_eq!(asked, RequestOutcome::Again { at_once: true });
         match asking.request() {
             Message::Request(_, Some(answer)) => answer,
             other => panic!("{other:?}"),
@@ -301,14 +301,14 @@ mod tests {
 
     #[test]
     fn a_client_answers_three_challenges_and_the_same_one_once() {
-        let mut asking = Asking::new(1, config(), None);
+        let mut asking = PendingRequest::new(1, config(), None);
         let mut take = |octet| asking.take(&Message::Challenge([octet; TAG_OCTETS]));
-        assert_eq!(take(1), Asked::Again { at_once: true });
+        assert_eq!(take(1), RequestOutcome::Again { at_once: true });
         for _ in 0..10 {
-            assert_eq!(take(1), Asked::Other);
+            assert_eq!(take(1), RequestOutcome::Other);
         }
-        assert_eq!(take(2), Asked::Again { at_once: false });
-        assert_eq!(take(3), Asked::Again { at_once: false });
-        assert_eq!(take(4), Asked::Refused(Refusal::Challenges));
+        assert_eq!(take(2), RequestOutcome::Again { at_once: false });
+        assert_eq!(take(3), RequestOutcome::Again { at_once: false });
+        assert_eq!(take(4), RequestOutcome::Refused(Refusal::Challenges));
     }
 }

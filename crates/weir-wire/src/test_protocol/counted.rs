@@ -47,7 +47,7 @@ impl Session<Counted> {
         let octets = datagram.len();
         let received = self.data.counts.received.received + 1;
         let known = |told| self.config.check_sent(told, received);
-        let claim = self.told_sent().map_or(Ok(()), known);
+        let claim = self.reported_sent().map_or(Ok(()), known);
         if self.check(now, self.config.check_length(octets).and(claim)) {
             let counted = &mut self.data.counts.received;
             counted.octets += octets as u64;

@@ -139,7 +139,7 @@ fn draining(left: impl Fn(u64) -> u64) -> Duration {
     sender.data.is_done = true;
     for millis in 0..60_000 {
         let now = START + Duration::from_millis(millis);
-        sender.hear(now);
+        sender.on_packet(now);
         sender.data.counts.waiting = 100_000 - left(millis);
         sender.next_message(now);
         if sender.end_reason().is_some() {
@@ -169,7 +169,7 @@ fn the_data_ends_when_it_has_left_and_not_with_the_last_end() {
     sender.data.is_done = true;
     for millis in 0..2_500 {
         let now = START + Duration::from_millis(millis);
-        sender.hear(now);
+        sender.on_packet(now);
         // After a second each End waits for a while.
         sender.data.counts.waiting = match millis {
             0..1000 => 1000 - millis,
@@ -234,8 +234,8 @@ fn honest() -> Vec<Vec<u8>> {
     ]
 }
 
-fn has_lied(end: &Session<Counted>) -> bool {
-    matches!(end.end_reason(), Some(EndReason::Lied(_)))
+fn is_implausible(end: &Session<Counted>) -> bool {
+    matches!(end.end_reason(), Some(EndReason::Implausible(_)))
 }
 
 proptest! {
@@ -257,7 +257,7 @@ proptest! {
             end.take_datagram(START, datagram);
             let stats = end.stats(START);
             let received = stats.received;
-            prop_assert!(!stats.complete || (has_reason && !has_lied(&end)));
+            prop_assert!(!stats.complete || (has_reason && !is_implausible(&end)));
             let most = if sends { SENT.datagrams } else { 1002 };
             prop_assert!(received.received <= received.expected, "{:?}", received);
             prop_assert!(received.expected <= most, "{:?}", received);
@@ -289,7 +289,7 @@ proptest! {
             let stats = sender.stats(START);
             prop_assert!(stats.received.octets <= 1000, "{:?}", stats);
             prop_assert!(stats.received.jitter.is_finite() && stats.received.jitter >= 0.0);
-            prop_assert!(!stats.complete || (has_reason && !has_lied(&sender)));
+            prop_assert!(!stats.complete || (has_reason && !is_implausible(&sender)));
         }
     }
 }
@@ -300,8 +300,8 @@ fn a_claim_that_cannot_be_true_ends_the_test() {
         for datagram in told {
             end.take_datagram(START, datagram);
         }
-        assert!(!has_lied(&end) || !end.stats(START).complete);
-        has_lied(&end)
+        assert!(!is_implausible(&end) || !end.stats(START).complete);
+        is_implausible(&end)
     };
     let end_of = |sent| Message::End { sent }.to_octets();
     let data = vec![0x57; LENGTH.into()];
@@ -317,8 +317,8 @@ fn a_claim_that_cannot_be_true_ends_the_test() {
 }
 
 /// A server that waits for a Request, with a secret or without; clients that send no Request get
-/// the test `unasked`.
-fn admitting(secret: Option<&[u8]>, unasked: Option<TestConfig>) -> Session<Counted> {
+/// the test `default_test`.
+fn admitting(secret: Option<&[u8]>, default_test: Option<TestConfig>) -> Session<Counted> {
     let admission = Admission {
         secret: secret.map(Secret::new),
         max_time: Some(std::time::Duration::from_secs(5)),
@@ -327,7 +327,7 @@ fn admitting(secret: Option<&[u8]>, unasked: Option<TestConfig>) -> Session<Coun
     let admitting = Admitting {
         admission: Arc::new(admission),
         token: [3; 16],
-        unasked,
+        default_test,
     };
     Session::new(0, Opening::Admit(admitting), Channel::Connection, START)
 }
@@ -392,34 +392,34 @@ fn a_server_admits_clients_over_a_connection_or_reports_the_refusal() {
 
 #[test]
 fn a_client_without_a_request_sends_without_limits_or_is_refused() {
-    let unasked = TestConfig {
+    let default_test = TestConfig {
         length: 1400,
         duration: std::time::Duration::from_secs(5),
         ..TestConfig::default()
     };
     let late = START + REQUEST_TIMEOUT;
     for said in [true, false] {
-        let hear = |server: &mut Session<Counted>| {
+        let on_packet = |server: &mut Session<Counted>| {
             if said {
                 server.take_datagram(START, &[1; 2000]);
             }
             server.next_message(late);
         };
-        let mut server = admitting(None, Some(unasked));
-        hear(&mut server);
+        let mut server = admitting(None, Some(default_test));
+        on_packet(&mut server);
         if said {
             assert_eq!(server.stats(START).received.octets, 2000);
         } else {
             assert!(server.is_running());
             // This client does not expect Reports.
             let later = late + Duration::from_secs(1);
-            server.hear(later);
+            server.on_packet(later);
             assert_eq!(server.next_message(later), None);
             server.on_gone(later);
             assert_eq!(server.end_reason(), Some(EndReason::Done));
         }
         let mut server = admitting(Some(b"a secret"), None);
-        hear(&mut server);
+        on_packet(&mut server);
         assert_eq!(server.end_reason(), Some(EndReason::NoRequest));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::address::canonical;
 use crate::error::Error;
-use crate::fault::{Lie, Refusal};
+use crate::fault::{ImplausibleValue, Refusal};
 use std::net::SocketAddr;
 
 /// The reason why a test has ended.
@@ -25,7 +25,7 @@ pub enum EndReason {
     /// The client does not request a test.
     NoRequest,
     /// The peer reports an impossible value.
-    Lied(Lie),
+    Implausible(ImplausibleValue),
     /// The sender has not ended the test in the agreed time.
     Overdue,
     /// The connection ended before the test began.
@@ -51,7 +51,7 @@ impl EndReason {
             Self::Declined(refusal) => Error::Declined(peer, refusal),
             Self::Rejected(refusal) => Error::Rejected(peer, refusal),
             Self::NoRequest => Error::NoRequest(peer),
-            Self::Lied(lie) => Error::Lied(peer, lie),
+            Self::Implausible(lie) => Error::Implausible(peer, lie),
             Self::Overdue => Error::Overdue(peer),
             Self::EndedEarly => Error::EndedEarly(peer),
         })

@@ -3,11 +3,11 @@
 //!
 //! A receiver cannot have received more than was sent, a sender cannot send more than the rate and
 //! the duration of the test permit, and times are finite and not longer than a test. A value beyond
-//! its limit is a [`Lie`], which ends the test. Values within the limits are accepted: a receiver
+//! its limit is a [`ImplausibleValue`], which ends the test. Values within the limits are accepted: a receiver
 //! that reports less than it received cannot be distinguished from a path that loses packets.
 
 use super::{FrameStats, ReceptionStats, Report, TestConfig};
-use crate::fault::Lie;
+use crate::fault::ImplausibleValue;
 
 /// Bits per second of the fastest test.
 const MAX_RATE_BPS: f64 = 1e12;
@@ -25,12 +25,12 @@ pub struct Sent {
     pub octets: u64,
 }
 
-fn check(what: &'static str, found: u64, [least, most]: [u64; 2]) -> Result<(), Lie> {
+fn check(what: &'static str, found: u64, [least, most]: [u64; 2]) -> Result<(), ImplausibleValue> {
     if (least..=most).contains(&found) {
         return Ok(());
     }
     let [found, least, most] = [found, least, most].map(|number| number as f64);
-    Err(Lie {
+    Err(ImplausibleValue {
         what,
         found,
         least,
@@ -39,12 +39,12 @@ fn check(what: &'static str, found: u64, [least, most]: [u64; 2]) -> Result<(), 
 }
 
 /// Checks a time in seconds: finite, not negative, not longer than the longest test.
-fn check_time(what: &'static str, found: f64) -> Result<(), Lie> {
+fn check_time(what: &'static str, found: f64) -> Result<(), ImplausibleValue> {
     let most = TestConfig::MAX_DURATION.as_secs_f64();
     if (0.0..=most).contains(&found) {
         return Ok(());
     }
-    Err(Lie {
+    Err(ImplausibleValue {
         what,
         found,
         least: 0.0,
@@ -76,8 +76,13 @@ impl TestConfig {
     /// test.
     ///
     /// # Errors
-    /// The [`Lie`].
-    pub fn check_data(&self, number: u64, sent_at: u64, octets: usize) -> Result<(), Lie> {
+    /// The [`ImplausibleValue`].
+    pub fn check_data(
+        &self,
+        number: u64,
+        sent_at: u64,
+        octets: usize,
+    ) -> Result<(), ImplausibleValue> {
         let nanos = u64::try_from(self.duration.as_nanos()).unwrap_or(u64::MAX);
         check("number", number, [0, self.most_datagrams() - 1])?;
         check("timestamp in nanoseconds", sent_at, [0, nanos])?;
@@ -87,8 +92,8 @@ impl TestConfig {
     /// Checks that a datagram of this test can have this many octets of data.
     ///
     /// # Errors
-    /// The [`Lie`].
-    pub fn check_length(&self, octets: usize) -> Result<(), Lie> {
+    /// The [`ImplausibleValue`].
+    pub fn check_length(&self, octets: usize) -> Result<(), ImplausibleValue> {
         let most = u64::from(self.length);
         check("octets of a datagram", octets as u64, [0, most])
     }
@@ -96,8 +101,8 @@ impl TestConfig {
     /// Checks that a sender can have sent this many datagrams, of which the receiver knows `known`.
     ///
     /// # Errors
-    /// The [`Lie`].
-    pub fn check_sent(&self, sent: u64, known: u64) -> Result<(), Lie> {
+    /// The [`ImplausibleValue`].
+    pub fn check_sent(&self, sent: u64, known: u64) -> Result<(), ImplausibleValue> {
         check("datagrams sent", sent, [known, self.most_datagrams()])
     }
 }
@@ -106,8 +111,8 @@ impl Report {
     /// Checks that the receiver of this test can have these counters, given what has been sent.
     ///
     /// # Errors
-    /// The first [`Lie`].
-    pub fn validate(&self, config: &TestConfig, sent: Sent) -> Result<(), Lie> {
+    /// The first [`ImplausibleValue`].
+    pub fn validate(&self, config: &TestConfig, sent: Sent) -> Result<(), ImplausibleValue> {
         let ReceptionStats {
             received,
             octets,
@@ -135,7 +140,7 @@ impl Report {
 
 impl FrameStats {
     /// Checks that the receiver of this many packets can have these frames.
-    fn validate(&self, config: &TestConfig, received: u64) -> Result<(), Lie> {
+    fn validate(&self, config: &TestConfig, received: u64) -> Result<(), ImplausibleValue> {
         let seconds = config.duration.as_secs().saturating_add(1);
         let most = seconds.saturating_mul(MAX_FRAME_RATE);
         check("frames", self.frames, [0, most])?;
@@ -149,7 +154,7 @@ impl FrameStats {
             check_time("delay of a frame in seconds", delay)?;
         }
         if median > p95 || p95 > p99 {
-            return Err(Lie {
+            return Err(ImplausibleValue {
                 what: "95th percentile of the delay of frames in seconds",
                 found: p95,
                 least: median,

@@ -7,14 +7,14 @@
 use super::data_path::{DataPath, DataPathCounts, TestStats};
 use super::end_reason::EndReason;
 use super::timeouts::{
-    CLOSE_TIMEOUT, DRAIN_TIMEOUT, KEEPALIVE_INTERVAL, LOOK_INTERVAL, PEER_TIMEOUT, REPEAT_INTERVAL,
-    REPORT_INTERVAL, REQUEST_TIMEOUT, TIME_WAIT,
+    CHECK_INTERVAL, CLOSE_TIMEOUT, DRAIN_TIMEOUT, KEEPALIVE_INTERVAL, PEER_TIMEOUT,
+    REPEAT_INTERVAL, REPORT_INTERVAL, REQUEST_TIMEOUT, TIME_WAIT,
 };
 use super::{
-    Admission, Answer, Asked, Asking, FrameStats, Message, ReceptionStats, Report, Secret, Sent,
-    TestConfig, Token,
+    Admission, Answer, FrameStats, Message, PendingRequest, ReceptionStats, Report, RequestOutcome,
+    Secret, Sent, TestConfig, Token,
 };
-use crate::fault::Lie;
+use crate::fault::ImplausibleValue;
 use std::sync::Arc;
 use weir_proto::time::{Duration, Instant};
 
@@ -74,7 +74,7 @@ pub struct Admitting {
     /// The connection's token.
     pub token: Token,
     /// The test of a client that sends without a Request; `None` if such a client is not admitted.
-    pub unasked: Option<TestConfig>,
+    pub default_test: Option<TestConfig>,
 }
 
 /// One end of a test.
@@ -88,7 +88,7 @@ pub struct Session<D> {
     pub data: D,
     channel: Channel,
     /// At a client.
-    asking: Option<Asking>,
+    asking: Option<PendingRequest>,
     /// At a server over a connection, until it has admitted the client.
     admitting: Option<Admitting>,
     is_sender: bool,
@@ -97,7 +97,7 @@ pub struct Session<D> {
     /// The last transmission of the phase's repeated message.
     repeated: Option<Instant>,
     /// The last check for a message that is due.
-    looked: Instant,
+    checked_at: Instant,
     /// The start and the end of the data.
     data_began: Option<Instant>,
     data_ended: Option<Instant>,
@@ -116,7 +116,7 @@ pub struct Session<D> {
     drained: (u64, Instant),
     // ---- Receiver ----
     /// The number of datagrams sent, from the sender's End, and when that first arrived.
-    told_sent: Option<(u64, Instant)>,
+    reported_sent: Option<(u64, Instant)>,
     frames: Option<FrameStats>,
 }
 
@@ -132,7 +132,7 @@ impl<D: DataPath + Default> Session<D> {
         };
         match opening {
             Opening::Ask(config, secret) => {
-                session.asking = Some(Asking::new(id, config, secret));
+                session.asking = Some(PendingRequest::new(id, config, secret));
                 session.phase = Phase::Requesting;
                 session.config = config;
                 session.is_sender = !config.reverse;
@@ -172,22 +172,22 @@ impl<D: DataPath> Session<D> {
 
     /// True if the data of the test has started and not ended.
     pub(crate) const fn has_data(&self) -> bool {
-        self.goes_on() && (self.is_sender || self.data_ended.is_none())
+        self.is_running() && (self.is_sender || self.data_ended.is_none())
     }
 
     /// At a receiver: the number of datagrams sent, from the sender's End.
-    pub(super) fn told_sent(&self) -> Option<u64> {
-        self.told_sent.map(|(sent, _)| sent)
+    pub(super) fn reported_sent(&self) -> Option<u64> {
+        self.reported_sent.map(|(sent, _)| sent)
     }
 
     /// True if the peer has to follow the protocol, unlike a client that sends without a Request.
     fn is_agreed(&self) -> bool {
         let admitting = self.admitting.as_ref();
-        admitting.is_none_or(|admitting| admitting.unasked.is_none())
+        admitting.is_none_or(|admitting| admitting.default_test.is_none())
     }
 
     /// The data has started, and the test has not ended.
-    const fn goes_on(&self) -> bool {
+    const fn is_running(&self) -> bool {
         self.data_began.is_some() && !matches!(self.phase, Phase::Ended(_))
     }
 
@@ -196,7 +196,7 @@ impl<D: DataPath> Session<D> {
         let end = self.data_ended.unwrap_or(now);
         let elapsed = self.data_began.map(|began| end.since(began));
         let counts = self.data.counts(end);
-        let has_lied = matches!(self.phase, Phase::Ended(EndReason::Lied(_)));
+        let is_implausible = matches!(self.phase, Phase::Ended(EndReason::Implausible(_)));
         let (received, frames, is_final) = if self.is_sender {
             let report = self.peer_report.unwrap_or_default();
             (report.stats, report.frames, report.last)
@@ -204,7 +204,7 @@ impl<D: DataPath> Session<D> {
             (
                 self.reception(&counts),
                 self.frames,
-                self.told_sent.is_some(),
+                self.reported_sent.is_some(),
             )
         };
         TestStats {
@@ -216,7 +216,7 @@ impl<D: DataPath> Session<D> {
             received,
             reported: !self.is_sender || self.peer_report.is_some(),
             // No report is final if the peer has reported an impossible value.
-            complete: is_final && !has_lied,
+            complete: is_final && !is_implausible,
             smoothed_rtt_s: counts
                 .smoothed_rtt
                 .or(self.smoothed_rtt)
@@ -229,7 +229,7 @@ impl<D: DataPath> Session<D> {
     /// The data that this end has received.
     fn reception(&self, counts: &DataPathCounts) -> ReceptionStats {
         ReceptionStats {
-            expected: self.told_sent().unwrap_or(counts.received.expected),
+            expected: self.reported_sent().unwrap_or(counts.received.expected),
             ..counts.received
         }
     }
@@ -258,7 +258,7 @@ impl<D: DataPath> Session<D> {
     // ---- Input ----
 
     /// Records that the peer is alive.
-    pub const fn hear(&mut self, now: Instant) {
+    pub const fn on_packet(&mut self, now: Instant) {
         self.last_heard = now;
     }
 
@@ -277,7 +277,7 @@ impl<D: DataPath> Session<D> {
 
     /// Handles a message of this test.
     pub fn take(&mut self, now: Instant, message: &Message) {
-        self.hear(now);
+        self.on_packet(now);
         match (self.phase, message) {
             (Phase::Admitting, Message::Request(config, answer)) => {
                 self.judge(now, *config, *answer);
@@ -324,11 +324,11 @@ impl<D: DataPath> Session<D> {
 
     /// Starts the test of a client that sends without a Request, if there is such a test.
     fn begin_unasked(&mut self, now: Instant) {
-        let unasked = self
+        let default_test = self
             .admitting
             .as_ref()
-            .and_then(|admitting| admitting.unasked);
-        match unasked {
+            .and_then(|admitting| admitting.default_test);
+        match default_test {
             Some(config) => {
                 self.config = config;
                 self.begin(now);
@@ -344,9 +344,11 @@ impl<D: DataPath> Session<D> {
             message,
         ) {
             // The deadline remains that of the first Request.
-            (Some(Asked::Again { at_once: true }), _) => self.repeated = None,
-            (Some(Asked::Again { .. }), _) => {}
-            (Some(Asked::Refused(refusal)), _) => self.end(EndReason::Declined(refusal), now),
+            (Some(RequestOutcome::Again { at_once: true }), _) => self.repeated = None,
+            (Some(RequestOutcome::Again { .. }), _) => {}
+            (Some(RequestOutcome::Refused(refusal)), _) => {
+                self.end(EndReason::Declined(refusal), now)
+            }
             (_, Message::Busy) => self.end(EndReason::Busy, now),
             (_, Message::OtherMedia) => self.end(EndReason::OtherMedia, now),
             // Later messages may overtake the answer.
@@ -356,7 +358,7 @@ impl<D: DataPath> Session<D> {
     }
 
     fn take_report(&mut self, now: Instant, report: &Report) {
-        if !self.goes_on() {
+        if !self.is_running() {
             return;
         }
         let counts = self.data.counts(now);
@@ -399,16 +401,16 @@ impl<D: DataPath> Session<D> {
 
     fn take_end(&mut self, now: Instant, sent: u64) {
         // An end that is done still answers an End.
-        let is_done = self.phase == Phase::Ended(EndReason::Done) && self.told_sent.is_some();
-        if !self.goes_on() && !is_done {
+        let is_done = self.phase == Phase::Ended(EndReason::Done) && self.reported_sent.is_some();
+        if !self.is_running() && !is_done {
             return;
         }
-        if self.told_sent.is_none() {
+        if self.reported_sent.is_none() {
             let known = self.data.counts(now).received.expected;
             if !self.check(now, self.config.check_sent(sent, known)) {
                 return;
             }
-            self.told_sent = Some((sent, now));
+            self.reported_sent = Some((sent, now));
             self.data_ended = Some(now);
             self.frames = self.data.frames(now);
         }
@@ -419,21 +421,21 @@ impl<D: DataPath> Session<D> {
     /// Records the arrival of data, which may overtake the answer to the Request; true if the test
     /// continues.
     pub fn take_data(&mut self, now: Instant) -> bool {
-        self.hear(now);
+        self.on_packet(now);
         match self.phase {
             Phase::Requesting if !self.is_sender => self.begin(now),
             Phase::Admitting => self.begin_unasked(now),
             _ => {}
         }
-        self.goes_on()
+        self.is_running()
     }
 
     /// Ends the test and returns false if a value reported by the peer is impossible. The values of
     /// a client that sends without a Request are not limited.
-    pub fn check(&mut self, now: Instant, claim: Result<(), Lie>) -> bool {
+    pub fn check(&mut self, now: Instant, claim: Result<(), ImplausibleValue>) -> bool {
         let lie = claim.err().filter(|_| self.is_agreed());
         if let Some(lie) = lie {
-            self.end(EndReason::Lied(lie), now);
+            self.end(EndReason::Implausible(lie), now);
         }
         lie.is_none()
     }
@@ -488,7 +490,7 @@ impl<D: DataPath> Session<D> {
 
     /// The next message that is due.
     pub fn next_message(&mut self, now: Instant) -> Option<Message> {
-        self.looked = now;
+        self.checked_at = now;
         if let Some(reply) = self.reply.take() {
             self.last_sent = now;
             return Some(reply);
@@ -520,7 +522,7 @@ impl<D: DataPath> Session<D> {
         let look = match self.phase {
             _ if self.reply.is_some() => self.phase_began,
             Phase::Ended(_) => return None,
-            _ => self.looked + LOOK_INTERVAL,
+            _ => self.checked_at + CHECK_INTERVAL,
         };
         let data = self.data.next_timeout().filter(|_| self.is_running());
         let end = self.data_end().filter(|_| self.is_running());
@@ -604,7 +606,8 @@ impl<D: DataPath> Session<D> {
     fn has_waited(&self, now: Instant) -> bool {
         let is_long_ago = |(_, first)| now.since(first) >= CLOSE_TIMEOUT;
         let is_quiet = now.since(self.phase_began) >= TIME_WAIT;
-        is_quiet && self.channel == Channel::Datagrams || self.told_sent.is_some_and(is_long_ago)
+        is_quiet && self.channel == Channel::Datagrams
+            || self.reported_sent.is_some_and(is_long_ago)
     }
 
     /// The phase's message, if it is due again.

@@ -3,7 +3,7 @@
 use weir_proto::time::Duration;
 
 /// The interval at which an end checks its timers: the other times are multiples of it.
-pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// The interval of the receiver's Reports, and thus the largest error of interval results; the
 /// Reports take 14 kbit/s of the return path.
 pub(crate) const REPORT_INTERVAL: Duration = Duration::from_millis(100);

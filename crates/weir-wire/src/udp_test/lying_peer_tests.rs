@@ -55,16 +55,16 @@ fn assert_complete_with_reason(end: &Session, now: Instant, told: &Dialogue) {
     if !stats.complete {
         return;
     }
-    let lied = matches!(end.end_reason(), Some(EndReason::Lied(_)));
+    let is_implausible = matches!(end.end_reason(), Some(EndReason::Implausible(_)));
     let has_reason = told.iter().any(|(_, message, ..)| match message {
         Some(Message::Report(report)) => stats.sends && report.last,
         Some(Message::End { .. }) => !stats.sends,
         _ => false,
     });
-    assert!(has_reason && !lied, "{told:?} {stats:?}");
+    assert!(has_reason && !is_implausible, "{told:?} {stats:?}");
 }
 
-fn hear(end: &mut Session, start: Instant, told: &Dialogue) -> Instant {
+fn on_packet(end: &mut Session, start: Instant, told: &Dialogue) -> Instant {
     let mut now = start;
     for (after_ms, message, octets, marked) in told {
         now += Duration::from_millis(*after_ms);
@@ -92,7 +92,7 @@ proptest! {
             now = Instant::from_nanos(1_000_000_000);
             end = Session::client(7, config(flags[2]), None, now);
         }
-        now = hear(&mut end, now, &told);
+        now = on_packet(&mut end, now, &told);
         let words: Vec<Message> = told.iter().filter_map(|(_, message, ..)| *message).collect();
         if !flags[0] || !begun {
             assert_possible(&end, now, &words);
@@ -108,7 +108,7 @@ proptest! {
         let start = Instant::from_nanos(1_000_000_000);
         let mut end = Session::server(7, asked, start);
         write_some(&mut end, start);
-        let now = hear(&mut end, start, &told);
+        let now = on_packet(&mut end, start, &told);
         let stats = end.stats(now);
         let most = if stats.sends { stats.sent } else { asked.most_datagrams() };
         let received = stats.received;
@@ -145,7 +145,7 @@ fn no_report_of_a_peer_that_has_lied_is_final() {
         assert!(end.stats(now).complete);
         let next = if lies { sent + 1 } else { sent };
         end.receive(now, report(next), HEADER, false);
-        let lied = matches!(end.end_reason(), Some(EndReason::Lied(_)));
-        assert_eq!((lied, end.stats(now).complete), (lies, !lies));
+        let is_implausible = matches!(end.end_reason(), Some(EndReason::Implausible(_)));
+        assert_eq!((is_implausible, end.stats(now).complete), (lies, !lies));
     }
 }

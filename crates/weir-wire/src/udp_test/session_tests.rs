@@ -322,7 +322,8 @@ fn whatever_a_peer_claims_a_result_is_possible_and_the_test_ends() {
 
 #[test]
 fn a_claim_that_cannot_be_true_ends_the_test_with_an_error() {
-    let lied = |end: &Session| matches!(end.end_reason(), Some(EndReason::Lied(_)));
+    let is_implausible =
+        |end: &Session| matches!(end.end_reason(), Some(EndReason::Implausible(_)));
     let claims = [
         (
             true,
@@ -349,7 +350,7 @@ fn a_claim_that_cannot_be_true_ends_the_test_with_an_error() {
         for is_client in [true, false] {
             let (mut end, now) = running([false, is_client, reverse == is_client]);
             end.receive(now, message, 125, false);
-            assert!(lied(&end), "{message:?}");
+            assert!(is_implausible(&end), "{message:?}");
             assert!(!end.stats(now).complete);
         }
     }
@@ -361,7 +362,7 @@ fn a_claim_that_cannot_be_true_ends_the_test_with_an_error() {
     };
     end.receive(now, data, 125, false);
     end.receive(now, Message::End { sent: 9 }, 21, false);
-    assert!(lied(&end));
+    assert!(is_implausible(&end));
 }
 
 #[test]
@@ -533,8 +534,8 @@ fn other_traffic_that_jumps_ahead_of_its_test_is_a_lie() {
         for is_client in [true, false] {
             let (mut end, now) = running([true, is_client, is_client]);
             end.receive_other(now, &told, Ecn::NotEct);
-            let lied = matches!(end.end_reason(), Some(EndReason::Lied(_)));
-            assert_eq!(lied, is_lie, "{missing}");
+            let is_implausible = matches!(end.end_reason(), Some(EndReason::Implausible(_)));
+            assert_eq!(is_implausible, is_lie, "{missing}");
         }
     }
 }

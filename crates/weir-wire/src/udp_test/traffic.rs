@@ -1,7 +1,7 @@
 //! Traffic that a test carries instead of datagrams at a constant rate: the state machines of
 //! another protocol, such as RTP, whose datagrams share one socket with the control messages.
 
-use crate::test_protocol::{DataPath, Lie, TestConfig};
+use crate::test_protocol::{DataPath, ImplausibleValue, TestConfig};
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use weir_proto::packet::Ecn;
@@ -34,7 +34,7 @@ pub(super) fn take(
     config: &TestConfig,
     now: Instant,
     (octets, ecn): (&[u8], Ecn),
-) -> Result<(), Lie> {
+) -> Result<(), ImplausibleValue> {
     let mut traffic = lock(traffic);
     traffic.receive(now, octets, ecn);
     let received = traffic.counts(now).received;

@@ -30,16 +30,16 @@ impl Conversation {
     }
 
     /// The session of a server before the Request. A client that sends no Request gets the test
-    /// `unasked`, if such clients are admitted.
+    /// `default_test`, if such clients are admitted.
     pub fn admit(
         channel: Channel,
         admission: Arc<Admission>,
-        unasked: Option<TestConfig>,
+        default_test: Option<TestConfig>,
     ) -> Result<Self, Error> {
         let admitting = Admitting {
             admission,
             token: random_token()?,
-            unasked,
+            default_test,
         };
         Ok(Self::new(channel, Opening::Admit(admitting)))
     }
@@ -113,18 +113,18 @@ async fn drive<W: Wire>(
         let (message, until) = {
             let mut session = conversation.session();
             if packets != heard {
-                session.hear(now);
+                session.on_packet(now);
                 heard = packets;
             }
             let message = session.next_message(now);
             let until = session.next_timeout().filter(|_| !is_over(&session));
             (message, until)
         };
-        let goes_on = match (message, until) {
+        let is_running = match (message, until) {
             (Some(message), _) => wire.say(message).await,
             (None, None) => return conversation.session().end_reason(),
             (None, Some(until)) => tokio::select! {
-                goes_on = wire.step(until) => goes_on,
+                is_running = wire.step(until) => is_running,
                 () = sleep_until(conversation.at(until)) => true,
                 () = &mut interrupted, if !is_stopped => {
                     is_stopped = true;
@@ -133,7 +133,7 @@ async fn drive<W: Wire>(
                 }
             },
         };
-        if !goes_on {
+        if !is_running {
             conversation.session().on_gone(conversation.now());
         }
     }

@@ -116,7 +116,7 @@ pub async fn run<P: TestPath>(
 
 /// The interval at which the end of the omitted time is checked for a new report of the receiver,
 /// and the maximum number of checks: some reports come every half second.
-const LOOK_INTERVAL: Duration = Duration::from_millis(2);
+const CHECK_INTERVAL: Duration = Duration::from_millis(2);
 const MOST_LOOKS: u32 = 500;
 
 /// The omitted time at the beginning of a test. At a sender it ends with the next report of the
@@ -145,7 +145,7 @@ impl Omission {
             self.received = delivery.received;
         }
         self.looks += 1;
-        self.due += LOOK_INTERVAL;
+        self.due += CHECK_INTERVAL;
         !self.sends || delivery.received != self.received || self.looks > MOST_LOOKS
     }
 }

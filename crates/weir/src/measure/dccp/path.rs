@@ -67,12 +67,12 @@ impl DccpPath {
         transport: MeasuredTransport,
         admission: Arc<Admission>,
     ) -> Result<Self, Error> {
-        let unasked = admission.secret.is_none().then(|| TestConfig {
+        let default_test = admission.secret.is_none().then(|| TestConfig {
             length: LENGTH,
             duration: admission.max_time.unwrap_or(TestConfig::MAX_DURATION),
             ..TestConfig::default()
         });
-        let conversation = Conversation::admit(Channel::Connection, admission, unasked)?;
+        let conversation = Conversation::admit(Channel::Connection, admission, default_test)?;
         let opened = std::time::Instant::now();
         Ok(Self::new((connection, opened), transport, conversation))
     }

@@ -110,11 +110,11 @@ fn the_rate_of_the_option_bounds_the_video() {
 }
 
 /// A modification of a datagram: the offset, the number of octets, and the value.
-type Lie = (usize, usize, u64);
+type ImplausibleValue = (usize, usize, u64);
 
 /// A modification in the first octets, where the fields are, or anywhere; the value is small, at a
 /// limit, or arbitrary.
-fn lie() -> impl Strategy<Value = Lie> {
+fn lie() -> impl Strategy<Value = ImplausibleValue> {
     let place = prop_oneof![3 => 0_usize..64, 1 => 0_usize..1100];
     let value = prop_oneof![0_u64..4, Just(u64::MAX), Just(1 << 63), any::<u64>()];
     (place, prop::sample::select(&[1_usize, 2, 4, 8][..]), value)
