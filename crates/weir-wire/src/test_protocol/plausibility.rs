@@ -3,8 +3,9 @@
 //!
 //! A receiver cannot have received more than was sent, a sender cannot send more than the rate and
 //! the duration of the test permit, and times are finite and not longer than a test. A value beyond
-//! its limit is a [`ImplausibleValue`], which ends the test. Values within the limits are accepted: a receiver
-//! that reports less than it received cannot be distinguished from a path that loses packets.
+//! its limit, an [`ImplausibleValue`], ends the test. Values within the limits are accepted: a
+//! receiver that reports less than it received cannot be distinguished from a path that loses
+//! packets.
 
 use super::{FrameStats, ReceptionStats, Report, TestConfig};
 use crate::fault::ImplausibleValue;

@@ -172,7 +172,7 @@ impl<D: DataPath> Session<D> {
 
     /// True if the data of the test has started and not ended.
     pub(crate) const fn has_data(&self) -> bool {
-        self.is_running() && (self.is_sender || self.data_ended.is_none())
+        self.is_measuring() && (self.is_sender || self.data_ended.is_none())
     }
 
     /// At a receiver: the number of datagrams sent, from the sender's End.
@@ -187,7 +187,7 @@ impl<D: DataPath> Session<D> {
     }
 
     /// The data has started, and the test has not ended.
-    const fn is_running(&self) -> bool {
+    const fn is_measuring(&self) -> bool {
         self.data_began.is_some() && !matches!(self.phase, Phase::Ended(_))
     }
 
@@ -347,7 +347,7 @@ impl<D: DataPath> Session<D> {
             (Some(RequestOutcome::Again { at_once: true }), _) => self.repeated = None,
             (Some(RequestOutcome::Again { .. }), _) => {}
             (Some(RequestOutcome::Refused(refusal)), _) => {
-                self.end(EndReason::Declined(refusal), now)
+                self.end(EndReason::Declined(refusal), now);
             }
             (_, Message::Busy) => self.end(EndReason::Busy, now),
             (_, Message::OtherMedia) => self.end(EndReason::OtherMedia, now),
@@ -358,7 +358,7 @@ impl<D: DataPath> Session<D> {
     }
 
     fn take_report(&mut self, now: Instant, report: &Report) {
-        if !self.is_running() {
+        if !self.is_measuring() {
             return;
         }
         let counts = self.data.counts(now);
@@ -402,7 +402,7 @@ impl<D: DataPath> Session<D> {
     fn take_end(&mut self, now: Instant, sent: u64) {
         // An end that is done still answers an End.
         let is_done = self.phase == Phase::Ended(EndReason::Done) && self.reported_sent.is_some();
-        if !self.is_running() && !is_done {
+        if !self.is_measuring() && !is_done {
             return;
         }
         if self.reported_sent.is_none() {
@@ -427,7 +427,7 @@ impl<D: DataPath> Session<D> {
             Phase::Admitting => self.begin_unasked(now),
             _ => {}
         }
-        self.is_running()
+        self.is_measuring()
     }
 
     /// Ends the test and returns false if a value reported by the peer is impossible. The values of

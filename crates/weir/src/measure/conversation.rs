@@ -120,11 +120,11 @@ async fn drive<W: Wire>(
             let until = session.next_timeout().filter(|_| !is_over(&session));
             (message, until)
         };
-        let is_running = match (message, until) {
+        let continues = match (message, until) {
             (Some(message), _) => wire.say(message).await,
             (None, None) => return conversation.session().end_reason(),
             (None, Some(until)) => tokio::select! {
-                is_running = wire.step(until) => is_running,
+                continues = wire.step(until) => continues,
                 () = sleep_until(conversation.at(until)) => true,
                 () = &mut interrupted, if !is_stopped => {
                     is_stopped = true;
@@ -133,7 +133,7 @@ async fn drive<W: Wire>(
                 }
             },
         };
-        if !is_running {
+        if !continues {
             conversation.session().on_gone(conversation.now());
         }
     }

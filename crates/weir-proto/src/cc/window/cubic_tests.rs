@@ -100,8 +100,8 @@ fn the_constant_alpha_of_linux_is_that_of_the_reduction() {
 fn a_reduction_leaves_whole_packets_where_the_rule_says_so() {
     // 0.7 · 10 packets are 7, though the product lacks a little; 0.7 · 12 are 8.4, and of a window
     // of 12.9 packets 12 count. Linux: cwnd · 717 >> 10, and cwnd >> 1 for Reno, 7 of 15.9.
-    use crate::cc::window::named;
     use crate::cc::CongestionEvent;
+    use crate::cc::window::named;
     let window_after = |controller: &str, octets: u64, whole_packets: bool| {
         let mut config = WindowConfig {
             max_datagram_size: 1460,
