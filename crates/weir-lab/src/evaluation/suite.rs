@@ -87,6 +87,7 @@ const SCENARIOS: &[(&str, &str)] = files![
     "cellular-evdo.toml",
     "cellular-lte.toml",
     "collapse.toml",
+    "fading.toml",
     "far.toml",
     "incast.toml",
     "latecomer.toml",
