@@ -30,16 +30,13 @@ pub fn evaluate(
     asked: Asked,
 ) -> PyResult<(String, String, String, Vec<String>, bool)> {
     let wrong = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
-    let size = match asked.size.as_str() {
-        "quick" => Size::Quick,
-        "standard" => Size::Standard,
-        "full" => Size::Full,
-        other => {
-            return Err(wrong(&format!(
-                "no size \"{other}\": quick, standard or full"
-            )));
-        }
-    };
+    let size = Size::named(&asked.size).ok_or_else(|| {
+        let known = Size::NAMES.join(", ");
+        wrong(&format!(
+            "there is no size \"{}\"; known are {known}",
+            asked.size
+        ))
+    })?;
     let suite = Suite::rfc9743()
         .and_then(|suite| suite.sized(size, &OwnPaths::default()))
         .and_then(|suite| suite.only(&asked.chapters))

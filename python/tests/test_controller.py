@@ -191,8 +191,8 @@ def test_a_controller_is_a_class():
         w.register("number")(7)
 
 
-@w.register("deaf")
-class Deaf(w.Controller):
+@w.register("unresponsive")
+class Unresponsive(w.Controller):
     """Fifty packets, whatever happens."""
 
     def __init__(self, config):
@@ -213,7 +213,7 @@ class BreaksDown(w.Controller):
 def test_a_controller_of_python_is_evaluated_over_each_transport(tmp_path):
     for transport in ["quic", "tcp"]:
         e = w.evaluate(
-            f"{transport}:deaf",
+            f"{transport}:unresponsive",
             beside=["newreno"],
             chapters=["feedback", "collapse"],
             seeds=2,
@@ -221,8 +221,8 @@ def test_a_controller_of_python_is_evaluated_over_each_transport(tmp_path):
         )
         assert not e.is_safe
         assert any("while every second one is lost" in fault for fault in e.faults)
-        assert str(e).startswith(f"{transport}:deaf is not safe")
-        assert e.result["candidates"] == [f"{transport}:deaf", f"{transport}:newreno"]
+        assert str(e).startswith(f"{transport}:unresponsive is not safe")
+        assert e.result["candidates"] == [f"{transport}:unresponsive", f"{transport}:newreno"]
         assert (tmp_path / transport / "index.html").read_text() == e.html
     e = w.evaluate("quic:newreno", beside=["newreno"], chapters=["feedback"], seeds=2)
     assert e.is_safe and not e.is_worse
@@ -235,5 +235,5 @@ def test_what_cannot_be_evaluated_says_why():
         w.evaluate("quic:cubik")
     with pytest.raises(ValueError, match="there is no chapter"):
         w.evaluate("quic:cubic", chapters=["los"])
-    with pytest.raises(ValueError, match="quick, standard or full"):
+    with pytest.raises(ValueError, match="quick, standard, full"):
         w.evaluate("quic:cubic", size="big")

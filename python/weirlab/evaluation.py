@@ -24,7 +24,7 @@ class Evaluation:
 
     @property
     def is_safe(self) -> bool:
-        """True if the controller keeps all limits of safety that were looked at."""
+        """True if the controller keeps all safety limits that were tested."""
         return not self.faults
 
     @cached_property

@@ -115,15 +115,12 @@ impl Candidate {
     }
 
     /// The window controller's name in the registry; `None` for a transport without one.
-    pub(crate) fn controller(&self) -> Option<String> {
+    pub(crate) fn controller(&self) -> Option<&'static str> {
         match &self.transport {
-            Transport::Quic(quic) => Some(quic.config.controller.name.to_owned()),
-            Transport::Tcp(tcp) => Some(tcp.controller.name.to_owned()),
-            Transport::Quinn(quinn) => Some(quinn.controller.to_owned()),
-            Transport::Dccp(dccp) => match dccp.controller() {
-                Some(controller) => Some(controller.name.to_owned()),
-                None => Some(format!("ccid{}", dccp.ccid)),
-            },
+            Transport::Quic(quic) => Some(quic.config.controller.name),
+            Transport::Tcp(tcp) => Some(tcp.controller.name),
+            Transport::Quinn(quinn) => Some(quinn.controller),
+            Transport::Dccp(dccp) => dccp.controller().map(|controller| controller.name),
             Transport::Rtp(_) | Transport::Udp(_) => None,
         }
     }

@@ -354,6 +354,11 @@ impl<Row> ColumnSpec<Row> {
         self
     }
 
+    /// True if only tables with rows of this kind have the column.
+    pub fn is_only_in(&self, rows: &'static RowKind<Row>) -> bool {
+        self.only_in.is_some_and(|only| std::ptr::eq(only, rows))
+    }
+
     /// The same column, plotted in its own unit.
     pub const fn plotted(self, axis: &'static str, short: &'static str) -> Self {
         let unit = self.unit;

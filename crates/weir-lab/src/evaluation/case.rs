@@ -1,4 +1,4 @@
-//! What a suite runs: cases, and the limits of safety that cases have.
+//! What a suite runs: cases and their safety limits.
 
 use super::measure::CandidateSample;
 use crate::verdict::Verdict;
@@ -15,6 +15,20 @@ pub enum Size {
     Standard,
     /// The whole range of paths.
     Full,
+}
+
+impl Size {
+    /// The names of the sizes.
+    pub const NAMES: [&'static str; 3] = ["quick", "standard", "full"];
+
+    /// The size of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let sizes = [Self::Quick, Self::Standard, Self::Full];
+        let mut named = Self::NAMES.into_iter().zip(sizes);
+        named
+            .find(|(known, _)| *known == name)
+            .map(|(_, size)| size)
+    }
 }
 
 /// What the cases of a chapter are about; chapters stand in this order.
@@ -87,7 +101,7 @@ pub struct SafetyLimit {
     pub at_least: Option<f64>,
     /// What a controller does that breaks it: "sends {} packets a round trip", in which `{}` stands
     /// for the mean without its unit.
-    pub otherwise: String,
+    pub fault: String,
 }
 
 impl SafetyLimit {

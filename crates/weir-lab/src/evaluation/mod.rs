@@ -316,7 +316,6 @@ fn case_result(
     let limits = case.limits.iter().filter_map(|limit| {
         let mut taken = results.iter();
         let of = taken.find(|result| result.name == limit.measure)?;
-        let controller = controller.as_deref();
         let reason = controller.and_then(|controller| suite.reason(controller, &limit.id));
         Some(LimitResult::new(limit, reason, &of.candidates))
     });

@@ -78,7 +78,7 @@ impl Evaluation {
         page.html(&title)
     }
 
-    /// The limits of safety, first of all.
+    /// The safety limits.
     fn safety_box(&self, page: &mut Page) {
         page.heading("safety", "Safety");
         page.text(

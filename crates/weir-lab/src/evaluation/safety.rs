@@ -52,5 +52,5 @@ impl LimitResult {
 fn fault(limit: &SafetyLimit, mean: Option<f64>) -> String {
     let value = mean.map_or("no value".to_owned(), |mean| significant(mean, 3));
     let bounds = limit.bounds().words();
-    format!("{} ({bounds})", limit.otherwise.replace("{}", &value))
+    format!("{} ({bounds})", limit.fault.replace("{}", &value))
 }

@@ -191,8 +191,8 @@ mod own {
 
     /// Adds a window of so many packets, whatever happens, to which each acknowledged packet adds
     /// `growth` packets.
-    pub(super) fn add_deaf(name: &str, packets: u64, growth: u64) {
-        let factory = move |datagram: u64| Deaf {
+    pub(super) fn add_unresponsive(name: &str, packets: u64, growth: u64) {
+        let factory = move |datagram: u64| Unresponsive {
             window: packets * datagram,
             growth,
         };
@@ -212,12 +212,12 @@ mod own {
     }
 
     #[derive(Clone)]
-    struct Deaf {
+    struct Unresponsive {
         window: u64,
         growth: u64,
     }
 
-    impl WindowController for Deaf {
+    impl WindowController for Unresponsive {
         fn needs(&self) -> Needs {
             Needs::NONE
         }
@@ -304,8 +304,8 @@ fn faults(controller: &str) -> (Evaluation, Vec<String>) {
 
 #[test]
 fn a_bad_controller_is_not_safe_and_the_first_line_says_why() {
-    own::add_deaf("constant-500", 500, 0);
-    own::add_deaf("never-backs-off", 10, 1);
+    own::add_unresponsive("constant-500", 500, 0);
+    own::add_unresponsive("never-backs-off", 10, 1);
     own::add_reno("ignores-losses", 1.0);
     own::add_reno("reno-beta-09", 0.9);
     for (name, limits) in [
@@ -350,7 +350,7 @@ fn a_controller_in_use_keeps_the_limits_or_has_a_reason() {
 
 #[test]
 fn an_own_controller_is_judged_beside_cubic_and_reno() {
-    own::add_deaf("four-packets", 4, 0);
+    own::add_unresponsive("four-packets", 4, 0);
     let subject = Candidate::parse("tcp:four-packets").unwrap();
     let options = Options {
         seeds: 3,

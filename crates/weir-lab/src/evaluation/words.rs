@@ -92,7 +92,7 @@ impl ChapterResult {
             }
         }
         if sentences.is_empty() {
-            sentences.push("Not told apart from the others.".to_owned());
+            sentences.push("No significant difference from the others.".to_owned());
         }
         if !self.chapter.untested.is_empty() {
             sentences.push(format!("Untested: {}.", self.chapter.untested));
@@ -102,7 +102,7 @@ impl ChapterResult {
 }
 
 impl Evaluation {
-    /// The limits of safety that were looked at, each with its chapter and case.
+    /// The safety limits that were tested, each with its chapter and case.
     pub fn limits(&self) -> Vec<(&ChapterResult, &CaseResult, &LimitResult)> {
         let mut limits = Vec::new();
         for chapter in &self.chapters {
@@ -139,10 +139,10 @@ impl Evaluation {
         let (subject, faults) = (self.name(0), self.faults());
         let all = self.limits().len();
         if all == 0 {
-            return format!("None of the limits of safety was looked at for {subject}.");
+            return format!("No safety limit was tested for {subject}.");
         }
         if faults.is_empty() {
-            return format!("{subject} keeps all {all} limits of safety.");
+            return format!("{subject} keeps all {all} safety limits.");
         }
         let named = faults[..faults.len().min(NAMED_FAULTS)].join("; it ");
         let more = match faults.len().saturating_sub(NAMED_FAULTS) {
@@ -150,7 +150,9 @@ impl Evaluation {
             more => format!("; and {more} more"),
         };
         let broken = faults.len();
-        format!("{subject} is not safe, it breaks {broken} of {all} limits: it {named}{more}.")
+        format!(
+            "{subject} is not safe: it breaks {broken} of {all} safety limits. It {named}{more}."
+        )
     }
 
     /// Why controllers of the registry break the limits that this one breaks.

@@ -1,6 +1,7 @@
 //! A check: what must hold of the run of a case, and whether it does.
 
 use super::evidence::{Evidence, Span};
+use crate::run::columns::is_of_model;
 use crate::scenario::Expectation;
 use crate::scenario::expectation::{Moment, Reference, Subject, Take, TraceMeasure};
 use crate::verdict::Verdict;
@@ -132,7 +133,7 @@ impl Check {
 
     fn reads(&self) -> Reads {
         match &self.expect.subject {
-            Subject::Trace(measure) if measure.is_of_model() => Reads::Model,
+            Subject::Trace(TraceMeasure::Column(column, ..)) if is_of_model(column) => Reads::Model,
             _ if self.expect.when.during.is_some() => Reads::States,
             _ => Reads::Behaviour,
         }

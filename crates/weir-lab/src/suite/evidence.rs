@@ -137,13 +137,10 @@ impl Evidence {
 
     /// True if the column has a value at any time, or is of a model that the controller reports.
     pub(super) fn shows(&self, column: &str) -> bool {
-        let column = if columns::MODEL_COLUMNS.contains(&column) {
-            columns::MODEL_COLUMNS[0]
-        } else {
-            column
-        };
         let values = self.table.as_numbers(column);
-        values.is_some_and(|values| values.iter().any(|value| !value.is_nan()))
+        values.is_some_and(|values| {
+            columns::is_of_model(column) || values.iter().any(|value| !value.is_nan())
+        })
     }
 
     /// The values of a column in a span, of this state only if one is given, each with the time for

@@ -92,8 +92,20 @@ fn run_case(
     candidate: &Candidate,
     registry: TransportRegistry<'_>,
 ) -> Result<CaseResult, SuiteError> {
-    if let Some(why) = &case.excluded {
-        return Ok(excluded(case, candidate, why));
+    let result = CaseResult {
+        case: case.name.clone(),
+        title: case.spec.title.clone(),
+        source: case.spec.source.clone(),
+        how: case.spec.how.clone(),
+        controller: candidate.name.clone(),
+        verdict: Verdict::OutOfRange,
+        why: case.excluded.clone().unwrap_or_default(),
+        trigger_s: None,
+        checks: Vec::new(),
+        plot: None,
+    };
+    if case.excluded.is_some() {
+        return Ok(result);
     }
     let observe = |trigger: Duration| {
         let scenario = case.scenario(Some(candidate), trigger)?;
@@ -137,33 +149,13 @@ fn run_case(
     );
     let trigger_s = trigger.map(Duration::as_secs_f64);
     Ok(CaseResult {
-        case: case.name.clone(),
-        title: case.spec.title.clone(),
-        source: case.spec.source.clone(),
-        how: case.spec.how.clone(),
-        controller: candidate.name.clone(),
         verdict,
         why,
         trigger_s,
         plot: picture::plot(&name, &evidence, trigger_s),
         checks,
+        ..result
     })
-}
-
-/// Of a case that says nothing of this path.
-fn excluded(case: &Case, candidate: &Candidate, why: &str) -> CaseResult {
-    CaseResult {
-        case: case.name.clone(),
-        title: case.spec.title.clone(),
-        source: case.spec.source.clone(),
-        how: case.spec.how.clone(),
-        controller: candidate.name.clone(),
-        verdict: Verdict::OutOfRange,
-        why: why.to_owned(),
-        trigger_s: None,
-        checks: Vec::new(),
-        plot: None,
-    }
 }
 
 /// Octets of the IP and transport headers of a packet that the transport does not count.
@@ -182,9 +174,11 @@ fn decide(checks: &[CheckResult], has_states: bool) -> (Verdict, String) {
     let is_of_states = checks.iter().any(|check| check.reads != Reads::Behaviour);
     if let Some(failed) = find(Verdict::Failed) {
         let why = format!("{}: {}", failed.says, failed.text());
-        let is_other = is_of_states && !has_states;
-        let verdict = [Verdict::Failed, Verdict::NotBbr][usize::from(is_other)];
-        return (verdict, why);
+        return if is_of_states && !has_states {
+            (Verdict::NotBbr, why)
+        } else {
+            (Verdict::Failed, why)
+        };
     }
     if find(Verdict::Passed).is_none() {
         let why = "the controller shows none of what is measured";

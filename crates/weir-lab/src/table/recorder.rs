@@ -60,8 +60,7 @@ impl<Row> Batch<Row> {
 
     /// True if no row has a value in this column.
     fn is_empty(&self, spec: &ColumnSpec<Row>) -> bool {
-        let wants = |kind: &&RowKind<Row>| spec.only_in.is_some_and(|only| ptr::eq(only, *kind));
-        self.absent.iter().any(wants)
+        self.absent.iter().any(|kind| spec.is_only_in(kind))
     }
 }
 

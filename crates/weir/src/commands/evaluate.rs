@@ -7,6 +7,7 @@ use crate::files::check_folder;
 use crate::interrupt::writing;
 use crate::quinn;
 use crate::terminal;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use weir_lab::candidate::Candidate;
@@ -21,13 +22,13 @@ pub struct Arguments {
     /// What it is compared with: controllers over the same transport (cubic), or with their own
     /// (tcp:bbr,rules=rfc) [default: cubic,newreno]
     #[arg(long, value_name = "CONTROLLER,…")]
-    beside: Option<String>,
+    beside: Vec<String>,
     /// The result.json of an earlier evaluation: its controller is one more to compare with
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
     /// How much of the suite: quick takes less than a minute on two cores, standard some minutes
-    #[arg(long, value_enum, default_value_t)]
-    size: SizeWord,
+    #[arg(long, default_value = "quick", value_parser = PossibleValuesParser::new(Size::NAMES))]
+    size: String,
     /// Only these chapters of the suite
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     chapter: Vec<String>,
@@ -43,7 +44,7 @@ pub struct Arguments {
     /// Seeds of each case [default: 8 if the size is quick, else 20]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=1000))]
     seeds: Option<u32>,
-    /// When the exit status is 3: a limit of safety is broken; or also a measure is worse
+    /// When the exit status is 3: a safety limit is broken; or also a measure is worse
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     fail_on: FailOn,
     /// Where the page and the figures go
@@ -53,25 +54,13 @@ pub struct Arguments {
     output: JsonOutput,
 }
 
-/// How much of the suite is run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum SizeWord {
-    /// A few paths.
-    #[default]
-    Quick,
-    /// More paths, twenty seeds.
-    Standard,
-    /// The whole range of paths.
-    Full,
-}
-
 /// What makes the exit status 3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum FailOn {
-    /// A limit of safety is broken.
+    /// A safety limit is broken.
     #[default]
     Unsafe,
-    /// A limit of safety is broken, or a measure is worse than another controller's.
+    /// A safety limit is broken, or a measure is worse than another controller's.
     Worse,
     /// Nothing.
     Nothing,
@@ -101,11 +90,7 @@ fn buffer(text: &str) -> Result<f64, String> {
 
 /// Runs the suite and writes the page.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let size = match arguments.size {
-        SizeWord::Quick => Size::Quick,
-        SizeWord::Standard => Size::Standard,
-        SizeWord::Full => Size::Full,
-    };
+    let size = Size::named(&arguments.size).unwrap_or_default();
     let own = OwnPaths {
         rates: arguments.rate.clone(),
         round_trips: arguments.rtt.clone(),
@@ -116,8 +101,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let suite = suite.map_err(failure)?;
     let usage = |error: weir_lab::candidate::CandidateError| Failure::Usage(error.to_string());
     let subject = Candidate::parse(&arguments.controller).map_err(usage)?;
-    let beside = arguments.beside.as_deref().map(Candidate::list);
-    let beside = beside.iter().flatten().map(|text| subject.other(text));
+    let beside = arguments
+        .beside
+        .iter()
+        .flat_map(|text| Candidate::list(text));
+    let beside = beside.map(|text| subject.other(&text));
     let beside = beside.collect::<Result<Vec<_>, _>>().map_err(usage)?;
     let baseline = arguments.baseline.as_deref().map(read_evaluation);
     let baseline = baseline.transpose()?;

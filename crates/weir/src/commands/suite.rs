@@ -22,9 +22,8 @@ pub struct Arguments {
     #[arg(
         long,
         short,
-        value_delimiter = ',',
         default_value = "quic:bbr",
-        value_name = "TRANSPORT:CONTROLLER"
+        value_name = "TRANSPORT:CONTROLLER,…"
     )]
     controller: Vec<String>,
     /// Settings of the transport, such as bbr.beta=0.5, for every controller under test
@@ -99,6 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// The controllers under test, each with the settings of `--set`.
 fn candidates(arguments: &Arguments) -> Result<Vec<Candidate>, CandidateError> {
     let controllers = arguments.controller.iter();
+    let controllers = controllers.flat_map(|text| Candidate::list(text));
     let controllers = controllers.map(|controller| {
         let mut words = vec![controller.as_str()];
         words.extend(arguments.set.iter().map(String::as_str));

@@ -366,7 +366,7 @@ fn without_the_capability_a_raw_socket_is_refused_with_status_4_and_the_way_with
     for words in [&["serve", "--raw"][..], &["send", "--raw", "127.0.0.1"]] {
         let mut command = weir(words);
         if may_use_raw_sockets() {
-            // The user nobody has no capabilities, but may be unable to access the program at its
+            // The user `nobody` has no capabilities, but may be unable to access the program at its
             // path.
             command.uid(65_534).gid(65_534);
         }

@@ -77,17 +77,8 @@ pub const BOUND_ROW: &str = "bound";
 /// The `event` of rows caused by a timeout.
 pub const TIMEOUT_ROW: &str = "timeout";
 
-/// The columns of [`FLOW`] that show a controller's model of the path, the first always.
-pub const MODEL_COLUMNS: [&str; 6] = [
-    "max_bw_bps",
-    "bw_shortterm_bps",
-    "inflight_shortterm_bytes",
-    "inflight_longterm_bytes",
-    "extra_acked_bytes",
-    "full_bw_count",
-];
-
-/// Those of them that are bounds, and have no value while there is none.
+/// The columns of a controller's model of the path that are bounds: without a value while nothing
+/// sets them.
 pub const MODEL_BOUNDS: [&str; 3] = [
     "bw_shortterm_bps",
     "inflight_shortterm_bytes",
@@ -98,6 +89,12 @@ static RATE_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow
 static MEDIA_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_media));
 static WINDOW_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_window));
 static MODEL_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_model));
+
+/// True if the column shows a controller's model of the path; a table has it if any row has one.
+pub fn is_of_model(column: &str) -> bool {
+    let mut of_model = FLOW.iter().filter(|spec| spec.is_only_in(&MODEL_ROWS));
+    of_model.any(|spec| spec.name == column)
+}
 
 /// `flows/NAME`: a row for each change of the sender's controller and of the bound on it. The
 /// effects of an acknowledgement and of the packets that it releases are one change; a loss

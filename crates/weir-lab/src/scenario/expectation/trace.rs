@@ -14,7 +14,6 @@
 //! + 200ms`.
 
 use super::number::unknown;
-use crate::run::columns::MODEL_COLUMNS;
 use weir_proto::settings::{Diagnostic, shortened};
 use weir_proto::time::Duration;
 use weir_proto::units::{self, Rate};
@@ -172,11 +171,6 @@ impl TraceMeasure {
             Self::Entry(_) | Self::Duration(_) => "s",
             Self::Visits | Self::TimeShare | Self::FollowedBy(_) => "",
         }
-    }
-
-    /// True for a column that only a controller which reports its model of the path has.
-    pub(crate) fn is_of_model(&self) -> bool {
-        matches!(self, Self::Column(column, ..) if MODEL_COLUMNS.contains(column))
     }
 
     pub(super) const fn needs_state(&self) -> bool {

@@ -158,22 +158,22 @@ impl<P: Policy + Clone> Classic<P> {
             ssthresh: self.ssthresh,
             policy: self.policy.clone(),
         });
-        let in_use = self.counted(flight_size.map_or(self.cwnd, |size| size.min(self.cwnd)));
+        let in_use = self.in_packets(flight_size.map_or(self.cwnd, |size| size.min(self.cwnd)));
         let mut reduced = self.policy.on_congestion_event(now, in_use);
         if let Some(percent) = self.config.rules.controller.slow_start_exit_percent
             && self.in_slow_start()
         {
             reduced = in_use.saturating_mul(u64::from(percent)) / 100;
         }
-        let reduced = self.counted(reduced);
+        let reduced = self.in_packets(reduced);
         self.largest_flight.reset();
         self.ssthresh = Some(reduced.max(self.config.minimum_window()));
         reduced
     }
 
-    /// The octets as the rule counts them: all, or those of whole packets. A policy's product may
-    /// lack an octet of a whole packet.
-    fn counted(&self, octets: u64) -> u64 {
+    /// The octets of whole packets if windows count in packets, otherwise all. An octet is added
+    /// because the product of a window and a factor is truncated.
+    fn in_packets(&self, octets: u64) -> u64 {
         let packet = self.config.max_datagram_size;
         if self.config.rules.controller.whole_packets {
             (octets + 1) / packet * packet
