@@ -23,7 +23,6 @@ pub mod run;
 pub mod scenario;
 pub mod suite;
 pub mod summary;
-#[cfg(feature = "files")]
 pub mod sweep;
 pub mod table;
 pub mod theory;

@@ -17,6 +17,8 @@ pub enum Verdict {
     Passed,
     /// Outside its tolerance, with an explanation whose evidence holds.
     Explained,
+    /// Within its tolerance in some variants of what a document leaves open, outside in others.
+    Undetermined,
     /// Outside its tolerance; or two sides whose difference is significant.
     Differs,
     /// A check or a case of a suite does not hold.
@@ -78,6 +80,7 @@ impl Verdict {
             Self::Checked => "checked",
             Self::Passed => "passed",
             Self::Explained => "explained",
+            Self::Undetermined => "undetermined",
             Self::Differs => "differs",
             Self::Failed => "failed",
             Self::NotObservable => "not observable",
@@ -111,6 +114,7 @@ impl Verdict {
                 Outcome::Fails
             }
             Self::Explained
+            | Self::Undetermined
             | Self::NotObservable
             | Self::NotBbr
             | Self::Busy

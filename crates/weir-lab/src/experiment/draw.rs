@@ -50,6 +50,9 @@ impl Drawing<'_> {
         if plan.kind == PlotKind::Distribution {
             return self.distribution(plan);
         }
+        if plan.kind == PlotKind::Variants {
+            return self.variants(plan);
+        }
         let state = self.state(plan.runs.first()?);
         let title = plan.title.as_str();
         let mut plot = match plan.kind {
@@ -62,7 +65,9 @@ impl Drawing<'_> {
                 window_sawtooth(state?, span, self.overlay(plan), title)?
             }
             PlotKind::Overlay => self.several(plan),
-            PlotKind::Series | PlotKind::Sweep | PlotKind::Distribution => self.series(plan)?,
+            PlotKind::Series | PlotKind::Sweep | PlotKind::Distribution | PlotKind::Variants => {
+                self.series(plan)?
+            }
         };
         plot.title.push_str(&self.which_of_many(plan));
         if let Some(until) = plan.until_s {
@@ -274,6 +279,38 @@ impl Drawing<'_> {
         }
         plot.layers.extend(self.level(plan));
         plot
+    }
+
+    /// A point for each variant, by two rows; those that count stand out.
+    fn variants(&self, plan: &PlotPlan) -> Option<Plot> {
+        let [x, y] = plan.points.first()?;
+        let (x, y) = (self.row(x)?, self.row(y)?);
+        let axis = |row: &RowResult| {
+            let label = format!("{}, {}", row.text, row.unit);
+            if plan.log {
+                Axis::log(&label, &row.unit)
+            } else {
+                Axis::linear(&label, &row.unit)
+            }
+        };
+        let points = |counts: bool| -> Vec<(f64, f64)> {
+            let both = x.variants.iter().zip(&y.variants);
+            let both = both.filter(|(x, _)| x.counts == counts);
+            both.filter_map(|(x, y)| Some((x.measured?, y.measured?)))
+                .collect()
+        };
+        let mut plot = Plot::new(&plan.title, axis(x), axis(y));
+        for (counts, words, colour) in [(false, "left out", Colour(7)), (true, "counts", Colour(1))]
+        {
+            let points = points(counts);
+            let number = points.len();
+            if number > 0 {
+                let name = format!("{number} variants: {words}");
+                plot = plot.with(&name, colour, Shape::Scatter(points));
+            }
+        }
+        plot.layers.extend(self.level(plan));
+        Some(plot)
     }
 
     /// The allowed rates of several runs in one plot.

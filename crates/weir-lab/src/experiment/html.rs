@@ -4,6 +4,7 @@ use super::published::RowKind;
 use super::reproduction::{ExperimentResult, Reproduction, RunResult};
 use super::row_result::RowResult;
 use super::strip::strip;
+use super::variants::{InVariant, VariantResult};
 use crate::report::page::{Page, escaped};
 use crate::theory::significant;
 use crate::verdict::Verdict;
@@ -103,6 +104,7 @@ fn section(page: &mut Page, experiment: &ExperimentResult) {
     };
     results(page, "Numbers of the document, measured", RowKind::Value);
     results(page, "Statements of the document", RowKind::Claim);
+    variants(page, experiment);
     page.text("h3", "", "More plots");
     for plot in plots {
         page.figure(plot);
@@ -141,7 +143,10 @@ fn disagreements(page: &mut Page, experiment: &ExperimentResult) {
     let different: Vec<&RowResult> = experiment
         .rows
         .iter()
-        .filter(|row| matches!(row.verdict, Verdict::Differs | Verdict::Explained))
+        .filter(|row| {
+            use Verdict::{Differs, Explained, Undetermined};
+            matches!(row.verdict, Differs | Explained | Undetermined)
+        })
         .collect();
     if different.is_empty() {
         page.text("p", "", "Every judged row lies within its tolerance.");
@@ -155,6 +160,13 @@ fn disagreements(page: &mut Page, experiment: &ExperimentResult) {
             "finding"
         };
         let because = match (row.explanation.is_empty(), row.verdict) {
+            (true, Verdict::Undetermined) => format!(
+                "It holds in {}: the document does not decide it.",
+                row.share_text()
+            ),
+            (false, Verdict::Undetermined) => {
+                format!("It holds in {}. {}", row.share_text(), row.explanation)
+            }
             (true, _) => "No explanation is known.".to_owned(),
             (false, Verdict::Differs) => format!(
                 "{} The evidence for this explanation does not hold in this run.",
@@ -171,6 +183,84 @@ fn disagreements(page: &mut Page, experiment: &ExperimentResult) {
             escaped(&because)
         ));
     }
+}
+
+/// The variants that count, each with its values and its means of all rows that vary.
+fn variants(page: &mut Page, experiment: &ExperimentResult) {
+    if experiment.variants.is_empty() {
+        return;
+    }
+    let counting: Vec<&VariantResult> = experiment
+        .variants
+        .iter()
+        .filter(|variant| variant.counts)
+        .collect();
+    page.text("h3", "", "Variants of what the document leaves open");
+    page.text(
+        "p",
+        "",
+        &format!(
+            "{} of {} variants count: in these every required row lies within its tolerance. A \
+             statement is judged in all that count, and is undetermined if it holds in some of \
+             them only. Each variant has its mean over the seeds.",
+            counting.len(),
+            experiment.variants.len()
+        ),
+    );
+    let rows: Vec<&RowResult> = experiment
+        .rows
+        .iter()
+        .filter(|row| !row.variants.is_empty())
+        .collect();
+    let names = counting
+        .iter()
+        .map(|variant| format!("#{}", variant.variant.name));
+    let headings: Vec<String> = std::iter::once("row".to_owned()).chain(names).collect();
+    let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+    let html = |row: &&RowResult| {
+        let cell = |variant: &InVariant| {
+            let value = variant
+                .measured
+                .map_or_else(|| "none".to_owned(), |v| significant(v, 3));
+            format!(
+                "<td class=\"n {}\">{}</td>",
+                variant.verdict.words(),
+                escaped(&value)
+            )
+        };
+        let cells: String = row.variants.iter().filter(|v| v.counts).map(cell).collect();
+        let unit = if row.unit.is_empty() {
+            String::new()
+        } else {
+            format!(", {}", row.unit)
+        };
+        let required = if row.required {
+            small("required")
+        } else {
+            String::new()
+        };
+        format!(
+            "<tr><td>{}{}{required}</td>{cells}</tr>\n",
+            escaped(&row.text),
+            escaped(&unit)
+        )
+    };
+    if !counting.is_empty() {
+        page.table(&headings, rows.iter().map(html));
+    }
+    let html = |variant: &&VariantResult| {
+        let set = variant
+            .variant
+            .set
+            .iter()
+            .map(|set| format!("<code>{}</code><br>", escaped(set)));
+        let name = escaped(&variant.variant.name);
+        format!(
+            "<tr><td>{name}</td><td>{}</td></tr>\n",
+            set.collect::<String>()
+        )
+    };
+    page.table(&["variant", "its values"], counting.iter().map(html));
 }
 
 /// The published number, or the bounds of a claim.

@@ -26,6 +26,7 @@ mod runner;
 mod series;
 mod strip;
 mod tally;
+mod variants;
 
 pub use files::ExperimentFiles;
 pub use measurement::Seeds;
@@ -36,6 +37,7 @@ pub use reproduction::{
 pub use row_result::RowResult;
 pub use runner::{Backends, TestbedRunner};
 pub use tally::{Count, Tally};
+pub use variants::{InVariant, Scan, Variant, VariantResult};
 
 use crate::scenario::ScenarioError;
 use crate::theory::TheoryError;

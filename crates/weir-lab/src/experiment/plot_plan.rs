@@ -28,6 +28,8 @@ pub enum PlotKind {
     Series,
     /// Measured rows over a number in which their runs differ.
     Sweep,
+    /// A point for each variant: two rows, named by `points`.
+    Variants,
 }
 
 /// A curve of a sweep.
@@ -80,7 +82,8 @@ pub struct PlotPlan {
     pub from_s: Option<f64>,
     /// The end of the time axis, seconds.
     pub until_s: Option<f64>,
-    /// Published points: pairs of rows, the time and the value.
+    /// Published points: pairs of rows, the time and the value. Of variants one pair: the rows of
+    /// the horizontal and the vertical axis.
     #[serde(default, deserialize_with = "pairs")]
     pub points: Vec<[String; 2]>,
     /// A row whose published value is a line; for a distribution the row that it shows.
@@ -97,7 +100,15 @@ fn pairs<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<[String; 2]>, D::Err
 impl PlotPlan {
     /// True if the plot shows traces, not results of runs.
     pub(super) fn shows_traces(&self) -> bool {
-        !matches!(self.kind, PlotKind::Distribution | PlotKind::Sweep)
+        !matches!(
+            self.kind,
+            PlotKind::Distribution | PlotKind::Sweep | PlotKind::Variants
+        )
+    }
+
+    /// True if the plot has a point for each variant.
+    pub(super) fn shows_variants(&self) -> bool {
+        self.kind == PlotKind::Variants
     }
 
     /// The rows that the plot names, each with the key that names it.
@@ -136,6 +147,10 @@ impl PlotPlan {
             PlotKind::Series => check_columns(&self.of).map_err(|words| Invalid::key("of", words)),
             PlotKind::Distribution if self.level.is_none() || self.x_label.is_empty() => {
                 let message = "a distribution needs level, its row, and x_label";
+                Err(Invalid::key("kind", message))
+            }
+            PlotKind::Variants if self.points.len() != 1 => {
+                let message = "it needs points = [[\"ROW\", \"ROW\"]], the rows of its axes";
                 Err(Invalid::key("kind", message))
             }
             _ => Ok(()),

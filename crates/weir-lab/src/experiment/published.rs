@@ -12,6 +12,7 @@
 use super::ExperimentError;
 use super::measure::{Measure, Moment, View};
 use super::plot_plan::PlotPlan;
+use super::variants::{Scan, Variant};
 use crate::toml_file::{TomlFile, pair};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -24,6 +25,11 @@ pub struct Published {
     /// The runs that measure the document's numbers.
     #[serde(rename = "run")]
     pub runs: Vec<RunPlan>,
+    /// Values that the document leaves open.
+    #[serde(rename = "variant", default)]
+    pub variants: Vec<Variant>,
+    /// The search for such values.
+    pub scan: Option<Scan>,
     /// Moments to which measures refer by name; they are searched for in each run.
     #[serde(rename = "moment", default)]
     pub moments: Vec<Moment>,
@@ -68,6 +74,9 @@ pub struct RunPlan {
     /// the scenario's own seed.
     #[serde(serialize_with = "number_of_seeds")]
     pub seeds: Option<u32>,
+    /// Made in each variant.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub variants: bool,
     /// Runs in real time, on real sockets between network namespaces.
     #[serde(default, skip_serializing)]
     pub testbed: bool,
@@ -149,6 +158,9 @@ pub struct Row {
     /// Of a fitted parameter: the first and last seed of the runs that it was fitted on.
     #[serde(default, deserialize_with = "optional_pair")]
     pub fitted_on_seeds: Option<[u32; 2]>,
+    /// A variant counts only if this row lies within its tolerance in it.
+    #[serde(default)]
+    pub required: bool,
     /// How it is measured; only inputs have none.
     pub measure: Option<Measure>,
     /// Of a check, in place of the measure and its bounds: what must hold of the summary of the

@@ -33,6 +33,7 @@ impl Published {
             };
             checked.map_err(|wrong| wrong.element("run", number))?;
         }
+        self.check_variants()?;
         self.check_moments()?;
         let mut rows = BTreeSet::new();
         for (number, row) in self.rows.iter().enumerate() {
@@ -51,6 +52,29 @@ impl Published {
             })?;
         }
         Ok(())
+    }
+
+    /// A variant's name is unique, runs have variants only if there are some, and the seeds of a
+    /// scan judge nothing.
+    fn check_variants(&self) -> Result<(), Invalid> {
+        let mut names = BTreeSet::new();
+        for (number, variant) in self.variants.iter().enumerate() {
+            if !names.insert(variant.name.as_str()) {
+                let wrong = Invalid::key("name", twice("variants", &variant.name));
+                return Err(wrong.element("variant", number));
+            }
+        }
+        let with = self.runs.iter().position(|run| run.variants);
+        if let (Some(number), true) = (with, self.variants.is_empty()) {
+            let message = "the file has no [[variant]] that it could have";
+            return Err(Invalid::key("variants", message).element("run", number));
+        }
+        let Some(scan) = &self.scan else {
+            return Ok(());
+        };
+        let judging = self.runs.iter().filter_map(|run| run.seeds).max();
+        let checked = scan.check(judging.unwrap_or(1));
+        checked.map_err(|wrong| wrong.below("scan"))
     }
 
     /// A moment's name is unique, and a moment refers only to earlier ones.
@@ -89,6 +113,10 @@ impl Published {
     /// Checks a row against the rest of the file: the moments that it names exist, and
     /// `fitted_on_seeds` are beyond the seeds of all runs.
     fn check_row(&self, row: &Row) -> Result<(), Invalid> {
+        if row.required && !(row.kind.is_judged() && self.varies(row)) {
+            let message = "a required row is judged and differs from variant to variant";
+            return Err(Invalid::key("required", message));
+        }
         let measures = [("measure", &row.measure), ("reference", &row.reference)];
         for (key, measure) in measures {
             let Some(measure) = measure else { continue };

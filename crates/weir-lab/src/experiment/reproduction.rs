@@ -8,6 +8,7 @@ use super::row_result::{RowResult, judge};
 use super::run_data::{Observation, Runs};
 use super::runner::{Backends, parse_scenario, run_once};
 use super::tally::Tally;
+use super::variants::VariantResult;
 use crate::lint::draws_random_numbers;
 use crate::replication::in_order;
 use crate::report::NamedPlot;
@@ -51,6 +52,9 @@ pub struct ExperimentResult {
     pub rows: Vec<RowResult>,
     /// Findings for readers of the document.
     pub findings: Vec<FindingResult>,
+    /// The variants of what the document leaves open.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<VariantResult>,
     /// How many rows agree, hold and are checked.
     pub tally: Tally,
     /// The runs behind it.
@@ -114,8 +118,10 @@ impl ExperimentResult {
 struct Prepared {
     name: String,
     published: Published,
-    /// The scenarios by the name of the run.
-    scenarios: BTreeMap<String, Scenario>,
+    /// The scenarios of each run, one for each of its variants.
+    scenarios: BTreeMap<String, Vec<Scenario>>,
+    /// The first seed.
+    first_seed: u64,
 }
 
 /// One run of a scenario.
@@ -124,6 +130,8 @@ struct Job<'a> {
     /// Its index among the jobs of its experiment.
     place: usize,
     plan: &'a RunPlan,
+    /// The index of the variant.
+    variant: usize,
     scenario: Scenario,
     trace: TraceLevel,
     /// Whether the tables are kept for plots.
@@ -137,6 +145,8 @@ pub struct Options<'a> {
     pub backends: Backends<'a>,
     /// Added to every seed: other random numbers, with which no verdict may change.
     pub seed_offset: u64,
+    /// Scans for variants in place of judging those of the file.
+    pub scan: bool,
 }
 
 /// Receives the progress of a reproduction, possibly from several threads.
@@ -171,7 +181,8 @@ pub fn reproduce(
     options: Options<'_>,
     watcher: &dyn Watcher,
 ) -> Result<Reproduction, ExperimentError> {
-    let prepared = sources.iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
+    let prepared = sources.iter().map(|source| prepare(source, options.scan));
+    let prepared = prepared.collect::<Result<Vec<_>, _>>()?;
     let jobs = jobs(&prepared, options.seed_offset);
     let gatherings: Vec<Mutex<Gathering>> = (0..prepared.len())
         .map(|experiment| Mutex::new(Gathering::new(&jobs, experiment)))
@@ -197,7 +208,7 @@ pub fn reproduce(
             let own = jobs
                 .iter()
                 .filter(|other| other.experiment == job.experiment);
-            let result = result(experiment, &runs_of(own, observations));
+            let result = result(experiment, &runs_of(experiment, own, observations));
             if let Ok(result) = &result {
                 watcher.finished(result);
             }
@@ -217,7 +228,7 @@ pub fn reproduce(
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
         // An experiment without runs is complete at once.
-        let without_runs = || result(experiment, &Runs::new());
+        let without_runs = || result(experiment, &[Runs::new()]);
         gathering.result.unwrap_or_else(without_runs)
     });
     Ok(Reproduction {
@@ -268,23 +279,37 @@ fn observe(
     })
 }
 
-/// The observations by the names of their runs.
+/// The observations by the names of their runs, for each variant. A run without variants is the
+/// same in all of them.
 fn runs_of<'a>(
+    experiment: &Prepared,
     jobs: impl Iterator<Item = &'a Job<'a>>,
     observations: Vec<Option<Observation>>,
-) -> Runs {
-    let mut runs = Runs::new();
+) -> Vec<Runs> {
+    let mut variants = vec![Runs::new(); experiment.published.variants.len().max(1)];
     for (job, observation) in jobs.zip(observations) {
-        let of_run = runs.entry(job.plan.name.clone()).or_default();
-        of_run.seeded = job.plan.seeds.is_some();
-        of_run.runs.extend(observation);
+        let own = if job.plan.variants {
+            job.variant..job.variant + 1
+        } else {
+            0..variants.len()
+        };
+        for runs in &mut variants[own] {
+            let of_run = runs.entry(job.plan.name.clone()).or_default();
+            of_run.seeded = job.plan.seeds.is_some();
+            of_run.runs.extend(observation.clone());
+        }
     }
-    runs
+    variants
 }
 
-fn prepare(source: &ExperimentFiles) -> Result<Prepared, ExperimentError> {
+fn prepare(source: &ExperimentFiles, is_scan: bool) -> Result<Prepared, ExperimentError> {
     let file = format!("{}/published.toml", source.name);
-    let published = Published::parse(&file, &source.published)?;
+    let mut published = Published::parse(&file, &source.published)?;
+    if is_scan {
+        published = published
+            .scanned()
+            .map_err(|wrong| ExperimentError::Published(format!("{file}: {}", wrong.message)))?;
+    }
     let mut scenarios = BTreeMap::new();
     for plan in &published.runs {
         let failed = |message| ExperimentError::Scenario {
@@ -294,16 +319,24 @@ fn prepare(source: &ExperimentFiles) -> Result<Prepared, ExperimentError> {
         };
         let text = source.scenarios.get(&plan.scenario);
         let text = text.ok_or_else(|| failed("the file does not exist".to_owned()))?;
-        let scenario = parse_scenario(&plan.scenario, text, &plan.set).map_err(failed)?;
-        // In an experiment on the testbed, simulated runs use the single seed, and so the losses,
-        // of the run in real time.
-        if published.judges(&plan.name) && !published.needs_testbed() {
-            enough_seeds(plan, &scenario).map_err(failed)?;
+        let mut of_run = Vec::new();
+        for variant in 0..published.variants_of(plan) {
+            let variant = published.variants.get(variant).filter(|_| plan.variants);
+            let mut set = variant.map_or_else(Vec::new, |variant| variant.set.clone());
+            set.extend_from_slice(&plan.set);
+            of_run.push(parse_scenario(&plan.scenario, text, &set).map_err(failed)?);
         }
-        scenarios.insert(plan.name.clone(), scenario);
+        // In an experiment on the testbed, simulated runs use the single seed, and so the losses,
+        // of the run in real time. A scan judges nothing.
+        let judged = published.judges(&plan.name) && !published.needs_testbed() && !is_scan;
+        if let Some(scenario) = of_run.first().filter(|_| judged) {
+            enough_seeds(plan, scenario).map_err(failed)?;
+        }
+        scenarios.insert(plan.name.clone(), of_run);
     }
     Ok(Prepared {
         name: source.name.clone(),
+        first_seed: published.first_seed(is_scan),
         published,
         scenarios,
     })
@@ -332,42 +365,54 @@ fn jobs(prepared: &[Prepared], seed_offset: u64) -> Vec<Job<'_>> {
         let published = &prepared.published;
         let first = jobs.len();
         for plan in &published.runs {
-            let Some(scenario) = prepared.scenarios.get(&plan.name) else {
-                continue;
-            };
             let drawn = published.draws_trace_of(&plan.name);
             let traced = published.reads_trace_of(&plan.name);
-            let own = scenario.run.seed;
-            let seeds = plan.seeds.map_or(own..=own, |seeds| 1..=u64::from(seeds));
-            for (replicate, seed) in seeds.enumerate() {
-                let mut scenario = scenario.clone();
-                scenario.run.seed = seed + seed_offset;
-                let keep = drawn && replicate == 0;
-                jobs.push(Job {
-                    experiment,
-                    place: jobs.len() - first,
-                    plan,
-                    scenario,
-                    // The same trace options for all seeds, so that equal runs have equal traces.
-                    trace: if traced || drawn {
-                        TraceLevel::Full
-                    } else {
-                        TraceLevel::Summary
-                    },
-                    keep,
-                });
+            // The same trace options for all seeds, so that equal runs have equal traces.
+            let trace = if traced || drawn {
+                TraceLevel::Full
+            } else {
+                TraceLevel::Summary
+            };
+            let scenarios = prepared.scenarios.get(&plan.name).into_iter().flatten();
+            for (variant, scenario) in scenarios.enumerate() {
+                let (own, begin) = (scenario.run.seed, prepared.first_seed);
+                let seeds = plan.seeds;
+                let seeds = seeds.map_or(own..=own, |seeds| begin..=begin + u64::from(seeds) - 1);
+                for (replicate, seed) in seeds.enumerate() {
+                    let mut scenario = scenario.clone();
+                    scenario.run.seed = seed + seed_offset;
+                    jobs.push(Job {
+                        experiment,
+                        place: jobs.len() - first,
+                        plan,
+                        variant,
+                        scenario,
+                        trace,
+                        keep: drawn && replicate == 0 && variant == 0,
+                    });
+                }
             }
         }
     }
     jobs
 }
 
-fn result(experiment: &Prepared, runs: &Runs) -> Result<ExperimentResult, ExperimentError> {
+/// Judges the rows in each variant and draws the plots; these show runs of the first variant.
+fn result(experiment: &Prepared, variants: &[Runs]) -> Result<ExperimentResult, ExperimentError> {
     let Prepared {
         name, published, ..
     } = experiment;
-    let rows = judge(&published.rows, runs)
+    let judged = variants.iter().map(|runs| judge(&published.rows, runs));
+    let mut judged = judged
+        .collect::<Result<Vec<_>, _>>()
         .map_err(|(row, source)| ExperimentError::Law { row, source })?;
+    let (rows, of_variants) = if published.variants.is_empty() {
+        (judged.pop().unwrap_or_default(), Vec::new())
+    } else {
+        published.combined(judged)
+    };
+    let nothing = Runs::new();
+    let runs = variants.first().unwrap_or(&nothing);
     let differs = |id: &String| {
         rows.iter()
             .any(|row| row.id == *id && row.verdict == Verdict::Differs)
@@ -387,6 +432,7 @@ fn result(experiment: &Prepared, runs: &Runs) -> Result<ExperimentResult, Experi
             })
             .collect(),
         tally: Tally::of(&rows),
+        variants: of_variants,
         runs: published
             .runs
             .iter()

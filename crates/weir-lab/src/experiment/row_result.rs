@@ -3,6 +3,7 @@
 use super::measurement::{Measurement, Seeds};
 use super::published::{Row, RowKind, unit_scale};
 use super::run_data::Runs;
+use super::variants::InVariant;
 use crate::theory::{TheoryError, format_value, significant};
 use crate::verdict::{Outcome, Verdict};
 use serde::Serialize;
@@ -52,6 +53,9 @@ pub struct RowResult {
     pub tolerance: String,
     /// The lower and upper limit of the tolerance, in `unit`.
     pub limits: [Option<f64>; 2],
+    /// True if a variant counts only if this row lies within its tolerance in it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub required: bool,
     /// The verdict.
     pub verdict: Verdict,
     /// The distribution over the seeds, where something is random.
@@ -60,6 +64,9 @@ pub struct RowResult {
     /// The single values from which `seeds` is computed, in `unit`, in the order of the seeds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<f64>,
+    /// The row in each variant; empty if it does not vary.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<InVariant>,
     /// Parameters that were fitted to this number.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fitted_by: Vec<String>,
@@ -202,9 +209,11 @@ impl Row {
             deviation,
             tolerance: self.tolerance(),
             limits: self.limits(target),
+            required: self.required,
             verdict,
             values: seeds.map_or_else(Vec::new, |_| sample.present().values().to_vec()),
             seeds,
+            variants: Vec::new(),
             fitted_by: Vec::new(),
             fit: self.fit(),
             note: self.note.clone(),
@@ -301,8 +310,15 @@ impl RowResult {
         target.map_or_else(String::new, |value| self.number(value, 7))
     }
 
-    /// The measured value as text, with its standard error where it is a mean.
+    /// The measured value as text, with its standard error where it is a mean; in several variants
+    /// the least and greatest mean.
     pub fn measured_text(&self) -> String {
+        if let (Some([low, high]), false) = (self.range(), self.variants.is_empty()) {
+            let (low, high) = (significant(low, 3), significant(high, 3));
+            return format!("{low} to {high} {}", self.unit)
+                .trim_end()
+                .to_owned();
+        }
         match (self.measured, self.seeds) {
             (Some(value), Some(seeds)) => {
                 // Equal values summed in floating point differ in the last digits.
@@ -322,8 +338,14 @@ impl RowResult {
         }
     }
 
-    /// The share of runs inside the tolerance as text: `19 of 20`.
+    /// The share of runs inside the tolerance as text: `19 of 20`; in variants the share of these.
     pub fn share_text(&self) -> String {
+        if !self.variants.is_empty() && self.kind.is_judged() {
+            let within = |variant: &&InVariant| variant.verdict.outcome() == Outcome::Holds;
+            let within = self.counting().filter(within).count();
+            let all = self.counting().count();
+            return format!("{within} of {all} variants");
+        }
         let Some((seeds, share)) = self
             .seeds
             .and_then(|seeds| Some((seeds, seeds.share_within?)))
@@ -339,12 +361,16 @@ impl RowResult {
 
     /// The percentile of the published value among the runs as text.
     pub fn percentile_text(&self) -> String {
-        let percentile = self.seeds.and_then(|seeds| seeds.percentile);
+        let seeds = self.seeds.filter(|_| self.variants.is_empty());
+        let percentile = seeds.and_then(|seeds| seeds.percentile);
         percentile.map_or_else(String::new, |percentile| format!("{percentile:.0} %"))
     }
 
-    /// The deviation as text: in percent, or absolute for times.
+    /// The deviation as text: in percent, or absolute for times; none over variants.
     pub fn deviation_text(&self) -> String {
+        if !self.variants.is_empty() {
+            return String::new();
+        }
         match (
             self.deviation,
             self.measured,

@@ -14,6 +14,8 @@ pub struct Count {
     pub within: usize,
     /// Rows outside it, with an explanation whose evidence holds.
     pub explained: usize,
+    /// Rows within it in some variants of what the document leaves open, outside in others.
+    pub undetermined: usize,
     /// Rows outside it without such an explanation.
     pub differ: usize,
     /// Rows not judged, because the machine was too busy.
@@ -45,6 +47,7 @@ impl Count {
         self.judged += 1;
         match verdict {
             Verdict::Explained => self.explained += 1,
+            Verdict::Undetermined => self.undetermined += 1,
             Verdict::Differs => self.differ += 1,
             Verdict::Busy => self.busy += 1,
             _ => self.within += 1,
@@ -56,6 +59,9 @@ impl Count {
         let mut parts = vec![format!("{} {within}", self.within)];
         if self.explained > 0 {
             parts.push(format!("{} explained", self.explained));
+        }
+        if self.undetermined > 0 {
+            parts.push(format!("{} undetermined", self.undetermined));
         }
         if self.differ > 0 {
             let verb = if self.differ == 1 {

@@ -455,6 +455,7 @@ fn reproduction(rows: &str) -> Reproduction {
             title: "A & B".to_owned(),
             source: String::new(),
             about: String::new(),
+            variants: Vec::new(),
             tally: Tally::of(&rows),
             rows,
             findings: Vec::new(),

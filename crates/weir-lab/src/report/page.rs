@@ -26,7 +26,7 @@ th.n{text-align:right;white-space:normal}
 td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 td.v{white-space:nowrap;font-weight:600}
 td small{color:var(--soft);font-size:13px;font-weight:400;display:block}
-.agrees,.holds,.passed{color:var(--c2)}.differs,.failed{color:var(--c5)}.explained{color:var(--c4)}.input,.busy,.quantity,.checked,.not-observable{color:var(--soft)}
+.agrees,.holds,.passed{color:var(--c2)}.differs,.failed{color:var(--c5)}.explained,.undetermined{color:var(--c4)}.input,.busy,.quantity,.checked,.not-observable{color:var(--soft)}
 .strip{display:block;margin:3px 0 0 auto}
 figure{margin:20px 0 28px;position:relative}
 figure,h2{scroll-margin-top:56px}
@@ -67,7 +67,7 @@ const SCRIPT: &str = include_str!("page.js");
 /// SHA-256 of the contents of the style and script elements: Content Security Policy Level 3 §2.3.1
 /// allows them by their hashes in place of `unsafe-inline`. A test computes them and reports the
 /// new ones if the style or the script has changed.
-pub(super) const STYLE_HASH: &str = "sha256-Tvefh7uhX92KtJiTmD1Mt4/Va6369TmakHA/ZEfwVTs=";
+pub(super) const STYLE_HASH: &str = "sha256-Vk2eQNN6IDbzCTRSLoyCBHHK4rsfeJbeVvItNPCbrTU=";
 pub(super) const SCRIPT_HASH: &str = "sha256-NHk0/1ACKl8s6mHZspLRXVD1YZf5DMEPDisjWdUqQoE=";
 
 /// The content security policy of the page: only its own style and script are allowed. Text from

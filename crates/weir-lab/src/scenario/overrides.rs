@@ -1,7 +1,8 @@
 //! Values from the command line: `--set flow.stream.app.rate=64kbit,1Mbit --seeds 1..20`.
 //!
 //! A path refers to a key: `run.duration`, `link.NAME.delay`, `flow.NAME.transport.tfrc.…`; with
-//! `*` in place of a name it refers to each of them. The value is written as in the file, or
+//! `*` in place of a name it refers to each of them. In lists without names a number, counted from
+//! 0, takes the place of the name: `wifi.NAME.interference.1.on`. The value is written as in the file, or
 //! without quotes (`5ms` for `"5ms"`). Several values, separated by commas, and several seeds span
 //! a grid of runs.
 
@@ -313,7 +314,6 @@ fn set(root: &mut Table, steps: &[&str], value: Spanned) -> Result<(), WrongStep
         let help = "`weir schema` prints the keys of a scenario".to_owned();
         return Err(WrongStep::new(0, message, help));
     }
-    let is_table = |element: &Spanned| matches!(element.raw, Raw::Table(_));
     let listed = matches!(
         root.get(first).map(|entry| &entry.value.raw),
         Some(Raw::Array(elements)) if elements.iter().all(is_table)
@@ -376,22 +376,56 @@ fn set_in_table(
     }
     match &mut entry.value.raw {
         Raw::Table(inner) => set_in_table(inner, rest, value, done + 1),
-        Raw::Array(stations) if key == "station" && rest.len() > 1 => {
-            let host = rest[0];
-            let station = stations
-                .iter_mut()
-                .find(|station| is_called(station, "host", host));
-            let Some(Raw::Table(station)) = station.map(|station| &mut station.raw) else {
-                let message = format!("there is no station at \"{}\"", shortened(host));
-                let help = "name the host of a [[wifi.station]]".to_owned();
-                return Err(WrongStep::new(done + 1, message, help));
-            };
-            set_in_table(station, &rest[1..], value, done + 2)
+        Raw::Array(elements) if elements.iter().all(is_table) => {
+            set_in_element(elements, key, rest, value, done + 1)
         }
         other => {
             let message = format!("\"{key}\" is {} and has no keys", other.in_words());
             let help = format!("write {key} as the last name of the path");
             Err(WrongStep::new(done, message, help))
+        }
+    }
+}
+
+const fn is_table(element: &Spanned) -> bool {
+    matches!(element.raw, Raw::Table(_))
+}
+
+/// Sets the value in an element of a list below a table: that of this `host` or `name`, or with
+/// this number, counted from 0.
+fn set_in_element(
+    elements: &mut [Spanned],
+    key: &str,
+    steps: &[&str],
+    value: Spanned,
+    done: usize,
+) -> Result<(), WrongStep> {
+    let Some((&which, rest)) = steps.split_first() else {
+        return Ok(());
+    };
+    let named =
+        |element: &Spanned| is_called(element, "host", which) || is_called(element, "name", which);
+    let place = elements.iter().position(named);
+    let place = place.or_else(|| which.parse().ok());
+    let count = elements.len();
+    let Some(element) = place.and_then(|place| elements.get_mut(place)) else {
+        let message = format!("{key} has no element \"{}\"", shortened(which));
+        let mut names: Vec<String> = elements
+            .iter()
+            .filter_map(|element| called(element, "host").or_else(|| called(element, "name")))
+            .map(str::to_owned)
+            .collect();
+        if count > 0 {
+            names.push(format!("a number from 0 to {}", count - 1));
+        }
+        let help = format!("write {}", names.join(", "));
+        return Err(WrongStep::new(done, message, help));
+    };
+    match &mut element.raw {
+        Raw::Table(table) if !rest.is_empty() => set_in_table(table, rest, value, done + 1),
+        _ => {
+            *element = value;
+            Ok(())
         }
     }
 }

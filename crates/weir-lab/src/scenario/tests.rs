@@ -199,6 +199,59 @@ fn a_star_names_all_entries_of_a_list() {
 }
 
 #[test]
+fn overrides_reach_elements_of_inner_lists() {
+    let text = r#"
+[run]
+duration = "1s"
+[[wifi]]
+name = "air"
+station = [{ host = "a" }, { host = "b" }]
+interference = [
+    { from = "0s", until = "1s", on = "1ms", off = "1ms" },
+    { from = "0s", until = "1s", on = "2ms", off = "2ms" },
+]
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+app = { kind = "bulk" }
+transport = { kind = "tcp" }
+"#;
+    let set = |path: &str, value: &str| {
+        let value = Override {
+            path: path.to_owned(),
+            value: value.to_owned(),
+        };
+        parse_with(text, "air.toml", &[value])
+    };
+    let air = set("wifi.air.interference.1.on", "7ms").unwrap();
+    let on: Vec<_> = air.wifi[0]
+        .interference
+        .iter()
+        .map(|burst| burst.on)
+        .collect();
+    assert_eq!(on, [Duration::from_millis(1), Duration::from_millis(7)]);
+    let air = set("wifi.air.station.b.retry_limit", "4").unwrap();
+    let limits: Vec<_> = air.wifi[0]
+        .stations
+        .iter()
+        .map(|station| station.config.retry_limit)
+        .collect();
+    assert_eq!(limits, [7, 4]);
+    let error = set("wifi.air.interference.2.on", "7ms").unwrap_err();
+    assert!(
+        error.message.contains("interference has no element \"2\""),
+        "{error}"
+    );
+    assert_eq!(error.help.as_deref(), Some("write a number from 0 to 1"));
+    let error = set("wifi.air.station.c.retry_limit", "4").unwrap_err();
+    assert_eq!(
+        error.help.as_deref(),
+        Some("write a, b, a number from 0 to 1")
+    );
+}
+
+#[test]
 fn wrong_overrides_are_shown_where_they_stand() {
     for (argument, column, message, help) in [
         (

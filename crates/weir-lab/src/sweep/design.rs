@@ -36,7 +36,7 @@ impl Design {
     }
 
     /// The points of a design other than a grid, each with a number in [0, 1) for each parameter.
-    pub(super) fn points(self, parameters: usize, points: u64, seed: u64) -> Vec<Vec<f64>> {
+    pub(crate) fn points(self, parameters: usize, points: u64, seed: u64) -> Vec<Vec<f64>> {
         match self {
             Self::Grid => Vec::new(),
             Self::Random => by_parameter(parameters, points, |parameter| {

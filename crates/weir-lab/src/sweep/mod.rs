@@ -11,22 +11,30 @@
 //! `weir sweep`, `weirlab.sweep()` and the workers of Dask all use these three.
 
 mod columns;
+#[cfg(feature = "files")]
 mod dataset;
 mod design;
+#[cfg(feature = "files")]
 mod execute;
 mod parameter;
 mod plan;
+#[cfg(feature = "files")]
 mod record;
+#[cfg(feature = "files")]
 mod store;
 
 pub use columns::measure_columns;
+#[cfg(feature = "files")]
 pub use dataset::{Dataset, SettingPairs, pair_datasets};
 pub use design::Design;
+#[cfg(feature = "files")]
 pub use execute::{EachThread, Outcome, SweepOptions, run_item, sweep};
 pub use parameter::{Label, Parameter, PlanError, Setting};
 pub use plan::{MAX_RUNS, Plan, WorkItem};
+#[cfg(feature = "files")]
 pub use record::{Record, Row};
+#[cfg(feature = "files")]
 pub use store::{Store, StoreError, read_dataset};
 
-#[cfg(test)]
+#[cfg(all(test, feature = "files"))]
 mod tests;

@@ -98,7 +98,7 @@ impl Unit {
 
 impl Parameter {
     /// Checks that there are values, or a range of one quantity.
-    pub(super) fn check(&self) -> Result<(), Invalid> {
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
         let path = &self.path;
         let wrong =
             |key, what: &str| Err(Invalid::key(key, format!("parameter \"{path}\": {what}")));
@@ -171,7 +171,7 @@ impl Parameter {
     }
 
     /// The value at this position of the range or list, 0 to 1.
-    pub(super) fn at(&self, place: f64) -> Option<Setting> {
+    pub(crate) fn at(&self, place: f64) -> Option<Setting> {
         if !self.is_range() {
             let number = (place * self.values.len() as f64) as usize;
             return self.value(number.min(self.values.len().checked_sub(1)?));

@@ -28,6 +28,9 @@ pub enum Format {
     Qlog03,
     /// A capture, one file of octets.
     Pcapng,
+    /// What the listener of an audio stream hears, a WAV file per flow.
+    #[cfg(feature = "files")]
+    Wav,
 }
 
 /// Why a run cannot be exported.
@@ -51,6 +54,9 @@ pub enum ExportError {
          and pcapng has their packets"
     )]
     NoFlow,
+    /// No flow of the run is audio.
+    #[error("the run has no flow whose application is audio, expected at least one")]
+    NoAudio,
     /// A capture consists of octets and not of columns.
     #[error("a capture is made by a run, expected a format of columns")]
     NotColumns,
@@ -58,7 +64,7 @@ pub enum ExportError {
 
 impl Format {
     /// The names of all formats.
-    pub const NAMES: [&'static str; 5] = ["csv", "dccp-probe", "pcapng", "qlog", "qlog-0.3"];
+    pub const NAMES: [&'static str; 6] = ["csv", "dccp-probe", "pcapng", "qlog", "qlog-0.3", "wav"];
 
     /// The format of this name.
     ///
@@ -71,6 +77,8 @@ impl Format {
             "pcapng" => Ok(Self::Pcapng),
             "qlog" => Ok(Self::Qlog),
             "qlog-0.3" => Ok(Self::Qlog03),
+            #[cfg(feature = "files")]
+            "wav" => Ok(Self::Wav),
             _ => Err(ExportError::UnknownFormat(name.to_owned())),
         }
     }
@@ -81,8 +89,8 @@ impl Format {
 pub struct ExportFile {
     /// Its path below the export's folder: `flows/stream.csv`.
     pub path: String,
-    /// Its text.
-    pub content: String,
+    /// Its octets.
+    pub content: Vec<u8>,
 }
 
 /// The files of a run in this format.
@@ -94,10 +102,11 @@ pub fn export(run: &RunOutput, format: Format) -> Result<Vec<ExportFile>, Export
     if tables.is_empty() {
         return Err(ExportError::NoTrace);
     }
-    let file = |path: &str, ending: &str, content: String| ExportFile {
+    let octets = |path: &str, ending: &str, content: Vec<u8>| ExportFile {
         path: format!("{path}.{ending}"),
         content,
     };
+    let file = |path: &str, ending: &str, text: String| octets(path, ending, text.into_bytes());
     match format {
         Format::Pcapng => Err(ExportError::NotColumns),
         Format::Csv => {
@@ -115,6 +124,15 @@ pub fn export(run: &RunOutput, format: Format) -> Result<Vec<ExportFile>, Export
             }
             let qlog_file = |(flow, text): (&str, String)| file(flow, "qlog", text);
             Ok(files.into_iter().map(qlog_file).collect())
+        }
+        #[cfg(feature = "files")]
+        Format::Wav => {
+            let files = super::wav::files(run);
+            if files.is_empty() {
+                return Err(ExportError::NoAudio);
+            }
+            let wav_file = |(flow, content): (&str, Vec<u8>)| octets(flow, "wav", content);
+            Ok(files.into_iter().map(wav_file).collect())
         }
         Format::DccpProbe => {
             let logs = dccp_probe::logs(run);

@@ -32,6 +32,8 @@ mod single_table;
 mod stream;
 #[cfg(feature = "files")]
 mod table_files;
+#[cfg(feature = "files")]
+mod wav;
 
 #[cfg(feature = "files")]
 pub(crate) use checksums::{CHECKSUMS, Checksums};

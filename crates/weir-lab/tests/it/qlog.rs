@@ -45,7 +45,7 @@ fn output(packets: bool) -> RunOutput {
 fn documents(run: &RunOutput, format: &str) -> BTreeMap<String, Value> {
     let files = export(run, Format::named(format).unwrap()).unwrap();
     let parsed = files.into_iter().map(|file| {
-        let document = serde_json::from_str(&file.content).unwrap();
+        let document = serde_json::from_slice(&file.content).unwrap();
         (file.path, document)
     });
     parsed.collect()

@@ -1,4 +1,4 @@
-//! `weir export RUN --format csv|dccp-probe|qlog|pcapng`.
+//! `weir export RUN --format csv|dccp-probe|qlog|pcapng|wav`.
 
 use crate::arguments::{JsonOutput, print_files};
 use crate::exit::Failure;
@@ -18,7 +18,8 @@ use weir_proto::time::Instant;
 pub struct Arguments {
     /// The folder of a run
     run: PathBuf,
-    /// csv, dccp-probe, qlog, qlog-0.3 (which qvis opens) or pcapng, which makes the run again
+    /// csv, dccp-probe, qlog, qlog-0.3 (which qvis opens), wav (what the listener of audio hears) or
+    /// pcapng, which makes the run again
     #[arg(long, short)]
     format: String,
     /// Where the files go, of pcapng the file; by default into the run's folder, below the
@@ -62,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let files = export(&output, format).map_err(|error| usage(&error))?;
     let mut written = Files::in_folder(&out)?;
     for file in files {
-        written.write(&file.path, file.content.as_bytes())?;
+        written.write(&file.path, &file.content)?;
     }
     print_files(arguments.output, &written.commit()?)
 }

@@ -30,6 +30,10 @@ pub struct Arguments {
     /// Added to every seed: other random numbers, which must not change a verdict
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     seed_offset: u32,
+    /// Search for variants in which the required rows lie within their tolerances, by the [scan] of
+    /// the experiment's published.toml
+    #[arg(long, requires = "names")]
+    scan: bool,
     #[command(flatten)]
     output: JsonOutput,
 }
@@ -46,6 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             cancel: Some(&cancel),
         },
         seed_offset: u64::from(arguments.seed_offset),
+        scan: arguments.scan,
     };
     let failed = |error: ExperimentError| Failure::Failed(error.to_string());
     let unwritten = |error: ReportError| Failure::Failed(error.to_string());
@@ -241,6 +246,17 @@ fn summary(experiment: &ExperimentResult, text: &mut String) {
     text.push('\n');
     for (name, count, within) in lines.into_iter().filter(|(_, count, _)| count.judged > 0) {
         let _ = writeln!(text, "  {:<22}{}", format!("{name}:"), count.words(within));
+    }
+    if !experiment.variants.is_empty() {
+        let counting = experiment.variants.iter().filter(|variant| variant.counts);
+        let counting: Vec<&str> = counting.map(|variant| &*variant.variant.name).collect();
+        let all = experiment.variants.len();
+        let _ = writeln!(
+            text,
+            "  variants that count:  {} of {all}: {}",
+            counting.len(),
+            counting.join(", ")
+        );
     }
     for run in &experiment.runs {
         if let Some(note) = &run.equal_runs {
