@@ -52,7 +52,7 @@ impl LargestFlight {
 mod tests {
     use super::*;
     use crate::cc::window::{BoxedController, ControllerRules, Rules, WindowConfig, named};
-    use crate::cc::{Acked, CongestionEvent, ConnectionEvent, Rtt, Sent};
+    use crate::cc::{Acked, CongestionEvent, ConnectionEvent, RetransmissionTimeout, Rtt, Sent};
     use crate::event::Limit;
     use crate::time::{Duration, Instant};
 
@@ -214,6 +214,63 @@ mod tests {
         let after: Vec<u64> = windows.skip_while(|window| *window != 20).collect();
         let end: Vec<_> = after.iter().filter(|window| **window != 20).collect();
         assert_eq!(end[..3], [&6, &6, &6], "{after:?}");
+    }
+
+    #[test]
+    fn every_flight_counts_that_was_sent_or_acknowledged() {
+        // §3: maxFS = max(FlightSize, maxFS) whenever FlightSize changes; 35 packets would make 45
+        // of the first ten, of which a flight of 20 allows 40.
+        for (sent, acknowledged) in [(20, 5), (5, 20)] {
+            let mut controller = Sender::new("newreno", RateLimitedGrowth::Flight).controller;
+            controller.on_sent(&Sent {
+                bytes_in_flight: sent * PACKET,
+                ..Sent::default()
+            });
+            controller.on_ack(&Acked {
+                bytes: 35 * PACKET,
+                bytes_in_flight: acknowledged * PACKET,
+                ..Acked::default()
+            });
+            assert_eq!(controller.window(), 40 * PACKET, "{sent}");
+        }
+    }
+
+    #[test]
+    fn each_kind_of_reduction_begins_a_new_largest_flight() {
+        // §3, "for any reason". The flight was 20. Persistent congestion leaves two packets (RFC
+        // 9002 §7.6.2), and a timeout one (RFC 5681 §3.1), of which the flight allows the double.
+        // A loss leaves 20 of 40. Then a flight of 12 allows 13 in congestion avoidance, and 13 are
+        // below ssthresh, where it allows 24: each acknowledgement adds one, and at 20 the window
+        // is 13 again. Twelve acknowledgements end at 16, 20 and 16.
+        type Reduction = fn(&mut BoxedController, Instant);
+        let loss: Reduction = |controller, now| {
+            controller.on_congestion_event(&CongestionEvent {
+                now,
+                sent_at: now - Duration::from_millis(1),
+                ..CongestionEvent::default()
+            });
+        };
+        let persistent: Reduction = |controller, now| controller.on_persistent_congestion(now);
+        let timeout: Reduction = |controller, now| {
+            controller.on_retransmission_timeout(&RetransmissionTimeout {
+                now,
+                repeated: true,
+                ..RetransmissionTimeout::default()
+            });
+        };
+        for (reduction, flight, windows) in [
+            (loss, 12, [16, 20, 16]),
+            (persistent, 2, [4; 3]),
+            (timeout, 1, [2; 3]),
+        ] {
+            let mut sender = Sender::new("newreno", RateLimitedGrowth::Flight);
+            assert_eq!([10, 20].map(|packets| sender.round(packets)), [20, 40]);
+            sender.round = 4;
+            let now = sender.now();
+            reduction(&mut sender.controller, now);
+            sender.round = 5;
+            assert_eq!([(); 3].map(|()| sender.round(flight)), windows);
+        }
     }
 
     #[test]

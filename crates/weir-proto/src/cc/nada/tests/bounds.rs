@@ -58,6 +58,21 @@ fn a_flow_of_twice_the_priority_is_in_equilibrium_at_twice_the_signal() {
 }
 
 #[test]
+fn the_offset_counts_for_the_time_since_the_last_report() {
+    // (7): 750 kbit/s and 30 ms of queue, 10 ms above XREF · RMAX / r_ref, and no change: 0.5 ·
+    // 0.13/0.5 · 0.01/0.5 after 130 ms, and 0.5 · 0.2/0.5 · 0.01/0.5 after 200 ms.
+    let mut nada = with(|config| config.delay_filter = 1);
+    report(&mut nada, 120, &[received(0, 100, 10, 1000)]);
+    nada.signal = 0.030;
+    for (sequence, now, less) in [(1, 250, 0.0026), (2, 450, 0.004)] {
+        nada.reference_rate = 750_000.0;
+        report(&mut nada, now, &[received(sequence, now - 50, 40, 1000)]);
+        assert_eq!(nada.mode, Mode::GradualUpdate);
+        assert!(close(nada.reference_rate, 750_000.0 * (1.0 - less)));
+    }
+}
+
+#[test]
 fn losses_and_marks_have_references_of_their_own() {
     // (2): 2 ms · (6 % / 3 %)² + 10 ms · (2 % / 4 %)².
     let mut nada = with(|config| {
