@@ -238,6 +238,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
             self.cwnd = self.policy.on_ack(self.cwnd, acked);
             self.limit = Limit::CongestionAvoidance;
         }
+        // draft-ietf-ccwg-ratelimited-increase §3: maxFS begins anew, whatever reduced the window.
         if self.cwnd < before {
             self.largest_flight.restart(acked.bytes_in_flight);
         }

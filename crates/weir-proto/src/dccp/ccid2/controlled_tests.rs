@@ -178,6 +178,25 @@ fn a_window_that_is_not_filled_grows_as_its_rule_says() {
 }
 
 #[test]
+fn slow_start_ends_by_the_rule_of_the_controller() {
+    // SEARCH: four packets in each round trip of 100 ms do not double; after five of these there
+    // are the 13 bins of 35 ms that it needs.
+    for (search, ends) in [(false, false), (true, true)] {
+        let mut config = WindowConfig::default();
+        config.rules.controller.search = search;
+        config.rules.controller.rate_limited_growth = RateLimitedGrowth::Unlimited;
+        let mut bench = bench_with("newreno", config, 0);
+        let thresholds = [(); 7].map(|()| {
+            let numbers = bench.fill(4);
+            bench.sender.emit(bench.now, &mut bench.events);
+            bench.now += RTT;
+            bench.ack(numbers[3], &[3]).ssthresh.is_some()
+        });
+        assert_eq!(thresholds[4..], [false, ends, ends], "{search}");
+    }
+}
+
+#[test]
 fn an_application_that_writes_at_once_when_it_may_does_not_limit() {
     // The application writes its packets in two parts at one time, as a small send queue causes.
     let mut bench = bench("newreno", 0);
