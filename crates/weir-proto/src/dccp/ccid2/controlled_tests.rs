@@ -9,13 +9,13 @@ use crate::time::Duration;
 
 /// A sender with this controller, after `round_trips` round trips.
 fn bench(controller: &str, round_trips: usize) -> Bench {
-    bench_with(controller, WindowConfig::default(), round_trips)
+    bench_with(controller, &WindowConfig::default(), round_trips)
 }
 
-fn bench_with(controller: &str, config: WindowConfig, round_trips: usize) -> Bench {
+fn bench_with(controller: &str, config: &WindowConfig, round_trips: usize) -> Bench {
     let choice = ControllerChoice {
         entry: find(controller).expect("a controller"),
-        config,
+        config: *config,
     };
     let mut bench = Bench::with(Ccid2Sender::with_controller(SIZE, 2, &choice));
     for _ in 0..round_trips {
@@ -166,7 +166,7 @@ fn a_window_that_is_not_filled_grows_as_its_rule_says() {
     ] {
         let mut config = WindowConfig::default();
         config.rules.controller.rate_limited_growth = growth;
-        let mut bench = bench_with("newreno", config, 0);
+        let mut bench = bench_with("newreno", &config, 0);
         let grown = [(); 3].map(|()| {
             let numbers = bench.fill(2);
             bench.sender.emit(bench.now, &mut bench.events);
@@ -185,7 +185,7 @@ fn slow_start_ends_by_the_rule_of_the_controller() {
         let mut config = WindowConfig::default();
         config.rules.controller.search = search;
         config.rules.controller.rate_limited_growth = RateLimitedGrowth::Unlimited;
-        let mut bench = bench_with("newreno", config, 0);
+        let mut bench = bench_with("newreno", &config, 0);
         let thresholds = [(); 7].map(|()| {
             let numbers = bench.fill(4);
             bench.sender.emit(bench.now, &mut bench.events);
