@@ -59,8 +59,8 @@ fn when_all_packets_are_lost_all_of_the_delay_is_warped() {
 #[test]
 fn behind_loss_exp_the_delay_is_between_the_warped_and_its_own() {
     // RFC 8698 §4.2, with a MULTILOSS of zero: 25 packets after the loss behind 50 packets half of
-    // the average loss interval (RFC 5348 §5.4) has passed, so that half is warped (1): 0.5 · 150 ms
-    // + 0.5 · 50 ms · exp(-1).
+    // the average loss interval (RFC 5348 §5.4) has passed, so that half of the delay is warped
+    // (1): 0.5 · 150 ms + 0.5 · 50 ms · exp(-1).
     let config = NadaConfig {
         multiloss: 0.0,
         ..NadaConfig::default()
