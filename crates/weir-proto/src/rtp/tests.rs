@@ -263,6 +263,21 @@ fn without_feedback_the_rate_is_halved() {
 }
 
 #[test]
+fn what_waits_lowers_the_target_of_the_encoder() {
+    // RFC 8698 §5.2.2, (11) and (13): 500 octets less BETA_V · 8 · 500 · FPS = 12 kbit/s.
+    let mut pair = Pair::new(&Config::default());
+    pair.run(4030);
+    let target = |pair: &Pair| pair.ends[0].media_target().expect("NADA");
+    let before = target(&pair);
+    assert_eq!(before.buffered_bytes, 0);
+    assert!(before.rate.as_bps() > 240e3, "5 % of it are 12 kbit/s");
+    let now = pair.now;
+    pair.ends[0].write(now, Payload::of_len(500)).expect("room");
+    let less = before.rate.as_bps() - target(&pair).rate.as_bps();
+    assert!((less - 12_000.0).abs() < 1.0, "{less}");
+}
+
+#[test]
 fn a_pause_keeps_the_rate_and_is_limited_by_the_application() {
     // Without loss, and with the last packet before the pause lost: no report covers it, because no
     // packet arrives after it, and the rate is halved once.
@@ -351,9 +366,10 @@ fn writes_are_bounded_and_closing_sends_what_waits() {
     sender.close(at(0));
     assert_eq!(write(&mut sender, 1), Err(WriteError::Closed));
     assert_eq!(sender.poll_event(), None);
-    // 1460 octets at RMIN and 5 % more take 74 ms.
-    assert!(sender.poll_transmit(at(70)).is_none());
-    assert!(sender.poll_transmit(at(80)).is_some());
+    // RFC 8698 §5.2.2: 1460 octets take 74.2 ms at RMIN and 5 % more, as the buffer holds the
+    // other packet; 77.9 ms at RMIN.
+    assert!(sender.poll_transmit(at(74)).is_none());
+    assert!(sender.poll_transmit(at(75)).is_some());
     assert_eq!(
         sender.poll_event(),
         Some(EndpointEvent::Closed(CloseReason::Finished))

@@ -190,8 +190,10 @@ fn without_congestion_the_rate_ramps_up_from_what_arrives() {
     // (3): 50 / (20 + 100 + 120) = 0.208333, less than GAMMA_MAX; (4): 1.208333 · 320 kbit/s.
     assert!(close(nada.reference_rate, 386_666.666_667));
     assert_eq!(nada.limit, Limit::AcceleratedRampUp);
-    // The received rate does not lower the reference rate.
-    report(&mut nada, 520, &[received(20, 500, 10, 1000)]);
+    // The received rate does not lower the reference rate: ten packets in the window, 160 kbit/s.
+    report(&mut nada, 720, &[received(20, 700, 10, 1000)]);
+    assert!(close(nada.measured.receive_bytes_per_sec, 20_000.0));
+    assert_eq!(nada.mode, Mode::AcceleratedRampUp);
     assert!(close(nada.reference_rate, 386_666.666_667));
 }
 

@@ -224,6 +224,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
             return;
         }
         let in_slow_start = self.in_slow_start();
+        let before = self.cwnd;
         if in_recovery {
             if self.config.rules.count_acked_in_recovery && !in_slow_start {
                 self.policy.count_acked(acked.bytes);
@@ -236,6 +237,10 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         } else {
             self.cwnd = self.policy.on_ack(self.cwnd, acked);
             self.limit = Limit::CongestionAvoidance;
+        }
+        // draft-ietf-ccwg-ratelimited-increase §3: maxFS begins anew, whatever reduced the window.
+        if self.cwnd < before {
+            self.largest_flight.restart(acked.bytes_in_flight);
         }
         self.cap_by_flight(in_slow_start);
     }
@@ -292,7 +297,10 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
 
     fn on_connection_event(&mut self, event: ConnectionEvent) {
         match event {
-            ConnectionEvent::HandshakeLoss => self.cwnd = self.config.max_datagram_size,
+            ConnectionEvent::HandshakeLoss => {
+                self.cwnd = self.config.max_datagram_size;
+                self.largest_flight = LargestFlight::new(self.cwnd);
+            }
             ConnectionEvent::IdleRestart => {
                 // RFC 5681 §4.1: RW = min(IW, cwnd).
                 let restart = self.config.initial_window();
@@ -372,7 +380,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         // changed, only its minimum.
         self.cwnd = match self.limit {
             Limit::InitialWindow => {
-                self.largest_flight.update(self.config.initial_window());
+                self.largest_flight = LargestFlight::new(self.config.initial_window());
                 self.config.initial_window()
             }
             _ => self.cwnd.max(self.config.minimum_window()),

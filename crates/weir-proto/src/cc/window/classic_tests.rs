@@ -123,3 +123,30 @@ fn a_policy_is_called_in_recovery() {
     let measured = window.policy.bytes_per_s;
     assert!((measured - 100_000.0).abs() < 1e-6, "{measured}");
 }
+
+#[test]
+fn search_counts_what_arrives_while_the_application_limits() {
+    // A packet in each bin of 35 ms: the thirteenth is the first that has a window of ten bins and
+    // 100 ms before it. By then 14 packets have been added to 30, and the last five were too much.
+    // With octets that double in each bin slow start goes on, although the window does not grow by
+    // them.
+    for (arrives_more, ssthresh) in [(false, Some(39 * MDS)), (true, None)] {
+        let mut config = WindowConfig {
+            max_datagram_size: MDS,
+            initial_window: Some(30 * MDS),
+            ..WindowConfig::default()
+        };
+        config.rules.controller.search = true;
+        let mut window = Classic::new(&config, Westwood::default());
+        for n in 0..20 {
+            if arrives_more {
+                window.on_ack(&Acked {
+                    bytes: MDS << n,
+                    ..acked(36 * n, 0, true)
+                });
+            }
+            window.on_ack(&acked(36 * n, 0, false));
+        }
+        assert_eq!(window.report().ssthresh, ssthresh, "{arrives_more}");
+    }
+}

@@ -36,6 +36,12 @@ impl LargestFlight {
         self.0 = 0;
     }
 
+    /// The window was reduced while the flight had this size.
+    pub(super) fn restart(&mut self, bytes_in_flight: u64) {
+        self.reset();
+        self.update(bytes_in_flight);
+    }
+
     /// Its octets.
     pub(super) const fn octets(self) -> u64 {
         self.0
@@ -46,7 +52,7 @@ impl LargestFlight {
 mod tests {
     use super::*;
     use crate::cc::window::{BoxedController, ControllerRules, Rules, WindowConfig, named};
-    use crate::cc::{Acked, CongestionEvent, ConnectionEvent, Sent};
+    use crate::cc::{Acked, CongestionEvent, ConnectionEvent, RetransmissionTimeout, Rtt, Sent};
     use crate::event::Limit;
     use crate::time::{Duration, Instant};
 
@@ -58,22 +64,29 @@ mod tests {
         round: u64,
     }
 
+    fn config(growth: RateLimitedGrowth) -> WindowConfig {
+        WindowConfig {
+            max_datagram_size: PACKET,
+            initial_window: Some(10 * PACKET),
+            rules: Rules {
+                controller: ControllerRules {
+                    rate_limited_growth: growth,
+                    ..ControllerRules::OFF
+                },
+                ..Rules::RFC9002
+            },
+            ..WindowConfig::default()
+        }
+    }
+
     impl Sender {
         fn new(name: &str, growth: RateLimitedGrowth) -> Self {
-            let config = WindowConfig {
-                max_datagram_size: PACKET,
-                initial_window: Some(10 * PACKET),
-                rules: Rules {
-                    controller: ControllerRules {
-                        rate_limited_growth: growth,
-                        ..ControllerRules::OFF
-                    },
-                    ..Rules::RFC9002
-                },
-                ..WindowConfig::default()
-            };
+            Self::with(name, &config(growth))
+        }
+
+        fn with(name: &str, config: &WindowConfig) -> Self {
             Self {
-                controller: named(name, &config).expect("a controller"),
+                controller: named(name, config).expect("a controller"),
                 round: 0,
             }
         }
@@ -148,6 +161,115 @@ mod tests {
                 .on_connection_event(ConnectionEvent::IdleRestart);
             assert_eq!(sender.controller.window(), 10 * PACKET);
             assert_eq!(sender.round(4), window, "{rounds}");
+        }
+    }
+
+    #[test]
+    fn a_loss_of_the_handshake_makes_the_largest_flight_one_packet() {
+        // §3: maxFS begins at initcwnd, which then is a packet (RFC 5681 §3.1): two of a flight of
+        // one.
+        let mut sender = Sender::new("newreno", RateLimitedGrowth::Flight);
+        sender
+            .controller
+            .on_connection_event(ConnectionEvent::HandshakeLoss);
+        assert_eq!([1, 1, 1].map(|packets| sender.round(packets)), [2, 2, 2]);
+    }
+
+    #[test]
+    fn a_smaller_datagram_makes_the_first_largest_flight_smaller() {
+        // §3: maxFS begins at initcwnd, ten datagrams (RFC 9002 §7.2): twice 6000 octets, or 20000.
+        for (datagram, window) in [(600, 12), (1000, 20)] {
+            let config = WindowConfig {
+                initial_window: None,
+                ..config(RateLimitedGrowth::Flight)
+            };
+            let mut sender = Sender::with("newreno", &config);
+            sender.controller.set_max_datagram_size(datagram);
+            let last = (0..10).map(|_| sender.round(2)).last();
+            assert_eq!(last, Some(window), "{datagram}");
+        }
+    }
+
+    #[test]
+    fn the_reduction_at_the_end_of_slow_start_begins_a_new_largest_flight() {
+        // SEARCH finds that a packet in each bin of 35 ms does not double, and takes five of 21.
+        // §3: three packets are in flight then, and twice that is all that slow start may have. The
+        // largest flight before was ten, which would leave 16.
+        let mut config = config(RateLimitedGrowth::Flight);
+        config.rules.controller.search = true;
+        let mut controller = Sender::with("newreno", &config).controller;
+        let windows = (0..20).map(|n| {
+            controller.on_ack(&Acked {
+                now: Instant::ZERO + Duration::from_millis(36 * n),
+                bytes: PACKET,
+                bytes_in_flight: 3 * PACKET,
+                rtt: Rtt {
+                    latest: Duration::from_millis(100),
+                    ..Rtt::default()
+                },
+                ..Acked::default()
+            });
+            controller.window() / PACKET
+        });
+        let after: Vec<u64> = windows.skip_while(|window| *window != 20).collect();
+        let end: Vec<_> = after.iter().filter(|window| **window != 20).collect();
+        assert_eq!(end[..3], [&6, &6, &6], "{after:?}");
+    }
+
+    #[test]
+    fn every_flight_counts_that_was_sent_or_acknowledged() {
+        // §3: maxFS = max(FlightSize, maxFS) whenever FlightSize changes; 35 packets would make 45
+        // of the first ten, of which a flight of 20 allows 40.
+        for (sent, acknowledged) in [(20, 5), (5, 20)] {
+            let mut controller = Sender::new("newreno", RateLimitedGrowth::Flight).controller;
+            controller.on_sent(&Sent {
+                bytes_in_flight: sent * PACKET,
+                ..Sent::default()
+            });
+            controller.on_ack(&Acked {
+                bytes: 35 * PACKET,
+                bytes_in_flight: acknowledged * PACKET,
+                ..Acked::default()
+            });
+            assert_eq!(controller.window(), 40 * PACKET, "{sent}");
+        }
+    }
+
+    #[test]
+    fn each_kind_of_reduction_begins_a_new_largest_flight() {
+        // §3, "for any reason". The flight was 20. Persistent congestion leaves two packets (RFC
+        // 9002 §7.6.2), and a timeout one (RFC 5681 §3.1), of which the flight allows the double.
+        // A loss leaves 20 of 40. Then a flight of 12 allows 13 in congestion avoidance, and 13 are
+        // below ssthresh, where it allows 24: each acknowledgement adds one, and at 20 the window
+        // is 13 again. Twelve acknowledgements end at 16, 20 and 16.
+        type Reduction = fn(&mut BoxedController, Instant);
+        let loss: Reduction = |controller, now| {
+            controller.on_congestion_event(&CongestionEvent {
+                now,
+                sent_at: now - Duration::from_millis(1),
+                ..CongestionEvent::default()
+            });
+        };
+        let persistent: Reduction = |controller, now| controller.on_persistent_congestion(now);
+        let timeout: Reduction = |controller, now| {
+            controller.on_retransmission_timeout(&RetransmissionTimeout {
+                now,
+                repeated: true,
+                ..RetransmissionTimeout::default()
+            });
+        };
+        for (reduction, flight, windows) in [
+            (loss, 12, [16, 20, 16]),
+            (persistent, 2, [4; 3]),
+            (timeout, 1, [2; 3]),
+        ] {
+            let mut sender = Sender::new("newreno", RateLimitedGrowth::Flight);
+            assert_eq!([10, 20].map(|packets| sender.round(packets)), [20, 40]);
+            sender.round = 4;
+            let now = sender.now();
+            reduction(&mut sender.controller, now);
+            sender.round = 5;
+            assert_eq!([(); 3].map(|()| sender.round(flight)), windows);
         }
     }
 

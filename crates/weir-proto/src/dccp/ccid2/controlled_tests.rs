@@ -1,7 +1,7 @@
 use super::tests::{Bench, KB, RTT, SIZE};
 use super::{Ccid2Sender, ControllerChoice};
 use crate::cc::EcnCapability;
-use crate::cc::window::{WindowConfig, find};
+use crate::cc::window::{RateLimitedGrowth, WindowConfig, find};
 use crate::dccp::ccid::{CcidSender as _, SendTime};
 use crate::dccp::wire::DccpOption;
 use crate::event::{Limit, SndLim};
@@ -9,9 +9,13 @@ use crate::time::Duration;
 
 /// A sender with this controller, after `round_trips` round trips.
 fn bench(controller: &str, round_trips: usize) -> Bench {
+    bench_with(controller, &WindowConfig::default(), round_trips)
+}
+
+fn bench_with(controller: &str, config: &WindowConfig, round_trips: usize) -> Bench {
     let choice = ControllerChoice {
         entry: find(controller).expect("a controller"),
-        config: WindowConfig::default(),
+        config: *config,
     };
     let mut bench = Bench::with(Ccid2Sender::with_controller(SIZE, 2, &choice));
     for _ in 0..round_trips {
@@ -148,6 +152,47 @@ fn an_application_that_does_not_fill_the_window_does_not_increase_it() {
         let window = bench.ack(numbers[1], &[1]);
         assert_eq!(window.cwnd, 4 * KB);
         assert_eq!(window.limit, Limit::ApplicationLimited);
+    }
+}
+
+#[test]
+fn a_window_that_is_not_filled_grows_as_its_rule_says() {
+    // draft-ietf-ccwg-ratelimited-increase §3: two packets in each round trip, and four in the
+    // first window, of which maxFS allows eight.
+    for (growth, windows) in [
+        (RateLimitedGrowth::Hold, [4, 4, 4]),
+        (RateLimitedGrowth::Flight, [6, 8, 8]),
+        (RateLimitedGrowth::Unlimited, [6, 8, 10]),
+    ] {
+        let mut config = WindowConfig::default();
+        config.rules.controller.rate_limited_growth = growth;
+        let mut bench = bench_with("newreno", &config, 0);
+        let grown = [(); 3].map(|()| {
+            let numbers = bench.fill(2);
+            bench.sender.emit(bench.now, &mut bench.events);
+            bench.now += RTT;
+            bench.ack(numbers[1], &[1]).cwnd / KB
+        });
+        assert_eq!(grown, windows, "{growth:?}");
+    }
+}
+
+#[test]
+fn slow_start_ends_by_the_rule_of_the_controller() {
+    // SEARCH: four packets in each round trip of 100 ms do not double; after five of these there
+    // are the 13 bins of 35 ms that it needs.
+    for (search, ends) in [(false, false), (true, true)] {
+        let mut config = WindowConfig::default();
+        config.rules.controller.search = search;
+        config.rules.controller.rate_limited_growth = RateLimitedGrowth::Unlimited;
+        let mut bench = bench_with("newreno", &config, 0);
+        let thresholds = [(); 7].map(|()| {
+            let numbers = bench.fill(4);
+            bench.sender.emit(bench.now, &mut bench.events);
+            bench.now += RTT;
+            bench.ack(numbers[3], &[3]).ssthresh.is_some()
+        });
+        assert_eq!(thresholds[4..], [false, ends, ends], "{search}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::history::{History, Outcome, REMEMBERED};
 use super::*;
-use crate::cc::nada::PacketOutcome;
+use crate::cc::nada::{PacketOutcome, PacketReport};
 use crate::rtp::wire::{ArrivalOffset, Metric, ReportBlock};
 
 const SSRC: u32 = 9;
@@ -73,6 +73,39 @@ fn the_time_of_sending_is_that_of_leaving_the_host() {
     // Of 120 ms the receiver kept it for 102/1024 s.
     let rtt = sender.statistics().smoothed_rtt;
     assert_eq!(rtt, Duration::from_nanos(120_000_000 - 99_609_375));
+}
+
+#[test]
+fn only_congestion_experienced_is_a_mark() {
+    // RFC 3168 §5: ECT(0) and ECT(1) say that the transport is ECN-capable.
+    for (ecn, is_mark) in [
+        (Ecn::NotEct, false),
+        (Ecn::Ect0, false),
+        (Ecn::Ect1, false),
+        (Ecn::Ce, true),
+    ] {
+        let mut history = history(1);
+        let metric = Metric {
+            ecn,
+            offset: ArrivalOffset::Ticks(64),
+        };
+        let feedback = CcFeedback {
+            blocks: vec![ReportBlock {
+                ssrc: SSRC,
+                begin_seq: 1,
+                metrics: vec![Some(metric)],
+            }],
+            timestamp: 65_536,
+            ..CcFeedback::default()
+        };
+        let outcome = history.on_report(at(1100), SSRC, &feedback);
+        let marked = |packet: &PacketReport| match packet.outcome {
+            PacketOutcome::Received { marked, .. } => Some(marked),
+            PacketOutcome::Lost => None,
+        };
+        let marks: Vec<_> = outcome.packets.iter().map(marked).collect();
+        assert_eq!(marks, [Some(is_mark)], "{ecn:?}");
+    }
 }
 
 #[test]

@@ -39,6 +39,52 @@ fn a_packet_that_left_with_the_last_report_was_sent_before_the_pause() {
 }
 
 #[test]
+fn the_ramp_up_multiplies_by_gamma_max_at_most() {
+    // (3): QBOUND of 1 s would give 1 / 0.24 = 4.17; (4): 1.5 · 320 kbit/s.
+    let mut nada = with(|config| config.ramp_up_queue = Duration::from_secs(1));
+    let packets: Vec<_> = (0..20).map(|n| received(n, 20 * n, 10, 1000)).collect();
+    report(&mut nada, 420, &packets);
+    assert!(close(nada.reference_rate, 480_000.0));
+}
+
+#[test]
+fn a_flow_of_twice_the_priority_is_in_equilibrium_at_twice_the_signal() {
+    // (5): x_curr = PRIO · XREF · RMAX / r_ref = 2 · 10 ms · 1500 / 500.
+    let mut nada = with(|config| config.priority = 2.0);
+    nada.reference_rate = 500_000.0;
+    nada.signal = 0.060;
+    nada.update_gradually(0.060, DELTA);
+    assert!(close(nada.reference_rate, 500_000.0));
+}
+
+#[test]
+fn the_offset_counts_for_the_time_since_the_last_report() {
+    // (7): 750 kbit/s and 30 ms of queue, 10 ms above XREF · RMAX / r_ref, and no change: 0.5 ·
+    // 0.13/0.5 · 0.01/0.5 after 130 ms, and 0.5 · 0.2/0.5 · 0.01/0.5 after 200 ms.
+    let mut nada = with(|config| config.delay_filter = 1);
+    report(&mut nada, 120, &[received(0, 100, 10, 1000)]);
+    nada.signal = 0.030;
+    for (sequence, now, less) in [(1, 250, 0.0026), (2, 450, 0.004)] {
+        nada.reference_rate = 750_000.0;
+        report(&mut nada, now, &[received(sequence, now - 50, 40, 1000)]);
+        assert_eq!(nada.mode, Mode::GradualUpdate);
+        assert!(close(nada.reference_rate, 750_000.0 * (1.0 - less)));
+    }
+}
+
+#[test]
+fn losses_and_marks_have_references_of_their_own() {
+    // (2): 2 ms · (6 % / 3 %)² + 10 ms · (2 % / 4 %)².
+    let mut nada = with(|config| {
+        config.reference_loss = 0.04;
+        config.reference_marking = 0.03;
+    });
+    nada.measured.loss_ratio = 0.02;
+    nada.measured.marking_ratio = 0.06;
+    assert!(close(nada.congestion_signal(), 0.008 + 0.0025));
+}
+
+#[test]
 fn settings_of_zero_switch_their_rule_off() {
     // A reference ratio of zero would divide by zero.
     let mut no_reference = with(|config| {

@@ -55,3 +55,27 @@ fn when_all_packets_are_lost_all_of_the_delay_is_warped() {
     observations.on_report(&config, &packets, Duration::from_secs(2), rtt);
     assert!(close(observations.warped_share(7.0), 1.0));
 }
+
+#[test]
+fn behind_loss_exp_the_delay_is_between_the_warped_and_its_own() {
+    // RFC 8698 §4.2, with a MULTILOSS of zero: 25 packets after the loss behind 50 packets half of
+    // the average loss interval (RFC 5348 §5.4) has passed, so that half of the delay is warped
+    // (1): 0.5 · 150 ms + 0.5 · 50 ms · exp(-1).
+    let config = NadaConfig {
+        multiloss: 0.0,
+        ..NadaConfig::default()
+    };
+    let mut nada = Nada::new(config, DELTA);
+    let packet = |n| match n {
+        50 => lost(n, 20 * n),
+        _ => received(n, 20 * n, 10, 1000),
+    };
+    let packets: Vec<_> = (0..=75).map(packet).collect();
+    report(&mut nada, 1700, &packets);
+    nada.measured = Measured {
+        queue_delay: Duration::from_millis(150),
+        ..Measured::default()
+    };
+    let expected = 0.075 + 0.025 * 0.367_879_441_2;
+    assert!(close(nada.congestion_signal(), expected));
+}

@@ -183,24 +183,35 @@ mod tests {
         assert_eq!(exit(f64::INFINITY, 0..0), None, "while the rate doubles");
     }
 
-    /// Two windows with a round-trip time of ten bins between them: 1000 octets, of which 2000 are
-    /// expected next. A share of 0.35 is missing at 1300: slow start ends, and the last five of ten
-    /// bins were too much.
+    /// Bins of 35 ms on top of 5000 octets: the windows that end with bins 10, 11 and 21 have 0 +
+    /// 190 + 8 · 90 = 910, 190 + 9 · 90 = 1000 and 220 + 8 · 120 + `last` octets. A round-trip time
+    /// of ten bins expects 2 · 1000, of which 0.65 are 1300; one of ten and a quarter 2 · (0.75 ·
+    /// 1000 + 0.25 · 910) = 1955, of which 0.65 are 1270.75. Of the last window, the last five bins
+    /// were too much.
     #[test]
     fn a_window_that_lacks_the_threshold_ends_slow_start() {
-        for (last, overshoot) in [(130, Some(650)), (131, None)] {
-            let mut bins = Bins::new(Instant::ZERO, Duration::from_millis(100), 0).expect("bins");
-            let mut delivered = 0;
+        for (rtt_us, last, overshoot) in [
+            (350_000, 120, Some(600)),
+            (350_000, 121, None),
+            (358_750, 90, Some(570)),
+            (358_750, 91, None),
+        ] {
+            let start = Duration::from_millis(100);
+            let mut delivered = 5000;
+            let mut bins = Bins::new(Instant::ZERO, start, delivered).expect("bins");
             for bin in 1..=21 {
                 delivered += match bin {
                     1 => 0,
-                    2..=11 => 100,
-                    12..=20 => 130,
+                    2 => 190,
+                    3..=11 => 90,
+                    12 => 220,
+                    13..=20 => 120,
                     _ => last,
                 };
                 assert!(bins.advance(bins.end, delivered));
             }
-            assert_eq!(bins.overshoot(Duration::from_millis(350)), overshoot);
+            let found = bins.overshoot(Duration::from_micros(rtt_us));
+            assert_eq!(found, overshoot, "{rtt_us} {last}");
         }
     }
 
@@ -244,8 +255,9 @@ mod tests {
     fn bins_without_an_acknowledgement_hold_what_came_before() {
         let mut bins = steady(1);
         let end = bins.end;
-        // Two bins later than the end of the second, so that three end.
-        assert!(bins.advance(end + bins.duration * 2, 900));
+        // Between the ends of the fourth and the fifth, so that three end.
+        let late = bins.duration * 2 + Duration::from_millis(1);
+        assert!(bins.advance(end + late, 900));
         let totals: Vec<u64> = (0..=4).map(|bin| bins.total(bin)).collect();
         assert_eq!(totals, [0, 100, 100, 100, 900]);
         assert_eq!(bins.ended, 4);
