@@ -5,7 +5,7 @@ use crate::cc::{Acked, ConnectionEvent, EndAcks};
 use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::event::{Event, EventMask};
 use crate::packet::Ecn;
-use crate::tcp::rack::Delivered;
+use crate::tcp::rack::{Delivered, Deliveries};
 use crate::tcp::rules::BackoffEnd;
 use crate::tcp::scoreboard::Known;
 use crate::tcp::sequence::unwrap;
@@ -265,6 +265,7 @@ impl Connection {
             _ => None,
         };
         let mut update = AckUpdate::default();
+        let mut deliveries = Deliveries::default();
         let mut collect = |update: &mut AckUpdate, (segment, snapshot): Known<'_>| {
             let bytes = u64::from(segment.len);
             let sent = (segment.sent_at, segment.end());
@@ -281,7 +282,7 @@ impl Connection {
                 end: segment.end(),
                 retransmitted: segment.retransmitted_ever,
             };
-            rack.on_delivered(now, delivered, min_rtt);
+            rack.on_delivered(now, delivered, min_rtt, &mut deliveries);
         };
         let (near, before) = (scoreboard.high_ack(), scoreboard.len());
         scoreboard.on_cumulative_ack(ack, |segment| collect(&mut update, segment));
@@ -310,6 +311,7 @@ impl Connection {
                 collect(&mut update, segment);
             });
         }
+        rack.on_ack(now, deliveries);
         update
     }
 
