@@ -48,6 +48,19 @@ pub(super) struct Delivered {
     pub(super) retransmitted: bool,
 }
 
+/// What an acknowledgement says to the adaptation of the reordering window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Adaptation {
+    /// It has a DSACK.
+    pub(super) dsack: bool,
+    /// SND.UNA behind it.
+    pub(super) high_ack: u64,
+    /// SND.NXT.
+    pub(super) high_data: u64,
+    /// It ends fast recovery or the recovery after a timeout.
+    pub(super) recovery_ended: bool,
+}
+
 /// The connection's state that the reordering window depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Situation {
@@ -111,20 +124,28 @@ impl Rack {
         }
     }
 
-    /// A DSACK arrived (step 4): the reordering window grows once in a round.
-    pub(super) fn on_dsack(&mut self, high_ack: u64, high_data: u64) {
-        if self.dsack_round.is_some_and(|round| high_ack >= round) {
-            self.dsack_round = None;
-        }
-        if self.dsack_round.is_none() {
-            self.dsack_round = Some(high_data);
-            self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
-            self.reo_wnd_persist = REO_WND_PERSIST;
+    /// Adapts the reordering window (step 4): an acknowledgement that enlarges it does not count as
+    /// the end of a recovery too.
+    pub(super) fn adapt(&mut self, ack: &Adaptation) {
+        let enlarges = ack.dsack && self.on_dsack(ack.high_ack, ack.high_data);
+        if ack.recovery_ended && !enlarges {
+            self.on_recovery_end();
         }
     }
 
+    /// A DSACK arrived (step 4): the reordering window grows once in a round. True if it does.
+    fn on_dsack(&mut self, high_ack: u64, high_data: u64) -> bool {
+        if self.dsack_round.is_some_and(|round| high_ack < round) {
+            return false;
+        }
+        self.dsack_round = Some(high_data);
+        self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
+        self.reo_wnd_persist = REO_WND_PERSIST;
+        true
+    }
+
     /// A recovery ended (step 4).
-    pub(super) fn on_recovery_end(&mut self) {
+    fn on_recovery_end(&mut self) {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
         if self.reo_wnd_persist == 0 {
             self.reo_wnd_mult = 1;
@@ -314,6 +335,30 @@ mod tests {
             (0..recoveries).for_each(|_| rack.on_recovery_end());
         }
         assert_eq!(rack.reordering_window(rtt(), OPEN), MS(60));
+    }
+
+    #[test]
+    fn an_acknowledgement_that_enlarges_the_window_ends_no_recovery() {
+        // RFC 8985 §6.2 step 4, "Else if exiting": a multiplier of 3 becomes 4, though this is the
+        // 16th recovery that ends; a DSACK of the same round leaves the Else, and the 16 count on.
+        for (high_ack, window) in [(2000, 80), (1999, 20)] {
+            let mut rack = Rack::new();
+            delivered(&mut rack, 100, 0, 0, false);
+            rack.on_dsack(0, 1000);
+            rack.on_dsack(1000, 2000);
+            (0..15).for_each(|_| rack.on_recovery_end());
+            rack.adapt(&Adaptation {
+                dsack: true,
+                high_ack,
+                high_data: 3000,
+                recovery_ended: true,
+            });
+            assert_eq!(
+                rack.reordering_window(rtt(), OPEN),
+                MS(window),
+                "{high_ack}"
+            );
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::cc::{CongestionEvent, DeliveryRateSampler, Lost, RetransmissionTimeou
 use crate::endpoint::CloseReason;
 use crate::event::{Event, EventMask, LossTrigger, PacketType};
 use crate::tcp::prr::{Delivery, Prr};
-use crate::tcp::rack::Situation;
+use crate::tcp::rack::{Adaptation, Situation};
 use crate::tcp::rules::{LossDetection, RecoveryWindow, ReductionBase};
 use crate::tcp::scoreboard::{Known, SentSegment};
 use crate::time::{Duration, Instant};
@@ -29,7 +29,13 @@ impl Connection {
     /// Ends a recovery whose point is acknowledged, detects losses, and begins a recovery if losses
     /// are left (RFC 6675 §5, RFC 6582 §3.2).
     pub(super) fn recover(&mut self, now: Instant, kind: AckKind, update: &AckUpdate) {
-        self.end_recovery();
+        let adaptation = Adaptation {
+            dsack: update.dsack.is_some(),
+            high_ack: self.scoreboard.high_ack(),
+            high_data: self.scoreboard.high_data(),
+            recovery_ended: self.end_recovery(),
+        };
+        self.rack.adapt(&adaptation);
         self.take_dsack(now, update);
         self.handle_f_rto(now, kind, update);
         self.handle_probe_ack(now, update);
@@ -61,7 +67,8 @@ impl Connection {
         }
     }
 
-    fn end_recovery(&mut self) {
+    /// Ends a recovery whose point is acknowledged; true if there was one.
+    fn end_recovery(&mut self) -> bool {
         if let Recovery::Fast { point } | Recovery::Timeout { point } = self.recovery
             && self.scoreboard.high_ack() >= point
         {
@@ -70,8 +77,9 @@ impl Connection {
             self.f_rto = false;
             self.duplicate_acks = 0;
             self.retransmit_beyond_window = false;
-            self.rack.on_recovery_end();
+            return true;
         }
+        false
     }
 
     fn situation(&self) -> Situation {
@@ -433,8 +441,6 @@ impl Connection {
         let Some((start, end)) = update.dsack else {
             return;
         };
-        let (high_ack, high_data) = (self.scoreboard.high_ack(), self.scoreboard.high_data());
-        self.rack.on_dsack(high_ack, high_data);
         let undo = &mut self.undo;
         if undo.retransmissions == 0 || start < undo.flight.0 || end > undo.flight.1 {
             return;
