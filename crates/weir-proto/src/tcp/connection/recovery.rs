@@ -316,6 +316,9 @@ impl Connection {
         let duplicate = update.dsack.is_some_and(|(_, end)| end == probe.end);
         if !probe.is_retransmission || duplicate {
             self.probe = None;
+        } else if ack == probe.end && update.plain_duplicate {
+            // A receiver without DSACK has both copies.
+            self.probe = None;
         } else if ack > probe.end {
             // The probe repaired the loss of the last segment, which indicates congestion.
             self.probe = None;
