@@ -297,7 +297,8 @@ impl Connection {
             rack.on_delivered(now, delivered, min_rtt, &mut deliveries);
         };
         let (near, before) = (scoreboard.high_ack(), scoreboard.len());
-        scoreboard.on_cumulative_ack(ack, |segment| collect(&mut update, segment));
+        let part = scoreboard.on_cumulative_ack(ack, |segment| collect(&mut update, segment));
+        update.delivered += part;
         update.segments = (before - scoreboard.len()) as u32;
         update.acknowledged = scoreboard.high_ack() - near;
         let acknowledged = scoreboard.high_ack();
