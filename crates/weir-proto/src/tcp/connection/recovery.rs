@@ -54,16 +54,13 @@ impl Connection {
         if !self.sack && losses.segments > 0 {
             self.retransmit_beyond_window = true;
         }
-        self.reduce_proportionally(Delivery {
-            delivered: losses.delivered,
-            pipe: self.in_network(),
-            safe: kind == AckKind::Advance && losses.segments == 0,
-        });
-    }
-
-    fn reduce_proportionally(&mut self, delivery: Delivery) {
+        let pipe = self.in_network();
         if let Some(prr) = &mut self.prr {
-            prr.on_ack(&delivery);
+            prr.on_ack(&Delivery {
+                delivered: losses.delivered,
+                pipe,
+                safe: kind == AckKind::Advance && losses.segments == 0,
+            });
         }
     }
 
@@ -274,10 +271,10 @@ impl Connection {
         if self.recovery == Recovery::None && self.scoreboard.has_lost() {
             self.begin_recovery(now);
         }
-        self.reduce_proportionally(Delivery {
-            pipe: self.in_network(),
-            ..Delivery::default()
-        });
+        let pipe = self.in_network();
+        if let Some(prr) = &mut self.prr {
+            prr.on_losses(pipe);
+        }
         self.window_changed = true;
     }
 
