@@ -358,6 +358,9 @@ mod tests {
                 MS(window),
                 "{high_ack}"
             );
+            // 16 more recoveries keep the larger window, of which none has ended.
+            (0..15).for_each(|_| rack.on_recovery_end());
+            assert_eq!(rack.reordering_window(rtt(), OPEN), MS(window));
         }
     }
 

@@ -283,6 +283,9 @@ mod tests {
         timer.start_if_idle(start);
         timer.schedule_probe(start, Duration::ZERO);
         timer.set_reordering(start, Some(MS(400)));
+        timer.set_reordering(start, None);
+        assert_eq!(timer.next(), Some(start + MS(300)), "no probe at 200 ms");
+        timer.set_reordering(start, Some(MS(400)));
         timer.schedule_probe(start, Duration::ZERO);
         assert_eq!(timer.next(), Some(start + MS(400)));
         assert_eq!(timer.take_expired(start + MS(350)), None);

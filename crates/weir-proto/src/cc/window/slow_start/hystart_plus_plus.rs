@@ -140,6 +140,20 @@ mod tests {
     use super::*;
     use crate::cc::Rtt;
 
+    /// An acknowledgement of a packet that was sent 100 ms ago, with this sample.
+    fn acked(millis: u64, rtt: u64) -> Acked {
+        Acked {
+            now: Instant::ZERO + Duration::from_millis(millis),
+            sent_at: Instant::ZERO + Duration::from_millis(millis - 100),
+            bytes: 1000,
+            rtt: Rtt {
+                latest: Duration::from_millis(rtt),
+                ..Rtt::default()
+            },
+            ..Acked::default()
+        }
+    }
+
     /// Rounds of nine acknowledgements of a packet each, the rounds 100 ms apart and the
     /// acknowledgements one, with these round-trip times in milliseconds. Returns the growth of the window in each round until slow start ends.
     fn growth(rtts: &[u64]) -> (Vec<u64>, bool) {
@@ -148,19 +162,8 @@ mod tests {
         for (round, rtt) in rtts.iter().enumerate() {
             let mut sum = 0;
             for number in 0..9 {
-                let millis = 100 * (round as u64 + 1) + number;
-                let now = Instant::ZERO + Duration::from_millis(millis);
-                let acked = Acked {
-                    now,
-                    // Sent when the round before was acknowledged.
-                    sent_at: now - Duration::from_millis(100),
-                    bytes: 1000,
-                    rtt: Rtt {
-                        latest: Duration::from_millis(*rtt),
-                        ..Rtt::default()
-                    },
-                    ..Acked::default()
-                };
+                // Sent when the round before was acknowledged.
+                let acked = acked(100 * (round as u64 + 1) + number, *rtt);
                 let (octets, ends) = hystart.on_ack(&acked, None);
                 sum += octets;
                 if ends {
@@ -191,19 +194,7 @@ mod tests {
         // delay of the second round is 90 ms after 80; with its eighth acknowledgement of two
         // packets, the first counted in full, it is the second of these that grows a quarter.
         let mut hystart = HyStartPlusPlus::default();
-        let mut on_ack = |millis: u64, rtt: u64| {
-            let acked = Acked {
-                now: Instant::ZERO + Duration::from_millis(millis),
-                sent_at: Instant::ZERO + Duration::from_millis(millis - 100),
-                bytes: 1000,
-                rtt: Rtt {
-                    latest: Duration::from_millis(rtt),
-                    ..Rtt::default()
-                },
-                ..Acked::default()
-            };
-            hystart.on_ack(&acked, None).0
-        };
+        let mut on_ack = |millis, rtt| hystart.on_ack(&acked(millis, rtt), None).0;
         for number in 0..8 {
             assert_eq!(on_ack(100 + number, 80) + on_ack(100 + number, 80), 2000);
         }
@@ -211,6 +202,33 @@ mod tests {
             assert_eq!(on_ack(200 + number, 90) + on_ack(200 + number, 90), 2000);
         }
         assert_eq!(on_ack(207, 90) + on_ack(207, 90), 1250);
+    }
+
+    #[test]
+    fn each_round_is_compared_with_the_one_before() {
+        // RFC 9406 §4.2, at the start of a round: lastRoundMinRTT = currentRoundMinRTT. 97 ms is
+        // less than 89 + 11, though more than 80 + 10.
+        let (grown, _) = growth(&[80, 89, 97]);
+        assert_eq!(grown, [9000; 3]);
+    }
+
+    #[test]
+    fn the_least_sample_of_a_round_counts() {
+        // RFC 9406 §4.2: currentRoundMinRTT = min(currentRoundMinRTT, currRTT); the first sample
+        // of 89 ms is below 80 + 10.
+        for (first, grown) in [(89, 9000), (90, 8250)] {
+            let mut hystart = HyStartPlusPlus::default();
+            let mut sum = 0;
+            for (start, first, rtt) in [(100, 80, 80), (200, first, 95)] {
+                sum = (0..9)
+                    .map(|number| {
+                        let rtt = if number == 0 { first } else { rtt };
+                        hystart.on_ack(&acked(start + number, rtt), None).0
+                    })
+                    .sum();
+            }
+            assert_eq!(sum, grown, "{first}");
+        }
     }
 
     #[test]

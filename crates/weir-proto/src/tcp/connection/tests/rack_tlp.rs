@@ -107,11 +107,13 @@ fn probed() -> Bench {
 #[test]
 fn a_duplicate_without_a_sack_option_shows_that_both_copies_of_a_probe_arrived() {
     // RFC 8985 §7.4.2, case 2: a receiver without DSACK. Nothing is outstanding when its duplicate
-    // arrives; one with a SACK option or another window is none.
+    // arrives; one with a SACK option or another window is none, and a DSACK of another segment
+    // says nothing of the probe. Otherwise the window is reduced.
     for (window, sacks, events) in [
         (u16::MAX, &[][..], 0),
         (u16::MAX - 1, &[], 1),
         (u16::MAX, &[(2, 2)], 1),
+        (u16::MAX, &[(0, 1)], 1),
     ] {
         let mut bench = probed();
         bench.ack(310, 3, &[]);
@@ -125,6 +127,7 @@ fn a_duplicate_without_a_sack_option_shows_that_both_copies_of_a_probe_arrived()
         bench.ack(500, 4, &[]);
         let counted = bench.sender.statistics();
         assert_eq!(counted.loss_events, events, "{window} {sacks:?}");
+        assert_eq!(bench.window() < 10.0, events == 1, "{window} {sacks:?}");
     }
 }
 
@@ -187,6 +190,82 @@ fn a_probe_needs_a_round_trip_time_since_the_last() {
     assert_eq!(bench.sender.statistics().timeouts, 0);
     assert_eq!(bench.expire(), 990);
     assert_eq!(bench.sender.statistics().timeouts, 1);
+}
+
+#[test]
+fn a_probe_that_is_due_waits_for_the_one_in_flight() {
+    // RFC 8985 §7.3: also if a round-trip time was measured since.
+    let mut bench = probed();
+    bench.ack(310, 1, &[]);
+    let due = bench.expire();
+    assert_eq!(bench.sent(due), []);
+    let counted = bench.sender.statistics();
+    assert_eq!((counted.timeouts, counted.packets_retransmitted), (0, 1));
+}
+
+#[test]
+fn no_probe_is_due_in_a_recovery_or_without_sack() {
+    // RFC 8985 §4 and §7.2. The RTO runs for 100 + 200 ms, from the retransmission or the segments.
+    let mut bench = Bench::open("linux", false);
+    bench.sender.unsent = 5 * MSS;
+    assert_eq!(bench.sent(100).len(), 5);
+    bench.ack(200, 0, &[(1, 5)]);
+    assert_eq!(bench.sent(200), [0]);
+    assert_eq!(bench.expire(), 500);
+    let mut bench = Bench::open("linux", false);
+    bench.sender.sack = false;
+    bench.sender.unsent = 3 * MSS;
+    assert_eq!(bench.sent(100).len(), 3);
+    assert_eq!(bench.expire(), 400);
+    assert_eq!(bench.sender.statistics().timeouts, 1);
+}
+
+#[test]
+fn once_reordering_was_seen_sacks_alone_show_no_loss() {
+    // RFC 8985 §6.2 step 4: "RACK does not trigger fast recovery based on DupThresh". The segments
+    // of 210 ms are lost 100 + 25 ms later, though four above the first have arrived.
+    let mut bench = Bench::open("linux", false);
+    bench.sender.unsent = 6 * MSS;
+    assert_eq!(bench.sent(100).len(), 6);
+    bench.ack(200, 0, &[(1, 2)]);
+    bench.ack(210, 2, &[]);
+    bench.sender.unsent = 5 * MSS;
+    assert_eq!(bench.sent(210), [6, 7, 8, 9, 10]);
+    bench.ack(215, 6, &[]);
+    bench.ack(310, 6, &[(7, 11)]);
+    assert_eq!(bench.sender.statistics().packets_lost, 0);
+    assert_eq!(bench.expire(), 335);
+    assert_eq!(bench.sender.statistics().packets_lost, 1);
+}
+
+#[test]
+fn the_window_holds_again_behind_a_recovery() {
+    // RFC 6937 §3: sndcnt is for acknowledgements "during recovery". Half of 20 segments leave when
+    // it ends, and one more a round trip later (RFC 5681 §3.1).
+    let mut bench = Bench::open("rfc", false);
+    let (first, t) = bench.grow_to(20);
+    bench.ack(t + 100, first, &[(first + 1, first + 4)]);
+    bench.sent(t + 100);
+    let all = bench.sender.scoreboard.high_data() / MSS;
+    bench.ack(t + 200, all, &[]);
+    assert_eq!(bench.sent(t + 200).len(), 10);
+    bench.ack(t + 300, all + 10, &[]);
+    assert_eq!(bench.sent(t + 300).len(), 11);
+}
+
+#[test]
+fn an_acknowledgement_that_shows_a_new_loss_is_not_safe() {
+    // The safe acknowledgement of Linux: 15 of 20 are lost, three SACKed, so that three leave. Of
+    // these the second is lost: two were delivered, two leave; one more if it were safe.
+    let mut bench = Bench::open("linux", false);
+    let (first, t) = bench.grow_to(20);
+    bench.ack(t + 100, first, &[(first + 15, first + 18)]);
+    let leave = |from: u64, until: u64| (first + from..first + until).collect::<Vec<_>>();
+    assert_eq!(bench.sent(t + 100), leave(0, 3));
+    let sacks = [(first + 2, first + 3), (first + 15, first + 18)];
+    bench.ack(t + 200, first + 1, &sacks);
+    let sent = bench.sent(t + 200);
+    assert_eq!(sent, [first + 1, first + 3]);
 }
 
 #[test]
