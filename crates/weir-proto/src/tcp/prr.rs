@@ -72,11 +72,15 @@ impl Prr {
     /// A timer shows losses, so that less is in the network: computes sndcnt without the segment
     /// that the slow start bound adds with each acknowledgement.
     pub(super) fn on_losses(&mut self, pipe: u64) {
-        let nothing = Delivery {
-            pipe,
-            ..Delivery::default()
-        };
-        self.compute(&nothing, false);
+        let (delivered, safe) = (0, false);
+        self.compute(
+            &Delivery {
+                delivered,
+                pipe,
+                safe,
+            },
+            false,
+        );
     }
 
     fn compute(&mut self, ack: &Delivery, slow_start: bool) {

@@ -48,19 +48,6 @@ pub(super) struct Delivered {
     pub(super) retransmitted: bool,
 }
 
-/// What an acknowledgement says to the adaptation of the reordering window.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Adaptation {
-    /// It has a DSACK.
-    pub(super) dsack: bool,
-    /// SND.UNA behind it.
-    pub(super) high_ack: u64,
-    /// SND.NXT.
-    pub(super) high_data: u64,
-    /// It ends fast recovery or the recovery after a timeout.
-    pub(super) recovery_ended: bool,
-}
-
 /// The connection's state that the reordering window depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Situation {
@@ -124,11 +111,13 @@ impl Rack {
         }
     }
 
-    /// Adapts the reordering window (step 4): an acknowledgement that enlarges it does not count as
-    /// the end of a recovery too.
-    pub(super) fn adapt(&mut self, ack: &Adaptation) {
-        let enlarges = ack.dsack && self.on_dsack(ack.high_ack, ack.high_data);
-        if ack.recovery_ended && !enlarges {
+    /// Adapts the reordering window (step 4) to an acknowledgement: `dsack` has SND.UNA and SND.NXT
+    /// if it reports a duplicate. One that enlarges the window does not count as the end of a
+    /// recovery too.
+    pub(super) fn adapt(&mut self, dsack: Option<(u64, u64)>, recovery_ended: bool) {
+        let enlarges =
+            dsack.is_some_and(|(high_ack, high_data)| self.on_dsack(high_ack, high_data));
+        if recovery_ended && !enlarges {
             self.on_recovery_end();
         }
     }
@@ -347,12 +336,7 @@ mod tests {
             rack.on_dsack(0, 1000);
             rack.on_dsack(1000, 2000);
             (0..15).for_each(|_| rack.on_recovery_end());
-            rack.adapt(&Adaptation {
-                dsack: true,
-                high_ack,
-                high_data: 3000,
-                recovery_ended: true,
-            });
+            rack.adapt(Some((high_ack, 3000)), true);
             assert_eq!(
                 rack.reordering_window(rtt(), OPEN),
                 MS(window),

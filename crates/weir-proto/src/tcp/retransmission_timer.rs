@@ -177,9 +177,7 @@ impl RetransmissionTimer {
 
     /// Sets or stops the reordering timer. While it runs, no loss probe is due (RFC 8985 §8).
     pub(super) fn set_reordering(&mut self, now: Instant, after: Option<Duration>) {
-        if after.is_some() {
-            self.probe = None;
-        }
+        self.probe.take_if(|_| after.is_some());
         self.reordering = after.map(|after| now + after);
     }
 

@@ -224,10 +224,8 @@ impl Connection {
     ) {
         let in_flight = self.scoreboard.pipe();
         let high_data = self.scoreboard.high_data();
-        let update = AckUpdate {
-            plain_duplicate,
-            ..self.update_scoreboard(now, ack.min(high_data), packet)
-        };
+        let mut update = self.update_scoreboard(now, ack.min(high_data), packet);
+        update.plain_duplicate = plain_duplicate;
         self.notify_writable();
         self.take_sample(now, &update);
         let marked = self.take_accurate_marks(now, packet, &update);

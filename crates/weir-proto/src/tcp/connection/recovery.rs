@@ -7,7 +7,7 @@ use crate::cc::{CongestionEvent, DeliveryRateSampler, Lost, RetransmissionTimeou
 use crate::endpoint::CloseReason;
 use crate::event::{Event, EventMask, LossTrigger, PacketType};
 use crate::tcp::prr::{Delivery, Prr};
-use crate::tcp::rack::{Adaptation, Situation};
+use crate::tcp::rack::Situation;
 use crate::tcp::rules::{LossDetection, RecoveryWindow, ReductionBase};
 use crate::tcp::scoreboard::{Known, SentSegment};
 use crate::time::{Duration, Instant};
@@ -29,13 +29,9 @@ impl Connection {
     /// Ends a recovery whose point is acknowledged, detects losses, and begins a recovery if losses
     /// are left (RFC 6675 §5, RFC 6582 §3.2).
     pub(super) fn recover(&mut self, now: Instant, kind: AckKind, update: &AckUpdate) {
-        let adaptation = Adaptation {
-            dsack: update.dsack.is_some(),
-            high_ack: self.scoreboard.high_ack(),
-            high_data: self.scoreboard.high_data(),
-            recovery_ended: self.end_recovery(),
-        };
-        self.rack.adapt(&adaptation);
+        let ended = self.end_recovery();
+        let sequence = (self.scoreboard.high_ack(), self.scoreboard.high_data());
+        self.rack.adapt(update.dsack.map(|_| sequence), ended);
         self.take_dsack(now, update);
         self.handle_f_rto(now, kind, update);
         self.handle_probe_ack(now, update);

@@ -155,7 +155,8 @@ mod tests {
     }
 
     /// Rounds of nine acknowledgements of a packet each, the rounds 100 ms apart and the
-    /// acknowledgements one, with these round-trip times in milliseconds. Returns the growth of the window in each round until slow start ends.
+    /// acknowledgements one, with these round-trip times in milliseconds. Returns the growth of the
+    /// window in each round until slow start ends.
     fn growth(rtts: &[u64]) -> (Vec<u64>, bool) {
         let mut hystart = HyStartPlusPlus::default();
         let mut grown = Vec::new();

@@ -54,10 +54,10 @@ fn duplicates_lead_to_fast_recovery_and_partial_acknowledgements_through_it() {
 #[test]
 fn a_partial_acknowledgement_delivers_what_no_duplicate_has_reported() {
     // RFC 6937 §2: the change of snd.una less a segment for each duplicate before. Of 20 segments 0
-    // and 5 are lost; RecoverFS is 22 with the two of Limited Transmit. Behind the fifth duplicate of
-    // the recovery 5 · 10 / 22 = 2.3 may have left, two whole ones. With the retransmission six have
-    // arrived, 6 · 10 / 22 = 2.7, so that only segment 5 leaves, in any case (RFC 6582 §3.2); were
-    // all five counted, 10 · 10 / 22 = 4.5 would let another out.
+    // and 5 are lost; RecoverFS is 22 with the two of Limited Transmit. Behind the fifth duplicate
+    // of the recovery 5 * 10 / 22 = 2.3 may have left, two whole ones. With the retransmission six
+    // have arrived, 6 * 10 / 22 = 2.7, so that only segment 5 leaves, in any case (RFC 6582 §3.2);
+    // were all five counted, 10 * 10 / 22 = 4.5 would let another out.
     let mut bench = without_sack("rfc");
     let (first, t) = bench.grow_to(20);
     let mut sent = Vec::new();

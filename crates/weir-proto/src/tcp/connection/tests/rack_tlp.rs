@@ -133,7 +133,7 @@ fn a_duplicate_without_a_sack_option_shows_that_both_copies_of_a_probe_arrived()
 
 #[test]
 fn a_probe_ends_with_the_recovery_that_begins() {
-    // RFC 8985 §7.1: fast recovery and RTO recovery reset TLP.end_seq, so that the loss counts once.
+    // RFC 8985 §7.1: fast recovery and RTO recovery reset TLP.end_seq, and a loss counts once.
     let mut bench = probed();
     bench.ack(400, 0, &[(2, 3)]);
     assert_eq!(bench.sent(400), [0]);
