@@ -61,6 +61,29 @@ impl Prr {
 
     /// An acknowledgement arrives: computes sndcnt.
     pub(super) fn on_ack(&mut self, ack: &Delivery) {
+        let slow_start = match self.bound {
+            RecoveryWindow::PrrSsrb => true,
+            RecoveryWindow::PrrSafeAck => ack.safe,
+            RecoveryWindow::PrrCrb | RecoveryWindow::Ssthresh => false,
+        };
+        self.compute(ack, slow_start);
+    }
+
+    /// A timer shows losses, so that less is in the network: computes sndcnt without the segment
+    /// that the slow start bound adds with each acknowledgement.
+    pub(super) fn on_losses(&mut self, pipe: u64) {
+        let (delivered, safe) = (0, false);
+        self.compute(
+            &Delivery {
+                delivered,
+                pipe,
+                safe,
+            },
+            false,
+        );
+    }
+
+    fn compute(&mut self, ack: &Delivery, slow_start: bool) {
         self.delivered += ack.delivered;
         let banked = self.delivered.saturating_sub(self.out);
         self.send_count = if ack.pipe > self.ssthresh {
@@ -68,11 +91,6 @@ impl Prr {
             let share = proportion.div_ceil(u128::from(self.recover_flight_size));
             (share as u64).saturating_sub(self.out)
         } else {
-            let slow_start = match self.bound {
-                RecoveryWindow::PrrSsrb => true,
-                RecoveryWindow::PrrSafeAck => ack.safe,
-                RecoveryWindow::PrrCrb | RecoveryWindow::Ssthresh => false,
-            };
             let limit = if slow_start {
                 banked.max(ack.delivered) + self.segment_size
             } else {
@@ -146,6 +164,21 @@ mod tests {
         // RFC 6937 §3.1, second example: 15 of 20 lost. PRR-CRB sends one, PRR-SSRB two for each.
         assert_eq!(sent(RecoveryWindow::PrrCrb, 15, 3), [1, 1, 1]);
         assert_eq!(sent(RecoveryWindow::PrrSsrb, 15, 3), [2, 2, 2]);
+    }
+
+    #[test]
+    fn a_timer_adds_no_segment() {
+        // RFC 6937 §3: the slow start bound adds a segment "on every ACK". Ten delivered and eight
+        // sent leave two; with the acknowledgement it would be three.
+        let mut prr = Prr::new(RecoveryWindow::PrrSsrb, 1, 20, 10);
+        prr.on_ack(&Delivery {
+            delivered: 10,
+            pipe: 4,
+            safe: true,
+        });
+        prr.on_sent(8);
+        prr.on_losses(4);
+        assert_eq!(prr.send_count(), 2);
     }
 
     #[test]

@@ -26,6 +26,17 @@ pub(super) struct Rack {
     delivered: bool,
 }
 
+/// What an acknowledgement delivers, in steps 2 and 3. The text takes the segments in the order of
+/// time and then in that of sequence numbers; what is kept of them here does not depend on their
+/// order, which is that of the blocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Deliveries {
+    /// The segment that was sent last, by time and end, of those that step 2 takes.
+    newest: Option<(Instant, u64)>,
+    /// The highest end.
+    highest: u64,
+}
+
 /// A segment that was acknowledged or SACKed for the first time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delivered {
@@ -71,37 +82,59 @@ impl Rack {
     }
 
     /// A segment was acknowledged or SACKed for the first time (steps 2 and 3).
-    pub(super) fn on_delivered(&mut self, now: Instant, segment: Delivered, min_rtt: Duration) {
-        if segment.end > self.fack {
-            self.fack = segment.end;
-        } else if segment.end < self.fack && !segment.retransmitted {
-            self.reordering_seen = true;
-        }
-        let rtt = now.since(segment.sent_at);
-        if segment.retransmitted && rtt < min_rtt {
+    pub(super) fn on_delivered(
+        &mut self,
+        now: Instant,
+        segment: Delivered,
+        min_rtt: Duration,
+        deliveries: &mut Deliveries,
+    ) {
+        deliveries.highest = deliveries.highest.max(segment.end);
+        self.reordering_seen |= segment.end < self.fack && !segment.retransmitted;
+        if segment.retransmitted && now.since(segment.sent_at) < min_rtt {
             return;
         }
-        self.rtt = rtt;
+        let sent = Some((segment.sent_at, segment.end));
+        deliveries.newest = deliveries.newest.max(sent);
+    }
+
+    /// All segments of an acknowledgement are known (steps 2 and 3).
+    pub(super) fn on_ack(&mut self, now: Instant, deliveries: Deliveries) {
+        self.fack = self.fack.max(deliveries.highest);
+        let Some(newest) = deliveries.newest else {
+            return;
+        };
+        self.rtt = now.since(newest.0);
         self.delivered = true;
-        if (segment.sent_at, segment.end) > (self.xmit_ts, self.end_seq) {
-            (self.xmit_ts, self.end_seq) = (segment.sent_at, segment.end);
+        if newest > (self.xmit_ts, self.end_seq) {
+            (self.xmit_ts, self.end_seq) = newest;
         }
     }
 
-    /// A DSACK arrived (step 4): the reordering window grows once in a round.
-    pub(super) fn on_dsack(&mut self, high_ack: u64, high_data: u64) {
-        if self.dsack_round.is_some_and(|round| high_ack >= round) {
-            self.dsack_round = None;
+    /// Adapts the reordering window (step 4) to an acknowledgement: `dsack` has SND.UNA and SND.NXT
+    /// if it reports a duplicate. One that enlarges the window does not count as the end of a
+    /// recovery too.
+    pub(super) fn adapt(&mut self, dsack: Option<(u64, u64)>, recovery_ended: bool) {
+        let enlarges =
+            dsack.is_some_and(|(high_ack, high_data)| self.on_dsack(high_ack, high_data));
+        if recovery_ended && !enlarges {
+            self.on_recovery_end();
         }
-        if self.dsack_round.is_none() {
-            self.dsack_round = Some(high_data);
-            self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
-            self.reo_wnd_persist = REO_WND_PERSIST;
+    }
+
+    /// A DSACK arrived (step 4): the reordering window grows once in a round. True if it does.
+    fn on_dsack(&mut self, high_ack: u64, high_data: u64) -> bool {
+        if self.dsack_round.is_some_and(|round| high_ack < round) {
+            return false;
         }
+        self.dsack_round = Some(high_data);
+        self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
+        self.reo_wnd_persist = REO_WND_PERSIST;
+        true
     }
 
     /// A recovery ended (step 4).
-    pub(super) fn on_recovery_end(&mut self) {
+    fn on_recovery_end(&mut self) {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
         if self.reo_wnd_persist == 0 {
             self.reo_wnd_mult = 1;
@@ -162,7 +195,64 @@ mod tests {
             end: start + 100,
             retransmitted,
         };
-        rack.on_delivered(at(now), segment, MS(80));
+        let mut deliveries = Deliveries::default();
+        rack.on_delivered(at(now), segment, MS(80), &mut deliveries);
+        rack.on_ack(at(now), deliveries);
+    }
+
+    /// One acknowledgement of these segments of 100 octets, in this order: when each was sent, its
+    /// start, and whether it was retransmitted.
+    fn acknowledged(rack: &mut Rack, now: u64, segments: &[(u64, u64, bool)]) {
+        let mut deliveries = Deliveries::default();
+        for &(sent, start, retransmitted) in segments {
+            let segment = Delivered {
+                sent_at: at(sent),
+                end: start + 100,
+                retransmitted,
+            };
+            rack.on_delivered(at(now), segment, MS(80), &mut deliveries);
+        }
+        rack.on_ack(at(now), deliveries);
+    }
+
+    #[test]
+    fn the_order_of_blocks_is_no_reordering() {
+        // RFC 8985 §6.2 step 3 takes the segments of an acknowledgement in ascending order of their
+        // ends. Blocks come with the latest first (RFC 2018 §4): the block of 100 arrives with that
+        // of 300 if the acknowledgement that reported it first was lost.
+        for (blocks, seen) in [
+            (&[(10, 300, false), (10, 100, false)][..], false),
+            (&[(10, 100, false), (10, 300, false)], false),
+        ] {
+            let mut rack = Rack::new();
+            acknowledged(&mut rack, 110, blocks);
+            assert_eq!(rack.reordering_seen, seen, "{blocks:?}");
+        }
+        // Between the two by a later acknowledgement: below RACK.fack = 400.
+        let mut rack = Rack::new();
+        acknowledged(&mut rack, 110, &[(10, 300, false), (10, 100, false)]);
+        acknowledged(&mut rack, 112, &[(10, 200, false)]);
+        assert!(rack.reordering_seen);
+    }
+
+    #[test]
+    fn the_round_trip_time_is_that_of_the_segment_sent_last() {
+        // RFC 8985 §6.2 step 2 takes the segments in ascending order of the times at which they
+        // left: RACK.rtt = 200 - 100 = 100 ms of the retransmission, not 200 - 20 = 180 ms.
+        let mut rack = Rack::new();
+        acknowledged(&mut rack, 200, &[(100, 0, true), (20, 100, false)]);
+        let deadline = rack.deadline(rtt(), OPEN).unwrap();
+        assert_eq!((deadline.xmit_ts, deadline.end_seq), (at(100), 100));
+        assert_eq!(deadline.age, MS(100 + 20));
+        // RACK.rtt is that of the last delivery, though an older segment does not become
+        // RACK.segment.
+        acknowledged(&mut rack, 210, &[(30, 200, false)]);
+        let deadline = rack.deadline(rtt(), OPEN).unwrap();
+        assert_eq!((deadline.xmit_ts, deadline.end_seq), (at(100), 100));
+        assert_eq!(deadline.age, MS(180 + 20));
+        // Of segments that left together, the one that ends last is RACK.segment.
+        acknowledged(&mut rack, 300, &[(200, 400, false), (200, 300, false)]);
+        assert_eq!(rack.newest(), Some((at(200), 500)));
     }
 
     #[test]
@@ -234,6 +324,28 @@ mod tests {
             (0..recoveries).for_each(|_| rack.on_recovery_end());
         }
         assert_eq!(rack.reordering_window(rtt(), OPEN), MS(60));
+    }
+
+    #[test]
+    fn an_acknowledgement_that_enlarges_the_window_ends_no_recovery() {
+        // RFC 8985 §6.2 step 4, "Else if exiting": a multiplier of 3 becomes 4, though this is the
+        // 16th recovery that ends; a DSACK of the same round leaves the Else, and the 16 count on.
+        for (high_ack, window) in [(2000, 80), (1999, 20)] {
+            let mut rack = Rack::new();
+            delivered(&mut rack, 100, 0, 0, false);
+            rack.on_dsack(0, 1000);
+            rack.on_dsack(1000, 2000);
+            (0..15).for_each(|_| rack.on_recovery_end());
+            rack.adapt(Some((high_ack, 3000)), true);
+            assert_eq!(
+                rack.reordering_window(rtt(), OPEN),
+                MS(window),
+                "{high_ack}"
+            );
+            // 16 more recoveries keep the larger window, of which none has ended.
+            (0..15).for_each(|_| rack.on_recovery_end());
+            assert_eq!(rack.reordering_window(rtt(), OPEN), MS(window));
+        }
     }
 
     #[test]

@@ -65,16 +65,26 @@ impl RetransmissionTimer {
         self.rtt.get()
     }
 
-    /// When the next timer expires.
+    /// When the next timer expires. The reordering timer takes the place of the RTO while it runs
+    /// (RFC 8985 §8).
     pub(super) fn next(&self) -> Option<Instant> {
-        earliest(&[self.deadline, self.probe, self.reordering, self.persist])
+        match self.reordering {
+            Some(_) => earliest(&[self.reordering, self.persist]),
+            None => earliest(&[self.deadline, self.probe, self.persist]),
+        }
     }
 
     /// A timer that has expired by now, and stops.
     pub(super) fn take_expired(&mut self, now: Instant) -> Option<Expired> {
         let expired = |timer: &mut Option<Instant>| timer.take_if(|at| *at <= now).is_some();
         if expired(&mut self.reordering) {
+            // An RTO that was due meanwhile starts again.
+            if expired(&mut self.deadline) {
+                self.restart(now);
+            }
             Some(Expired::Reordering)
+        } else if self.reordering.is_some() {
+            expired(&mut self.persist).then_some(Expired::Persist)
         } else if expired(&mut self.probe) {
             Some(Expired::Probe)
         } else if expired(&mut self.persist) {
@@ -145,13 +155,18 @@ impl RetransmissionTimer {
     }
 
     /// A loss probe is due after PTO, at the latest when the RTO would expire (RFC 8985 §7.2);
-    /// `delay` is the longest time for which the receiver may delay an acknowledgement.
+    /// `delay` is the longest time for which the receiver may delay an acknowledgement. None is due
+    /// while the reordering timer runs.
     pub(super) fn schedule_probe(&mut self, now: Instant, delay: Duration) {
         let pto = match self.rtt.smoothed() {
             Some(smoothed) => smoothed * 2 + delay,
             None => Duration::from_secs(1),
         };
-        self.probe = self.deadline.map(|rto| rto.min(now + pto));
+        let waits = self.reordering.is_none();
+        self.probe = self
+            .deadline
+            .filter(|_| waits)
+            .map(|rto| rto.min(now + pto));
     }
 
     /// Cancels the loss probe: a recovery starts, or segments are SACKed, and loss detection takes
@@ -160,8 +175,9 @@ impl RetransmissionTimer {
         self.probe = None;
     }
 
-    /// Sets or stops the reordering timer.
+    /// Sets or stops the reordering timer. While it runs, no loss probe is due (RFC 8985 §8).
     pub(super) fn set_reordering(&mut self, now: Instant, after: Option<Duration>) {
+        self.probe.take_if(|_| after.is_some());
         self.reordering = after.map(|after| now + after);
     }
 
@@ -253,6 +269,37 @@ mod tests {
         timer.on_established(true);
         timer.start_if_idle(Instant::ZERO);
         assert_eq!(after(&timer, Instant::ZERO), 3000, "§5.7");
+    }
+
+    #[test]
+    fn the_reordering_timer_takes_the_place_of_probe_and_timeout() {
+        // RFC 8985 §8: the timers exclude each other. The RTO of 300 ms is not due before the
+        // reordering timer at 400 ms, and starts again then.
+        let start = Instant::ZERO;
+        let mut timer = timer(RtoFloor::Variance, 200);
+        timer.on_sample(start, MS(100));
+        timer.start_if_idle(start);
+        timer.schedule_probe(start, Duration::ZERO);
+        timer.set_reordering(start, Some(MS(400)));
+        timer.set_reordering(start, None);
+        assert_eq!(timer.next(), Some(start + MS(300)), "no probe at 200 ms");
+        timer.set_reordering(start, Some(MS(400)));
+        timer.schedule_probe(start, Duration::ZERO);
+        assert_eq!(timer.next(), Some(start + MS(400)));
+        assert_eq!(timer.take_expired(start + MS(350)), None);
+        let expired = timer.take_expired(start + MS(400));
+        assert_eq!(expired, Some(Expired::Reordering));
+        assert_eq!(timer.take_expired(start + MS(400)), None);
+        assert_eq!(timer.next(), Some(start + MS(700)));
+        // One that is not due yet runs on, and so does the persist timer beside.
+        timer.set_reordering(start + MS(400), Some(MS(100)));
+        timer.set_persist(start + MS(400), Some(MS(50)));
+        assert_eq!(timer.next(), Some(start + MS(450)));
+        let expired = timer.take_expired(start + MS(450));
+        assert_eq!(expired, Some(Expired::Persist));
+        let expired = timer.take_expired(start + MS(500));
+        assert_eq!(expired, Some(Expired::Reordering));
+        assert_eq!(timer.next(), Some(start + MS(700)));
     }
 
     #[test]

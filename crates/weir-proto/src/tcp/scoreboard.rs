@@ -221,11 +221,14 @@ impl Scoreboard {
     }
 
     /// Removes the segments below `ack`; calls `on_new` for each that was not SACKed before.
-    pub(super) fn on_cumulative_ack(&mut self, ack: u64, mut on_new: impl FnMut(Known<'_>)) {
+    /// Returns the octets of a segment that is acknowledged in part and was not SACKed.
+    pub(super) fn on_cumulative_ack(&mut self, ack: u64, mut on_new: impl FnMut(Known<'_>)) -> u64 {
+        let mut part = 0;
         while let Some(front) = self.segments.front_mut() {
             let first = *front;
             if first.end() > ack {
                 if first.start < ack {
+                    part = if first.sacked { 0 } else { ack - first.start };
                     self.pipe -= first.in_pipe();
                     front.len -= (ack - first.start) as u32;
                     front.start = ack;
@@ -262,6 +265,7 @@ impl Scoreboard {
             first.0 = first.0.max(self.high_ack);
         }
         self.forget_old_transmissions();
+        part
     }
 
     /// A segment leaves again, or one that left at this time is in the network again.

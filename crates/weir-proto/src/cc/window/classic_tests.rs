@@ -150,3 +150,24 @@ fn search_counts_what_arrives_while_the_application_limits() {
         assert_eq!(window.report().ssthresh, ssthresh, "{arrives_more}");
     }
 }
+
+#[test]
+fn a_conservative_slow_start_ends_at_its_window() {
+    // RFC 9406 §4.2: ssthresh = cwnd after CSS_ROUNDS = 5 rounds; 90 ms after 80 begins it.
+    let mut config = WindowConfig {
+        max_datagram_size: MDS,
+        ..WindowConfig::default()
+    };
+    config.rules.controller.hystart_plus_plus = true;
+    let mut controller = Classic::new(&config, Westwood::default());
+    let ends = (0..90).find(|number| {
+        let now = 100 * (number / 9 + 1) + number % 9;
+        let mut acked = acked(now, now - 100, false);
+        acked.rtt.latest = Duration::from_millis(if now < 200 { 80 } else { 90 });
+        controller.on_ack(&acked);
+        controller.report().ssthresh.is_some()
+    });
+    assert_eq!(ends, Some(9 * 6), "the first acknowledgement of round 7");
+    assert_eq!(controller.report().ssthresh, Some(controller.window()));
+    assert_eq!(controller.report().state, "congestion_avoidance");
+}

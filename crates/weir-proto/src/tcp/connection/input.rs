@@ -5,7 +5,7 @@ use crate::cc::{Acked, ConnectionEvent, EndAcks};
 use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::event::{Event, EventMask};
 use crate::packet::Ecn;
-use crate::tcp::rack::Delivered;
+use crate::tcp::rack::{Delivered, Deliveries};
 use crate::tcp::rules::BackoffEnd;
 use crate::tcp::scoreboard::Known;
 use crate::tcp::sequence::unwrap;
@@ -33,6 +33,9 @@ pub(super) struct AckUpdate {
     pub(super) sacked: bool,
     /// The receiver reports a duplicate (RFC 2883).
     pub(super) dsack: Option<(u64, u64)>,
+    /// It repeats the last acknowledgement and its window, without data and without a SACK option,
+    /// whether or not octets are outstanding.
+    pub(super) plain_duplicate: bool,
 }
 
 /// How an acknowledgement number relates to HighACK.
@@ -183,13 +186,12 @@ impl Connection {
             return self.receiver.ack_now();
         }
         let window = u64::from(packet.window) << self.peer_window_scale;
+        let repeats = ack == self.scoreboard.high_ack()
+            && packet.payload_len == 0
+            && window == self.peer_window;
         let kind = if ack > self.scoreboard.high_ack() {
             AckKind::Advance
-        } else if ack == self.scoreboard.high_ack()
-            && packet.payload_len == 0
-            && window == self.peer_window
-            && !self.scoreboard.is_empty()
-        {
+        } else if repeats && !self.scoreboard.is_empty() {
             AckKind::Duplicate
         } else {
             AckKind::Other
@@ -207,15 +209,23 @@ impl Connection {
             self.sampler.on_end_acks(rtt.min);
             return;
         }
-        self.handle_update(now, packet, ack, kind);
+        let plain_duplicate = repeats && packet.sack.as_slice().is_empty();
+        self.handle_update(now, packet, (ack, kind), plain_duplicate);
     }
 
     /// An acknowledgement arrived that may concern the segments in flight.
     #[inline(never)]
-    fn handle_update(&mut self, now: Instant, packet: &TcpPacket, ack: u64, kind: AckKind) {
+    fn handle_update(
+        &mut self,
+        now: Instant,
+        packet: &TcpPacket,
+        (ack, kind): (u64, AckKind),
+        plain_duplicate: bool,
+    ) {
         let in_flight = self.scoreboard.pipe();
         let high_data = self.scoreboard.high_data();
-        let update = self.update_scoreboard(now, ack.min(high_data), packet);
+        let mut update = self.update_scoreboard(now, ack.min(high_data), packet);
+        update.plain_duplicate = plain_duplicate;
         self.notify_writable();
         self.take_sample(now, &update);
         let marked = self.take_accurate_marks(now, packet, &update);
@@ -265,6 +275,7 @@ impl Connection {
             _ => None,
         };
         let mut update = AckUpdate::default();
+        let mut deliveries = Deliveries::default();
         let mut collect = |update: &mut AckUpdate, (segment, snapshot): Known<'_>| {
             let bytes = u64::from(segment.len);
             let sent = (segment.sent_at, segment.end());
@@ -281,10 +292,11 @@ impl Connection {
                 end: segment.end(),
                 retransmitted: segment.retransmitted_ever,
             };
-            rack.on_delivered(now, delivered, min_rtt);
+            rack.on_delivered(now, delivered, min_rtt, &mut deliveries);
         };
         let (near, before) = (scoreboard.high_ack(), scoreboard.len());
-        scoreboard.on_cumulative_ack(ack, |segment| collect(&mut update, segment));
+        let part = scoreboard.on_cumulative_ack(ack, |segment| collect(&mut update, segment));
+        update.delivered += part;
         update.segments = (before - scoreboard.len()) as u32;
         update.acknowledged = scoreboard.high_ack() - near;
         let acknowledged = scoreboard.high_ack();
@@ -310,6 +322,7 @@ impl Connection {
                 collect(&mut update, segment);
             });
         }
+        rack.on_ack(now, deliveries);
         update
     }
 

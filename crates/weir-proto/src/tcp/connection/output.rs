@@ -5,6 +5,7 @@ use crate::cc::{ConnectionEvent, Sent, WindowControllerExt as _};
 use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::packet::{Body, IpHeader, Packet, Transit};
 use crate::tcp::ecn::AccEcnOption;
+use crate::tcp::rules::LossDetection;
 use crate::tcp::scoreboard::{Lost, SentSegment};
 use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions, flag};
@@ -328,7 +329,10 @@ impl Connection {
             self.sampler.on_app_limited(self.scoreboard.pipe());
         }
         self.update_persist(now);
-        if matches!(self.recovery, Recovery::Fast { .. }) && self.sack {
+        // RFC 8985 §9.2: RACK alone says what is lost.
+        let by_sacks =
+            self.sack && self.config.rules.loss_detection == LossDetection::DuplicateAcks;
+        if matches!(self.recovery, Recovery::Fast { .. }) && by_sacks {
             let segment = self.scoreboard.next_unsacked(now)?;
             return Some(self.retransmission(now, &segment));
         }

@@ -29,7 +29,9 @@ impl Connection {
     /// Ends a recovery whose point is acknowledged, detects losses, and begins a recovery if losses
     /// are left (RFC 6675 §5, RFC 6582 §3.2).
     pub(super) fn recover(&mut self, now: Instant, kind: AckKind, update: &AckUpdate) {
-        self.end_recovery();
+        let ended = self.end_recovery();
+        let sequence = (self.scoreboard.high_ack(), self.scoreboard.high_data());
+        self.rack.adapt(update.dsack.map(|_| sequence), ended);
         self.take_dsack(now, update);
         self.handle_f_rto(now, kind, update);
         self.handle_probe_ack(now, update);
@@ -48,20 +50,18 @@ impl Connection {
         if !self.sack && losses.segments > 0 {
             self.retransmit_beyond_window = true;
         }
-        self.reduce_proportionally(Delivery {
-            delivered: losses.delivered,
-            pipe: self.in_network(),
-            safe: kind == AckKind::Advance && losses.segments == 0,
-        });
-    }
-
-    fn reduce_proportionally(&mut self, delivery: Delivery) {
+        let pipe = self.in_network();
         if let Some(prr) = &mut self.prr {
-            prr.on_ack(&delivery);
+            prr.on_ack(&Delivery {
+                delivered: losses.delivered,
+                pipe,
+                safe: kind == AckKind::Advance && losses.segments == 0,
+            });
         }
     }
 
-    fn end_recovery(&mut self) {
+    /// Ends a recovery whose point is acknowledged; true if there was one.
+    fn end_recovery(&mut self) -> bool {
         if let Recovery::Fast { point } | Recovery::Timeout { point } = self.recovery
             && self.scoreboard.high_ack() >= point
         {
@@ -70,8 +70,9 @@ impl Connection {
             self.f_rto = false;
             self.duplicate_acks = 0;
             self.retransmit_beyond_window = false;
-            self.rack.on_recovery_end();
+            return true;
         }
+        false
     }
 
     fn situation(&self) -> Situation {
@@ -266,10 +267,10 @@ impl Connection {
         if self.recovery == Recovery::None && self.scoreboard.has_lost() {
             self.begin_recovery(now);
         }
-        self.reduce_proportionally(Delivery {
-            pipe: self.in_network(),
-            ..Delivery::default()
-        });
+        let pipe = self.in_network();
+        if let Some(prr) = &mut self.prr {
+            prr.on_losses(pipe);
+        }
         self.window_changed = true;
     }
 
@@ -307,6 +308,9 @@ impl Connection {
         }
         let duplicate = update.dsack.is_some_and(|(_, end)| end == probe.end);
         if !probe.is_retransmission || duplicate {
+            self.probe = None;
+        } else if ack == probe.end && update.plain_duplicate {
+            // A receiver without DSACK has both copies.
             self.probe = None;
         } else if ack > probe.end {
             // The probe repaired the loss of the last segment, which indicates congestion.
@@ -433,8 +437,6 @@ impl Connection {
         let Some((start, end)) = update.dsack else {
             return;
         };
-        let (high_ack, high_data) = (self.scoreboard.high_ack(), self.scoreboard.high_data());
-        self.rack.on_dsack(high_ack, high_data);
         let undo = &mut self.undo;
         if undo.retransmissions == 0 || start < undo.flight.0 || end > undo.flight.1 {
             return;

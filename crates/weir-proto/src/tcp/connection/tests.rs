@@ -17,6 +17,7 @@ mod exchange;
 mod fast_recovery;
 mod flow_control;
 mod outage;
+mod rack_tlp;
 mod segments;
 mod steps;
 mod timers;

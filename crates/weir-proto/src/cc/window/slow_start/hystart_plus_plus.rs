@@ -1,9 +1,11 @@
 //! HyStart++ (RFC 9406): slow start ends when the round-trip times of a round have grown, after a
 //! conservative slow start, which returns to slow start if they fall again.
 //!
-//! A round ends when a packet that was sent in it is acknowledged. Each acknowledged packet counts
-//! as a sample of the round-trip time. Only the first slow start of a connection ends this way (RFC
-//! 9406 §4.3).
+//! A round ends when a packet that was sent in it is acknowledged. Each acknowledgement gives one
+//! sample of the round-trip time, however many packets it names. Only the first slow start of a
+//! connection ends this way (RFC 9406 §4.3).
+//!
+//! Acknowledgements of a window that the application does not fill give no samples here.
 //!
 //! Limits: the samples of a round come from its first packets, which see the queue that the
 //! previous round left. A window of w bandwidth-delay products, w <= 1, doubles to 2w without a
@@ -50,8 +52,10 @@ pub(in crate::cc::window) struct HyStartPlusPlus {
     current_round_min: Option<Duration>,
     samples: u32,
     conservative: Option<Conservative>,
-    /// The time of the current acknowledgement and the octets counted for it so far.
-    counted: (Instant, u64),
+    /// The time of the current acknowledgement, which names one packet after another.
+    now: Option<Instant>,
+    /// The octets counted for it so far.
+    counted: u64,
 }
 
 impl HyStartPlusPlus {
@@ -59,12 +63,15 @@ impl HyStartPlusPlus {
     /// window grows, and whether slow start ends. `packet` is the size of the largest packet if
     /// the sender does not pace.
     pub(super) fn on_ack(&mut self, acked: &Acked, packet: Option<u64>) -> (u64, bool) {
+        if self.now != Some(acked.now) {
+            (self.now, self.counted) = (Some(acked.now), 0);
+            self.samples += 1;
+        }
         let ends = self.end_round(acked);
         let bytes = self.limited(acked, packet);
         let sample = acked.rtt.latest;
         let least = self.current_round_min.map_or(sample, |min| min.min(sample));
         self.current_round_min = Some(least);
-        self.samples += 1;
         let growth = match self.conservative {
             Some(_) => bytes / CSS_GROWTH_DIVISOR,
             None => bytes,
@@ -81,12 +88,9 @@ impl HyStartPlusPlus {
         let Some(packet) = packet else {
             return acked.bytes;
         };
-        if self.counted.0 != acked.now {
-            self.counted = (acked.now, 0);
-        }
-        let left = (LIMIT_PACKETS * packet).saturating_sub(self.counted.1);
+        let left = (LIMIT_PACKETS * packet).saturating_sub(self.counted);
         let counts = acked.bytes.min(left);
-        self.counted.1 += counts;
+        self.counted += counts;
         counts
     }
 
@@ -97,7 +101,8 @@ impl HyStartPlusPlus {
         }
         self.round_start = Some(acked.now);
         self.last_round_min = self.current_round_min.take();
-        self.samples = 0;
+        // The acknowledgement that ends a round is the first of the next.
+        self.samples = 1;
         let Some(conservative) = &mut self.conservative else {
             return false;
         };
@@ -135,26 +140,31 @@ mod tests {
     use super::*;
     use crate::cc::Rtt;
 
-    /// Rounds of nine packets each, 100 ms apart, with these round-trip times in milliseconds.
-    /// Returns the growth of the window in each round until slow start ends.
+    /// An acknowledgement of a packet that was sent 100 ms ago, with this sample.
+    fn acked(millis: u64, rtt: u64) -> Acked {
+        Acked {
+            now: Instant::ZERO + Duration::from_millis(millis),
+            sent_at: Instant::ZERO + Duration::from_millis(millis - 100),
+            bytes: 1000,
+            rtt: Rtt {
+                latest: Duration::from_millis(rtt),
+                ..Rtt::default()
+            },
+            ..Acked::default()
+        }
+    }
+
+    /// Rounds of nine acknowledgements of a packet each, the rounds 100 ms apart and the
+    /// acknowledgements one, with these round-trip times in milliseconds. Returns the growth of the
+    /// window in each round until slow start ends.
     fn growth(rtts: &[u64]) -> (Vec<u64>, bool) {
         let mut hystart = HyStartPlusPlus::default();
         let mut grown = Vec::new();
         for (round, rtt) in rtts.iter().enumerate() {
-            let now = Instant::ZERO + Duration::from_millis(100 * (round as u64 + 1));
             let mut sum = 0;
-            for _ in 0..9 {
-                let acked = Acked {
-                    now,
-                    // Sent when the round before was acknowledged.
-                    sent_at: now - Duration::from_millis(100),
-                    bytes: 1000,
-                    rtt: Rtt {
-                        latest: Duration::from_millis(*rtt),
-                        ..Rtt::default()
-                    },
-                    ..Acked::default()
-                };
+            for number in 0..9 {
+                // Sent when the round before was acknowledged.
+                let acked = acked(100 * (round as u64 + 1) + number, *rtt);
                 let (octets, ends) = hystart.on_ack(&acked, None);
                 sum += octets;
                 if ends {
@@ -177,6 +187,49 @@ mod tests {
         let (grown, ended) = growth(&[80, 89, 89, 89, 89, 89, 89, 89]);
         assert_eq!(grown, [9000; 8], "89 ms is below 80 + 10");
         assert!(!ended);
+    }
+
+    #[test]
+    fn an_acknowledgement_gives_one_sample_however_many_packets_it_names() {
+        // RFC 9406 §4.2: rttSampleCount rises with each arriving ACK, and N_RTT_SAMPLE is 8. The
+        // delay of the second round is 90 ms after 80; with its eighth acknowledgement of two
+        // packets, the first counted in full, it is the second of these that grows a quarter.
+        let mut hystart = HyStartPlusPlus::default();
+        let mut on_ack = |millis, rtt| hystart.on_ack(&acked(millis, rtt), None).0;
+        for number in 0..8 {
+            assert_eq!(on_ack(100 + number, 80) + on_ack(100 + number, 80), 2000);
+        }
+        for number in 0..7 {
+            assert_eq!(on_ack(200 + number, 90) + on_ack(200 + number, 90), 2000);
+        }
+        assert_eq!(on_ack(207, 90) + on_ack(207, 90), 1250);
+    }
+
+    #[test]
+    fn each_round_is_compared_with_the_one_before() {
+        // RFC 9406 §4.2, at the start of a round: lastRoundMinRTT = currentRoundMinRTT. 97 ms is
+        // less than 89 + 11, though more than 80 + 10.
+        let (grown, _) = growth(&[80, 89, 97]);
+        assert_eq!(grown, [9000; 3]);
+    }
+
+    #[test]
+    fn the_least_sample_of_a_round_counts() {
+        // RFC 9406 §4.2: currentRoundMinRTT = min(currentRoundMinRTT, currRTT); the first sample
+        // of 89 ms is below 80 + 10.
+        for (first, grown) in [(89, 9000), (90, 8250)] {
+            let mut hystart = HyStartPlusPlus::default();
+            let mut sum = 0;
+            for (start, first, rtt) in [(100, 80, 80), (200, first, 95)] {
+                sum = (0..9)
+                    .map(|number| {
+                        let rtt = if number == 0 { first } else { rtt };
+                        hystart.on_ack(&acked(start + number, rtt), None).0
+                    })
+                    .sum();
+            }
+            assert_eq!(sum, grown, "{first}");
+        }
     }
 
     #[test]

@@ -52,6 +52,28 @@ fn duplicates_lead_to_fast_recovery_and_partial_acknowledgements_through_it() {
 }
 
 #[test]
+fn a_partial_acknowledgement_delivers_what_no_duplicate_has_reported() {
+    // RFC 6937 §2: the change of snd.una less a segment for each duplicate before. Of 20 segments 0
+    // and 5 are lost; RecoverFS is 22 with the two of Limited Transmit. Behind the fifth duplicate
+    // of the recovery 5 * 10 / 22 = 2.3 may have left, two whole ones. With the retransmission six
+    // have arrived, 6 * 10 / 22 = 2.7, so that only segment 5 leaves, in any case (RFC 6582 §3.2);
+    // were all five counted, 10 * 10 / 22 = 4.5 would let another out.
+    let mut bench = without_sack("rfc");
+    let (first, t) = bench.grow_to(20);
+    let mut sent = Vec::new();
+    for number in 1..=7 {
+        bench.ack(t + number, first, &[]);
+        let left = bench.sent(t + number);
+        if number > 2 {
+            sent.extend(left);
+        }
+    }
+    assert_eq!((sent.len(), sent[0]), (2, first), "{sent:?}");
+    bench.ack(t + 10, first + 5, &[]);
+    assert_eq!(bench.sent(t + 10), [first + 5]);
+}
+
+#[test]
 fn duplicates_count_in_a_row_only() {
     // RFC 5681 §3.2: the third in a row; §2: an acknowledgement with a new window or data is no
     // duplicate.
