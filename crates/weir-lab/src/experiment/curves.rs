@@ -32,38 +32,49 @@ pub(super) fn curve_name(plan: &PlotPlan, place: usize, column: &str) -> String 
 }
 
 /// The colours of the curves of an experiment's series: a name has one colour in all its plots.
+/// Plots of one run, whose curves are columns, have colours of their own.
 #[derive(Debug)]
-pub(super) struct CurveColours(BTreeMap<String, usize>);
+pub(super) struct CurveColours(BTreeMap<(bool, String), usize>);
+
+/// Whether the curves of a plot are columns of one run, and not runs.
+fn shows_columns(plan: &PlotPlan) -> bool {
+    plan.runs.len() == 1
+}
 
 impl CurveColours {
     /// Colours in the order in which the plots name their curves. A new name takes a colour that
     /// no other has, or else one that is free in its plot.
     pub(super) fn of(plans: &[PlotPlan]) -> Self {
-        let mut known: BTreeMap<String, usize> = BTreeMap::new();
+        let mut known: BTreeMap<(bool, String), usize> = BTreeMap::new();
         for plan in plans.iter().filter(|plan| plan.kind == PlotKind::Series) {
+            let columns = shows_columns(plan);
             let runs = 0..plan.runs.len();
             let pairs = runs.flat_map(|place| plan.of.iter().map(move |column| (place, column)));
-            let names: Vec<String> = pairs
-                .map(|(place, column)| curve_name(plan, place, column))
+            let names: Vec<(bool, String)> = pairs
+                .map(|(place, column)| (columns, curve_name(plan, place, column)))
                 .collect();
             for name in &names {
                 if known.contains_key(name) {
                     continue;
                 }
-                let beside = |number: &usize| {
-                    !names.iter().any(|other| known.get(other) == Some(number))
+                let beside =
+                    |number: &usize| !names.iter().any(|other| known.get(other) == Some(number));
+                let new = |number: &usize| {
+                    let alike = known.iter().filter(|(known, _)| known.0 == columns);
+                    !alike.into_iter().any(|(_, used)| used == number)
                 };
-                let new = |number: &usize| !known.values().any(|used| used == number);
                 let free = (0..COLOURS).find(new).or_else(|| (0..COLOURS).find(beside));
-                known.insert(name.clone(), free.unwrap_or(known.len()));
+                let number = free.unwrap_or(known.len());
+                known.insert(name.clone(), number);
             }
         }
         Self(known)
     }
 
-    /// The colour of the curve of this name.
-    pub(super) fn colour(&self, name: &str) -> Colour {
-        curve_colour(self.0.get(name).copied().unwrap_or(0))
+    /// The colour of the curve of this name in a plot.
+    pub(super) fn colour(&self, plan: &PlotPlan, name: &str) -> Colour {
+        let key = (shows_columns(plan), name.to_owned());
+        curve_colour(self.0.get(&key).copied().unwrap_or(0))
     }
 }
 
@@ -205,10 +216,14 @@ mod tests {
             plan(&["a"], &[], "of = ['allowed_rate_bps', 'receive_rate_bps']"),
         ];
         let colours = CurveColours::of(&plans);
-        let of = |name| colours.colour(name);
-        assert_eq!((of("off"), of("full")), (curve_colour(0), curve_colour(1)));
-        assert_eq!(of("exempt"), curve_colour(2));
-        assert_eq!((of("X"), of("X_recv")), (curve_colour(3), curve_colour(4)));
+        let of = |plan: usize, name| colours.colour(&plans[plan], name);
+        for plan in [0, 1] {
+            let pair = (of(plan, "off"), of(plan, "full"));
+            assert_eq!(pair, (curve_colour(0), curve_colour(1)));
+        }
+        assert_eq!(of(2, "exempt"), curve_colour(2));
+        let columns = (of(3, "X"), of(3, "X_recv"));
+        assert_eq!(columns, (curve_colour(0), curve_colour(1)));
     }
 
     #[test]

@@ -216,7 +216,7 @@ impl Drawing<'_> {
             for column in &plan.of {
                 if let Some(points) = column_points(&data.state, column, plan) {
                     let name = curve_name(plan, place, column);
-                    let colour = self.colours.colour(&name);
+                    let colour = self.colours.colour(plan, &name);
                     let layer = curve(&plot, &name, colour, thinned(points));
                     plot.layers.push(layer);
                 }

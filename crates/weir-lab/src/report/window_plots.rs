@@ -121,8 +121,13 @@ pub fn window_sawtooth(
     let times = table.numbers("time_s")?;
     let start = times.partition_point(|time| *time < from).saturating_sub(1);
     let end = times.partition_point(|time| *time <= to);
+    let goes_on = end < times.len();
     let piece = |name: &str| -> Option<Vec<(f64, f64)>> {
-        Some(points(table, name)?.get(start..end)?.to_vec())
+        let mut piece = points(table, name)?.get(start..end)?.to_vec();
+        // What holds beyond the end is drawn up to it.
+        let held = piece.last().filter(|_| goes_on).map(|last| (to, last.1));
+        piece.extend(held);
+        Some(piece)
     };
     let cwnd = piece("cwnd_bytes")?;
     let mut plot = Plot::new(
@@ -255,7 +260,13 @@ mod tests {
             // Cut at 11 s: 5 + (11 − 9)·1.
             &[(8.0, 5.0), (9.0, 5.0), (11.0, 7.0)],
             // From 11 s: cut at 15 s, 5 + (15 − 12)·1; then a tooth to the end of the plot.
-            &[(11.0, 5.0), (12.0, 5.0), (15.0, 8.0), (15.0, 5.0), (16.0, 5.0)],
+            &[
+                (11.0, 5.0),
+                (12.0, 5.0),
+                (15.0, 8.0),
+                (15.0, 5.0),
+                (16.0, 5.0),
+            ],
         ];
         assert_eq!(corners, &expected.concat());
     }

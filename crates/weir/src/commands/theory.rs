@@ -125,8 +125,7 @@ fn described(law: &Law) -> String {
         ..
     } = law;
     let valid = validity(law);
-    let text =
-        format!("{describe}\n\n    {equation}\n\n{source}\n{valid}\nweir theory {name}\n");
+    let text = format!("{describe}\n\n    {equation}\n\n{source}\n{valid}\nweir theory {name}\n");
     let row = |parameter: &Parameter| {
         let default = match parameter.default {
             None => " (required)".to_owned(),

@@ -121,7 +121,10 @@ fn a_law_says_where_it_holds_if_that_was_measured() {
     for (law, end) in [("mathis", "0.72 at 10 %\n"), ("mathis-b", "0.71 at 10 %\n")] {
         let (status, out, _) = outcome(folder.path(), &[&["theory", law][..], &path].concat());
         assert_eq!(status, Some(0));
-        assert!(out.contains("RTT  length of a cycle") && out.ends_with(end), "{out}");
+        assert!(
+            out.contains("RTT  length of a cycle") && out.ends_with(end),
+            "{out}"
+        );
         let (_, out, _) = outcome(folder.path(), &["theory", law, "--help"]);
         assert!(out.contains(end), "{out}");
     }
