@@ -194,7 +194,9 @@ fn cut(mut corners: Vec<(f64, f64)>, end: f64) -> Vec<(f64, f64)> {
     let kept = corners.partition_point(|corner| corner.0 <= end);
     let after = corners.get(kept).copied();
     corners.truncate(kept);
-    if let (Some(&(from, low)), Some((to, high))) = (corners.last(), after) {
+    if let (Some(&(from, low)), Some((to, high))) = (corners.last(), after)
+        && from < end
+    {
         corners.push((end, low + (high - low) * (end - from) / (to - from)));
     }
     corners
