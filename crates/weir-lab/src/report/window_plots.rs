@@ -257,7 +257,7 @@ mod tests {
             panic!("no theory");
         };
         let expected = [
-            // From 1 s: low for one round trip, 5 packets in five, high for one; a second tooth from 8 s.
+            // Low for one round trip, 5 packets in five, high for one; a second tooth from 8 s.
             [(1.0, 5.0), (2.0, 5.0), (7.0, 10.0), (8.0, 10.0)].as_slice(),
             // Cut at 11 s: 5 + (11 − 9)·1.
             &[(8.0, 5.0), (9.0, 5.0), (11.0, 7.0)],
