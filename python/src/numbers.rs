@@ -26,6 +26,7 @@ pub fn laws() -> String {
             "doc": law.describe,
             "equation": law.equation,
             "source": law.source,
+            "valid": law.valid,
             "parameters": parameters.collect::<Vec<_>>(),
             "results": results.collect::<Vec<_>>(),
         })

@@ -43,7 +43,7 @@ def __getattr__(name: str) -> Any:
     parameters = [f"    {p['name'].replace('-', '_')}: {p['doc']}" for p in law["parameters"]]
     function.__name__ = name
     function.__doc__ = "\n".join(
-        [law["doc"], "", law["equation"], law["source"], "", "Args:", *parameters]
+        [law["doc"], "", law["equation"], law["source"], law["valid"], "", "Args:", *parameters]
     )
     return function
 

@@ -1,5 +1,9 @@
 //! Draws the plots that `published.toml` asks for from the runs.
 
+use super::curves::{
+    CurveColours, column_points, curve, curve_colour, curve_name, data_end, note_zero, series_axis,
+    thinned,
+};
 use super::plot_plan::{PlotKind, PlotPlan};
 use super::published::{Published, unit_scale};
 use super::row_result::RowResult;
@@ -25,6 +29,7 @@ pub(super) fn plots(
         published,
         rows,
         runs,
+        colours: CurveColours::of(&published.plots),
     };
     published
         .plots
@@ -40,6 +45,7 @@ struct Drawing<'a> {
     published: &'a Published,
     rows: &'a [RowResult],
     runs: &'a Runs,
+    colours: CurveColours,
 }
 
 impl Drawing<'_> {
@@ -70,11 +76,14 @@ impl Drawing<'_> {
             }
         };
         plot.title.push_str(&self.which_of_many(plan));
+        let points = self.points(plan);
         if let Some(until) = plan.until_s {
-            plot.x = plot.x.within(plan.from_s.unwrap_or(0.0), until);
+            let shown = points.iter().map(|point| point.0);
+            let end = shown.chain(data_end(&plot)).fold(0.0, f64::max);
+            let end = if end > 0.0 { until.min(end) } else { until };
+            plot.x = plot.x.within(plan.from_s.unwrap_or(0.0), end);
         }
         plot.layers.extend(self.level(plan));
-        let points = self.points(plan);
         if !points.is_empty() {
             plot = plot.with("published", Colour(7), Shape::Published(points));
         }
@@ -141,7 +150,7 @@ impl Drawing<'_> {
                 cycle_rtts: line("cycle_rtts")?,
                 rate: Rate::from_bps(line("throughput_bps")?),
             },
-            idle_rtts: line("idle_rtts")?,
+            idle_rtts: line("idle_rtts").unwrap_or(0.0),
             packet_bytes: {
                 let text = argument("mss")?;
                 let bytes = text.parse().ok().or_else(|| parse_size(text).ok())?;
@@ -194,37 +203,34 @@ impl Drawing<'_> {
     /// Columns of several runs in one plot.
     fn series(&self, plan: &PlotPlan) -> Option<Plot> {
         let y = series_axis(&plan.of, plan.log)?;
-        let mut plot = Plot::new(&plan.title, Axis::linear("time, s", "s"), y);
+        let mut plot = Plot::new(&plan.title, Axis::time(), y);
         let heard = plan.of.iter().any(|column| column == "silence_s");
         for (place, run) in plan.runs.iter().enumerate() {
             let Some(data) = self.runs.get(run).and_then(Runset::trace) else {
                 continue;
             };
-            let given = plan.labels.get(place).cloned();
-            let is_named = given.is_some();
-            let label = given.unwrap_or_else(|| run.replace('-', " "));
             if heard {
                 let number = plot.layers.len();
                 let points = Shape::Line(silence(&data.gaps, plan.until_s)?);
-                let layer = PlotLayer::new(&label, curve_colour(number), points);
+                let name = curve_name(plan, place, "silence_s");
+                let layer = PlotLayer::new(&name, curve_colour(number), points);
                 let layer = if number < 6 { layer } else { layer.dashed() };
                 plot.layers.push(layer);
                 continue;
             }
             for column in &plan.of {
-                let Some(points) = column_points(&data.state, column, plan) else {
-                    continue;
-                };
-                let short = plot_label(column).map_or(column.as_str(), |plot| plot.short);
-                let name = match (plan.of.len(), plan.runs.len()) {
-                    (_, 1) if !is_named => short.to_owned(),
-                    (1, _) => label.clone(),
-                    (_, 1) => short.to_owned(),
-                    _ => format!("{label}: {short}"),
-                };
-                let colour = curve_colour(plot.layers.len());
-                plot = plot.with(&name, colour, Shape::Step(thinned(points)));
+                if let Some(points) = column_points(&data.state, column, plan) {
+                    let name = curve_name(plan, place, column);
+                    let colour = self.colours.colour(plan, &name);
+                    let layer = curve(&plot, &name, colour, thinned(points));
+                    plot.layers.push(layer);
+                }
             }
+        }
+        note_zero(&mut plot);
+        if let Some(top) = plan.y_until {
+            let factor = plot_label(plan.of.first()?)?.factor;
+            plot.y = plot.y.within(0.0, top * factor);
         }
         (!plot.layers.is_empty()).then_some(plot)
     }
@@ -335,68 +341,6 @@ impl Drawing<'_> {
         }
         plot
     }
-}
-
-/// The colour of the curve with this index.
-fn curve_colour(number: usize) -> Colour {
-    Colour([1, 0, 2, 3, 4, 6][number % 6])
-}
-
-/// The axis of these columns.
-fn series_axis(columns: &[String], log: bool) -> Option<Axis> {
-    let first = plot_label(columns.first()?)?;
-    let label = match columns {
-        [_] => first.axis.to_owned(),
-        _ if first.unit == "bit/s" => "rate, bit/s".to_owned(),
-        _ => format!("time, {}", first.unit),
-    };
-    Some(if log {
-        Axis::log(&label, first.unit)
-    } else {
-        Axis::linear(&label, first.unit)
-    })
-}
-
-/// Times and values of a column, in the unit of its axis, within the time range of the plot.
-fn column_points(table: &Table, column: &str, plan: &PlotPlan) -> Option<Vec<(f64, f64)>> {
-    let times = table.numbers("time_s")?;
-    let values = table.as_numbers(column)?;
-    let from = plan.from_s.unwrap_or(f64::NEG_INFINITY);
-    let until = plan.until_s.unwrap_or(f64::INFINITY);
-    let factor = plot_label(column).map_or(1.0, |plot| plot.factor);
-    let rows = times.iter().zip(values.iter());
-    let shown = rows.filter(|(at, value)| (from..=until).contains(*at) && !value.is_nan());
-    Some(shown.map(|(at, value)| (*at, value * factor)).collect())
-}
-
-/// The most points of a series in a page; longer series are thinned to the extremes of each bin.
-const DRAWN_POINTS: usize = 4000;
-
-/// A long series thinned to the first, smallest, largest and last point of each bin, which looks
-/// the same when it is drawn.
-fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    if points.len() <= DRAWN_POINTS {
-        return points;
-    }
-    let bin = points.len().div_ceil(DRAWN_POINTS / 4);
-    let mut kept = Vec::with_capacity(DRAWN_POINTS);
-    for chunk in points.chunks(bin) {
-        let by_value = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
-        let mut of_bin: Vec<(f64, f64)> = [
-            chunk.first(),
-            chunk.iter().min_by(by_value),
-            chunk.iter().max_by(by_value),
-            chunk.last(),
-        ]
-        .into_iter()
-        .flatten()
-        .copied()
-        .collect();
-        of_bin.sort_by(|a, b| a.0.total_cmp(&b.0));
-        kept.extend(of_bin);
-    }
-    kept.dedup();
-    kept
 }
 
 /// The cumulative length of the gaps in the audio over time; it grows during each gap.

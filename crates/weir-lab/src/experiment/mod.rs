@@ -10,6 +10,7 @@
 //! no clock is read, so a second reproduction gives the same bytes. Only runs in real time on
 //! a testbed, which the caller provides, differ each time.
 
+mod curves;
 mod draw;
 mod evaluate;
 mod files;

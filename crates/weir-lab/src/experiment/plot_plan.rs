@@ -82,6 +82,9 @@ pub struct PlotPlan {
     pub from_s: Option<f64>,
     /// The end of the time axis, seconds.
     pub until_s: Option<f64>,
+    /// The end of the vertical axis of a series, in base units, so that plots can be compared; that
+    /// of the data if absent.
+    pub y_until: Option<f64>,
     /// Published points: pairs of rows, the time and the value. Of variants one pair: the rows of
     /// the horizontal and the vertical axis.
     #[serde(default, deserialize_with = "pairs")]

@@ -111,7 +111,7 @@ pub struct SawtoothOverlay {
 }
 
 /// cwnd, bytes in flight and partial bytes acknowledged between two times, with a theoretical
-/// sawtooth that starts at the first reduction shown and is not synchronised again.
+/// sawtooth that starts anew at each reduction, so that each cycle is compared by itself.
 pub fn window_sawtooth(
     table: &Table,
     (from, to): (f64, f64),
@@ -121,8 +121,13 @@ pub fn window_sawtooth(
     let times = table.numbers("time_s")?;
     let start = times.partition_point(|time| *time < from).saturating_sub(1);
     let end = times.partition_point(|time| *time <= to);
+    let goes_on = end < times.len();
     let piece = |name: &str| -> Option<Vec<(f64, f64)>> {
-        Some(points(table, name)?.get(start..end)?.to_vec())
+        let mut piece = points(table, name)?.get(start..end)?.to_vec();
+        // What holds beyond the end is drawn up to it.
+        let held = piece.last().filter(|_| goes_on).map(|last| (to, last.1));
+        piece.extend(held);
+        Some(piece)
     };
     let cwnd = piece("cwnd_bytes")?;
     let mut plot = Plot::new(
@@ -137,20 +142,26 @@ pub fn window_sawtooth(
             plot.layers.push(beside(column, name, dash, points));
         }
     }
-    let reduction = cwnd
-        .windows(2)
-        .find(|pair| pair[1].1 < pair[0].1)
-        .map(|pair| pair[1].0);
-    if let (Some(overlay), Some(reduction)) = (overlay, reduction) {
-        let teeth = Shape::Line(teeth(overlay, reduction, to));
-        let layer = PlotLayer::new("theory: cwnd with b idle round trips", THEORY, teeth);
+    let reductions = cwnd.windows(2).filter(|pair| pair[1].1 < pair[0].1);
+    let reductions: Vec<f64> = reductions.map(|pair| pair[1].0).collect();
+    if let Some(overlay) = overlay.filter(|_| !reductions.is_empty()) {
+        let ends = reductions.iter().skip(1).copied().chain([to]);
+        let cycles = reductions.iter().copied().zip(ends);
+        let teeth = cycles.flat_map(|(start, end)| teeth(overlay, start, end));
+        let name = if overlay.idle_rtts > 0.0 {
+            "theory: cwnd with b idle round trips"
+        } else {
+            "theory: cwnd without idle round trips"
+        };
+        let layer = PlotLayer::new(name, THEORY, Shape::Line(teeth.collect()));
         plot.layers.push(layer.dashed());
     }
     Some(plot.with("cwnd", Colour(0), Shape::Step(cwnd)))
 }
 
-/// The corners of the sawtooth from a reduction on: low for b − 1 round trips (recovery), then an
-/// increase by a packet each round trip, then high for one (until the loss is detected).
+/// The corners of the sawtooth from a reduction to the next: low for b − 1 round trips (recovery),
+/// then an increase by a packet each round trip, then high for one (until the loss is detected).
+/// A tooth that the next reduction comes before is cut off there.
 fn teeth(overlay: SawtoothOverlay, reduction: f64, end: f64) -> Vec<(f64, f64)> {
     let SawtoothOverlay {
         tooth,
@@ -163,16 +174,30 @@ fn teeth(overlay: SawtoothOverlay, reduction: f64, end: f64) -> Vec<(f64, f64)> 
     if cycle <= 0.0 || !cycle.is_finite() {
         return Vec::new();
     }
+    let detected = idle_rtts.min(1.0) * rtt_s;
     let mut corners = Vec::new();
     let mut start = reduction;
     while start < end && corners.len() < 10_000 {
         corners.extend([
             (start, high / 2.0),
-            (start + (idle_rtts - 1.0) * rtt_s, high / 2.0),
-            (start + cycle - rtt_s, high),
+            (start + idle_rtts * rtt_s - detected, high / 2.0),
+            (start + cycle - detected, high),
             (start + cycle, high),
         ]);
         start += cycle;
+    }
+    cut(corners, end)
+}
+
+/// The part of a line up to a time, with its value there.
+fn cut(mut corners: Vec<(f64, f64)>, end: f64) -> Vec<(f64, f64)> {
+    let kept = corners.partition_point(|corner| corner.0 <= end);
+    let after = corners.get(kept).copied();
+    corners.truncate(kept);
+    if let (Some(&(from, low)), Some((to, high))) = (corners.last(), after)
+        && from < end
+    {
+        corners.push((end, low + (high - low) * (end - from) / (to - from)));
     }
     corners
 }
@@ -201,5 +226,50 @@ mod tests {
         let names: Vec<&str> = plot.layers.iter().map(|l| l.name.as_str()).collect();
         assert_eq!(names, ["bytes in flight", "ssthresh", "cwnd"]);
         assert!(caption.ends_with("Not drawn: receive window, up to 6.25 MB."));
+    }
+
+    #[test]
+    fn the_theory_starts_anew_at_each_reduction() {
+        let column = |name: &str, values: [f64; 5]| Column {
+            name: name.to_owned(),
+            values: Values::F64(values.to_vec()),
+        };
+        // Two cycles of 10 and 4 round trips; the theory's is 7, so the second tooth is cut off.
+        let table = Table {
+            columns: vec![
+                column("time_s", [0.0, 1.0, 10.0, 11.0, 15.0]),
+                column("cwnd_bytes", [10.0, 5.0, 10.0, 5.0, 2.0]),
+            ],
+        };
+        let overlay = SawtoothOverlay {
+            tooth: Sawtooth {
+                window_packets: 10.0,
+                cycle_rtts: 7.0,
+                rate: weir_proto::units::Rate::from_bps(0.0),
+            },
+            idle_rtts: 2.0,
+            packet_bytes: 1.0,
+            rtt_s: 1.0,
+        };
+        let plot = window_sawtooth(&table, (0.0, 16.0), Some(overlay), "t").expect("a plot");
+        let theory = plot.layers.iter().find(|layer| layer.dash == 1);
+        let Some(Shape::Line(corners)) = theory.map(|layer| &layer.shape) else {
+            panic!("no theory");
+        };
+        let expected = [
+            // Low for one round trip, 5 packets in five, high for one; a second tooth from 8 s.
+            [(1.0, 5.0), (2.0, 5.0), (7.0, 10.0), (8.0, 10.0)].as_slice(),
+            // Cut at 11 s: 5 + (11 − 9)·1.
+            &[(8.0, 5.0), (9.0, 5.0), (11.0, 7.0)],
+            // From 11 s: cut at 15 s, 5 + (15 − 12)·1; then a tooth to the end of the plot.
+            &[
+                (11.0, 5.0),
+                (12.0, 5.0),
+                (15.0, 8.0),
+                (15.0, 5.0),
+                (16.0, 5.0),
+            ],
+        ];
+        assert_eq!(corners, &expected.concat());
     }
 }

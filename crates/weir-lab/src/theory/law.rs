@@ -75,6 +75,8 @@ pub struct Law {
     pub equation: &'static str,
     /// Its source.
     pub source: &'static str,
+    /// Where it holds, as measured; empty if the laboratory has not measured that.
+    pub valid: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
     /// Its results.

@@ -11,6 +11,13 @@ const MSS: Parameter = needed("mss", Bytes, "packet size, octets");
 const RTT: Parameter = needed("rtt", Time, "round-trip time");
 const P: Parameter = needed("p", Probability, "loss (event) rate");
 
+/// Measured in the experiment `lossy-link`, with the rules of its document and 20 seeds.
+const CLASSIC_VALID: &str = "QUIC NewReno with random loss, every packet acknowledged, has 0.94 to \
+    1.04 times this throughput at p = 0.1 to 2 %, 0.86 at 5 % and 0.72 at 10 %";
+const IDLE_VALID: &str = "QUIC NewReno with random loss has 1.05 to 1.12 times this throughput at \
+    p = 0.1 to 10 % with every packet acknowledged; with every other, and an ack delay of 12 round \
+    trips, 0.92 to 1.08 times up to 5 % and 0.71 at 10 %";
+
 const SAWTOOTH: &[ResultSpec] = &[
     result("throughput_bps", "bit/s", "throughput"),
     result("window_packets", "packets", "W, the largest window"),
@@ -57,6 +64,7 @@ pub const LAWS: &[Law] = &[
         describe: "TFRC's throughput equation, by formula and by the Linux kernel's table",
         equation: "X = s / (R·(sqrt(2p/3) + 12·sqrt(3p/8)·p·(1+32p²)))",
         source: "RFC 5348 §3.1; Linux net/dccp/ccids/lib/tfrc_equation.c",
+        valid: "",
         parameters: &[S, RTT, P],
         results: &[
             result("equation_rate_bps", "bit/s", "X_calc by the formula"),
@@ -79,6 +87,7 @@ pub const LAWS: &[Law] = &[
         describe: "the loss event rate at which TFRC's equation gives a rate",
         equation: "p with s / (R·f(p)) = X",
         source: "RFC 5348 §6.3.1",
+        valid: "",
         parameters: &[S, RTT, needed("rate", Rate, "the rate X")],
         results: &[
             result("loss_event_rate", "", "p, between 0 and 1"),
@@ -95,6 +104,7 @@ pub const LAWS: &[Law] = &[
         describe: "TFRC's initial window and rate, and the floor of its slow start",
         equation: "X = min(4s, max(2s, 4380)) / R",
         source: "RFC 5348 §4.2, RFC 3390",
+        valid: "",
         parameters: &[
             S,
             RTT,
@@ -117,6 +127,7 @@ pub const LAWS: &[Law] = &[
         describe: "the nofeedback timer's interval, and the rate below which s/X sets it",
         equation: "max(4R, 2s/X, minimum)",
         source: "RFC 3448 §4.3; Linux's minimum of 100 ms",
+        valid: "",
         parameters: &[
             S,
             RTT,
@@ -139,6 +150,7 @@ pub const LAWS: &[Law] = &[
         describe: "where TFRC's slow start ends for a sender that hardly sends",
         equation: "X' = max(min(2X, m), s/R), m = 2·X_recv, if idle max(W_init/R, 2·X_recv)",
         source: "RFC 3448 §4.3; rfc3448bis-00 for the idle sender",
+        valid: "",
         parameters: &[
             S,
             RTT,
@@ -169,6 +181,7 @@ pub const LAWS: &[Law] = &[
         describe: "a sawtooth without idle round trips",
         equation: "MSS/RTT · sqrt(3/(2p))",
         source: "Mathis, Semke, Mahdavi, Ott 1997",
+        valid: CLASSIC_VALID,
         parameters: &[MSS, RTT, P],
         results: SAWTOOTH,
         compute: mathis_results,
@@ -178,6 +191,7 @@ pub const LAWS: &[Law] = &[
         describe: "the sawtooth with b round trips a cycle in which the window does not grow",
         equation: "3/4·MSS/RTT·(sqrt(8/(3p)+b²)−b), b = 2 or 2+3/4·min(1, ack delay/RTT)",
         source: "Mathis et al. 1997 with the idle round trips of QUIC's recovery",
+        valid: IDLE_VALID,
         parameters: &[
             MSS,
             RTT,
@@ -194,6 +208,7 @@ pub const LAWS: &[Law] = &[
         describe: "Reno with timeouts",
         equation: "min(Wmax/RTT, 1/(RTT·sqrt(2bp/3) + RTO·min(1, 3·sqrt(3bp/8))·p·(1+32p²)))",
         source: "Padhye, Firoiu, Towsley, Kurose 1998, equation 33",
+        valid: "",
         parameters: &[
             MSS,
             RTT,
@@ -213,6 +228,7 @@ pub const LAWS: &[Law] = &[
         describe: "CUBIC's mean window in its cubic and its Reno-friendly region",
         equation: "W = (C·(3+β)/(4·(1−β)))^(1/4) · (RTT/p)^(3/4)",
         source: "RFC 9438 §5.1",
+        valid: "",
         parameters: &[
             MSS,
             RTT,
@@ -236,6 +252,7 @@ pub const LAWS: &[Law] = &[
         describe: "the bandwidth-delay product of a path",
         equation: "rate · RTT",
         source: "definition",
+        valid: "",
         parameters: &[
             needed("rate", Rate, "the bottleneck's rate"),
             RTT,

@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = if json {
         document(law, &pairs, &lines)
     } else {
-        table(&lines)
+        table(&lines) + &validity(law)
     };
     Ok(terminal::print(&text)?)
 }
@@ -86,6 +86,14 @@ fn pairs<'a>(words: &[&'a String]) -> Result<Vec<(&'a str, &'a str)>, Failure> {
     Ok(pairs)
 }
 
+/// Where the law holds, below its results; empty if that was not measured.
+fn validity(law: &Law) -> String {
+    match law.valid {
+        "" => String::new(),
+        valid => format!("\n{valid}\n"),
+    }
+}
+
 fn table(lines: &[Line]) -> String {
     let rows = lines.iter().map(|line| vec![&*line.text, line.describe]);
     text_table(&rows.collect::<Vec<_>>(), "><")
@@ -101,7 +109,7 @@ fn document(law: &Law, parameters: &[(&str, &str)], lines: &[Line]) -> String {
         .map(|line| (line.name.to_owned(), line.value.into()))
         .collect();
     let document = serde_json::json!({
-        "law": law.name, "equation": law.equation, "source": law.source,
+        "law": law.name, "equation": law.equation, "source": law.source, "valid": law.valid,
         "parameters": parameters, "results": results,
     });
     format!("{document:#}\n")
@@ -116,7 +124,8 @@ fn described(law: &Law) -> String {
         parameters,
         ..
     } = law;
-    let text = format!("{describe}\n\n    {equation}\n\n{source}\n\nweir theory {name}\n");
+    let valid = validity(law);
+    let text = format!("{describe}\n\n    {equation}\n\n{source}\n{valid}\nweir theory {name}\n");
     let row = |parameter: &Parameter| {
         let default = match parameter.default {
             None => " (required)".to_owned(),
@@ -143,6 +152,7 @@ fn description(law: &Law) -> serde_json::Value {
         "describe": law.describe,
         "equation": law.equation,
         "source": law.source,
+        "valid": law.valid,
         "parameters": parameters.collect::<Vec<_>>(),
     })
 }

@@ -115,6 +115,24 @@ fn laws_are_listed_as_text_and_as_data() {
 }
 
 #[test]
+fn a_law_says_where_it_holds_if_that_was_measured() {
+    let folder = folder_with("");
+    let path = ["--mss", "1252", "--rtt", "2ms", "--p", "2%"];
+    for (law, end) in [("mathis", "0.72 at 10 %\n"), ("mathis-b", "0.71 at 10 %\n")] {
+        let (status, out, _) = outcome(folder.path(), &[&["theory", law][..], &path].concat());
+        assert_eq!(status, Some(0));
+        assert!(
+            out.contains("RTT  length of a cycle") && out.ends_with(end),
+            "{out}"
+        );
+        let (_, out, _) = outcome(folder.path(), &["theory", law, "--help"]);
+        assert!(out.contains(end), "{out}");
+    }
+    let (_, out, _) = outcome(folder.path(), &["theory", "pftk", "--help"]);
+    assert!(!out.contains("times this throughput"), "{out}");
+}
+
+#[test]
 fn a_mistake_in_the_words_is_a_document_where_json_is_asked_for() {
     let folder = folder_with("");
     for (words, hint) in [
