@@ -171,7 +171,7 @@ impl Testbed {
         Ok(testbed)
     }
 
-    fn host(&self, host: usize) -> Result<&Namespace, Error> {
+    pub(crate) fn host(&self, host: usize) -> Result<&Namespace, Error> {
         self.hosts.get(host).ok_or(Error::Closed)
     }
 

@@ -205,7 +205,8 @@ pub fn reproduce(
         }
         Ok(())
     };
-    let (real, simulated): (Vec<_>, Vec<_>) = jobs.iter().partition(|job| job.plan.testbed);
+    let (real, simulated): (Vec<_>, Vec<_>) =
+        jobs.iter().partition(|job| job.plan.testbed.is_some());
     // All results are collected first, so that the reported error does not depend on the order of
     // threads.
     let ended = in_order(&simulated, |job| work(job));

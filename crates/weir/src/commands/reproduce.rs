@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use weir_lab::experiment::{
     Backends, ExperimentError, ExperimentFiles, ExperimentResult, Options, Progress, Reproduction,
-    RowKind, RowResult, TestbedRunner, Watcher, reproduce,
+    RowKind, RowResult, Testbed, TestbedRunner, Watcher, reproduce,
 };
 use weir_lab::report::{ReportError, ReportFolder};
 
@@ -190,9 +190,13 @@ fn testbed(
     #[cfg(target_os = "linux")]
     {
         crate::testbed::check()?;
-        Ok(Some(&|scenario| {
+        Ok(Some(&|scenario, endpoints| {
             let stop = interrupt_flag();
-            crate::testbed::run(scenario, None, &stop).map_err(|failure| failure.message())
+            let output = match endpoints {
+                Testbed::Sockets => crate::testbed::run(scenario, None, &stop),
+                Testbed::KernelTcp => crate::kernel_testbed::run(scenario, &stop),
+            };
+            output.map_err(|failure| failure.message())
         }))
     }
     #[cfg(not(target_os = "linux"))]
