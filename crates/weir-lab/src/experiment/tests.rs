@@ -254,7 +254,7 @@ fn unknown_experiments_are_named_with_the_known_ones() {
         "there is no experiment \"loopbak\" and no folder of this name with a published.toml; known \
          are loopback, lossy-link, \
          oscillation, deep-fifo, cut-off, friendliness, cubic-window, rtt-fairness, dualq-coupling, \
-         slow-start, rfc8867, outage, sim-vs-wire"
+         slow-start, rfc8867, outage, sim-vs-wire, sim-vs-kernel"
     );
 }
 
