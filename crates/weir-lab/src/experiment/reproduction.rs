@@ -69,6 +69,9 @@ pub struct RunResult {
     /// A note on runs of different seeds that are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equal_runs: Option<String>,
+    /// What ran in real time: the program, and the kernel if its TCP is measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_with: Option<String>,
 }
 
 /// A finding, and whether all rows that show it hold.
@@ -396,6 +399,9 @@ fn result(experiment: &Prepared, runs: &Runs) -> Result<ExperimentResult, Experi
                 equal_runs: runs
                     .get(&plan.name)
                     .and_then(|runset| runset.replicates().note()),
+                measured_with: runs
+                    .get(&plan.name)
+                    .and_then(|runset| runset.build().map(str::to_owned)),
             })
             .collect(),
         plots: draw::plots(name, published, &rows, runs),

@@ -9,6 +9,7 @@ use crate::terminal;
 use crate::text_table::text_table;
 use clap::Args;
 use indicatif::ProgressBar;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -250,6 +251,11 @@ fn summary(experiment: &ExperimentResult, text: &mut String) {
         if let Some(note) = &run.equal_runs {
             let _ = writeln!(text, "  run {}: {note}", run.plan.name);
         }
+    }
+    let builds = experiment.runs.iter();
+    let builds = builds.filter_map(|run| run.measured_with.as_deref());
+    for build in builds.collect::<BTreeSet<_>>() {
+        let _ = writeln!(text, "  in real time: {build}");
     }
     let _ = writeln!(
         text,

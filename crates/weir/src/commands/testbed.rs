@@ -1,6 +1,7 @@
 //! `weir testbed SCENARIO`: runs the scenario's endpoints on real sockets, with its hosts as
 //! network namespaces and its token buckets in the kernel; the rest of its links is simulated in
-//! real time. Writes the same folder as `weir run`.
+//! real time. With `--kernel-tcp` the endpoints are the kernel's TCP and all links are simulated.
+//! Writes the same folder as `weir run`.
 
 use super::replicates::{FinishedRun, RunInProgress};
 use super::runs::{RunArguments, RunResults};
