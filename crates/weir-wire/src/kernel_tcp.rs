@@ -1,5 +1,6 @@
-//! A transfer over the kernel's own TCP between two hosts of a testbed: a thread that writes as much
-//! as the connection takes, and one that reads and counts. The kernel's `tcp_info` gives the state.
+//! A transfer over the kernel's own TCP between two hosts of a testbed: a thread that writes as
+//! much as the connection takes, and one that reads and counts. The state is the kernel's
+//! `tcp_info`.
 
 use crate::error::Error;
 use crate::tcp_info::{SocketDiagnostics, TcpInfo};

@@ -1,9 +1,9 @@
-//! A scenario's TCP flows over the kernel's own TCP: its hosts are network namespaces, each with one
-//! device into the scenario's whole network, which is simulated in real time.
+//! A scenario's TCP flows over the kernel's own TCP: its hosts are network namespaces, each with
+//! one device into the scenario's whole network, which is simulated in real time.
 //!
 //! The kernels send no timestamps, so that a segment has the simulator's headers and payload, and
 //! remember nothing of earlier connections. The state of the connections is asked for every
-//! [`INTERVAL`]: the smoothed round-trip time counts once for each segment that was delivered since.
+//! [`INTERVAL`]: the smoothed round-trip time counts once for each segment delivered since.
 
 use crate::exit::Failure;
 use crate::terminal;

@@ -137,7 +137,7 @@ fn cells(kind: &str, entry: &ControllerEntry) -> (usize, Vec<String>) {
             continue;
         };
         // The count of acknowledged octets affects only this increase of NewReno.
-        // CUBIC is in congestion avoidance before its first loss only where slow start ends by delay.
+        // CUBIC is in congestion avoidance before its first loss where slow start ends by delay.
         let base = match rule {
             "count_acked_in_recovery" | "flush_on_empty_flight" => ACCURATE,
             "cubic_initial_growth" => ", hystart = true",

@@ -377,8 +377,8 @@ fn another_datagram_size_leaves_the_curve_in_octets_where_it_is() {
 
 #[test]
 fn before_its_first_reduction_cubic_of_linux_grows_by_a_packet_for_twenty() {
-    // Without a reduction W_cubic starts at the plateau: 20 ms and a round trip of 40 ms later it is
-    // 0.4 · 0.06³ packets more, and W_est 0.529 412/76 for each packet. A twentieth is 50 octets.
+    // Without a reduction W_cubic starts at the plateau and is 0.4 · 0.04³ packets more a round
+    // trip of 40 ms later; W_est grows by 0.529 412/76 for each packet. A twentieth is 50 octets.
     let mut config = WindowConfig {
         max_datagram_size: MDS,
         ..WindowConfig::default()

@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_window_of_linux_doubles_while_the_flight_is_more_than_half_of_it() {
         // Ten packets fill the initial window; then eleven are in flight of a window of twenty, of
-        // which acknowledgements make twice eleven; then ten of twenty-two, more than half of which is not in flight.
+        // which acknowledgements make twice eleven; then ten of twenty-two, less than half.
         let mut sender = Sender::new("newreno", RateLimitedGrowth::Linux);
         assert_eq!(
             [10, 11, 10].map(|packets| sender.round(packets)),

@@ -74,8 +74,8 @@ settings! {
         pub rate_limited_growth: RateLimitedGrowth = RateLimitedGrowth::Hold,
         /// alpha of CUBIC's Reno-friendly region once the window is back at its last maximum.
         pub cubic_alpha: CubicAlpha = CubicAlpha::Rfc9438,
-        /// Before its first reduction CUBIC grows by at least a packet for 20 acknowledged ones, as in
-        /// Linux: 5 % in a round trip while the capacity is unknown.
+        /// Before its first reduction CUBIC grows by at least a packet for 20 acknowledged ones, as
+        /// in Linux: 5 % in a round trip while the capacity is unknown.
         pub cubic_initial_growth: bool = false,
         /// A reduction leaves a whole number of packets, as in Linux, whose window is one.
         pub whole_packets: bool = false,
