@@ -183,7 +183,7 @@ fn flows_that_the_kernel_cannot_carry_are_refused_with_the_reason() {
         ("newreno", "copa", "expected newreno or cubic"),
         (
             "kind = \"tcp\", controller = \"newreno\"",
-            "kind = \"udp\"",
+            "kind = \"dccp\"",
             "is not TCP",
         ),
         ("\"bulk\"", "\"bulk\", total = 1000", "endless"),
