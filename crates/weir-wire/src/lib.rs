@@ -34,7 +34,8 @@
 //! - [`udp_test`]: throughput and loss tests over plain UDP at a constant rate, and
 //!   [`test_protocol`]: the control messages of tests over any transport, and their session;
 //! - `realtime`, `testbed` and `netns` (Linux): simulated networks between real sockets, TUN
-//!   devices and network namespaces.
+//!   devices and network namespaces;
+//! - `kernel_tcp` and `tcp_info` (Linux): transfers over the kernel's own TCP between them.
 //!
 //! Supported: IPv4 and IPv6; ECN; batches of received datagrams; segmented sends (GSO); the
 //! kernel's receive timestamps; random initial sequence numbers; Init Cookies; limits on
@@ -81,6 +82,8 @@ mod encapsulation;
 mod error;
 mod events;
 mod fault;
+#[cfg(target_os = "linux")]
+pub mod kernel_tcp;
 mod keyed_tag;
 mod limits;
 mod listener;
@@ -98,6 +101,8 @@ mod request_filter;
 mod send_queue;
 mod socket;
 mod tap;
+#[cfg(target_os = "linux")]
+pub mod tcp_info;
 pub mod test_protocol;
 #[cfg(target_os = "linux")]
 pub mod testbed;

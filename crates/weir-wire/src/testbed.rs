@@ -21,6 +21,9 @@ use weir_proto::packet::{FlowId, HostId};
 /// Octets of an Ethernet header.
 const ETHERNET_OCTETS: u32 = 14;
 
+/// Packets that wait at a TUN device until they are read.
+const TUN_QUEUE: u32 = 10_000;
+
 /// A link between hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestbedLink {
@@ -171,7 +174,7 @@ impl Testbed {
         Ok(testbed)
     }
 
-    fn host(&self, host: usize) -> Result<&Namespace, Error> {
+    pub(crate) fn host(&self, host: usize) -> Result<&Namespace, Error> {
         self.hosts.get(host).ok_or(Error::Closed)
     }
 
@@ -243,7 +246,12 @@ impl Testbed {
         ];
         for (number, link) in self.links.iter().enumerate() {
             if link.ends.iter().any(|end| end.host == host) {
-                lines.push(format!("link set {} up", device(number)));
+                let name = device(number);
+                if !link.veth {
+                    // The bursts of a sender must reach the simulated queue.
+                    lines.push(format!("link set {name} txqueuelen {TUN_QUEUE}"));
+                }
+                lines.push(format!("link set {name} up"));
             }
         }
         for (target, NextHop { link, host }) in routes {

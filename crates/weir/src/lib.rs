@@ -16,6 +16,8 @@ mod files;
 #[cfg(target_os = "linux")]
 mod forwarded_signals;
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod kernel_testbed;
 mod limits;
 mod measure;
 mod quinn;

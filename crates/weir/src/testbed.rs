@@ -117,7 +117,7 @@ pub fn check() -> Result<(), Failure> {
 }
 
 /// An error with advice on an alternative.
-fn with_alternative(error: weir_wire::Error) -> Failure {
+pub fn with_alternative(error: weir_wire::Error) -> Failure {
     match wire_failure(error) {
         Failure::Unavailable(message) => Failure::Unavailable(format!(
             "{message}; without it, `weir emulate` relays UDP between two ports through the same \
@@ -225,18 +225,23 @@ pub fn run(
     if let Some(capture) = capture {
         capture.finish()?;
     }
-    let p99 = late.p99().max(emulator_late.p99());
-    output.summary.run.lateness_p99_s = Some(p99.as_secs_f64());
-    let max = late.max().max(emulator_late.max());
-    terminal::status(&lateness(p99, max));
-    if !(late.is_trustworthy() && emulator_late.is_trustworthy()) {
-        terminal::notice("this machine was too busy: the results are not trustworthy");
-    }
+    report_lateness(&[late, emulator_late], &mut output);
     Ok(output)
 }
 
+/// Prints how late the events of the parts of a run were, and writes it into its summary.
+pub fn report_lateness(parts: &[Lateness], output: &mut RunOutput) {
+    let most = |of: fn(&Lateness) -> Duration| parts.iter().map(of).max().unwrap_or_default();
+    let (p99, max) = (most(Lateness::p99), most(Lateness::max));
+    output.summary.run.lateness_p99_s = Some(p99.as_secs_f64());
+    terminal::status(&lateness(p99, max));
+    if !parts.iter().all(Lateness::is_trustworthy) {
+        terminal::notice("this machine was too busy: the results are not trustworthy");
+    }
+}
+
 /// Sets a flag when it is dropped, even by a panic: otherwise the other threads would never end.
-struct SetAtEnd<'a>(&'a AtomicBool);
+pub struct SetAtEnd<'a>(pub &'a AtomicBool);
 
 impl Drop for SetAtEnd<'_> {
     fn drop(&mut self) {
@@ -267,7 +272,8 @@ fn follow(
     before.map_or_else(|| testbed.shaper_stats(), Ok)
 }
 
-fn drive_part(
+/// Drives a part of a scenario in real time to its end.
+pub fn drive_part(
     mut part: RealTimePart,
     ports: &mut dyn PortIo,
     duration: Duration,

@@ -84,6 +84,7 @@ const EMBEDDED: &[Embedded] = &[
     ),
     folder!("outage", ["paths.toml"]),
     folder!("sim-vs-wire", ["tbf.toml", "loopback.toml", "quic.toml"]),
+    folder!("sim-vs-kernel", ["path.toml"]),
 ];
 
 impl ExperimentFiles {

@@ -385,8 +385,10 @@ fn runs(page: &mut Page, experiment: &ExperimentResult) {
     page.text("h3", "", "Runs behind this section");
     let html = |run: &RunResult| {
         let plan = &run.plan;
-        let note = run.equal_runs.as_deref().unwrap_or_default();
-        let seeds = format!("{}{}", plan.seeds.unwrap_or(1), small(note));
+        let notes = [&run.equal_runs, &run.measured_with];
+        let notes: Vec<_> = notes.into_iter().flatten().map(String::as_str).collect();
+        let note = notes.join("; ");
+        let seeds = format!("{}{}", plan.seeds.unwrap_or(1), small(&note));
         let set = plan.set.iter();
         let set = set.map(|set| format!("<br><code>{}</code>", escaped(set)));
         format!(

@@ -31,7 +31,7 @@ mod variants;
 
 pub use files::ExperimentFiles;
 pub use measurement::Seeds;
-pub use published::{Published, RowKind};
+pub use published::{Published, RowKind, Testbed};
 pub use reproduction::{
     ExperimentResult, Options, Progress, Reproduction, RunResult, Watcher, reproduce,
 };

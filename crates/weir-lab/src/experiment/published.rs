@@ -77,9 +77,19 @@ pub struct RunPlan {
     /// Made in each variant.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub variants: bool,
-    /// Runs in real time, on real sockets between network namespaces.
-    #[serde(default, skip_serializing)]
-    pub testbed: bool,
+    /// Runs in real time between network namespaces: true on sockets with the laboratory's
+    /// endpoints, "kernel-tcp" with the kernel's own TCP.
+    #[serde(default, skip_serializing, deserialize_with = "testbed")]
+    pub testbed: Option<Testbed>,
+}
+
+/// The endpoints of a run in real time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Testbed {
+    /// Those of the laboratory, on real sockets.
+    Sockets,
+    /// The kernel's own TCP.
+    KernelTcp,
 }
 
 /// The kind of statement of a row.
@@ -242,7 +252,7 @@ impl Published {
 
     /// True if a run needs more than the simulator.
     pub fn needs_testbed(&self) -> bool {
-        self.runs.iter().any(|run| run.testbed)
+        self.runs.iter().any(|run| run.testbed.is_some())
     }
 }
 
@@ -255,6 +265,25 @@ impl Row {
 
 fn optional_pair<'de, D: Deserializer<'de>>(input: D) -> Result<Option<[u32; 2]>, D::Error> {
     pair(input).map(Some)
+}
+
+/// True, false, or the name of the endpoints.
+fn testbed<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Testbed>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected true, false or \"kernel-tcp\"")]
+    enum Given {
+        Switch(bool),
+        Named(Name),
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    enum Name {
+        KernelTcp,
+    }
+    Ok(match Given::deserialize(input)? {
+        Given::Switch(on) => on.then_some(Testbed::Sockets),
+        Given::Named(Name::KernelTcp) => Some(Testbed::KernelTcp),
+    })
 }
 
 /// A plan without seeds has one run.

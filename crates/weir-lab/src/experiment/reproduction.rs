@@ -73,6 +73,9 @@ pub struct RunResult {
     /// A note on runs of different seeds that are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equal_runs: Option<String>,
+    /// What ran in real time: the program, and the kernel if its TCP is measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_with: Option<String>,
 }
 
 /// A finding, and whether all rows that show it hold.
@@ -216,7 +219,8 @@ pub fn reproduce(
         }
         Ok(())
     };
-    let (real, simulated): (Vec<_>, Vec<_>) = jobs.iter().partition(|job| job.plan.testbed);
+    let (real, simulated): (Vec<_>, Vec<_>) =
+        jobs.iter().partition(|job| job.plan.testbed.is_some());
     // All results are collected first, so that the reported error does not depend on the order of
     // threads.
     let ended = in_order(&simulated, |job| work(job));
@@ -441,6 +445,9 @@ fn result(experiment: &Prepared, variants: &[Runs]) -> Result<ExperimentResult, 
                 equal_runs: runs
                     .get(&plan.name)
                     .and_then(|runset| runset.replicates().note()),
+                measured_with: runs
+                    .get(&plan.name)
+                    .and_then(|runset| runset.build().map(str::to_owned)),
             })
             .collect(),
         plots: draw::plots(name, published, &rows, runs),

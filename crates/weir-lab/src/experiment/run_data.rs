@@ -41,6 +41,8 @@ pub(super) struct Observation {
     references: BTreeMap<String, Option<f64>>,
     /// The 99th percentile of the lateness of events, for a run in real time.
     lateness_s: Option<f64>,
+    /// What ran in real time: the program, and the kernel if its TCP is measured.
+    build: Option<String>,
     /// A hash of the run's behaviour, independent of the seed's value.
     fingerprint: Option<Fingerprint>,
     /// The tables, if a plot shows them.
@@ -68,10 +70,14 @@ impl Observation {
                 .collect()
         };
         let lateness = run.summary.pointer("/run/lateness_p99_s");
+        let lateness_s = lateness.and_then(serde_json::Value::as_f64);
+        let build = run.summary.pointer("/run/build");
+        let build = build.and_then(serde_json::Value::as_str);
         Self {
             measured: take(|row| row.measure.as_ref()),
             references: take(|row| row.reference.as_ref()),
-            lateness_s: lateness.and_then(serde_json::Value::as_f64),
+            lateness_s,
+            build: lateness_s.and(build).map(str::to_owned),
             fingerprint: run.fingerprint,
             trace: keep.then_some(run),
         }
@@ -106,6 +112,11 @@ impl Runset {
             .iter()
             .filter_map(|run| run.lateness_s)
             .reduce(f64::max)
+    }
+
+    /// What ran, if it ran in real time.
+    pub(super) fn build(&self) -> Option<&str> {
+        self.runs.first()?.build.as_deref()
     }
 
     fn sample(&self, value: impl Fn(&Observation) -> Option<Option<f64>>) -> Option<Measurement> {

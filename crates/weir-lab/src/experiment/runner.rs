@@ -1,6 +1,6 @@
 //! Runs the scenarios that an experiment plans.
 
-use super::published::RunPlan;
+use super::published::{RunPlan, Testbed};
 use super::run_data::RunData;
 use crate::replication::Fingerprint;
 use crate::run::columns;
@@ -9,8 +9,8 @@ use crate::scenario::overrides::parse_set;
 use crate::scenario::{Flow, Scenario, parse_with};
 use std::sync::atomic::AtomicBool;
 
-/// Runs a scenario on real sockets in real time, or reports why it cannot.
-pub type TestbedRunner<'a> = dyn Fn(&Scenario) -> Result<RunOutput, String> + Sync + 'a;
+/// Runs a scenario in real time with these endpoints, or reports why it cannot.
+pub type TestbedRunner<'a> = dyn Fn(&Scenario, Testbed) -> Result<RunOutput, String> + Sync + 'a;
 
 /// Transports and a testbed that this crate does not implement.
 #[derive(Clone, Copy, Default)]
@@ -60,9 +60,9 @@ pub(super) fn run_once(
         ..RunOptions::default()
     };
     let output = match (plan.testbed, backends.testbed) {
-        (false, _) => run(scenario, &options).map_err(|error| error.to_string())?,
-        (true, Some(testbed)) => testbed(scenario)?,
-        (true, None) => return Err("it needs a testbed".to_owned()),
+        (None, _) => run(scenario, &options).map_err(|error| error.to_string())?,
+        (Some(endpoints), Some(testbed)) => testbed(scenario, endpoints)?,
+        (Some(_), None) => return Err("it needs a testbed".to_owned()),
     };
     let fingerprint = Fingerprint::of(&output);
     let summary = output.summary.flows.get(&name);

@@ -254,7 +254,7 @@ fn unknown_experiments_are_named_with_the_known_ones() {
         "there is no experiment \"loopbak\" and no folder of this name with a published.toml; known \
          are loopback, lossy-link, \
          oscillation, deep-fifo, cut-off, friendliness, cubic-window, rtt-fairness, dualq-coupling, \
-         slow-start, rfc8867, outage, sim-vs-wire"
+         slow-start, rfc8867, outage, sim-vs-wire, sim-vs-kernel"
     );
 }
 
@@ -518,6 +518,19 @@ fn a_row_with_a_reference_is_judged_by_another_run_unless_the_machine_was_busy()
     let wire = "[[run]]\nname = 'w'\nscenario = 'r.toml'\nabout = 'a'\ntestbed = true\n";
     let published = Published::parse("x", &format!("{text}{wire}")).unwrap();
     assert!(published.needs_testbed());
+    let endpoints = |written: &str| {
+        let wire = wire.replace("true", written);
+        let published = Published::parse("x", &format!("{text}{wire}"));
+        published.map(|published| published.runs.last().and_then(|run| run.testbed))
+    };
+    assert_eq!(endpoints("true").unwrap(), Some(Testbed::Sockets));
+    assert_eq!(endpoints("'kernel-tcp'").unwrap(), Some(Testbed::KernelTcp));
+    assert_eq!(endpoints("false").unwrap(), None);
+    let error = endpoints("'kernel'").unwrap_err().to_string();
+    assert!(
+        error.contains("expected true, false or \"kernel-tcp\""),
+        "{error}"
+    );
     for (megabits, late_s, verdict) in [
         (4.8, 0.0001, Verdict::Checked),
         (4.0, 0.0001, Verdict::Differs),

@@ -109,14 +109,18 @@ mod tests {
         assert_eq!(samples.len(), 4 * SAMPLE_RATE as usize);
         let is_silent = |from_s: f64, until_s: f64| {
             let at = |time: f64| (time * f64::from(SAMPLE_RATE)) as usize;
-            samples[at(from_s)..at(until_s)].iter().all(|sample| *sample == 0)
+            samples[at(from_s)..at(until_s)]
+                .iter()
+                .all(|sample| *sample == 0)
         };
         assert!(is_silent(1.0, 1.5) && is_silent(3.5, 4.0));
         for from_s in [0.0, 0.9, 1.5, 2.0, 3.3] {
             assert!(!is_silent(from_s, from_s + 0.1), "{from_s}");
         }
         // 330 Hz at the beginning: 33 upward crossings of zero in a tenth of a second.
-        let crossings = samples[..800].windows(2).filter(|pair| pair[0] < 0 && pair[1] >= 0);
+        let crossings = samples[..800]
+            .windows(2)
+            .filter(|pair| pair[0] < 0 && pair[1] >= 0);
         assert!((32..=33).contains(&crossings.count()));
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! `rfc` has the rules of RFCs 5681, 6298, 6582, 6675 and 6937 as their texts give them; `linux`
 //! those of Linux as far as they are known: RACK-TLP (RFC 8985), F-RTO (RFC 5682), a floor of the
-//! RTO's variance term, CUBIC's HyStart and constant alpha, reductions to whole packets;
+//! RTO's variance term, CUBIC's HyStart, constant alpha and initial growth, reductions to whole
+//! packets, growth while the window was used up in the last round;
 //! `ns2-sack1` those of ns-2's Agent/TCP/Sack1 with Agent/TCPSink/Sack1, with the defaults of
 //! ns-2.35, for comparison. Any rule may be changed on top of a preset, so that the effect of one
 //! rule can be studied alone.
 
-use crate::cc::window::{ControllerRules, CubicAlpha};
+use crate::cc::window::{ControllerRules, CubicAlpha, RateLimitedGrowth};
 use crate::settings::{Keyword, count, or_word};
 use crate::time::Duration;
 use crate::{keywords, settings};
@@ -111,7 +112,9 @@ settings! {
             undo_spurious: true,
             hystart: true,
             cubic_alpha: CubicAlpha::Constant,
+            cubic_initial_growth: true,
             whole_packets: true,
+            rate_limited_growth: RateLimitedGrowth::Linux,
             ..ControllerRules::OFF
         },
     }

@@ -54,7 +54,8 @@ examples! {
         "weir send 192.0.2.1 --trace results/test --pcap test.pcapng";
     TESTBED:
         "sudo weir testbed path.toml"
-        "sudo weir testbed path.toml --pcap hosts.pcapng";
+        "sudo weir testbed path.toml --pcap hosts.pcapng"
+        "sudo weir testbed path.toml --kernel-tcp";
     EMULATE:
         "weir emulate --link \"rate 1mbit delay 25ms loss 0.1%\" --to 192.0.2.1:6511"
         "sudo weir emulate --link \"delay 20ms fq_codel\" -- ping -c 3 192.0.2.1";

@@ -9,13 +9,14 @@ use crate::terminal;
 use crate::text_table::text_table;
 use clap::Args;
 use indicatif::ProgressBar;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use weir_lab::experiment::{
     Backends, ExperimentError, ExperimentFiles, ExperimentResult, Options, Progress, Reproduction,
-    RowKind, RowResult, TestbedRunner, Watcher, reproduce,
+    RowKind, RowResult, Testbed, TestbedRunner, Watcher, reproduce,
 };
 use weir_lab::report::{ReportError, ReportFolder};
 
@@ -195,9 +196,13 @@ fn testbed(
     #[cfg(target_os = "linux")]
     {
         crate::testbed::check()?;
-        Ok(Some(&|scenario| {
+        Ok(Some(&|scenario, endpoints| {
             let stop = interrupt_flag();
-            crate::testbed::run(scenario, None, &stop).map_err(|failure| failure.message())
+            let output = match endpoints {
+                Testbed::Sockets => crate::testbed::run(scenario, None, &stop),
+                Testbed::KernelTcp => crate::kernel_testbed::run(scenario, &stop),
+            };
+            output.map_err(|failure| failure.message())
         }))
     }
     #[cfg(not(target_os = "linux"))]
@@ -262,6 +267,11 @@ fn summary(experiment: &ExperimentResult, text: &mut String) {
         if let Some(note) = &run.equal_runs {
             let _ = writeln!(text, "  run {}: {note}", run.plan.name);
         }
+    }
+    let builds = experiment.runs.iter();
+    let builds = builds.filter_map(|run| run.measured_with.as_deref());
+    for build in builds.collect::<BTreeSet<_>>() {
+        let _ = writeln!(text, "  in real time: {build}");
     }
     let _ = writeln!(
         text,

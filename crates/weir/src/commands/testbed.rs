@@ -1,6 +1,7 @@
 //! `weir testbed SCENARIO`: runs the scenario's endpoints on real sockets, with its hosts as
 //! network namespaces and its token buckets in the kernel; the rest of its links is simulated in
-//! real time. Writes the same folder as `weir run`.
+//! real time. With `--kernel-tcp` the endpoints are the kernel's TCP and all links are simulated.
+//! Writes the same folder as `weir run`.
 
 use super::replicates::{FinishedRun, RunInProgress};
 use super::runs::{RunArguments, RunResults};
@@ -8,7 +9,7 @@ use crate::exit::Failure;
 use crate::interrupt::interrupt_flag;
 use crate::terminal;
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weir_lab::run::RunOutput;
 use weir_lab::scenario::Scenario;
@@ -21,6 +22,9 @@ pub struct Arguments {
     /// Write what the hosts send and receive as pcapng, each host an interface; one run only
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    /// TCP flows have the kernel's own TCP with the controller of this name (reno for newreno)
+    #[arg(long, conflicts_with = "pcap")]
+    kernel_tcp: bool,
 }
 
 /// Runs the scenario once, or once for each combination of values, one after the other.
@@ -41,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let seconds = run.scenario.run.duration.as_secs_f64();
         let count = runs.len();
         terminal::status(&format!("run {}/{count}: {seconds} s", number + 1));
-        let output = one(&run.scenario, arguments.pcap.as_deref(), &stop)?;
+        let output = one(&run.scenario, arguments, &stop)?;
         // An interrupted run must not replace a complete one.
         let interrupted = stop.load(Ordering::Relaxed);
         let ending = if interrupted { "-interrupted" } else { "" };
@@ -70,12 +74,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn one(_: &Scenario, _: Option<&Path>, _: &AtomicBool) -> Result<RunOutput, Failure> {
+fn one(_: &Scenario, _: &Arguments, _: &AtomicBool) -> Result<RunOutput, Failure> {
     let message = "network namespaces need Linux; `weir run` simulates the same scenario";
     Err(Failure::Unavailable(message.to_owned()))
 }
 
 #[cfg(target_os = "linux")]
-fn one(scenario: &Scenario, pcap: Option<&Path>, stop: &AtomicBool) -> Result<RunOutput, Failure> {
-    crate::testbed::run(scenario, pcap, stop)
+fn one(
+    scenario: &Scenario,
+    arguments: &Arguments,
+    stop: &AtomicBool,
+) -> Result<RunOutput, Failure> {
+    if arguments.kernel_tcp {
+        return crate::kernel_testbed::run(scenario, stop);
+    }
+    crate::testbed::run(scenario, arguments.pcap.as_deref(), stop)
 }

@@ -126,6 +126,77 @@ fn a_kernels_bucket_does_to_a_flow_what_the_simulated_one_does() {
     });
 }
 
+/// A path on which any TCP without a loss at its start fills the queue.
+const KERNEL: &str = r#"
+[run]
+duration = "4s"
+warmup = "1s"
+
+[[link]]
+name = "wire"
+between = ["sender", "receiver"]
+rate = "5Mbit"
+delay = "10ms"
+forward = { queue = { kind = "droptail", limit = 20 } }
+
+[[flow]]
+name = "stream"
+from = "sender"
+to = "receiver"
+transport = { kind = "tcp", controller = "newreno" }
+app = { kind = "bulk" }
+"#;
+
+#[test]
+fn the_kernels_tcp_does_to_a_path_what_the_simulators_does() {
+    let number = |summary: &serde_json::Value, pointer: &str| {
+        let number = summary.pointer(pointer).and_then(serde_json::Value::as_f64);
+        number.unwrap_or_else(|| panic!("{pointer} of {summary}"))
+    };
+    let out = tempfile::tempdir().expect("a folder");
+    let simulated = summary("run", KERNEL, out.path()).expect("simulating needs no right");
+    let measure = || {
+        let (out, file) = folder_with(KERNEL);
+        let [file, out] = [file.as_path(), out.path()].map(text);
+        let words = ["testbed", file, "--kernel-tcp", "--out", out, "--json"];
+        Some(document(&mut weir(&words))?["runs"][0]["summary"].clone())
+    };
+    undisturbed(measure, |real| {
+        let Some(real) = real else { return true };
+        let build = real["run"]["build"].as_str().expect("a build");
+        assert!(build.contains("TCP of Linux "), "{build}");
+        let near = |pointer: &str| {
+            let ratio = number(real, pointer) / number(&simulated, pointer);
+            (0.9..1.1).contains(&ratio)
+        };
+        // 5 Mbit/s of which 1460 of 1500 octets are payload.
+        number(real, "/flows/stream/goodput_bps") < 4.9e6
+            && near("/flows/stream/goodput_bps")
+            && near("/flows/stream/rtt_s/mean")
+            && number(real, "/flows/stream/retransmissions/packets") > 0.0
+    });
+}
+
+#[test]
+fn flows_that_the_kernel_cannot_carry_are_refused_with_the_reason() {
+    for (from, to, why) in [
+        ("newreno", "copa", "expected newreno or cubic"),
+        (
+            "kind = \"tcp\", controller = \"newreno\"",
+            "kind = \"dccp\"",
+            "is not TCP",
+        ),
+        ("\"bulk\"", "\"bulk\", total = 1000", "endless"),
+        ("app =", "stop = \"2s\"\napp =", "more than transport"),
+    ] {
+        let (_out, file) = folder_with(&KERNEL.replace(from, to));
+        let words = ["testbed", text(&file), "--kernel-tcp"];
+        let (status, _, stderr) = run(&mut weir(&words));
+        assert_eq!(status, Some(2), "{stderr}");
+        assert!(stderr.contains(why), "{stderr}");
+    }
+}
+
 #[test]
 fn a_capture_of_a_testbed_has_every_host_and_no_malformed_packet() {
     let (out, file) = folder_with(&BUCKET.replace("14s", "2s").replace("4s", "500ms"));

@@ -12,11 +12,11 @@
 use super::flow_tables::WriteTrace;
 use super::recorder::{FLOW_EVENTS, Recorder, SENDER_EVENTS};
 use crate::run::{
-    FlowSummary, RUN_FORMAT, Retransmissions, RunOptions, RunOutput, RunSummary, Summary,
-    TraceLevel,
+    FlowSummary, FlowTrace, RUN_FORMAT, Retransmissions, RunOptions, RunOutput, RunSummary,
+    Summary, TraceLevel,
 };
 use crate::scenario::{self, Override, ScenarioError};
-use crate::summary::FlowStatistics;
+use crate::summary::{FlowStatistics, LossFinder};
 use std::fmt::Write as _;
 use weir_proto::endpoint::Statistics;
 use weir_proto::event::{Event, EventMask, EventSource, Probe};
@@ -108,11 +108,16 @@ impl SenderRecorder {
 
     /// A recorder for the flow of this name.
     pub fn new(name: &str) -> Self {
+        Self::after(name, Duration::ZERO)
+    }
+
+    /// A recorder whose statistics begin after the warm-up.
+    pub fn after(name: &str, warmup: Duration) -> Self {
         let options = RunOptions {
             trace: TraceLevel::Full,
             ..RunOptions::default()
         };
-        let mut recorder = Recorder::new(&options, Instant::ZERO);
+        let mut recorder = Recorder::new(&options, Instant::ZERO + warmup);
         recorder.add_flow((FlowId(0), name), [SENDER, RECEIVER], WriteTrace::On);
         Self {
             recorder,
@@ -133,6 +138,25 @@ impl SenderRecorder {
     /// True if later events were dropped for lack of space.
     pub const fn is_full(&self) -> bool {
         self.full
+    }
+
+    /// The summary and the traces of the flow between two moments, from the counters of its sender
+    /// and its receiver at each.
+    pub fn between(
+        mut self,
+        moments: [Duration; 2],
+        counters: [[Statistics; 2]; 2],
+    ) -> (FlowSummary, Vec<FlowTrace>) {
+        let [from, until] = moments;
+        let [before, after] = counters.map(|ends| FlowStatistics::new(ends, LossFinder::Sender));
+        let (rtts, rate) = self.recorder.distributions(0, Instant::ZERO + until);
+        let summary = FlowSummary {
+            rtt_s: rtts.summary(),
+            rate_bps: rate.summary(),
+            retransmissions: Some(Retransmissions::between(&before.sender, &after.sender)),
+            ..FlowSummary::between(&before, &after, until.saturating_sub(from))
+        };
+        (summary, self.recorder.finish().0)
     }
 }
 

@@ -3,7 +3,7 @@
 //! sending, persistent congestion, and undoing a spurious reduction.
 
 use super::pacing::Pace;
-use super::rate_limited::LargestFlight;
+use super::rate_limited::{LargestFlight, WindowUse};
 use super::slow_start::{SlowStart, SlowWindow, applies};
 use super::{BoxedController, RateLimitedGrowth, RecoveryBoundary, WindowConfig};
 use crate::cc::{
@@ -89,6 +89,7 @@ pub struct Classic<P> {
     undo: Option<Undo<P>>,
     slow_start: SlowStart,
     largest_flight: LargestFlight,
+    window_use: WindowUse,
     /// The smoothed round-trip time, for the pacer.
     rtt: Duration,
 }
@@ -108,6 +109,7 @@ impl<P: Policy + Clone> Classic<P> {
             undo: None,
             slow_start: SlowStart::new(&config.rules.controller, P::HYSTART),
             largest_flight: LargestFlight::new(config.initial_window()),
+            window_use: WindowUse::default(),
             rtt: Duration::ZERO,
         }
     }
@@ -214,16 +216,23 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         self.slow_start.on_delivered(acked.bytes);
         self.policy.on_delivered(acked);
         self.largest_flight.update(acked.bytes_in_flight);
-        // RFC 9002 §7.8: an underutilised window does not grow.
-        let holds = self.config.rules.controller.rate_limited_growth == RateLimitedGrowth::Hold;
-        if acked.app_limited && holds {
+        let in_slow_start = self.in_slow_start();
+        let holds = match self.config.rules.controller.rate_limited_growth {
+            // RFC 9002 §7.8: an underutilised window does not grow.
+            RateLimitedGrowth::Hold => acked.app_limited,
+            RateLimitedGrowth::Linux => {
+                self.window_use.on_ack(acked);
+                !self.window_use.permits_growth(self.cwnd, in_slow_start)
+            }
+            RateLimitedGrowth::Flight | RateLimitedGrowth::Unlimited => false,
+        };
+        if holds {
             self.policy.on_app_limited(acked.now);
             if !in_recovery {
                 self.limit = Limit::ApplicationLimited;
             }
             return;
         }
-        let in_slow_start = self.in_slow_start();
         let before = self.cwnd;
         if in_recovery {
             if self.config.rules.count_acked_in_recovery && !in_slow_start {

@@ -27,6 +27,9 @@ const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 /// The greatest ratio of the target to the window (RFC 9438 §4.2).
 const MAX_TARGET: f64 = 1.5;
+/// Acknowledged packets for one packet more, at most, before the first reduction: the bound of
+/// `cnt` in Linux's `bictcp_update`.
+const INITIAL_COUNT: f64 = 20.0;
 
 settings! {
     /// The constants of CUBIC (RFC 9438).
@@ -58,7 +61,11 @@ struct Epoch {
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "cubic",
     doc: "CUBIC (RFC 9438)",
-    rules: &[RULES, SLOW_START_RULES, &["hystart", "cubic_alpha"]],
+    rules: &[
+        RULES,
+        SLOW_START_RULES,
+        &["hystart", "cubic_alpha", "cubic_initial_growth"],
+    ],
     make: |config| Box::new(Classic::new(config, Cubic::new(config))),
 };
 
@@ -67,10 +74,11 @@ pub(super) const ENTRY: ControllerEntry = ControllerEntry {
 pub struct Cubic {
     config: CubicConfig,
     alpha: CubicAlpha,
+    initial_growth: bool,
     max_datagram_size: f64,
     /// W_max in packets; zero before the first reduction.
     w_max: f64,
-    /// cwnd_prior in packets: the window before the last reduction.
+    /// cwnd_prior in packets: the window before the last reduction; zero before the first.
     cwnd_prior: f64,
     epoch: Option<Epoch>,
     /// Growth of less than an octet, kept for the next acknowledgement.
@@ -83,6 +91,7 @@ impl Cubic {
         Self {
             config: config.constants.cubic,
             alpha: config.rules.controller.cubic_alpha,
+            initial_growth: config.rules.controller.cubic_initial_growth,
             max_datagram_size: config.max_datagram_size as f64,
             w_max: 0.0,
             cwnd_prior: 0.0,
@@ -147,6 +156,11 @@ impl Policy for Cubic {
                 .w_cubic(t + rtt, epoch.k)
                 .clamp(window, MAX_TARGET * window);
             window + (target - window) * packets / window
+        };
+        let next = if self.initial_growth && self.cwnd_prior == 0.0 {
+            next.max(window + packets / INITIAL_COUNT)
+        } else {
+            next
         };
         let grown = next * self.max_datagram_size + self.fraction;
         let whole = (grown as u64).max(cwnd);

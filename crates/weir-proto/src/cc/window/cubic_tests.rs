@@ -374,3 +374,27 @@ fn another_datagram_size_leaves_the_curve_in_octets_where_it_is() {
     }
     assert_eq!(cubic.max_datagram_size, 2000.0);
 }
+
+#[test]
+fn before_its_first_reduction_cubic_of_linux_grows_by_a_packet_for_twenty() {
+    // Without a reduction W_cubic starts at the plateau and is 0.4 · 0.04³ packets more a round
+    // trip of 40 ms later; W_est grows by 0.529 412/76 for each packet. A twentieth is 50 octets.
+    let mut config = WindowConfig {
+        max_datagram_size: MDS,
+        ..WindowConfig::default()
+    };
+    config.rules.controller.cubic_alpha = CubicAlpha::Constant;
+    for (initial_growth, grown) in [(true, 50), (false, 6)] {
+        config.rules.controller.cubic_initial_growth = initial_growth;
+        let mut cubic = Cubic::new(&config);
+        assert_eq!(cubic.on_ack(76 * MDS, &acked(0, 40)), 76 * MDS + grown);
+        // After a reduction only the curves count: 0.529 412/53 packets.
+        let cwnd = cubic.on_congestion_event(Instant::ZERO, 76 * MDS);
+        assert_eq!(cwnd, 53_200);
+        assert_eq!(
+            cubic.on_ack(cwnd, &acked(0, 40)),
+            53_209,
+            "{initial_growth}"
+        );
+    }
+}

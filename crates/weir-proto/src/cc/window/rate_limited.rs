@@ -1,7 +1,9 @@
 //! How a window grows while the sender does not use all of it, because the application writes less
 //! or the receiver's window is smaller: "rate-limited".
 
+use crate::cc::Acked;
 use crate::keywords;
+use crate::time::Instant;
 
 keywords! {
     /// How the window grows while the application or the receiver limits sending.
@@ -11,6 +13,9 @@ keywords! {
         /// Up to what the largest flight since the last reduction could make of it: twice that in
         /// slow start (draft-ietf-ccwg-ratelimited-increase).
         Flight = "flight",
+        /// For a round after the window was last used up; in slow start up to twice the largest
+        /// flight of the round (Linux, `tcp_is_cwnd_limited`).
+        Linux = "linux",
         /// As if the window were used (RFC 5681 has no rule).
         Unlimited = "unlimited",
     }
@@ -45,6 +50,37 @@ impl LargestFlight {
     /// Its octets.
     pub(super) const fn octets(self) -> u64 {
         self.0
+    }
+}
+
+/// How much of the window a round has used, as Linux keeps it (`tcp_cwnd_validate`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WindowUse {
+    /// The window was used up: `is_cwnd_limited`.
+    full: bool,
+    /// The flight then, or the largest of the round, in octets: `max_packets_out`.
+    flight: u64,
+    /// The round ends when a packet that is sent from here on is acknowledged: `cwnd_usage_seq`.
+    since: Instant,
+}
+
+impl WindowUse {
+    /// A packet was acknowledged.
+    pub(super) fn on_ack(&mut self, acked: &Acked) {
+        let full = !acked.app_limited;
+        let larger = !self.full && acked.bytes_in_flight > self.flight;
+        if full || larger || acked.sent_at >= self.since {
+            *self = Self {
+                full,
+                flight: acked.bytes_in_flight,
+                since: acked.now,
+            };
+        }
+    }
+
+    /// True if a window of this size may grow.
+    pub(super) const fn permits_growth(&self, cwnd: u64, in_slow_start: bool) -> bool {
+        self.full || (in_slow_start && cwnd < self.flight.saturating_mul(2))
     }
 }
 
@@ -146,6 +182,57 @@ mod tests {
         assert_eq!(sender.controller.report().limit, Limit::SlowStart);
         sender.round(4);
         assert_eq!(sender.controller.report().limit, Limit::ApplicationLimited);
+    }
+
+    #[test]
+    fn linux_grows_for_a_round_after_the_window_was_full_and_to_twice_the_flight_in_slow_start() {
+        let mut used = WindowUse::default();
+        let mut after = |sent_ms, ms, flight, app_limited| {
+            let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+            used.on_ack(&Acked {
+                now: at(ms),
+                sent_at: at(sent_ms),
+                bytes_in_flight: flight,
+                app_limited,
+                ..Acked::default()
+            });
+            // In congestion avoidance, and in slow start at twice ten packets and below it.
+            [(5, false), (20, true), (19, true)].map(|(cwnd, slow)| used.permits_growth(cwnd, slow))
+        };
+        assert_eq!(after(0, 100, 10, false), [true; 3]);
+        assert_eq!(after(0, 150, 12, true), [true; 3], "the round goes on");
+        assert_eq!(after(99, 199, 12, true), [true; 3]);
+        assert_eq!(
+            after(100, 200, 9, true),
+            [false; 3],
+            "the next one: 9 packets, twice 9"
+        );
+        assert_eq!(
+            after(101, 201, 10, true),
+            [false, false, true],
+            "a larger flight counts"
+        );
+        assert_eq!(
+            after(150, 250, 3, true),
+            [false, false, true],
+            "a smaller one does not"
+        );
+        assert_eq!(
+            after(201, 301, 3, true),
+            [false; 3],
+            "until its round is over"
+        );
+    }
+
+    #[test]
+    fn a_window_of_linux_doubles_while_the_flight_is_more_than_half_of_it() {
+        // Ten packets fill the initial window; then eleven are in flight of a window of twenty, of
+        // which acknowledgements make twice eleven; then ten of twenty-two, less than half.
+        let mut sender = Sender::new("newreno", RateLimitedGrowth::Linux);
+        assert_eq!(
+            [10, 11, 10].map(|packets| sender.round(packets)),
+            [20, 22, 22]
+        );
     }
 
     #[test]

@@ -74,6 +74,9 @@ settings! {
         pub rate_limited_growth: RateLimitedGrowth = RateLimitedGrowth::Hold,
         /// alpha of CUBIC's Reno-friendly region once the window is back at its last maximum.
         pub cubic_alpha: CubicAlpha = CubicAlpha::Rfc9438,
+        /// Before its first reduction CUBIC grows by at least a packet for 20 acknowledged ones, as
+        /// in Linux: 5 % in a round trip while the capacity is unknown.
+        pub cubic_initial_growth: bool = false,
         /// A reduction leaves a whole number of packets, as in Linux, whose window is one.
         pub whole_packets: bool = false,
     }
@@ -115,7 +118,7 @@ settings! {
 
 impl Rules {
     /// The rules of controllers; the others belong to the transport.
-    pub const OF_CONTROLLERS: [&'static str; 15] = [
+    pub const OF_CONTROLLERS: [&'static str; 16] = [
         "recovery_boundary",
         "increase",
         "count_acked_in_recovery",
@@ -130,6 +133,7 @@ impl Rules {
         "rtt_independence",
         "rate_limited_growth",
         "cubic_alpha",
+        "cubic_initial_growth",
         "whole_packets",
     ];
 

@@ -77,8 +77,9 @@ settings! {
         /// Receive buffer: the window that is advertised.
         pub receive_buffer: u64 = 6_000_000 => bytes(1..=1 << 40),
         /// Bytes that the application may have written and that are not acknowledged (SO_SNDBUF):
-        /// a flow has no more than these in flight.
-        pub send_buffer: u64 = 4_000_000 => bytes(1..=1 << 40),
+        /// a flow has no more than these in flight. The default is the bound of Linux's automatic
+        /// size (`tcp_wmem`), which is more than twice the window below it and so never in its way.
+        pub send_buffer: u64 = 4 << 20 => bytes(1..=1 << 40),
     }
 }
 
