@@ -2,9 +2,9 @@
 
 use super::published::RowKind;
 use super::reproduction::{ExperimentResult, Reproduction, RunResult};
-use super::row_result::RowResult;
+use super::row_result::{InVariant, RowResult};
 use super::strip::strip;
-use super::variants::{InVariant, VariantResult};
+use super::variants::VariantResult;
 use crate::report::page::{Page, escaped};
 use crate::theory::significant;
 use crate::verdict::Verdict;
@@ -207,6 +207,26 @@ fn variants(page: &mut Page, experiment: &ExperimentResult) {
             experiment.variants.len()
         ),
     );
+    if !counting.is_empty() {
+        rows_of_variants(page, experiment, &counting);
+    }
+    let html = |variant: &&VariantResult| {
+        let set = variant
+            .variant
+            .set
+            .iter()
+            .map(|set| format!("<code>{}</code><br>", escaped(set)));
+        let name = escaped(&variant.variant.name);
+        format!(
+            "<tr><td>{name}</td><td>{}</td></tr>\n",
+            set.collect::<String>()
+        )
+    };
+    page.table(&["variant", "its values"], counting.iter().map(html));
+}
+
+/// The means of all rows that vary, with a column for each variant that counts.
+fn rows_of_variants(page: &mut Page, experiment: &ExperimentResult, counting: &[&VariantResult]) {
     let rows: Vec<&RowResult> = experiment
         .rows
         .iter()
@@ -245,22 +265,7 @@ fn variants(page: &mut Page, experiment: &ExperimentResult) {
             escaped(&unit)
         )
     };
-    if !counting.is_empty() {
-        page.table(&headings, rows.iter().map(html));
-    }
-    let html = |variant: &&VariantResult| {
-        let set = variant
-            .variant
-            .set
-            .iter()
-            .map(|set| format!("<code>{}</code><br>", escaped(set)));
-        let name = escaped(&variant.variant.name);
-        format!(
-            "<tr><td>{name}</td><td>{}</td></tr>\n",
-            set.collect::<String>()
-        )
-    };
-    page.table(&["variant", "its values"], counting.iter().map(html));
+    page.table(&headings, rows.iter().map(html));
 }
 
 /// The published number, or the bounds of a claim.

@@ -27,6 +27,7 @@ mod runner;
 mod series;
 mod strip;
 mod tally;
+mod variant_plan;
 mod variants;
 
 pub use files::ExperimentFiles;
@@ -35,10 +36,11 @@ pub use published::{Published, RowKind, Testbed};
 pub use reproduction::{
     ExperimentResult, Options, Progress, Reproduction, RunResult, Watcher, reproduce,
 };
-pub use row_result::RowResult;
+pub use row_result::{InVariant, RowResult};
 pub use runner::{Backends, TestbedRunner};
 pub use tally::{Count, Tally};
-pub use variants::{InVariant, Scan, Variant, VariantResult};
+pub use variant_plan::{Scan, Variant};
+pub use variants::VariantResult;
 
 use crate::scenario::ScenarioError;
 use crate::theory::TheoryError;

@@ -12,7 +12,7 @@
 use super::ExperimentError;
 use super::measure::{Measure, Moment, View};
 use super::plot_plan::PlotPlan;
-use super::variants::{Scan, Variant};
+use super::variant_plan::{Scan, Variant};
 use crate::toml_file::{TomlFile, pair};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -28,8 +28,9 @@ pub struct Published {
     /// Values that the document leaves open.
     #[serde(rename = "variant", default)]
     pub variants: Vec<Variant>,
-    /// The search for such values.
-    pub scan: Option<Scan>,
+    /// Searches for such values.
+    #[serde(rename = "scan", default)]
+    pub scans: Vec<Scan>,
     /// Moments to which measures refer by name; they are searched for in each run.
     #[serde(rename = "moment", default)]
     pub moments: Vec<Moment>,

@@ -69,12 +69,17 @@ impl Published {
             let message = "the file has no [[variant]] that it could have";
             return Err(Invalid::key("variants", message).element("run", number));
         }
-        let Some(scan) = &self.scan else {
-            return Ok(());
-        };
         let judging = self.runs.iter().filter_map(|run| run.seeds).max();
-        let checked = scan.check(judging.unwrap_or(1));
-        checked.map_err(|wrong| wrong.below("scan"))
+        let mut scans = BTreeSet::new();
+        for (number, scan) in self.scans.iter().enumerate() {
+            let checked = if scans.insert(scan.name.as_str()) {
+                scan.check(judging.unwrap_or(1))
+            } else {
+                Err(Invalid::key("name", twice("scans", &scan.name)))
+            };
+            checked.map_err(|wrong| wrong.element("scan", number))?;
+        }
+        Ok(())
     }
 
     /// A moment's name is unique, and a moment refers only to earlier ones.

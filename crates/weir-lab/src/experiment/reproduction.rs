@@ -148,8 +148,8 @@ pub struct Options<'a> {
     pub backends: Backends<'a>,
     /// Added to every seed: other random numbers, with which no verdict may change.
     pub seed_offset: u64,
-    /// Scans for variants in place of judging those of the file.
-    pub scan: bool,
+    /// The scan for variants that is made in place of judging those of the file.
+    pub scan: Option<&'a str>,
 }
 
 /// Receives the progress of a reproduction, possibly from several threads.
@@ -306,12 +306,12 @@ fn runs_of<'a>(
     variants
 }
 
-fn prepare(source: &ExperimentFiles, is_scan: bool) -> Result<Prepared, ExperimentError> {
+fn prepare(source: &ExperimentFiles, scan: Option<&str>) -> Result<Prepared, ExperimentError> {
     let file = format!("{}/published.toml", source.name);
     let mut published = Published::parse(&file, &source.published)?;
-    if is_scan {
+    if let Some(name) = scan {
         published = published
-            .scanned()
+            .scanned(name)
             .map_err(|wrong| ExperimentError::Published(format!("{file}: {}", wrong.message)))?;
     }
     let mut scenarios = BTreeMap::new();
@@ -332,7 +332,7 @@ fn prepare(source: &ExperimentFiles, is_scan: bool) -> Result<Prepared, Experime
         }
         // In an experiment on the testbed, simulated runs use the single seed, and so the losses,
         // of the run in real time. A scan judges nothing.
-        let judged = published.judges(&plan.name) && !published.needs_testbed() && !is_scan;
+        let judged = published.judges(&plan.name) && !published.needs_testbed() && scan.is_none();
         if let Some(scenario) = of_run.first().filter(|_| judged) {
             enough_seeds(plan, scenario).map_err(failed)?;
         }
@@ -340,7 +340,7 @@ fn prepare(source: &ExperimentFiles, is_scan: bool) -> Result<Prepared, Experime
     }
     Ok(Prepared {
         name: source.name.clone(),
-        first_seed: published.first_seed(is_scan),
+        first_seed: published.first_seed(scan),
         published,
         scenarios,
     })

@@ -3,7 +3,6 @@
 use super::measurement::{Measurement, Seeds};
 use super::published::{Row, RowKind, unit_scale};
 use super::run_data::Runs;
-use super::variants::InVariant;
 use crate::theory::{TheoryError, format_value, significant};
 use crate::verdict::{Outcome, Verdict};
 use serde::Serialize;
@@ -77,6 +76,22 @@ pub struct RowResult {
     pub note: String,
     /// Why the row differs; empty if it does not.
     pub explanation: String,
+}
+
+/// A row in one variant.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InVariant {
+    /// The name of the variant.
+    pub variant: String,
+    /// True if the variant counts.
+    pub counts: bool,
+    /// The measured number, in the row's unit, or the mean over the seeds.
+    pub measured: Option<f64>,
+    /// The verdict in this variant.
+    pub verdict: Verdict,
+    /// The distribution over the seeds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<Seeds>,
 }
 
 /// Measures and judges all rows.
@@ -402,5 +417,44 @@ impl RowResult {
         format!("{} {}", significant(value, digits), self.unit)
             .trim_end()
             .to_owned()
+    }
+}
+
+impl RowResult {
+    /// The results in variants that count; in all if none does.
+    pub(super) fn counting(&self) -> impl Iterator<Item = &InVariant> {
+        let none = !self.variants.iter().any(|variant| variant.counts);
+        self.variants
+            .iter()
+            .filter(move |variant| variant.counts || none)
+    }
+
+    /// The least and greatest mean in the variants that count.
+    pub fn range(&self) -> Option<[f64; 2]> {
+        let measured = self.counting().filter_map(|variant| variant.measured);
+        measured.fold(None, |range, value| {
+            let [low, high] = range.unwrap_or([value; 2]);
+            Some([low.min(value), high.max(value)])
+        })
+    }
+
+    /// Judges the row by its verdicts in the variants that count.
+    pub(super) fn judge_variants(&mut self, explanation: &str) {
+        if !self.kind.is_judged() {
+            return;
+        }
+        let holds = |variant: &InVariant| variant.verdict.outcome() == Outcome::Holds;
+        let (mut within, mut outside) = (0, 0);
+        for variant in self.counting() {
+            *if holds(variant) {
+                &mut within
+            } else {
+                &mut outside
+            } += 1;
+        }
+        if within > 0 && outside > 0 {
+            self.verdict = Verdict::Undetermined;
+            explanation.clone_into(&mut self.explanation);
+        }
     }
 }

@@ -8,49 +8,16 @@
 //! A scan makes the runs of a row of variants that a design chooses, as a sweep does, and finds
 //! those that count.
 
-use super::measurement::Seeds;
+use super::plot_plan::PlotPlan;
 use super::published::{Published, Row, RunPlan};
-use super::row_result::RowResult;
-use crate::sweep::{Design, Parameter};
-use crate::toml_file::{Invalid, pair};
-use crate::verdict::{Outcome, Verdict};
-use serde::{Deserialize, Deserializer, Serialize};
+use super::row_result::{InVariant, RowResult};
+use super::variant_plan::Variant;
+use crate::scenario::error::suggestion;
+use crate::toml_file::Invalid;
+use crate::verdict::Outcome;
+use serde::Serialize;
 use std::collections::BTreeSet;
-
-/// A set of values that the document leaves open.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Variant {
-    /// A short name, unique in the file.
-    pub name: String,
-    /// Values that differ from the scenario's, as on the command line; those of a run take
-    /// precedence.
-    pub set: Vec<String>,
-}
-
-/// The search for variants in which the required rows lie within their tolerances.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Scan {
-    /// The choice of the points.
-    #[serde(default)]
-    pub design: Design,
-    /// The number of points.
-    pub points: u64,
-    /// The seed of the design; runs have seeds of their own.
-    #[serde(default)]
-    pub design_seed: u64,
-    /// The first and last seed of the runs, beyond those that judge.
-    #[serde(deserialize_with = "seeds")]
-    pub seeds: [u32; 2],
-    /// What varies.
-    #[serde(rename = "parameter", default)]
-    pub parameters: Vec<Parameter>,
-}
-
-fn seeds<'de, D: Deserializer<'de>>(input: D) -> Result<[u32; 2], D::Error> {
-    pair(input)
-}
+use weir_proto::settings::shortened;
 
 /// A variant and its verdict.
 #[derive(Clone, Debug, Serialize)]
@@ -62,22 +29,6 @@ pub struct VariantResult {
     pub counts: bool,
     /// The required rows that lie outside.
     pub outside: Vec<String>,
-}
-
-/// A row in one variant.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct InVariant {
-    /// The name of the variant.
-    pub variant: String,
-    /// True if the variant counts.
-    pub counts: bool,
-    /// The measured number, in the row's unit, or the mean over the seeds.
-    pub measured: Option<f64>,
-    /// The verdict in this variant.
-    pub verdict: Verdict,
-    /// The distribution over the seeds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seeds: Option<Seeds>,
 }
 
 impl Published {
@@ -101,17 +52,22 @@ impl Published {
     /// pictures of variants show are measured, and only runs that these need are made.
     ///
     /// # Errors
-    /// If the file has no scan.
-    pub(super) fn scanned(mut self) -> Result<Self, Invalid> {
-        let Some(scan) = self.scan.clone() else {
-            return Err(Invalid::here("the file has no [scan]"));
+    /// If the file has no scan of this name.
+    pub(super) fn scanned(mut self, name: &str) -> Result<Self, Invalid> {
+        let Some(scan) = self.scans.iter().find(|scan| scan.name == name).cloned() else {
+            let known: Vec<&str> = self.scans.iter().map(|scan| scan.name.as_str()).collect();
+            let known = suggestion(name, "scans", &known);
+            return Err(Invalid::here(format!(
+                "it has no scan \"{}\"; {known}",
+                shortened(name)
+            )));
         };
         self.variants = scan.variants()?;
-        self.plots.retain(|plot| plot.shows_variants());
+        self.plots.retain(PlotPlan::shows_variants);
         let shown: BTreeSet<&String> = self
             .plots
             .iter()
-            .flat_map(|plot| plot.rows())
+            .flat_map(PlotPlan::rows)
             .map(|(_, id)| id)
             .collect();
         let mut needed: BTreeSet<String> = self
@@ -148,9 +104,12 @@ impl Published {
         Ok(self)
     }
 
-    /// The first seed of the runs.
-    pub(super) fn first_seed(&self, is_scan: bool) -> u64 {
-        let scan = self.scan.as_ref().filter(|_| is_scan);
+    /// The first seed of the runs, in the scan of this name.
+    pub(super) fn first_seed(&self, scan: Option<&str>) -> u64 {
+        let scan = self
+            .scans
+            .iter()
+            .find(|own| Some(own.name.as_str()) == scan);
         scan.map_or(1, |scan| u64::from(scan.seeds[0]))
     }
 
@@ -210,101 +169,12 @@ impl Published {
     }
 }
 
-impl Scan {
-    pub(super) fn check(&self, judging: u32) -> Result<(), Invalid> {
-        for (number, parameter) in self.parameters.iter().enumerate() {
-            parameter
-                .check()
-                .map_err(|wrong| wrong.element("parameter", number))?;
-        }
-        let [first, last] = self.seeds;
-        if first <= judging || last < first {
-            let message = format!(
-                "seeds must lie beyond the {judging} seeds that judge, found [{first}, {last}]"
-            );
-            return Err(Invalid::key("seeds", message));
-        }
-        if self.design == Design::Grid {
-            let message = "a scan draws its points, expected design = \"random\", \
-                           \"latin-hypercube\" or \"sobol\"";
-            return Err(Invalid::key("design", message));
-        }
-        if !(1..=MAX_POINTS).contains(&self.points) {
-            let message = format!("points = {}, expected 1 to {MAX_POINTS}", self.points);
-            return Err(Invalid::key("points", message));
-        }
-        Ok(())
-    }
-
-    /// The points of the design, named by their number.
-    fn variants(&self) -> Result<Vec<Variant>, Invalid> {
-        let points = self
-            .design
-            .points(self.parameters.len(), self.points, self.design_seed);
-        let variant = |(number, places): (usize, Vec<f64>)| {
-            let settings = self.parameters.iter().zip(&places);
-            let set = settings.map(|(parameter, place)| {
-                let setting = parameter.at(*place)?;
-                Some(setting.set.text())
-            });
-            let set: Option<Vec<String>> = set.collect();
-            let set = set.ok_or_else(|| Invalid::here("a parameter of the scan has no value"))?;
-            Ok(Variant {
-                name: format!("{}", number + 1),
-                set,
-            })
-        };
-        points.into_iter().enumerate().map(variant).collect()
-    }
-}
-
-/// The maximum number of points of a scan.
-const MAX_POINTS: u64 = 100_000;
-
-impl RowResult {
-    /// The results in variants that count; in all if none does.
-    pub(super) fn counting(&self) -> impl Iterator<Item = &InVariant> {
-        let none = !self.variants.iter().any(|variant| variant.counts);
-        self.variants
-            .iter()
-            .filter(move |variant| variant.counts || none)
-    }
-
-    /// The least and greatest mean in the variants that count.
-    pub fn range(&self) -> Option<[f64; 2]> {
-        let measured = self.counting().filter_map(|variant| variant.measured);
-        measured.fold(None, |range, value| {
-            let [low, high] = range.unwrap_or([value; 2]);
-            Some([low.min(value), high.max(value)])
-        })
-    }
-
-    /// Judges the row by its verdicts in the variants that count.
-    fn judge_variants(&mut self, explanation: &str) {
-        if !self.kind.is_judged() {
-            return;
-        }
-        let holds = |variant: &InVariant| variant.verdict.outcome() == Outcome::Holds;
-        let (mut within, mut outside) = (0, 0);
-        for variant in self.counting() {
-            *if holds(variant) {
-                &mut within
-            } else {
-                &mut outside
-            } += 1;
-        }
-        if within > 0 && outside > 0 {
-            self.verdict = Verdict::Undetermined;
-            explanation.clone_into(&mut self.explanation);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::experiment::row_result::judge;
     use crate::experiment::run_data::{Observation, RunData, Runs, Runset};
+    use crate::verdict::Verdict;
 
     const FILE: &str = r#"
 document = { title = "t", source = "s", about = "a" }
@@ -327,7 +197,8 @@ set = ["x=2"]
 [[variant]]
 name = "C"
 set = ["x=3"]
-[scan]
+[[scan]]
+name = "all"
 design = "sobol"
 points = 4
 seeds = [101, 104]
@@ -446,7 +317,7 @@ measure = { take = "law", law = "tfrc", line = "kernel_rate_bps", arguments = { 
 
     #[test]
     fn a_scan_has_the_points_of_its_design_and_what_the_required_rows_need() {
-        let scanned = published().scanned().unwrap();
+        let scanned = published().scanned("all").unwrap();
         let names: Vec<&str> = scanned.variants.iter().map(|v| v.name.as_str()).collect();
         assert_eq!(names, ["1", "2", "3", "4"]);
         for variant in &scanned.variants {
@@ -460,7 +331,7 @@ measure = { take = "law", law = "tfrc", line = "kernel_rate_bps", arguments = { 
         let runs: Vec<&str> = scanned.runs.iter().map(|run| run.name.as_str()).collect();
         assert_eq!((rows, runs), (vec!["number"], vec!["subject"]));
         assert_eq!(
-            (scanned.first_seed(true), scanned.first_seed(false)),
+            (scanned.first_seed(Some("all")), scanned.first_seed(None)),
             (101, 1)
         );
     }
@@ -498,6 +369,8 @@ measure = { take = "law", law = "tfrc", line = "kernel_rate_bps", arguments = { 
                 .to_string();
             assert!(error.contains(message), "{error}");
         }
+        let error = published().scanned("al").unwrap_err().message;
+        assert_eq!(error, "it has no scan \"al\"; did you mean \"all\"?");
         let without = FILE.split("[[variant]]").next().unwrap().to_owned()
             + "[[row]]\nid='r'\nplace='p'\ntext='t'\nkind='input'\n";
         let error = Published::parse("x/published.toml", &without)

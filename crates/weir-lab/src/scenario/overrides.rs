@@ -2,9 +2,9 @@
 //!
 //! A path refers to a key: `run.duration`, `link.NAME.delay`, `flow.NAME.transport.tfrc.…`; with
 //! `*` in place of a name it refers to each of them. In lists without names a number, counted from
-//! 0, takes the place of the name: `wifi.NAME.interference.1.on`. The value is written as in the file, or
-//! without quotes (`5ms` for `"5ms"`). Several values, separated by commas, and several seeds span
-//! a grid of runs.
+//! 0, takes the place of the name: `wifi.NAME.interference.1.on`. The value is written as in the
+//! file, or without quotes (`5ms` for `"5ms"`). Several values, separated by commas, and several
+//! seeds span a grid of runs.
 
 use super::document::{Document, Source, value_of};
 use super::error::{ScenarioError, suggestion};

@@ -18,8 +18,8 @@ use weir_proto::time::Instant;
 pub struct Arguments {
     /// The folder of a run
     run: PathBuf,
-    /// csv, dccp-probe, qlog, qlog-0.3 (which qvis opens), wav (what the listener of audio hears) or
-    /// pcapng, which makes the run again
+    /// csv, dccp-probe, qlog, qlog-0.3 (which qvis opens), wav (what the listener of audio
+    /// hears) or pcapng, which makes the run again
     #[arg(long, short)]
     format: String,
     /// Where the files go, of pcapng the file; by default into the run's folder, below the

@@ -31,10 +31,10 @@ pub struct Arguments {
     /// Added to every seed: other random numbers, which must not change a verdict
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     seed_offset: u32,
-    /// Search for variants in which the required rows lie within their tolerances, by the [scan] of
-    /// the experiment's published.toml
-    #[arg(long, requires = "names")]
-    scan: bool,
+    /// Search for variants in which the required rows lie within their tolerances, by this [[scan]]
+    /// of the experiment's published.toml
+    #[arg(long, value_name = "NAME", requires = "names")]
+    scan: Option<String>,
     #[command(flatten)]
     output: JsonOutput,
 }
@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             cancel: Some(&cancel),
         },
         seed_offset: u64::from(arguments.seed_offset),
-        scan: arguments.scan,
+        scan: arguments.scan.as_deref(),
     };
     let failed = |error: ExperimentError| Failure::Failed(error.to_string());
     let unwritten = |error: ReportError| Failure::Failed(error.to_string());
