@@ -306,8 +306,10 @@ impl Drawing<'_> {
                 .collect()
         };
         let mut plot = Plot::new(&plan.title, axis(x), axis(y));
-        for (counts, words, colour) in [(false, "left out", Colour(7)), (true, "that count", Colour(1))]
-        {
+        for (counts, words, colour) in [
+            (false, "left out", Colour(7)),
+            (true, "that count", Colour(1)),
+        ] {
             let points = points(counts);
             let number = points.len();
             if number > 0 {

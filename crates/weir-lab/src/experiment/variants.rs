@@ -370,7 +370,10 @@ measure = { take = "law", law = "tfrc", line = "kernel_rate_bps", arguments = { 
             assert!(error.contains(message), "{error}");
         }
         let error = published().scanned("al").unwrap_err().message;
-        assert_eq!(error, "it has no scan \"al\"; did you mean \"all\"?");
+        assert_eq!(
+            error,
+            "it has no scan \"al\"; did you mean \"all\"? scans: all"
+        );
         let without = FILE.split("[[variant]]").next().unwrap().to_owned()
             + "[[row]]\nid='r'\nplace='p'\ntext='t'\nkind='input'\n";
         let error = Published::parse("x/published.toml", &without)
