@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// How long a thread waits before it looks whether the transfer is over.
-const PATIENCE: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The time that a path has to let a handshake through.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Octets of one write and one read.
@@ -200,7 +200,7 @@ fn write_all_the_time(
 ) -> io::Result<()> {
     let begun = std::time::Instant::now();
     while begun.elapsed() < start && !over.load(Ordering::Relaxed) {
-        std::thread::sleep(PATIENCE.min(start.saturating_sub(begun.elapsed())));
+        std::thread::sleep(POLL_INTERVAL.min(start.saturating_sub(begun.elapsed())));
     }
     socket.connect_timeout(&to.into(), HANDSHAKE_TIMEOUT)?;
     let mut stream = TcpStream::from(socket);
@@ -220,16 +220,16 @@ fn read_and_count(
     over: &AtomicBool,
 ) -> io::Result<()> {
     listener.set_nonblocking(true)?;
-    let patience = Timespec {
+    let timeout = Timespec {
         tv_sec: 0,
-        tv_nsec: PATIENCE.as_nanos() as _,
+        tv_nsec: POLL_INTERVAL.as_nanos() as _,
     };
     let mut stream = loop {
         if over.load(Ordering::Relaxed) {
             return Ok(());
         }
         let mut polled = [PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)];
-        let _ = poll(&mut polled, Some(&patience));
+        let _ = poll(&mut polled, Some(&timeout));
         match listener.accept() {
             Ok((stream, _)) => break stream,
             Err(error) if is_passing(&error) => {}
@@ -237,7 +237,7 @@ fn read_and_count(
         }
     };
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(POLL_INTERVAL))?;
     let mut chunk = vec![0; CHUNK];
     while !over.load(Ordering::Relaxed) {
         match stream.read(&mut chunk) {

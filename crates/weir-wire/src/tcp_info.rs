@@ -106,7 +106,9 @@ impl TcpInfo {
                 _ => CongestionState::Recovery,
             },
             segment_size: word(16)?,
-            in_flight: (unacked + retrans).saturating_sub(sacked + lost),
+            in_flight: unacked
+                .saturating_add(retrans)
+                .saturating_sub(sacked.saturating_add(lost)),
             smoothed_rtt: micros(word(68)?.into()),
             ssthresh: word(76).filter(|threshold| *threshold < NO_THRESHOLD),
             cwnd: word(80)?,
@@ -350,8 +352,11 @@ mod tests {
             (info.bytes_received, info.data_segments_received),
             (1000, 1)
         );
-        let nobody = SocketAddr::from(([127, 0, 0, 1], 9));
-        assert_eq!(diagnostics.tcp_info(nobody, from).expect("an answer"), None);
+        let unopened = SocketAddr::from(([127, 0, 0, 1], 9));
+        assert_eq!(
+            diagnostics.tcp_info(unopened, from).expect("an answer"),
+            None
+        );
         let other = SocketAddr::from(([127, 0, 0, 1], 1));
         let listening = diagnostics.tcp_info(to, other).expect("an answer");
         assert_eq!(listening, None, "a listening socket");

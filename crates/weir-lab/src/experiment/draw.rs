@@ -50,30 +50,22 @@ struct Drawing<'a> {
 
 impl Drawing<'_> {
     fn plot(&self, plan: &PlotPlan) -> Option<Plot> {
-        if plan.kind == PlotKind::Sweep {
-            return Some(self.sweep(plan));
-        }
-        if plan.kind == PlotKind::Distribution {
-            return self.distribution(plan);
-        }
-        if plan.kind == PlotKind::Variants {
-            return self.variants(plan);
-        }
-        let state = self.state(plan.runs.first()?);
         let title = plan.title.as_str();
+        let state = || self.state(plan.runs.first()?);
         let mut plot = match plan.kind {
-            PlotKind::Rate => rate_by_limit(state?, title)?,
-            PlotKind::Rtt => round_trip_time(state?, title)?,
-            PlotKind::Interval => packet_interval(state?, title)?,
-            PlotKind::PacketRate => packets_per_second(state?, title)?,
+            PlotKind::Sweep => return Some(self.sweep(plan)),
+            PlotKind::Distribution => return self.distribution(plan),
+            PlotKind::Variants => return self.variants(plan),
+            PlotKind::Rate => rate_by_limit(state()?, title)?,
+            PlotKind::Rtt => round_trip_time(state()?, title)?,
+            PlotKind::Interval => packet_interval(state()?, title)?,
+            PlotKind::PacketRate => packets_per_second(state()?, title)?,
             PlotKind::Sawtooth => {
                 let span = (plan.from_s?, plan.until_s?);
-                window_sawtooth(state?, span, self.overlay(plan), title)?
+                window_sawtooth(state()?, span, self.overlay(plan), title)?
             }
-            PlotKind::Overlay => self.several(plan),
-            PlotKind::Series | PlotKind::Sweep | PlotKind::Distribution | PlotKind::Variants => {
-                self.series(plan)?
-            }
+            PlotKind::Overlay => self.several(plan)?,
+            PlotKind::Series => self.series(plan)?,
         };
         plot.title.push_str(&self.which_of_many(plan));
         let points = self.points(plan);
@@ -322,7 +314,7 @@ impl Drawing<'_> {
     }
 
     /// The allowed rates of several runs in one plot.
-    fn several(&self, plan: &PlotPlan) -> Plot {
+    fn several(&self, plan: &PlotPlan) -> Option<Plot> {
         let mut plot = Plot::new(
             &plan.title,
             Axis::linear("time, s", "s"),
@@ -341,7 +333,7 @@ impl Drawing<'_> {
             let steps = Shape::Step(points.collect());
             plot = plot.with(&name.replace('-', " "), curve_colour(number), steps);
         }
-        plot
+        (!plot.layers.is_empty()).then_some(plot)
     }
 }
 

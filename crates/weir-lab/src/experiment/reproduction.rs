@@ -413,7 +413,7 @@ fn result(experiment: &Prepared, variants: &[Runs]) -> Result<ExperimentResult, 
     let (rows, of_variants) = if published.variants.is_empty() {
         (judged.pop().unwrap_or_default(), Vec::new())
     } else {
-        published.combined(judged)
+        published.combined(&judged)
     };
     let nothing = Runs::new();
     let runs = variants.first().unwrap_or(&nothing);

@@ -444,15 +444,7 @@ impl RowResult {
             return;
         }
         let holds = |variant: &InVariant| variant.verdict.outcome() == Outcome::Holds;
-        let (mut within, mut outside) = (0, 0);
-        for variant in self.counting() {
-            *if holds(variant) {
-                &mut within
-            } else {
-                &mut outside
-            } += 1;
-        }
-        if within > 0 && outside > 0 {
+        if self.counting().any(holds) && !self.counting().all(holds) {
             self.verdict = Verdict::Undetermined;
             explanation.clone_into(&mut self.explanation);
         }

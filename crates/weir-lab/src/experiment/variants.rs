@@ -121,12 +121,12 @@ impl Published {
     /// Combines the rows of all variants: a row that varies is judged in those that count.
     pub(super) fn combined(
         &self,
-        mut in_variants: Vec<Vec<RowResult>>,
+        in_variants: &[Vec<RowResult>],
     ) -> (Vec<RowResult>, Vec<VariantResult>) {
         let variants: Vec<VariantResult> = self
             .variants
             .iter()
-            .zip(&in_variants)
+            .zip(in_variants)
             .map(|(variant, rows)| {
                 let required = self.rows.iter().zip(rows).filter(|(row, _)| row.required);
                 let outside =
@@ -148,7 +148,7 @@ impl Published {
             if !self.varies(row) {
                 continue;
             }
-            let of_variant = |(variant, rows): (&VariantResult, &mut Vec<RowResult>)| {
+            let of_variant = |(variant, rows): (&VariantResult, &Vec<RowResult>)| {
                 let result = &rows[number];
                 InVariant {
                     variant: variant.variant.name.clone(),
@@ -158,11 +158,7 @@ impl Published {
                     seeds: result.seeds,
                 }
             };
-            combined[number].variants = variants
-                .iter()
-                .zip(&mut in_variants)
-                .map(of_variant)
-                .collect();
+            combined[number].variants = variants.iter().zip(in_variants).map(of_variant).collect();
             combined[number].judge_variants(&row.explanation);
         }
         (combined, variants)
@@ -265,7 +261,7 @@ measure = { take = "law", law = "tfrc", line = "kernel_rate_bps", arguments = { 
             let runs = Runs::from([runset("subject", *subject), runset("other", *other)]);
             judge(&published.rows, &runs).unwrap()
         });
-        published.combined(judged.collect())
+        published.combined(&judged.collect::<Vec<_>>())
     }
 
     fn verdict(rows: &[RowResult], id: &str) -> Verdict {

@@ -10,8 +10,8 @@ use std::io::Cursor;
 
 /// Samples a second: those of telephony, enough for tones below 1 kHz.
 const SAMPLE_RATE: u32 = 8_000;
-/// The length of a quarter note, in samples: 120 a minute.
-const QUARTER: usize = SAMPLE_RATE as usize / 2;
+/// The length of an eighth note in samples: 240 a minute.
+const EIGHTH: usize = SAMPLE_RATE as usize / 4;
 /// The notes of the phrase: half tones above A at 440 Hz, and their lengths in eighths.
 const PHRASE: [(i32, usize); 15] = [
     (-5, 2),
@@ -71,7 +71,7 @@ fn file(gaps: &Table, seconds: f64) -> Option<Vec<u8>> {
 fn melody(count: usize) -> Vec<i16> {
     let phrase: Vec<i16> = PHRASE
         .iter()
-        .flat_map(|&(half_tones, eighths)| note(half_tones, eighths * QUARTER / 2))
+        .flat_map(|&(half_tones, eighths)| note(half_tones, eighths * EIGHTH))
         .collect();
     phrase.into_iter().cycle().take(count).collect()
 }
