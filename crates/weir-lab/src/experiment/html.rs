@@ -63,8 +63,8 @@ fn contents(page: &mut Page, reproduction: &Reproduction) {
     };
     let headings = [
         "experiment",
-        "numbers to which nothing was fitted",
-        "all measured numbers",
+        "numbers, none fitted",
+        "numbers, all",
         "formulas",
         "statements",
         "#parameters : numbers",
@@ -327,8 +327,12 @@ fn small(text: &str) -> String {
     }
 }
 
-/// The distribution over the seeds.
+/// The distribution over the seeds; of a row that varies the share of variants, of which each has
+/// its own.
 fn seeds(row: &RowResult) -> String {
+    if !row.variants.is_empty() {
+        return small(&row.share_text());
+    }
     let Some(seeds) = row.seeds else {
         return String::new();
     };
