@@ -17,6 +17,8 @@ mod folder_error;
 #[cfg(feature = "files")]
 mod folder_writer;
 #[cfg(feature = "files")]
+pub mod import;
+#[cfg(feature = "files")]
 mod parquet;
 #[cfg(feature = "files")]
 mod partial;
