@@ -8,6 +8,7 @@
 
 pub mod candidate;
 pub mod comparison;
+pub mod diagnosis;
 pub mod evaluation;
 pub mod experiment;
 pub mod fault;

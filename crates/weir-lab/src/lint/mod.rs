@@ -11,14 +11,14 @@ mod duration;
 mod interval;
 mod load;
 mod marks;
-mod path;
+pub(crate) mod path;
 mod phase;
 mod queue;
 mod rate_control;
 mod reordering;
 mod seeds;
 mod unused;
-mod view;
+pub(crate) mod view;
 
 pub use seeds::draws_random_numbers;
 

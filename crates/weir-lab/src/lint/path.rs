@@ -6,10 +6,10 @@ use weir_proto::time::Duration;
 use weir_proto::units::Rate;
 
 /// A direction of a link on a path.
-pub(super) struct Wire<'a> {
+pub(crate) struct Wire<'a> {
     /// The name of the direction, as traces have it.
-    pub(super) name: String,
-    pub(super) direction: &'a Direction,
+    pub(crate) name: String,
+    pub(crate) direction: &'a Direction,
 }
 
 impl<'a> Wire<'a> {
@@ -23,29 +23,29 @@ impl<'a> Wire<'a> {
 }
 
 /// The slowest direction of a path.
-pub(super) struct Bottleneck<'a> {
-    pub(super) name: String,
-    pub(super) direction: &'a Direction,
-    pub(super) rate: Rate,
+pub(crate) struct Bottleneck<'a> {
+    pub(crate) name: String,
+    pub(crate) direction: &'a Direction,
+    pub(crate) rate: Rate,
     /// Whether its policer determines the rate.
-    pub(super) is_policed: bool,
+    pub(crate) is_policed: bool,
 }
 
 /// The links from a flow's sender to its receiver: the path with the fewest hops.
-pub(super) struct Path<'a> {
-    pub(super) hops: Vec<Wire<'a>>,
+pub(crate) struct Path<'a> {
+    pub(crate) hops: Vec<Wire<'a>>,
     /// The base RTT: propagation in both directions and the delays of the hosts, without queueing;
     /// random values by their means, changing ones averaged over the measured time.
-    pub(super) base_rtt: Duration,
+    pub(crate) base_rtt: Duration,
     /// The largest packet that passes, from the IP header on.
-    pub(super) mtu: u32,
+    pub(crate) mtu: u32,
     /// The start and end of the measured time.
     span: [Duration; 2],
 }
 
 impl<'a> Path<'a> {
     /// The path of a flow; `None` if it crosses an 802.11 medium.
-    pub(super) fn of(scenario: &'a Scenario, graph: &Graph<'a>, flow: &Flow) -> Option<Self> {
+    pub(crate) fn of(scenario: &'a Scenario, graph: &Graph<'a>, flow: &Flow) -> Option<Self> {
         let wires = |from: &str, to: &str| -> Option<Vec<Wire<'a>>> {
             graph.path(from, to)?.iter().map(Wire::of).collect()
         };
@@ -72,7 +72,7 @@ impl<'a> Path<'a> {
 
     /// The slowest direction; `None` if all are unlimited. The rates of wires, token buckets and
     /// policers count, including changes during the measured time.
-    pub(super) fn bottleneck(&self) -> Option<Bottleneck<'a>> {
+    pub(crate) fn bottleneck(&self) -> Option<Bottleneck<'a>> {
         let rates = self.hops.iter().filter_map(|hop| {
             Some(Bottleneck {
                 name: hop.name.clone(),
@@ -85,14 +85,14 @@ impl<'a> Path<'a> {
     }
 
     /// The rate of a direction in bit/s; infinite if it is unlimited.
-    pub(super) fn rate_bps(&self, direction: &Direction) -> f64 {
+    pub(crate) fn rate_bps(&self, direction: &Direction) -> f64 {
         let rate = direction.mean_rate(self.span);
         rate.map_or(f64::INFINITY, Rate::as_bps)
     }
 
     /// The probability that a packet is lost on the wire or at the sender's socket, without queue
     /// drops; `None` for a loss model that is a list of packets.
-    pub(super) fn loss(&self, flow: &Flow) -> Option<f64> {
+    pub(crate) fn loss(&self, flow: &Flow) -> Option<f64> {
         let wires = self.hops.iter().map(|hop| &hop.direction.loss);
         let losses = wires.chain([&flow.loss]).map(LossConfig::mean_loss);
         let arrives: Option<f64> = losses.map(|loss| Some(1.0 - loss?)).product();
@@ -100,7 +100,7 @@ impl<'a> Path<'a> {
     }
 
     /// The bandwidth-delay product at the slowest link in octets; `None` without a bottleneck.
-    pub(super) fn bdp_bytes(&self) -> Option<f64> {
+    pub(crate) fn bdp_bytes(&self) -> Option<f64> {
         let rate = self.bottleneck()?.rate;
         Some(rate.as_bytes_per_sec() * self.base_rtt.as_secs_f64())
     }

@@ -13,7 +13,7 @@ use weir_proto::units::Rate;
 
 /// The response of a flow to congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Control {
+pub(crate) enum Control {
     /// Additive increase, halving: NewReno, CCID 2.
     NewReno,
     /// CUBIC.
@@ -86,18 +86,18 @@ impl Control {
 }
 
 /// A flow of the scenario, which may have a count.
-pub(super) struct FlowView<'a> {
-    pub(super) flow: &'a Flow,
-    pub(super) control: Control,
+pub(crate) struct FlowView<'a> {
+    pub(crate) flow: &'a Flow,
+    pub(crate) control: Control,
     /// The path of its data; `None` over an 802.11 medium, whose rate is not a setting.
-    pub(super) path: Option<Path<'a>>,
+    pub(crate) path: Option<Path<'a>>,
 }
 
 impl FlowView<'_> {
     /// True if the flow sends as much as its control allows, including video at NADA's target rate.
     /// Flows with arrivals are excluded: their transfers end before a control reaches a steady
     /// state.
-    pub(super) fn is_bulk(&self) -> bool {
+    pub(crate) fn is_bulk(&self) -> bool {
         match self.flow.app {
             AppConfig::Bulk(_) => self.flow.is_one_connection(),
             AppConfig::Video(_) => {
@@ -120,9 +120,9 @@ impl FlowView<'_> {
 }
 
 /// The scenario, and its flows.
-pub(super) struct View<'a> {
+pub(crate) struct View<'a> {
     pub(super) scenario: &'a Scenario,
-    pub(super) flows: Vec<FlowView<'a>>,
+    pub(crate) flows: Vec<FlowView<'a>>,
 }
 
 /// Flows that share the slowest link of their path.
@@ -153,7 +153,7 @@ impl<'a, 'v> Shared<'a, 'v> {
 }
 
 impl<'a> View<'a> {
-    pub(super) fn of(scenario: &'a Scenario) -> Self {
+    pub(crate) fn of(scenario: &'a Scenario) -> Self {
         let graph = Graph::of(scenario);
         let flows = scenario.flows.iter().map(|flow| FlowView {
             flow,

@@ -46,7 +46,7 @@ pub use expectation::{
 pub use link_words::{LinkWordsError, link_scenario};
 pub use model::{Direction, Flow, Host, Link, MAX_FLOWS, Run, Scenario};
 pub use overrides::{Override, parse_with};
-pub(crate) use paths::{Graph, Hop};
+pub(crate) use paths::{Graph, Hop, HopMedium};
 pub use quinn::Quinn;
 pub use rate_trace::{RateTrace, parse as parse_rate_trace};
 pub use reference::reference;

@@ -27,6 +27,10 @@ examples! {
     SWEEP:
         "weir sweep plan.toml"
         "weir sweep plan.toml --out sweeps/queues --json";
+    EXPLAIN:
+        "weir explain results/RUN"
+        "weir explain path.toml --set link.bottleneck.queue.limit=20"
+        "weir explain results/RUN --json";
     PLOT:
         "weir plot results/RUN"
         "weir plot results/RUN --out plots";

@@ -7,6 +7,7 @@ mod emulate;
 mod evaluate;
 mod examples;
 mod expectations;
+mod explain;
 mod export;
 mod lint;
 mod man;
@@ -75,6 +76,9 @@ pub enum Command {
     Sweep(sweep::Arguments),
     /// Compare two runs, or the runs of two sweeps
     Compare(compare::Arguments),
+    /// Say what held each sender of a run, what went wrong, and what should help
+    #[command(after_help = examples::EXPLAIN)]
+    Explain(explain::Arguments),
     /// Find what is valid in a scenario and probably not meant
     Lint(lint::Arguments),
     /// Draw the traces of a run
@@ -162,6 +166,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Run(arguments) => run::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Lint(arguments) => lint::run(&arguments),
         Command::Plot(arguments) => plot::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),

@@ -1,0 +1,204 @@
+//! When a flow's controller slowed down, and what the network did just before.
+
+use super::view::{FlowView, LinkView, View};
+use crate::lint::view::Control;
+use weir_net::{QueueConfig, QueueLimit};
+
+/// What the network did in the round-trip times before a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Drop {
+    /// A queue was full, or its active queue management chose the packet.
+    Queue,
+    /// A policer dropped it.
+    Policer,
+    /// It was lost on the wire or in the air.
+    Wire,
+    /// A queue marked a packet.
+    Mark,
+    /// No drop and no mark.
+    None,
+    /// The links have no trace.
+    Unknown,
+}
+
+/// A reduction of the window or the rate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reduction {
+    pub(super) row: usize,
+    pub(super) at_s: f64,
+    /// The largest queueing delay in the round-trip time before, in seconds.
+    pub(super) queue_s: f64,
+    pub(super) drop: Drop,
+    pub(super) is_timeout: bool,
+}
+
+/// Octets of a packet in a queue that counts packets.
+const PACKET: f64 = 1500.0;
+
+/// The reductions of a flow, in their order.
+pub(super) fn reductions(view: &View<'_>, flow: &FlowView<'_>) -> Vec<Reduction> {
+    let Some(base) = flow.base_s() else {
+        return Vec::new();
+    };
+    let times = flow.main.times();
+    let samples = flow.main.numbers("rtt_s").unwrap_or_default();
+    let smoothed = flow.main.numbers("smoothed_rtt_s").unwrap_or_default();
+    let limits = flow.main.words("limit");
+    let mut found: Vec<Reduction> = Vec::new();
+    for row in reduced_rows(flow) {
+        let at_s = times[row];
+        let rtt = smoothed.get(row).copied().unwrap_or(base).max(base);
+        // A round trip has one reduction.
+        if found.last().is_some_and(|last| at_s - last.at_s < rtt) {
+            continue;
+        }
+        let before = flow.main.within([at_s - rtt, at_s]);
+        let queue = samples.get(before).unwrap_or_default().iter();
+        let queue = queue.filter(|sample| sample.is_finite());
+        let queue = queue.map(|sample| sample - base).fold(0.0, f64::max);
+        let limit = limits.get(row).map_or("", |word| word);
+        found.push(Reduction {
+            row,
+            at_s,
+            queue_s: queue,
+            drop: dropped(view, flow, [at_s - 2.5 * rtt, at_s]),
+            is_timeout: ["timeout", "persistent_congestion"].contains(&limit),
+        });
+    }
+    found
+}
+
+/// The rows in which the controller answers to a loss or a mark.
+fn reduced_rows(flow: &FlowView<'_>) -> Vec<usize> {
+    if flow.is_tfrc() {
+        let p = flow.main.numbers("loss_event_rate").unwrap_or_default();
+        let grown = p.windows(2).enumerate();
+        let grown = grown.filter(|(_, pair)| pair[1] > pair[0] * 1.000_001 && pair[1] > 0.0);
+        return grown.map(|(row, _)| row + 1).collect();
+    }
+    let limits = flow.main.words("limit");
+    let cwnd = flow.main.numbers("cwnd_bytes").unwrap_or_default();
+    let answers = |row: usize| {
+        let words = ["recovery", "timeout", "persistent_congestion"];
+        let word = limits.get(row).map_or("", |word| word);
+        words.contains(&word)
+    };
+    let mut rows = Vec::new();
+    for row in 1..cwnd.len() {
+        let fell = cwnd[row] < 0.95 * cwnd[row - 1];
+        let entered = answers(row) && !answers(row - 1);
+        // A trace of another program has no rules.
+        let fell_for = if limits.is_empty() {
+            fell
+        } else {
+            fell && answers(row)
+        };
+        if fell_for || entered {
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// What the links on a flow's way did between two times.
+fn dropped(view: &View<'_>, flow: &FlowView<'_>, span: [f64; 2]) -> Drop {
+    let links = flow.forward.iter().filter_map(|name| view.link(name));
+    let mut seen = false;
+    let mut marked = false;
+    for link in links {
+        let Some(rows) = &link.rows else {
+            continue;
+        };
+        seen = true;
+        let within = rows.within(span);
+        let growth = |column: &str| {
+            let counts = rows.table.as_numbers(column);
+            let counts = counts.as_deref().unwrap_or_default();
+            let first = within.start;
+            counts
+                .get(first)
+                .zip(counts.get(within.end.saturating_sub(1)))
+                .map_or(0.0, |(a, b)| b - a)
+        };
+        if growth("drops") > 0.0 {
+            return link.kind_of_drops(within.clone());
+        }
+        marked |= growth("marks") > 0.0;
+    }
+    match (seen, marked) {
+        (false, _) => Drop::Unknown,
+        (true, true) => Drop::Mark,
+        (true, false) => Drop::None,
+    }
+}
+
+impl LinkView<'_> {
+    /// The kind of the drops in these rows, in which there are some.
+    fn kind_of_drops(&self, rows: std::ops::Range<usize>) -> Drop {
+        let Some(summary) = self.summary else {
+            return Drop::Unknown;
+        };
+        let others = summary
+            .drops
+            .saturating_sub(summary.queue_drops + summary.wire_losses);
+        let policed = self.direction.is_some_and(|d| d.policer.is_some()) && others > 0;
+        let table = self.rows.as_ref().map(|rows| rows.table);
+        let queue = table.and_then(|table| table.as_numbers("queue_bytes"));
+        let queue = queue.as_deref().unwrap_or_default();
+        let highest = queue.get(rows).unwrap_or_default();
+        let highest = highest.iter().fold(0.0, |a: f64, b| a.max(*b));
+        let full = self
+            .limit_bytes()
+            .is_some_and(|limit| highest + PACKET >= 0.8 * limit);
+        let by_aqm = self.is_aqm() && highest > 0.0;
+        match (summary.queue_drops > 0, summary.wire_losses > 0, policed) {
+            (true, false, false) => Drop::Queue,
+            (true, _, _) if full || by_aqm => Drop::Queue,
+            (_, true, false) => Drop::Wire,
+            (_, _, true) => Drop::Policer,
+            _ => Drop::Wire,
+        }
+    }
+
+    /// What its queue holds, in octets.
+    pub(super) fn limit_bytes(&self) -> Option<f64> {
+        let direction = self.direction?;
+        let shaper = direction.shaper.as_ref();
+        if let Some(bytes) = shaper.and_then(|shaper| shaper.limit) {
+            return Some(bytes as f64);
+        }
+        Some(match direction.queue.limit() {
+            QueueLimit::Packets(packets) => packets as f64 * PACKET,
+            QueueLimit::Bytes(bytes) => bytes as f64,
+        })
+    }
+
+    /// True if its queue drops or marks before it is full.
+    pub(super) fn is_aqm(&self) -> bool {
+        let queue = self.direction.map(|direction| &direction.queue);
+        queue.is_some_and(|queue| !matches!(queue, QueueConfig::DropTail(_)))
+    }
+}
+
+impl FlowView<'_> {
+    /// Packets that the flow's transport found to be lost, and packets that it sent or received.
+    pub(super) fn lost_of_sent(&self) -> Option<[f64; 2]> {
+        if let Some(summary) = self.summary {
+            return Some([summary.packets_lost as f64, summary.packets_sent as f64]);
+        }
+        let rows = self.intervals.as_ref()?;
+        let sum = |column: &str| {
+            let numbers = rows.table.as_numbers(column)?;
+            Some(numbers.iter().filter(|n| n.is_finite()).sum::<f64>())
+        };
+        Some([
+            sum("packets_lost")?,
+            sum("packets_lost")? + sum("packets_received")?,
+        ])
+    }
+
+    /// True if its controller lowers its window for a loss, as opposed to a model of the path.
+    pub(super) fn is_loss_based(&self) -> bool {
+        !matches!(self.control, Control::Model { .. } | Control::None)
+    }
+}

@@ -1,0 +1,103 @@
+//! Explains a trace: what held each sender, what went wrong, the rows that prove it, and what
+//! should have helped.
+//!
+//! A [`Trace`] is a run, a run's folder or another program's trace. [`explain`] gives it to every
+//! detector ([`pathology`]), a file each, and sorts their findings by cause. Each number in a
+//! sentence is an [`Evidence`]: a [`Statistic`] of a column over named rows, so that it can be
+//! computed again. A detector whose columns are missing says so in [`Explanation::unknown`]; it
+//! never guesses.
+//!
+//! Detectors read the trace and the scenario, and no names: the same run with other names of flows
+//! has the same findings.
+
+mod bounds;
+mod causes;
+mod finding;
+mod losses;
+mod pathology;
+mod statistic;
+mod text;
+mod trace;
+mod view;
+
+pub use bounds::{Held, HeldShare};
+pub use finding::{Evidence, Finding, Pathology, Remedy, RemedyPlace, Statement};
+pub use statistic::Statistic;
+pub use text::explanation_text;
+pub use trace::{Trace, TracedFlow};
+
+use serde::Serialize;
+use view::View;
+
+/// The explanation of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The version of this form.
+    pub version: u32,
+    /// For each flow what held its sender, and the rules behind.
+    pub held: Vec<Held>,
+    /// What went wrong; causes before what they cause.
+    pub findings: Vec<Finding>,
+    /// What could not be examined.
+    pub unknown: Vec<Unknown>,
+}
+
+/// A pathology that could not be looked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unknown {
+    /// The flow.
+    pub flow: String,
+    /// The column that is missing.
+    pub column: &'static str,
+    /// The kinds of pathologies that need it.
+    pub kinds: Vec<&'static str>,
+}
+
+/// The version of [`Explanation`] in JSON.
+pub const EXPLANATION_VERSION: u32 = 1;
+
+/// Explains a trace.
+pub fn explain(trace: &Trace<'_>) -> Explanation {
+    let view = View::of(trace);
+    let found = pathology::DETECTORS.iter();
+    let found = found.flat_map(|detector| (detector.examine)(&view));
+    Explanation {
+        version: EXPLANATION_VERSION,
+        held: bounds::held(&view),
+        findings: causes::in_order(found.collect()),
+        unknown: unknown(&view),
+    }
+}
+
+/// The kinds of pathologies that are known.
+pub fn pathologies() -> impl Iterator<Item = &'static Pathology> {
+    pathology::DETECTORS.iter().map(|detector| detector.about)
+}
+
+/// The explanation as one JSON document.
+pub fn explanation_json(explanation: &Explanation) -> String {
+    crate::json::document(explanation)
+}
+
+/// What is missing for detectors that a flow calls for.
+fn unknown(view: &View<'_>) -> Vec<Unknown> {
+    let mut unknown: Vec<Unknown> = Vec::new();
+    for flow in &view.flows {
+        for detector in pathology::DETECTORS {
+            let applies = (detector.applies)(flow);
+            let needs = detector.about.needs.iter().filter(|_| applies);
+            for column in needs.filter(|column| !flow.has(column)) {
+                let mut known = unknown.iter_mut();
+                match known.find(|one| one.flow == flow.name && one.column == *column) {
+                    Some(one) => one.kinds.push(detector.about.kind),
+                    None => unknown.push(Unknown {
+                        flow: flow.name.to_owned(),
+                        column,
+                        kinds: vec![detector.about.kind],
+                    }),
+                }
+            }
+        }
+    }
+    unknown
+}

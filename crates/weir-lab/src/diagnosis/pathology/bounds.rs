@@ -1,0 +1,212 @@
+//! Senders that neither the path nor congestion control holds.
+
+use super::{Detector, any, each_flow};
+use crate::diagnosis::finding::{Evidence, Finding, Pathology, RemedyPlace, Statement};
+use crate::diagnosis::view::{FlowView, View};
+use crate::lint::view::Control;
+
+/// An application that writes less than the path carries.
+pub(super) const APPLICATION: Detector = Detector {
+    about: &Pathology {
+        kind: "application_limited",
+        title: "an application that writes too little",
+        definition: "For more than half of its time, no data waits at a sender whose application is \
+                     meant to fill the path, or is not known.",
+        citation: "RFC 7661 §4; RFC 4898, tcpEStatsPerfSndLimTimeSnd",
+        needs: &["bound"],
+    },
+    applies: any,
+    examine: |view| {
+        each_flow(view, |_, flow| {
+            let symptom = "The application had nothing to send for {} of the time.";
+            let share = bound(flow, "application")?;
+            let is_meant = flow.declared.is_some() && !flow.is_bulk;
+            let enough = share.value > MOST && !is_meant;
+            enough.then(|| finding(&APPLICATION, flow, share, symptom))
+        })
+    },
+};
+
+/// A send buffer below the bandwidth-delay product.
+pub(super) const SEND_BUFFER: Detector = Detector {
+    about: &Pathology {
+        kind: "send_buffer_limited",
+        title: "a send buffer that is too small",
+        definition: "For more than half of its time, all data of a full send buffer was sent and waits \
+                     for acknowledgements.",
+        citation: "RFC 4898, tcpEStatsPerfSndLimTimeSnd; Linux tcp_info, tcpi_sndbuf_limited",
+        needs: &["bound"],
+    },
+    applies: any,
+    examine: |view| {
+        each_flow(view, |_, flow| {
+            let symptom = "All data of the send buffer was sent, and waited for acknowledgements, for \
+                           {} of the time.";
+            let share = bound(flow, "send_buffer").filter(|share| share.value > MOST)?;
+            let found = finding(&SEND_BUFFER, flow, share, symptom);
+            Some(larger(
+                found,
+                flow,
+                RemedyPlace::Sender,
+                "a larger send buffer",
+                "send_buffer",
+            ))
+        })
+    },
+};
+
+/// A receiver that allows less than the bandwidth-delay product.
+pub(super) const RECEIVER: Detector = Detector {
+    about: &Pathology {
+        kind: "receiver_limited",
+        title: "a receiver that allows too little",
+        definition: "For more than half of its time, the receiver's window or credit allows no more \
+                     data.",
+        citation: "RFC 9293 §3.8.6; RFC 9000 §4.1; RFC 4898, tcpEStatsPerfSndLimTimeRwin",
+        needs: &["bound"],
+    },
+    applies: any,
+    examine: |view| each_flow(view, receiver),
+};
+
+/// A pacer that is slower than window and path.
+pub(super) const PACER: Detector = Detector {
+    about: &Pathology {
+        kind: "pacer_limited",
+        title: "a pacer that is slower than the path",
+        definition: "For more than half of its time, a pacer that follows no model of the path delays \
+                     data for which the window has room, and the slowest link is used for less than \
+                     80 % of the time.",
+        citation: "RFC 9002 §7.7",
+        needs: &["bound"],
+    },
+    applies: any,
+    examine: |view| each_flow(view, pacer),
+};
+
+/// A server that may not send before the client's address is validated.
+pub(super) const ANTI_AMPLIFICATION: Detector = Detector {
+    about: &Pathology {
+        kind: "anti_amplification_limited",
+        title: "a server that waits for the client's address to be validated",
+        definition: "The limit of three times the received octets holds a server for longer than a base \
+                     round-trip time.",
+        citation: "RFC 9000 §8.1",
+        needs: &["bound"],
+    },
+    applies: any,
+    examine: |view| each_flow(view, anti_amplification),
+};
+
+/// The share of the time above which a bound decides what a flow gets.
+const MOST: f64 = 0.5;
+
+/// The share of a flow's time in which this bound held it.
+fn bound(flow: &FlowView<'_>, word: &str) -> Option<Evidence> {
+    flow.main.share("bound", word, flow.alive())
+}
+
+fn finding(detector: &Detector, flow: &FlowView<'_>, share: Evidence, symptom: &str) -> Finding {
+    let severity = share.value;
+    let symptom = Statement::new(symptom, vec![share]);
+    Finding::new(detector.about, flow.name, severity, symptom)
+}
+
+/// With the remedy that a setting of octets becomes twice the bandwidth-delay product.
+fn larger(
+    finding: Finding,
+    flow: &FlowView<'_>,
+    place: RemedyPlace,
+    text: &str,
+    key: &str,
+) -> Finding {
+    let is_set = flow.transport == "tcp";
+    let octets = flow
+        .bdp_bytes()
+        .map(|bdp| format!("{:.0}", (2.0 * bdp).max(65_536.0)));
+    let set = octets.as_deref().filter(|_| is_set);
+    finding.remedy(
+        place,
+        text,
+        set.map(|octets| vec![(flow.setting(key), octets)]),
+    )
+}
+
+fn receiver(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
+    let share = bound(flow, "receiver_credit").filter(|share| share.value > MOST)?;
+    let symptom = "The receiver's window or credit allowed no more data for {} of the time.";
+    let rows = flow.alive();
+    let most = flow.main.measure(
+        "receive_window_bytes",
+        rows,
+        crate::diagnosis::Statistic::Most,
+    );
+    let needed = flow.bdp_bytes().map(|octets| {
+        let name = format!("flow.{}.bdp_bytes", flow.name);
+        Evidence::given("scenario", name, octets)
+    });
+    let found = finding(&RECEIVER, flow, share, symptom).because(
+        "It allowed {} at most, and the path holds {}.",
+        most.zip(needed).map(|(most, needed)| vec![most, needed]),
+    );
+    let text = "a larger receive buffer";
+    let found = larger(found, flow, RemedyPlace::Receiver, text, "receive_buffer");
+    let octets = flow
+        .bdp_bytes()
+        .map(|bdp| format!("{:.0}", (2.0 * bdp).max(65_536.0)));
+    let set = octets
+        .as_deref()
+        .filter(|_| flow.transport == "quic")
+        .map(|octets| {
+            let keys = ["initial_max_data", "initial_max_stream_data"];
+            keys.map(|key| (flow.setting(key), octets)).to_vec()
+        });
+    Some(found.remedy(
+        RemedyPlace::Receiver,
+        "more credit of connection and stream",
+        set,
+    ))
+}
+
+fn pacer(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
+    if matches!(flow.control, Control::Model { .. }) {
+        return None;
+    }
+    let share = bound(flow, "pacer").filter(|share| share.value > MOST)?;
+    let (name, _) = flow.bottleneck.as_ref()?;
+    let used = view.link(name)?.summary?.utilisation;
+    if used >= 0.8 {
+        return None;
+    }
+    let used = Evidence::given("summary", format!("links.{name}.utilisation"), used);
+    let symptom = "The pacer delayed data, for which the window had room, for {} of the time.";
+    let said = format!("The link {name} was used for {{}} of the time.");
+    Some(finding(&PACER, flow, share, symptom).because(&said, Some(vec![used])))
+}
+
+fn anti_amplification(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
+    let base = flow.base.clone()?;
+    let words = flow.main.words("bound");
+    let held = flow
+        .main
+        .episodes(|row| words.get(row).is_some_and(|w| &**w == "anti_amplification"));
+    let longest = held.into_iter();
+    let longest = longest.max_by(|a, b| flow.main.length(a).total_cmp(&flow.main.length(b)))?;
+    let length = flow
+        .main
+        .measure("time_s", longest, crate::diagnosis::Statistic::Length)?;
+    if length.value <= base.value {
+        return None;
+    }
+    let severity = 0.3;
+    let symptom = Statement::new(
+        "The server waited for {} until it might send more, on a path of {}.",
+        vec![length, base],
+    );
+    Some(Finding::new(
+        ANTI_AMPLIFICATION.about,
+        flow.name,
+        severity,
+        symptom,
+    ))
+}

@@ -1,0 +1,92 @@
+//! The detectors, a file for each group of pathologies with one cause.
+
+mod bounds;
+mod queues;
+
+use super::finding::{Evidence, Finding, Pathology, Remedy, RemedyPlace, Statement};
+use super::view::{FlowView, View};
+use crate::scenario::Override;
+
+/// A detector of one kind of pathology.
+pub(super) struct Detector {
+    pub(super) about: &'static Pathology,
+    /// Whether it makes sense for a flow: TFRC's rules concern no window.
+    pub(super) applies: fn(&FlowView<'_>) -> bool,
+    pub(super) examine: fn(&View<'_>) -> Vec<Finding>,
+}
+
+/// All detectors.
+pub(super) const DETECTORS: &[Detector] = &[
+    queues::STANDING,
+    queues::LATE,
+    bounds::APPLICATION,
+    bounds::SEND_BUFFER,
+    bounds::RECEIVER,
+    bounds::PACER,
+    bounds::ANTI_AMPLIFICATION,
+];
+
+impl Finding {
+    /// A finding of this kind.
+    fn new(about: &'static Pathology, subject: &str, severity: f64, symptom: Statement) -> Self {
+        let spans = symptom.evidence.iter().filter_map(|one| one.span_s);
+        let span = spans.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+        Self {
+            kind: about.kind,
+            title: about.title,
+            subject: subject.to_owned(),
+            severity: severity.clamp(0.0, 1.0),
+            symptom,
+            chain: Vec::new(),
+            span_s: span.unwrap_or_default(),
+            remedies: Vec::new(),
+            citation: about.citation,
+            caused_by: None,
+        }
+    }
+
+    /// Adds a step of the explanation; no step if a number of it is missing.
+    fn because(mut self, pattern: &str, evidence: Option<Vec<Evidence>>) -> Self {
+        self.chain
+            .extend(evidence.map(|evidence| Statement::new(pattern, evidence)));
+        self
+    }
+
+    /// Adds a remedy; none if one of its settings does not exist.
+    fn remedy(mut self, place: RemedyPlace, text: &str, set: Option<Vec<(String, &str)>>) -> Self {
+        if let Some(set) = set {
+            let set = set.into_iter().map(|(path, value)| Override {
+                path,
+                value: value.to_owned(),
+            });
+            self.remedies.push(Remedy {
+                text: text.to_owned(),
+                set: set.collect(),
+                place,
+            });
+            self.remedies.sort_by_key(|remedy| remedy.place);
+        }
+        self
+    }
+}
+
+/// The findings of a rule that looks at one flow.
+fn each_flow<'v>(
+    view: &'v View<'v>,
+    rule: impl Fn(&'v View<'v>, &'v FlowView<'v>) -> Option<Finding>,
+) -> Vec<Finding> {
+    view.flows
+        .iter()
+        .filter_map(|flow| rule(view, flow))
+        .collect()
+}
+
+/// A detector that concerns every flow.
+fn any(_: &FlowView<'_>) -> bool {
+    true
+}
+
+/// A detector that concerns flows of TFRC.
+fn tfrc(flow: &FlowView<'_>) -> bool {
+    flow.is_tfrc()
+}

@@ -1,0 +1,180 @@
+//! Queues that never empty, and senders that learn of them too late.
+
+use super::{Detector, any, each_flow, tfrc};
+use crate::diagnosis::finding::{Finding, Pathology, RemedyPlace, Statement};
+use crate::diagnosis::losses::reductions;
+use crate::diagnosis::statistic::Statistic;
+use crate::diagnosis::view::{FlowView, LinkView, View};
+use crate::lint::view::Control;
+
+/// A queue that never empties: bufferbloat.
+pub(super) const STANDING: Detector = Detector {
+    about: &Pathology {
+        kind: "standing_queue",
+        title: "a queue that never empties",
+        definition: "After slow start the round-trip time exceeds the base by more than 0.3 of it \
+                     for 95 % of the time, and by more than 1.5 of it and 20 ms for half of the time, \
+                     over at least 20 base round trips, while the sender's window or rate holds it.",
+        citation: "J. Gettys and K. Nichols, Bufferbloat: Dark Buffers in the Internet, 2011; RFC 7567 §2",
+        needs: &["rtt_s"],
+    },
+    applies: any,
+    examine: |view| each_flow(view, standing),
+};
+
+/// Losses that tell a sender of a queue many round trips after it has grown.
+pub(super) const LATE: Detector = Detector {
+    about: &Pathology {
+        kind: "late_notification",
+        title: "congestion that the sender learns of too late",
+        definition: "A rate-controlled sender goes on for more than 3 smoothed round trips after the \
+                     queueing delay has exceeded the base round-trip time, until its loss event rate \
+                     grows for the first time, and the delay then exceeds 4 base round trips.",
+        citation: "G. Renker, DCCP CCID-3 over a wireless router, 2007; RFC 5348 §3.1",
+        needs: &["rtt_s", "allowed_rate_bps", "loss_event_rate"],
+    },
+    applies: tfrc,
+    examine: |view| each_flow(view, late),
+};
+
+/// Shares of the base round-trip time that the queue exceeds in a standing queue.
+const LEAST_SHARE: f64 = 0.3;
+const MEDIAN_SHARE: f64 = 1.5;
+/// The median that a person notices, in seconds.
+const MEDIAN_S: f64 = 0.020;
+/// The base round trips over which a queue stands.
+const ROUND_TRIPS: f64 = 20.0;
+
+/// The words of `bound` with which congestion control holds a sender.
+const CONTROLLED: [&str; 3] = ["window", "rate", "pacer"];
+
+fn standing(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
+    let base = flow.base.clone()?;
+    let rows = flow.after_slow_start()?;
+    if flow.main.length(&rows) < ROUND_TRIPS * base.value || flow.control == Control::None {
+        return None;
+    }
+    let held = CONTROLLED.iter();
+    let held = held.filter_map(|bound| flow.main.share("bound", bound, rows.clone()));
+    let held: f64 = held.map(|share| share.value).sum();
+    if flow.has("bound") && held < 0.5 {
+        return None;
+    }
+    let quantile = |share| {
+        flow.main
+            .measure("rtt_s", rows.clone(), Statistic::Quantile(share))
+    };
+    let (least, median) = (quantile(0.05)?, quantile(0.5)?);
+    let (low, mid) = (least.value - base.value, median.value - base.value);
+    let stands = low > LEAST_SHARE * base.value && mid > (MEDIAN_SHARE * base.value).max(MEDIAN_S);
+    if !stands {
+        return None;
+    }
+    let severity = mid / (mid + 2.0 * base.value);
+    let symptom = Statement::new(
+        "The round trip takes {} or more for half of the time and {} or more for 95 % of it, on a \
+         path of {} without a queue.",
+        vec![median, least, base],
+    );
+    let finding = Finding::new(STANDING.about, flow.name, severity, symptom);
+    let Some(link) = fullest(view, flow) else {
+        return Some(sender_remedies(finding, flow));
+    };
+    let span = finding.span_s;
+    let queue = link.rows.as_ref().and_then(|table| {
+        let within = table.within(span);
+        Some(vec![
+            table.measure("queue_bytes", within.clone(), Statistic::Quantile(0.05))?,
+            table.measure("queue_bytes", within, Statistic::Quantile(0.5))?,
+        ])
+    });
+    let said = format!(
+        "The queue of {} holds {{}} or more for 95 % of the time and {{}} for half of it.",
+        link.name
+    );
+    let finding = finding.because(&said, queue);
+    Some(network_remedies(sender_remedies(finding, flow), link))
+}
+
+/// The link on a flow's way whose queue held most.
+pub(super) fn fullest<'v>(view: &'v View<'v>, flow: &FlowView<'_>) -> Option<&'v LinkView<'v>> {
+    let links = flow.forward.iter().filter_map(|name| view.link(name));
+    let means = links.filter_map(|link| Some((link, link.summary?.queue_bytes.mean)));
+    let most = means.max_by(|a, b| a.1.total_cmp(&b.1));
+    most.filter(|(_, mean)| *mean > 0.0).map(|(link, _)| link)
+}
+
+/// Controllers that keep the queue short.
+fn sender_remedies(finding: Finding, flow: &FlowView<'_>) -> Finding {
+    let has_controllers = ["tcp", "quic", "quinn"].contains(&flow.transport);
+    let set = vec![(flow.setting("controller"), "bbr")];
+    finding.remedy(
+        RemedyPlace::Sender,
+        "a controller that follows the delivery rate",
+        has_controllers.then_some(set),
+    )
+}
+
+/// Queues that stay short.
+fn network_remedies(finding: Finding, link: &LinkView<'_>) -> Finding {
+    let queue = |value| link.setting("queue").map(|path| vec![(path, value)]);
+    finding
+        .remedy(
+            RemedyPlace::Network,
+            "CoDel in the queue",
+            queue("{ kind = \"codel\" }"),
+        )
+        .remedy(
+            RemedyPlace::Network,
+            "FQ-CoDel in the queue",
+            queue("{ kind = \"fq_codel\" }"),
+        )
+}
+
+/// The round trips after which a notice comes late, and the base round trips that the queue then
+/// exceeds.
+const LATE_ROUND_TRIPS: f64 = 3.0;
+const LATE_QUEUE: f64 = 4.0;
+
+fn late(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
+    let base = flow.base.clone()?;
+    let samples = flow.main.numbers("rtt_s")?;
+    let first = reductions(view, flow)
+        .into_iter()
+        .find(|one| one.queue_s > base.value)?;
+    let grown = (0..first.row)
+        .rev()
+        .find(|row| samples[*row] - base.value <= base.value);
+    let rows = grown.map_or(0, |row| row + 1)..first.row;
+    let length = flow
+        .main
+        .measure("time_s", rows.clone(), Statistic::Length)?;
+    let rtt = flow
+        .main
+        .measure("smoothed_rtt_s", rows.clone(), Statistic::Mean)?;
+    let most = flow.main.measure("rtt_s", rows.clone(), Statistic::Most)?;
+    let is_late = length.value > LATE_ROUND_TRIPS * rtt.value
+        && most.value - base.value > LATE_QUEUE * base.value;
+    if !is_late {
+        return None;
+    }
+    let symptom = Statement::new(
+        "For {} the round trip, without a queue {}, grew to {} before the first loss told the \
+         sender.",
+        vec![length, base, most],
+    );
+    let rate = |statistic| {
+        flow.main
+            .measure("allowed_rate_bps", rows.clone(), statistic)
+    };
+    let rates = rate(Statistic::First).zip(rate(Statistic::Most));
+    let severity = 0.6;
+    let mut finding = Finding::new(LATE.about, flow.name, severity, symptom).because(
+        "Meanwhile the allowed rate X rose from {} to {}, because no equation held it.",
+        rates.map(|(first, most)| vec![first, most]),
+    );
+    if let Some(link) = fullest(view, flow) {
+        finding = network_remedies(finding, link);
+    }
+    Some(finding)
+}

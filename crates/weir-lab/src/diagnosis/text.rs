@@ -1,0 +1,116 @@
+//! An explanation as text for a terminal.
+
+use super::{Explanation, Finding};
+use std::fmt::Write as _;
+
+/// The width of the bar of what held a sender.
+const BAR: usize = 40;
+
+/// The explanation on one screen: what held each sender, what went wrong with its proof, what
+/// should help, and what is unknown.
+pub fn explanation_text(explanation: &Explanation) -> String {
+    let mut text = String::new();
+    held(explanation, &mut text);
+    if explanation.findings.is_empty() {
+        text.push_str("\nNothing that is known as a pathology was found.\n");
+    }
+    for (number, finding) in explanation.findings.iter().enumerate() {
+        write_finding(number + 1, finding, &mut text);
+    }
+    for unknown in &explanation.unknown {
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "\nunknown for {}, because column {} is missing: {}",
+            unknown.flow,
+            unknown.column,
+            unknown.kinds.join(", ")
+        );
+    }
+    text
+}
+
+/// The number of flows of which the bar is shown.
+const FLOWS: usize = 8;
+
+fn held(explanation: &Explanation, text: &mut String) {
+    text.push_str("What held each sender, by share of its time:\n");
+    let width = explanation.held.iter().take(FLOWS);
+    let width = width
+        .map(|held| held.flow.chars().count())
+        .max()
+        .unwrap_or(0);
+    for held in explanation.held.iter().take(FLOWS) {
+        let _ = write!(text, "  {:width$} ", held.flow);
+        let mut line = String::new();
+        for share in &held.shares {
+            let cells = (share.share.value * BAR as f64).round() as usize;
+            let letter = share.bound.chars().next().unwrap_or(' ');
+            line.extend(std::iter::repeat_n(letter, cells));
+        }
+        let _ = write!(text, "[{line:BAR$}]");
+        for share in held.shares.iter().take(3) {
+            let _ = write!(text, " {} {}", share.bound, share.share.shown());
+            if let Some((rule, of)) = &share.rule {
+                let _ = write!(text, " (rule {rule} {})", of.shown());
+            }
+        }
+        text.push('\n');
+    }
+    if explanation.held.len() > FLOWS {
+        let _ = writeln!(
+            text,
+            "  … and {} flows more",
+            explanation.held.len() - FLOWS
+        );
+    }
+}
+
+fn write_finding(number: usize, finding: &Finding, text: &mut String) {
+    let Finding {
+        title,
+        subject,
+        kind,
+        span_s: [from, to],
+        ..
+    } = finding;
+    let _ = writeln!(
+        text,
+        "\n{number}. {subject}: {title} [{kind}], {from:.3} to {to:.3} s"
+    );
+    let _ = writeln!(text, "   {}", finding.symptom.text);
+    for statement in &finding.chain {
+        let _ = writeln!(text, "   {}", statement.text);
+    }
+    if let Some(cause) = finding.caused_by {
+        let _ = writeln!(text, "   It follows from {cause}.");
+    }
+    for evidence in finding
+        .symptom
+        .evidence
+        .iter()
+        .filter(|one| one.rows.is_some())
+    {
+        let [first, last] = evidence.rows.unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "   proof: {} {} rows {first} to {last}: {}",
+            evidence.table,
+            evidence.column,
+            evidence.shown()
+        );
+    }
+    for remedy in &finding.remedies {
+        let set = remedy
+            .set
+            .iter()
+            .map(|set| format!("--set '{}'", set.text()));
+        let _ = writeln!(
+            text,
+            "   try: {} ({})",
+            remedy.text,
+            set.collect::<Vec<_>>().join(" ")
+        );
+    }
+    let _ = writeln!(text, "   source: {}", finding.citation);
+}

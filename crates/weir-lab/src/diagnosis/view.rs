@@ -1,0 +1,383 @@
+//! A trace as detectors read it: each flow with its path and its base RTT, each link with its rate.
+
+use super::finding::Evidence;
+use super::statistic::Statistic;
+use super::trace::Trace;
+use crate::lint::view::{Control, FlowView as Declared, View as Declarations};
+use crate::scenario::{Direction, Flow, Graph, Hop, HopMedium, Scenario};
+use crate::summary::{FlowSummary, LinkSummary};
+use crate::table::Table;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The trace with what follows from its scenario.
+pub(crate) struct View<'a> {
+    pub(super) trace: &'a Trace<'a>,
+    pub(super) flows: Vec<FlowView<'a>>,
+    pub(super) links: Vec<LinkView<'a>>,
+}
+
+/// A flow.
+pub(crate) struct FlowView<'a> {
+    pub(super) name: &'a str,
+    pub(super) transport: &'a str,
+    /// The table of its controller.
+    pub(super) main: Rows<'a>,
+    pub(super) events: Option<Rows<'a>>,
+    pub(super) intervals: Option<Rows<'a>>,
+    /// What the scenario says of it.
+    pub(super) declared: Option<&'a Flow>,
+    pub(super) control: Control,
+    /// Whether it sends as much as its control allows; unknown flows count as such.
+    pub(super) is_bulk: bool,
+    /// The round-trip time without queues, and where it is from; `None` without a sample.
+    pub(super) base: Option<Evidence>,
+    /// The traces of the links from its sender to its receiver, and back.
+    pub(super) forward: Vec<String>,
+    pub(super) backward: Vec<String>,
+    /// The slowest link on its way, with its rate in bit/s.
+    pub(super) bottleneck: Option<(String, f64)>,
+    pub(super) summary: Option<&'a FlowSummary>,
+}
+
+/// A direction of a link, or a station of an 802.11 medium.
+pub(crate) struct LinkView<'a> {
+    pub(super) name: String,
+    pub(super) rows: Option<Rows<'a>>,
+    /// `None` for a station.
+    pub(super) direction: Option<&'a Direction>,
+    pub(super) summary: Option<&'a LinkSummary>,
+}
+
+/// A table with its path.
+#[derive(Clone)]
+pub(crate) struct Rows<'a> {
+    pub(super) path: String,
+    pub(super) table: &'a Table,
+    pub(super) end_s: f64,
+}
+
+impl<'a> Rows<'a> {
+    fn of(trace: &'a Trace<'_>, path: String) -> Option<Self> {
+        let table = trace.table(&path)?;
+        (table.rows() > 0).then_some(Self {
+            path,
+            table,
+            end_s: trace.duration_s,
+        })
+    }
+
+    /// The times of the rows, in seconds.
+    pub(super) fn times(&self) -> &'a [f64] {
+        self.table.numbers("time_s").unwrap_or_default()
+    }
+
+    pub(super) fn numbers(&self, column: &str) -> Option<&'a [f64]> {
+        self.table.numbers(column)
+    }
+
+    pub(super) fn words(&self, column: &str) -> &'a [Arc<str>] {
+        self.table.words(column).unwrap_or_default()
+    }
+
+    /// All rows.
+    pub(super) fn all(&self) -> Range<usize> {
+        0..self.table.rows()
+    }
+
+    /// The rows from the first time on, up to and without the second, with the row before them,
+    /// which still holds then.
+    pub(super) fn within(&self, [from, to]: [f64; 2]) -> Range<usize> {
+        let times = self.times();
+        let first = times
+            .partition_point(|time| *time <= from)
+            .saturating_sub(1);
+        let end = times.partition_point(|time| *time < to);
+        first.min(end)..end
+    }
+
+    /// The rows that a detector was asked for.
+    pub(super) fn measure(
+        &self,
+        column: &str,
+        rows: Range<usize>,
+        statistic: Statistic,
+    ) -> Option<Evidence> {
+        let value = statistic.of(self.table, column, rows.clone(), self.end_s)?;
+        let times = self.times();
+        let until = times.get(rows.end).copied().unwrap_or(self.end_s);
+        Some(Evidence {
+            table: self.path.clone(),
+            column: column.to_owned(),
+            rows: Some([rows.start, rows.end - 1]),
+            span_s: Some([*times.get(rows.start)?, until]),
+            statistic: Some(statistic),
+            value,
+        })
+    }
+
+    /// The value of a row.
+    pub(super) fn at(&self, column: &str, row: usize) -> Option<Evidence> {
+        self.measure(column, row..row + 1, Statistic::First)
+    }
+
+    /// The share of the time of some rows in which a column has this word.
+    pub(super) fn share(&self, column: &str, word: &str, rows: Range<usize>) -> Option<Evidence> {
+        self.measure(column, rows, Statistic::ShareOf(word.to_owned()))
+    }
+
+    /// Runs of rows for which something holds, each as its range.
+    pub(super) fn episodes(&self, holds: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = Vec::new();
+        for row in self.all().filter(|row| holds(*row)) {
+            match found.last_mut() {
+                Some(last) if last.end == row => last.end += 1,
+                _ => found.push(row..row + 1),
+            }
+        }
+        found
+    }
+
+    /// How long some rows hold, in seconds.
+    pub(super) fn length(&self, rows: &Range<usize>) -> f64 {
+        let times = self.times();
+        let until = times.get(rows.end).copied().unwrap_or(self.end_s);
+        times.get(rows.start).map_or(0.0, |from| until - from)
+    }
+}
+
+impl<'a> View<'a> {
+    /// The view of a trace.
+    pub(super) fn of(trace: &'a Trace<'a>) -> Self {
+        let links = trace.scenario.map(|scenario| links(trace, scenario));
+        let mut view = Self {
+            trace,
+            flows: Vec::new(),
+            links: links.unwrap_or_default(),
+        };
+        let declarations = trace.scenario.map(Declarations::of);
+        let graph = trace.scenario.map(Graph::of);
+        for flow in &trace.flows {
+            let declared = declarations.as_ref().and_then(|all| {
+                let mut flows = all.flows.iter();
+                flows.find(|one| one.flow.names().any(|name| name == flow.name))
+            });
+            let Some(main) = Rows::of(trace, format!("flows/{}", flow.name)) else {
+                continue;
+            };
+            let mut one = FlowView {
+                name: &flow.name,
+                transport: &flow.transport,
+                events: Rows::of(trace, format!("events/{}", flow.name)),
+                intervals: Rows::of(trace, format!("intervals/{}", flow.name)),
+                declared: declared.map(|declared| declared.flow),
+                control: control(declared, &main),
+                is_bulk: declared.is_none_or(Declared::is_bulk),
+                base: None,
+                forward: Vec::new(),
+                backward: Vec::new(),
+                bottleneck: None,
+                summary: trace.summary.and_then(|all| all.flows.get(&flow.name)),
+                main,
+            };
+            if let (Some(scenario), Some(graph)) = (trace.scenario, &graph) {
+                one.add_path(scenario, graph);
+            }
+            one.base = one.base_rtt();
+            view.flows.push(one);
+        }
+        view
+    }
+
+    /// The link with this name.
+    pub(super) fn link(&self, name: &str) -> Option<&LinkView<'a>> {
+        self.links.iter().find(|link| link.name == name)
+    }
+
+    /// The flows whose slowest link is this one.
+    pub(super) fn sharing(&self, link: &str) -> Vec<&FlowView<'a>> {
+        let flows = self.flows.iter();
+        let flows = flows.filter(|flow| flow.bottleneck.as_ref().is_some_and(|b| b.0 == link));
+        flows.collect()
+    }
+}
+
+/// The directions of all links and the stations of all media.
+fn links<'a>(trace: &'a Trace<'_>, scenario: &'a Scenario) -> Vec<LinkView<'a>> {
+    let wires = scenario.links.iter().flat_map(|link| {
+        let directions = [&link.forward, &link.backward];
+        link.trace_names().into_iter().zip(directions.map(Some))
+    });
+    let stations = scenario.wifi.iter().flat_map(|wifi| {
+        let stations = wifi.stations.iter();
+        stations.map(|station| (wifi.trace_name(station), None))
+    });
+    let all = wires.chain(stations).map(|(name, direction)| LinkView {
+        rows: Rows::of(trace, format!("links/{name}")),
+        direction,
+        summary: trace.summary.and_then(|all| all.links.get(&name)),
+        name,
+    });
+    all.collect()
+}
+
+/// What controls a flow: as the scenario says, else by the columns of its trace.
+fn control(declared: Option<&Declared<'_>>, main: &Rows<'_>) -> Control {
+    match declared {
+        Some(declared) => declared.control,
+        None if main.numbers("allowed_rate_bps").is_some() => Control::Tfrc,
+        None => Control::Other,
+    }
+}
+
+impl FlowView<'_> {
+    fn add_path(&mut self, scenario: &Scenario, graph: &Graph<'_>) {
+        let Some(flow) = self.declared else {
+            return;
+        };
+        let way = |from: &str, to: &str| graph.path(from, to).unwrap_or_default();
+        let there = way(&flow.from, &flow.to);
+        let names = |hops: &[Hop<'_>]| {
+            let names = hops.iter().filter_map(|hop| trace_name(scenario, hop));
+            names.collect::<Vec<_>>()
+        };
+        self.forward = names(&there);
+        self.backward = names(&way(&flow.to, &flow.from));
+        let span = [scenario.run.warmup, scenario.run.duration];
+        let rates = there.iter().filter_map(|hop| {
+            let rate = hop.direction()?.mean_rate(span)?;
+            Some((hop.trace_name()?, rate.as_bps()))
+        });
+        let slowest = rates.min_by(|a, b| a.1.total_cmp(&b.1));
+        // Over the air there is no fixed rate; a station is slower than the wires beside it.
+        let is_air = there
+            .iter()
+            .any(|hop| matches!(hop.over, HopMedium::Air(_)));
+        self.bottleneck = slowest.filter(|_| !is_air);
+    }
+
+    /// The round-trip time without queues: what the scenario implies, with the transmission of a
+    /// packet, or the smallest sample if that is shorter or the scenario does not say.
+    fn base_rtt(&self) -> Option<Evidence> {
+        let least = self
+            .main
+            .measure("rtt_s", self.main.all(), Statistic::Least)?;
+        let under_load = self.summary.and_then(|summary| summary.latency_under_load);
+        let is_wired = self.bottleneck.is_some();
+        let Some(declared) = under_load.filter(|_| is_wired) else {
+            return Some(least);
+        };
+        let packet = 8.0 * self.packet_bytes() / self.rate_bps().unwrap_or(f64::INFINITY);
+        let path = declared.base_rtt_s + packet;
+        if path >= least.value {
+            return Some(least);
+        }
+        let name = format!("flow.{}.base_rtt_s", self.name);
+        Some(Evidence::given("scenario", name, path))
+    }
+
+    /// The rate of its slowest link, in bit/s.
+    pub(super) fn rate_bps(&self) -> Option<f64> {
+        self.bottleneck.as_ref().map(|(_, rate)| *rate)
+    }
+
+    /// The round-trip time without queues, in seconds.
+    pub(super) fn base_s(&self) -> Option<f64> {
+        self.base.as_ref().map(|base| base.value)
+    }
+
+    /// The bandwidth-delay product without queues, in octets.
+    pub(super) fn bdp_bytes(&self) -> Option<f64> {
+        Some(self.rate_bps()? * self.base_s()? / 8.0)
+    }
+
+    /// The size of a full packet, in octets with all headers.
+    pub(super) fn packet_bytes(&self) -> f64 {
+        match self.declared {
+            Some(flow) if ["udp", "rtp", "dccp"].contains(&self.transport) => {
+                f64::from(flow.app.packet()) + 44.0
+            }
+            _ => 1500.0,
+        }
+    }
+
+    /// The time from its first row to the end of its last, in seconds.
+    pub(super) fn life(&self) -> [f64; 2] {
+        let from = self.main.times().first().copied().unwrap_or_default();
+        let is_over = self.main.words("bound").last();
+        let is_over = is_over.is_some_and(|bound| &**bound == "nothing");
+        let last = self.main.times().last().copied().unwrap_or_default();
+        [from, if is_over { last } else { self.main.end_s }]
+    }
+
+    /// The rows in which it lives.
+    pub(super) fn alive(&self) -> Range<usize> {
+        let [_, end] = self.life();
+        let times = self.main.times();
+        0..times.partition_point(|time| *time < end).max(1)
+    }
+
+    /// True if its trace has a column.
+    pub(super) fn has(&self, column: &str) -> bool {
+        self.main.table.column(column).is_some()
+    }
+
+    /// The time when slow start ended for the first time; its start if it has no such state.
+    pub(super) fn slow_start_end_s(&self) -> f64 {
+        let states = self.main.words("state");
+        let starting = |state: &Arc<str>| {
+            let starts = ["", "slow_start", "startup", "drain", "Startup", "Drain"];
+            starts.contains(&&**state) || state.starts_with("no_feedback")
+        };
+        let first = states.iter().position(|state| !starting(state));
+        let times = self.main.times();
+        match first.and_then(|row| times.get(row)) {
+            Some(time) => *time,
+            None => self.life()[1],
+        }
+    }
+
+    /// The rows after slow start; `None` if it never ends.
+    pub(super) fn after_slow_start(&self) -> Option<Range<usize>> {
+        let [_, end] = self.life();
+        let rows = self.main.within([self.slow_start_end_s(), end]);
+        (!rows.is_empty()).then_some(rows)
+    }
+
+    /// True if TFRC controls it.
+    pub(super) fn is_tfrc(&self) -> bool {
+        self.control == Control::Tfrc && self.main.numbers("allowed_rate_bps").is_some()
+    }
+
+    /// The path of a setting of its transport, for `--set`.
+    pub(super) fn setting(&self, key: &str) -> String {
+        let name = self.declared.map_or(self.name, |flow| flow.name.as_str());
+        format!("flow.{name}.transport.{key}")
+    }
+}
+
+/// The name of the trace of a hop.
+fn trace_name(scenario: &Scenario, hop: &Hop<'_>) -> Option<String> {
+    match hop.over {
+        HopMedium::Wire { .. } => hop.trace_name(),
+        HopMedium::Air(sender) => {
+            let mut media = scenario.wifi.iter();
+            let of = media.find(|wifi| {
+                let mut stations = wifi.stations.iter();
+                stations.any(|station| std::ptr::eq(station, sender))
+            });
+            of.map(|wifi| wifi.trace_name(sender))
+        }
+    }
+}
+
+impl LinkView<'_> {
+    /// The path of a setting of this direction, for `--set`; `None` for a station.
+    pub(super) fn setting(&self, key: &str) -> Option<String> {
+        self.direction?;
+        Some(match self.name.strip_suffix(".backward") {
+            Some(name) => format!("link.{name}.backward.{key}"),
+            None => format!("link.{}.forward.{key}", self.name),
+        })
+    }
+}
