@@ -9,7 +9,7 @@ use crate::terminal;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use weir_lab::diagnosis::{Explanation, Trace, explain, explanation_json, explanation_text};
-use weir_lab::run::{RunOptions, RunOutput, TraceLevel, TransportRegistry, run as simulate};
+use weir_lab::run::{RunOptions, RunOutput, TraceLevel, run as simulate};
 use weir_lab::scenario::{Scenario, overrides};
 use weir_lab::trace::RunFolder;
 
@@ -62,12 +62,11 @@ fn scenario(path: &Path, set: &[String]) -> Result<Scenario, Failure> {
 
 /// The run of a scenario, with its whole trace.
 fn simulated(scenario: &Scenario) -> Result<RunOutput, Failure> {
+    let cancel = interrupt_flag();
     let options = RunOptions {
         trace: TraceLevel::Full,
-        cancel: Some(interrupt_flag()),
-        registry: TransportRegistry {
-            quinn: Some(&quinn::endpoints),
-        },
+        cancel: Some(&cancel),
+        registry: quinn::registry(),
         ..RunOptions::default()
     };
     simulate(scenario, &options).map_err(|error| Failure::Failed(error.to_string()))

@@ -1,7 +1,14 @@
 //! The detectors, a file for each group of pathologies with one cause.
 
+mod acks;
 mod bounds;
+mod losses;
+mod oscillation;
 mod queues;
+mod shared;
+mod start;
+mod tfrc;
+mod timeouts;
 
 use super::finding::{Evidence, Finding, Pathology, Remedy, RemedyPlace, Statement};
 use super::view::{FlowView, View};
@@ -24,6 +31,31 @@ pub(super) const DETECTORS: &[Detector] = &[
     bounds::RECEIVER,
     bounds::PACER,
     bounds::ANTI_AMPLIFICATION,
+    oscillation::OSCILLATION,
+    oscillation::HOLDS,
+    oscillation::IN_SLOW_START,
+    tfrc::STARVATION,
+    tfrc::HELD,
+    tfrc::DOUBLE,
+    tfrc::BY_DELAY,
+    tfrc::BY_LOSS,
+    losses::RANDOM,
+    losses::BURSTY,
+    losses::POLICER,
+    losses::SHALLOW,
+    losses::REORDERING,
+    timeouts::STORM,
+    timeouts::PERSISTENT,
+    timeouts::SPURIOUS,
+    start::OVERSHOOT,
+    start::EARLY,
+    acks::CONGESTED,
+    acks::LOST,
+    shared::RTT_BIAS,
+    shared::LATECOMER,
+    shared::UNFAIR,
+    shared::L4S,
+    shared::UNDERUSED,
 ];
 
 impl Finding {

@@ -1,0 +1,304 @@
+//! Losses that are no sign of congestion, and losses of queues that are too short.
+
+use super::{Detector, any, each_flow};
+use crate::diagnosis::Statistic;
+use crate::diagnosis::finding::{Evidence, Finding, Pathology, RemedyPlace, Statement};
+use crate::diagnosis::losses::{Drop, Reduction, reductions};
+use crate::diagnosis::view::{FlowView, LinkView, View};
+
+/// Losses one by one without a queue.
+pub(super) const RANDOM: Detector = Detector {
+    about: &Pathology {
+        kind: "random_loss",
+        title: "losses without congestion",
+        definition: "At least 3 reductions and half of them come with a queueing delay below 10 % of the \
+                     base round-trip time in the round trip before, without a drop or mark of a queue or \
+                     policer; on average the wire loses fewer than 1.6 packets at once.",
+        citation: "RFC 3135 §3.2; RFC 2488 §3",
+        needs: &["rtt_s"],
+    },
+    applies: any,
+    examine: |view| each_flow(view, |view, flow| wire(view, flow, false)),
+};
+
+/// Losses in bursts without a queue.
+pub(super) const BURSTY: Detector = Detector {
+    about: &Pathology {
+        kind: "bursty_loss",
+        title: "bursts of losses without congestion",
+        definition: "As random_loss, with 1.6 packets or more that the wire loses at once.",
+        citation: "E. Gilbert, Capacity of a Burst-Noise Channel, 1960; RFC 3611 §4.7.2",
+        needs: &["rtt_s"],
+    },
+    applies: any,
+    examine: |view| each_flow(view, |view, flow| wire(view, flow, true)),
+};
+
+/// A policer that drops what comes too fast.
+pub(super) const POLICER: Detector = Detector {
+    about: &Pathology {
+        kind: "policer",
+        title: "a policer",
+        definition: "At least 3 packets and half of all drops on the way are neither of a queue nor of \
+                     the wire and come from a link that polices.",
+        citation: "T. Flach et al., An Internet-Wide Analysis of Traffic Policing, 2016; RFC 2475 §2.3.3.4",
+        needs: &[],
+    },
+    applies: any,
+    examine: |view| each_flow(view, policer),
+};
+
+/// A queue that holds less than loss-based control needs.
+pub(super) const SHALLOW: Detector = Detector {
+    about: &Pathology {
+        kind: "shallow_buffer",
+        title: "a buffer that is too small",
+        definition: "A drop-tail queue holds less than 0.3 of the bandwidth-delay product, drops packets, \
+                     and its link is used for less than 95 % of the time.",
+        citation: "G. Appenzeller et al., Sizing Router Buffers, 2004; RFC 3439 §A.2",
+        needs: &[],
+    },
+    applies: any,
+    examine: |view| each_flow(view, shallow),
+};
+
+/// Packets that overtake each other.
+pub(super) const REORDERING: Detector = Detector {
+    about: &Pathology {
+        kind: "reordering",
+        title: "reordering that is taken for loss",
+        definition: "The sender takes at least 10 packets for lost, and all links on the way together \
+                     dropped fewer than half as many; or at least 3 reductions were taken back.",
+        citation: "RFC 4737; RFC 8985 §3.1; RFC 9002 §6.1.1",
+        needs: &[],
+    },
+    applies: any,
+    examine: |view| each_flow(view, reordering),
+};
+
+/// Share of the base round-trip time below which there is no queue.
+const NO_QUEUE: f64 = 0.1;
+/// Packets lost at once from which on losses come in bursts.
+const BURST: f64 = 1.6;
+/// Reductions that a finding needs.
+const REDUCTIONS: usize = 3;
+
+fn wire(view: &View<'_>, flow: &FlowView<'_>, bursty: bool) -> Option<Finding> {
+    let base = flow.base.clone()?;
+    let all = reductions(view, flow);
+    let is_free = |one: &&Reduction| {
+        let quiet = one.queue_s < NO_QUEUE * base.value;
+        match one.drop {
+            Drop::Wire => true,
+            Drop::Unknown => quiet && !one.is_timeout,
+            Drop::Queue | Drop::Policer | Drop::Mark | Drop::None => false,
+        }
+    };
+    let free: Vec<&Reduction> = all.iter().filter(is_free).collect();
+    if free.len() < REDUCTIONS || 2 * free.len() < all.len() {
+        return None;
+    }
+    let lossy = lossiest(view, flow);
+    let burst = lossy.and_then(|link| drops_at_once(link)).unwrap_or(1.0);
+    if (burst >= BURST) != bursty {
+        return None;
+    }
+    let about = if bursty { BURSTY.about } else { RANDOM.about };
+    let (first, last) = (free.first()?.row, free.last()?.row);
+    let reduced = if flow.is_tfrc() {
+        flow.main.at("loss_event_rate", last)?
+    } else {
+        let word = flow
+            .main
+            .words("limit")
+            .get(first)
+            .map_or("recovery", |word| word);
+        let word = Statistic::CountOf(word.to_owned());
+        flow.main.measure("limit", first..last + 1, word)?
+    };
+    let middle = free[free.len() / 2];
+    let rtt = flow.main.at("rtt_s", middle.row)?;
+    let symptom = if flow.is_tfrc() {
+        Statement::new(
+            "The loss event rate is {}, though the round trip took {} at such a loss, on a path of {} \
+             without a queue.",
+            vec![reduced, rtt, base],
+        )
+    } else {
+        Statement::new(
+            "The window was reduced in {} rows of the trace, though the round trip took {} at such a \
+             loss, on a path of {} without a queue.",
+            vec![reduced, rtt, base],
+        )
+    };
+    let mut finding = Finding::new(about, flow.name, 0.7, symptom);
+    finding.span_s = [free.first()?.at_s, free.last()?.at_s];
+    if let Some(link) = lossy {
+        let lost = link.summary?.wire_losses as f64;
+        let lost = Evidence::given("summary", format!("links.{}.wire_losses", link.name), lost);
+        let said = format!("The wire of {} lost {{}} packets.", link.name);
+        finding = finding.because(&said, Some(vec![lost]));
+    }
+    let is_window = ["tcp", "quic", "quinn"].contains(&flow.transport);
+    let controller = is_window.then(|| vec![(flow.setting("controller"), "bbr")]);
+    let loss = lossy.and_then(|link| link.setting("loss"));
+    Some(
+        finding
+            .remedy(
+                RemedyPlace::Sender,
+                "a controller that does not answer to single losses",
+                controller,
+            )
+            .remedy(
+                RemedyPlace::Network,
+                "a link that repairs its losses",
+                loss.map(|path| vec![(path, "{ kind = \"none\" }")]),
+            ),
+    )
+}
+
+/// The link on a flow's way that lost most on the wire; stations of a medium count their failed
+/// packets.
+fn lossiest<'v>(view: &'v View<'v>, flow: &FlowView<'_>) -> Option<&'v LinkView<'v>> {
+    let links = flow.forward.iter().filter_map(|name| view.link(name));
+    let lossy = links.filter_map(|link| Some((link, link.summary?.wire_losses)));
+    let most = lossy.max_by_key(|(_, lost)| *lost);
+    most.filter(|(_, lost)| *lost > 0).map(|(link, _)| link)
+}
+
+/// How many packets a link dropped together on average: drops that follow each other within the
+/// transmission of four packets are together.
+fn drops_at_once(link: &LinkView<'_>) -> Option<f64> {
+    let rows = link.rows.as_ref()?;
+    let drops = rows.table.as_numbers("drops")?;
+    let times = rows.times();
+    let rate = link.direction?.rate.map_or(1e9, |rate| rate as f64);
+    let near = 4.0 * 12_000.0 / rate;
+    let (mut total, mut groups, mut last) = (0.0, 0.0, f64::NEG_INFINITY);
+    for row in 1..times.len().min(drops.len()) {
+        let more = drops[row] - drops[row - 1];
+        if more > 0.0 {
+            total += more;
+            groups += if times[row] - last > near { 1.0 } else { 0.0 };
+            last = times[row];
+        }
+    }
+    (groups > 0.0).then(|| total / groups)
+}
+
+fn policer(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
+    let mut policing = flow.forward.iter().filter_map(|name| view.link(name));
+    let link = policing.find(|link| link.direction.is_some_and(|d| d.policer.is_some()))?;
+    let summary = link.summary?;
+    let others = summary.drops - summary.queue_drops - summary.wire_losses;
+    if others < 3 || 2 * others < summary.drops {
+        return None;
+    }
+    let given = |key: &str, value: f64| {
+        Evidence::given("summary", format!("links.{}.{key}", link.name), value)
+    };
+    let rate = link.direction?.policer?.rate as f64;
+    let symptom = Statement::new(
+        "Of {} packets that the link dropped, {} were of the queue and {} of the wire; the rest came \
+         faster than the policer's {}.",
+        vec![
+            given("drops", summary.drops as f64),
+            given("queue_drops", summary.queue_drops as f64),
+            given("wire_losses", summary.wire_losses as f64),
+            Evidence::given(
+                "scenario",
+                format!("link.{}.policer.rate_bps", link.name),
+                rate,
+            ),
+        ],
+    );
+    let mut finding = Finding::new(POLICER.about, flow.name, 0.9, symptom);
+    finding.span_s = flow.life();
+    let is_window = ["tcp", "quic", "quinn"].contains(&flow.transport);
+    let controller = is_window.then(|| vec![(flow.setting("controller"), "bbr")]);
+    Some(finding.remedy(
+        RemedyPlace::Sender,
+        "a controller that follows the delivery rate",
+        controller,
+    ))
+}
+
+fn shallow(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
+    let (name, _) = flow.bottleneck.as_ref()?;
+    let link = view.link(name)?;
+    let summary = link.summary?;
+    let (limit, bdp) = (link.limit_bytes()?, flow.bdp_bytes()?);
+    let is_short = limit < 0.3 * bdp && !link.is_aqm();
+    if !is_short || summary.queue_drops < 3 || summary.utilisation >= 0.95 || !flow.is_bulk {
+        return None;
+    }
+    let summary_of =
+        |key: &str, value: f64| Evidence::given("summary", format!("links.{name}.{key}"), value);
+    let symptom = Statement::new(
+        "The queue holds {}, less than 0.3 of the {} that the path needs, and dropped {} packets while \
+         the link was used for {} of the time.",
+        vec![
+            Evidence::given("scenario", format!("link.{name}.queue.limit_bytes"), limit),
+            Evidence::given("scenario", format!("flow.{}.bdp_bytes", flow.name), bdp),
+            summary_of("queue_drops", summary.queue_drops as f64),
+            summary_of("utilisation", summary.utilisation),
+        ],
+    );
+    let mut finding = Finding::new(SHALLOW.about, flow.name, 1.0 - summary.utilisation, symptom);
+    finding.span_s = flow.life();
+    let packets = format!("{:.0}", libm::ceil(bdp / 1500.0).max(4.0));
+    let queue = link
+        .setting("queue.limit")
+        .map(|path| vec![(path, packets.as_str())]);
+    let is_window = ["tcp", "quic", "quinn"].contains(&flow.transport);
+    let controller = is_window.then(|| vec![(flow.setting("controller"), "bbr")]);
+    Some(
+        finding
+            .remedy(RemedyPlace::Sender, "a controller that paces", controller)
+            .remedy(
+                RemedyPlace::Network,
+                "a buffer of one bandwidth-delay product",
+                queue,
+            ),
+    )
+}
+
+fn reordering(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
+    let summary = flow.summary?;
+    let links = flow
+        .forward
+        .iter()
+        .filter_map(|name| view.link(name)?.summary);
+    let dropped: u64 = links.map(|link| link.drops).sum();
+    let lost = summary.packets_lost;
+    let undone = flow.events.as_ref().and_then(|events| {
+        let spurious = Statistic::CountOf("spurious".to_owned());
+        events.measure("event", events.all(), spurious)
+    });
+    let is_undone = undone.as_ref().is_some_and(|undone| undone.value >= 3.0);
+    let is_false = lost >= 10 && 2 * dropped < lost && flow.forward.len() > 0;
+    if !is_false && !(is_undone && dropped < lost.max(10)) {
+        return None;
+    }
+    let symptom = Statement::new(
+        "The sender took {} packets for lost, and all links on the way together dropped {}.",
+        vec![
+            Evidence::given(
+                "summary",
+                format!("flows.{}.packets_lost", flow.name),
+                lost as f64,
+            ),
+            Evidence::given("summary", "links.*.drops", dropped as f64),
+        ],
+    );
+    let mut finding = Finding::new(REORDERING.about, flow.name, 0.8, symptom);
+    finding.span_s = flow.life();
+    Some(
+        finding.because(
+            "It took {} reductions back.",
+            undone
+                .filter(|undone| undone.value > 0.0)
+                .map(|undone| vec![undone]),
+        ),
+    )
+}

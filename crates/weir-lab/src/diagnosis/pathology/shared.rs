@@ -1,0 +1,245 @@
+//! Flows that share a bottleneck badly, and links that nobody fills.
+
+use super::{Detector, any};
+use crate::diagnosis::finding::{Evidence, Finding, Pathology, RemedyPlace, Statement};
+use crate::diagnosis::view::{FlowView, View};
+
+/// Flows with long round trips that get less.
+pub(super) const RTT_BIAS: Detector = Detector {
+    about: &Pathology {
+        kind: "rtt_bias",
+        title: "a share that falls with the round trip",
+        definition: "Two flows of one kind of controller share a bottleneck for at least 100 of the longer \
+                     round trips; one has a base round trip at least 2 times the other's and less than \
+                     half of its goodput.",
+        citation: "RFC 5166 §2.3; T. Lakshman and U. Madhow, 1997",
+        needs: &[],
+    },
+    applies: any,
+    examine: |view| pairs(view, rtt_bias),
+};
+
+/// A flow that came later and gets less.
+pub(super) const LATECOMER: Detector = Detector {
+    about: &Pathology {
+        kind: "latecomer_starved",
+        title: "a flow that came later and starves",
+        definition: "Two flows with one kind of controller and base round trips within 20 % share a \
+                     bottleneck for at least 100 round trips; the one that began later gets less than a \
+                     third of the other's goodput.",
+        citation: "RFC 5166 §2.3; RFC 6817 §4.4",
+        needs: &[],
+    },
+    applies: any,
+    examine: |view| pairs(view, latecomer),
+};
+
+/// Two kinds of controllers of which one takes all.
+pub(super) const UNFAIR: Detector = Detector {
+    about: &Pathology {
+        kind: "unfairness",
+        title: "controllers that share badly",
+        definition: "Two flows with different controllers share a bottleneck for at least 100 round trips, \
+                     and one gets less than a third of the other's goodput, though nothing else holds it.",
+        citation: "RFC 9743 §5.1; RFC 5166 §2.3",
+        needs: &[],
+    },
+    applies: any,
+    examine: |view| pairs(view, unfair),
+};
+
+/// An L4S flow beside a classic one in one queue that marks.
+pub(super) const L4S: Detector = Detector {
+    about: &Pathology {
+        kind: "l4s_beside_classic",
+        title: "an L4S flow beside a classic one in one classic queue",
+        definition: "As unfairness, where the larger flow is Prague and their queue marks and is not DualPI2.",
+        citation: "RFC 9331 §4.3 and Appendix A.1.5",
+        needs: &[],
+    },
+    applies: any,
+    examine: |view| pairs(view, l4s),
+};
+
+/// A link that stays partly unused although data waits.
+pub(super) const UNDERUSED: Detector = Detector {
+    about: &Pathology {
+        kind: "underused_link",
+        title: "a link that is not filled",
+        definition: "Congestion control holds the only bulk flows over a link for more than half of the \
+                     time, and the link is used for less than 80 % of it, over at least 100 base round \
+                     trips.",
+        citation: "RFC 5166 §2.1; RFC 3649 §1",
+        needs: &[],
+    },
+    applies: any,
+    examine: underused,
+};
+
+/// The pairs of bulk flows that share a bottleneck.
+fn pairs(
+    view: &View<'_>,
+    rule: impl Fn(&View<'_>, &FlowView<'_>, &FlowView<'_>) -> Option<Finding>,
+) -> Vec<Finding> {
+    let mut found: Vec<Finding> = Vec::new();
+    for link in &view.links {
+        let flows = view.sharing(&link.name);
+        let flows: Vec<_> = flows
+            .into_iter()
+            .filter(|flow| flow.is_bulk)
+            .take(64)
+            .collect();
+        for one in &flows {
+            for other in flows.iter().filter(|other| other.name != one.name) {
+                let finding = rule(view, one, other);
+                // One finding a link: the worst pair.
+                if let Some(finding) = finding {
+                    let known = found
+                        .iter_mut()
+                        .find(|known| known.subject == finding.subject);
+                    match known {
+                        Some(known) if known.severity >= finding.severity => {}
+                        Some(known) => *known = finding,
+                        None => found.push(finding),
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The kind of a flow's controller: transports with the same one are of one kind.
+fn controller(flow: &FlowView<'_>) -> String {
+    use crate::scenario::Transport;
+    match flow.declared.map(|flow| &flow.transport) {
+        Some(Transport::Tcp(tcp)) => tcp.controller.name.to_owned(),
+        Some(Transport::Quic(quic)) => quic.config.controller.name.to_owned(),
+        Some(Transport::Quinn(quinn)) => quinn.controller.trim_start_matches("quinn-").to_owned(),
+        Some(Transport::Dccp(dccp)) => format!("ccid{}", dccp.ccid),
+        _ => flow.transport.to_owned(),
+    }
+}
+
+fn goodput(flow: &FlowView<'_>) -> Option<Evidence> {
+    let name = format!("flows.{}.goodput_bps", flow.name);
+    Some(Evidence::given("summary", name, flow.summary?.goodput_bps))
+}
+
+/// The time in which both flows lived, in round trips of the longer one.
+fn together(one: &FlowView<'_>, other: &FlowView<'_>) -> Option<f64> {
+    let (a, b) = (one.life(), other.life());
+    let time = a[1].min(b[1]) - a[0].max(b[0]);
+    Some(time / one.base_s()?.max(other.base_s()?))
+}
+
+/// True if congestion control holds a flow for most of its time.
+fn is_controlled(flow: &FlowView<'_>) -> bool {
+    let words = ["window", "rate", "pacer"].iter();
+    let shares = words.filter_map(|word| flow.main.share("bound", word, flow.alive()));
+    shares.map(|share| share.value).sum::<f64>() > 0.5
+}
+
+/// A finding that `small` gets much less than `large`.
+fn shares(
+    about: &'static Pathology,
+    [small, large]: [&FlowView<'_>; 2],
+    ratio: f64,
+) -> Option<Finding> {
+    let (little, much) = (goodput(small)?, goodput(large)?);
+    let enough = together(small, large)? >= 100.0 && is_controlled(small);
+    if !enough || little.value >= ratio * much.value {
+        return None;
+    }
+    let severity = 1.0 - little.value / much.value;
+    let said = format!("{} gets {{}}, and {} gets {{}}.", small.name, large.name);
+    let symptom = Statement::new(&said, vec![little, much]);
+    let mut finding = Finding::new(about, small.name, severity, symptom);
+    finding.span_s = small.life();
+    Some(finding)
+}
+
+fn rtt_bias(_: &View<'_>, small: &FlowView<'_>, large: &FlowView<'_>) -> Option<Finding> {
+    let (long, short) = (small.base.clone()?, large.base.clone()?);
+    if controller(small) != controller(large) || long.value < 2.0 * short.value {
+        return None;
+    }
+    let finding = shares(RTT_BIAS.about, [small, large], 0.5)?;
+    Some(finding.because(
+        "Without a queue the round trip takes {} for the one and {} for the other.",
+        Some(vec![long, short]),
+    ))
+}
+
+fn latecomer(_: &View<'_>, small: &FlowView<'_>, large: &FlowView<'_>) -> Option<Finding> {
+    let (a, b) = (small.base_s()?, large.base_s()?);
+    let is_later = small.life()[0] > large.life()[0] + 10.0 * a;
+    if controller(small) != controller(large) || !is_later || a.max(b) > 1.2 * a.min(b) {
+        return None;
+    }
+    let finding = shares(LATECOMER.about, [small, large], 1.0 / 3.0)?;
+    let first = |flow: &FlowView<'_>| flow.main.at("time_s", 0);
+    let starts = first(small).zip(first(large));
+    Some(finding.because(
+        "It began at {}, the other at {}.",
+        starts.map(|(late, early)| vec![late, early]),
+    ))
+}
+
+fn unfair(view: &View<'_>, small: &FlowView<'_>, large: &FlowView<'_>) -> Option<Finding> {
+    if controller(small) == controller(large) || is_l4s_in_classic(view, small, large) {
+        return None;
+    }
+    shares(UNFAIR.about, [small, large], 1.0 / 3.0)
+}
+
+fn l4s(view: &View<'_>, small: &FlowView<'_>, large: &FlowView<'_>) -> Option<Finding> {
+    if !is_l4s_in_classic(view, small, large) {
+        return None;
+    }
+    let finding = shares(L4S.about, [small, large], 1.0 / 3.0)?;
+    let (name, _) = small.bottleneck.as_ref()?;
+    let queue = view.link(name)?.setting("queue");
+    let set = queue.map(|path| vec![(path, "{ kind = \"dualpi2\" }")]);
+    Some(finding.remedy(RemedyPlace::Network, "DualPI2 in the queue", set))
+}
+
+fn is_l4s_in_classic(view: &View<'_>, small: &FlowView<'_>, large: &FlowView<'_>) -> bool {
+    let is_l4s = ["prague", "dctcp"].contains(&controller(large).as_str());
+    let is_classic = !["prague", "dctcp"].contains(&controller(small).as_str());
+    let link = small
+        .bottleneck
+        .as_ref()
+        .and_then(|(name, _)| view.link(name));
+    let marks = link.is_some_and(|link| {
+        let queue = link.direction.map(|direction| &direction.queue);
+        let is_dual = matches!(queue, Some(weir_net::QueueConfig::DualPi2(_)));
+        !is_dual && link.summary.is_some_and(|summary| summary.marks > 0)
+    });
+    is_l4s && is_classic && marks
+}
+
+fn underused(view: &View<'_>) -> Vec<Finding> {
+    let links = view.links.iter().filter_map(|link| {
+        let summary = link.summary?;
+        let flows = view.sharing(&link.name);
+        let bulk: Vec<_> = flows.into_iter().filter(|flow| flow.is_bulk).collect();
+        let first = bulk.first()?;
+        let [from, to] = first.life();
+        let long = to - from >= 100.0 * first.base_s()? && to >= 0.95 * first.main.end_s;
+        let all = bulk.iter().all(|flow| is_controlled(flow));
+        if !long || !all || summary.utilisation >= 0.8 {
+            return None;
+        }
+        let used = format!("links.{}.utilisation", link.name);
+        let symptom = Statement::new(
+            "Data waited at the sender, and the link was used for {} of the time.",
+            vec![Evidence::given("summary", used, summary.utilisation)],
+        );
+        let severity = 0.5 * (1.0 - summary.utilisation);
+        let mut finding = Finding::new(UNDERUSED.about, &link.name, severity, symptom);
+        finding.span_s = first.life();
+        Some(finding)
+    });
+    links.collect()
+}

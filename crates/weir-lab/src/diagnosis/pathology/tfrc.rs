@@ -1,0 +1,260 @@
+//! What goes wrong in TFRC: its feedback, its rules and its answer to delay.
+
+use super::{Detector, each_flow, tfrc};
+use crate::diagnosis::Statistic;
+use crate::diagnosis::finding::{Finding, Pathology, RemedyPlace, Statement};
+use crate::diagnosis::losses::reductions;
+use crate::diagnosis::view::{FlowView, View};
+
+/// A sender that hears nothing although its packets arrive.
+pub(super) const STARVATION: Detector = Detector {
+    about: &Pathology {
+        kind: "feedback_starvation",
+        title: "a sender without feedback",
+        definition: "The nofeedback timer expires at least 5 times with no feedback between, and the links \
+                     on the way to the receiver drop nothing in that time.",
+        citation: "RFC 5348 §4.4; RFC 4342 §10.3; G. Renker, CCID-3 on the loopback device, 2007",
+        needs: &["limit", "event"],
+    },
+    applies: tfrc,
+    examine: |view| each_flow(view, starvation),
+};
+
+/// A rate that the receiver's measure of it holds down.
+pub(super) const HELD: Detector = Detector {
+    about: &Pathology {
+        kind: "rate_held_by_receive_rate",
+        title: "a rate that its own measure holds low",
+        definition: "For at least 20 smoothed round trips X is twice X_recv, while the equation would allow \
+                     more than 3 times as much.",
+        citation: "RFC 5348 §4.3; RFC 3448 §4.3",
+        needs: &["limit", "receive_rate_bps", "equation_rate_bps"],
+    },
+    applies: tfrc,
+    examine: |view| each_flow(view, held),
+};
+
+/// Queueing delay and the loss that it ends in, both in one equation.
+pub(super) const DOUBLE: Detector = Detector {
+    about: &Pathology {
+        kind: "double_punishment",
+        title: "a queue that lowers the rate twice",
+        definition: "At least 3 loss events, at the middle one of which more than half of the smoothed \
+                     round trip is queue; the equation holds the rate for more than half of the time, and \
+                     the mean rate is below 80 % of the slowest link.",
+        citation: "RFC 5348 §3.1 and §4.5; G. Renker, DCCP CCID-3 over a wireless router, 2007",
+        needs: &["rtt_s", "smoothed_rtt_s", "limit"],
+    },
+    applies: tfrc,
+    examine: |view| each_flow(view, double),
+};
+
+/// A stream that long round trips silence.
+pub(super) const BY_DELAY: Detector = Detector {
+    about: &Pathology {
+        kind: "cut_off_by_delay",
+        title: "a stream cut off by delay",
+        definition: "The smoothed round trip exceeds 20 base round trips for more than 10 s with a loss \
+                     event rate below 10 %, and the equation holds the rate for half of that time or more.",
+        citation: "RFC 5348 §3.1; L. Vitale and G. Renker, audio over DCCP on a wireless network, 2007",
+        needs: &["smoothed_rtt_s", "loss_event_rate", "limit"],
+    },
+    applies: tfrc,
+    examine: |view| each_flow(view, |_, flow| cut_off(flow, false)),
+};
+
+/// A stream that losses silence.
+pub(super) const BY_LOSS: Detector = Detector {
+    about: &Pathology {
+        kind: "cut_off_by_loss",
+        title: "a stream cut off by loss",
+        definition: "The loss event rate is 10 % or more for more than 10 s, and the equation holds the rate \
+                     for half of that time or more.",
+        citation: "RFC 5348 §3.1",
+        needs: &["loss_event_rate", "limit"],
+    },
+    applies: tfrc,
+    examine: |view| each_flow(view, |_, flow| cut_off(flow, true)),
+};
+
+/// Expiries in a row that are starvation.
+const EXPIRIES: f64 = 5.0;
+
+fn starvation(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
+    let limits = flow.main.words("limit");
+    let silent = ["nofeedback_halving", "minimum_rate"];
+    let runs = flow
+        .main
+        .episodes(|row| limits.get(row).is_some_and(|l| silent.contains(&&**l)));
+    let timeouts = Statistic::CountOf("timeout".to_owned());
+    let counted = runs.into_iter().filter_map(|rows| {
+        let count = flow.main.measure("event", rows.clone(), timeouts.clone())?;
+        let span = count.span_s?;
+        (count.value >= EXPIRIES && !drops(view, flow, span)).then_some((count, rows))
+    });
+    let (count, rows) = counted.max_by(|a, b| a.0.value.total_cmp(&b.0.value))?;
+    let first = flow.main.at("allowed_rate_bps", rows.start)?;
+    let last = flow
+        .main
+        .measure("allowed_rate_bps", rows.clone(), Statistic::Last)?;
+    let severity = flow.main.length(&rows) / (flow.main.end_s - flow.life()[0]);
+    let symptom = Statement::new(
+        "The nofeedback timer expired {} times with no feedback between, and X fell from {} to {}.",
+        vec![count, first, last],
+    );
+    let suppressed = flow.events.as_ref().and_then(|events| {
+        let word = "suppressed: window_counter".to_owned();
+        let count = events.measure("detail", events.all(), Statistic::CountOf(word))?;
+        let rtt = flow
+            .main
+            .measure("rtt_s", flow.main.all(), Statistic::Quantile(0.5))?;
+        (count.value > 0.0).then(|| vec![rtt, count])
+    });
+    let finding = Finding::new(STARVATION.about, flow.name, severity.max(0.3), symptom).because(
+        "The round trip is {}, of which a window counter lasts a quarter; the receiver suppressed its \
+         feedback from then on ({} change in the trace), because the counter had not advanced.",
+        suppressed,
+    );
+    let clamp = vec![(flow.setting("tfrc.rtt_sample_min"), "5us")];
+    Some(finding.remedy(
+        RemedyPlace::Sender,
+        "samples of the round trip of 5 µs at least",
+        Some(clamp),
+    ))
+}
+
+/// True if a link on the way to the receiver dropped a packet.
+fn drops(view: &View<'_>, flow: &FlowView<'_>, span: [f64; 2]) -> bool {
+    let links = flow
+        .forward
+        .iter()
+        .filter_map(|name| view.link(name)?.rows.as_ref());
+    let mut grown = links.map(|rows| {
+        let within = rows.within(span);
+        let drops = rows.table.as_numbers("drops").unwrap_or_default();
+        let last = drops.get(within.end.saturating_sub(1));
+        drops
+            .get(within.start)
+            .zip(last)
+            .is_some_and(|(a, b)| b > a)
+    });
+    grown.any(|grown| grown)
+}
+
+fn held(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
+    let limits = flow.main.words("limit");
+    let equation = flow.main.numbers("equation_rate_bps")?;
+    let allowed = flow.main.numbers("allowed_rate_bps")?;
+    let bounds = flow.main.words("bound");
+    let is_held = |row: usize| {
+        let by_receiver = limits
+            .get(row)
+            .is_some_and(|limit| &**limit == "twice_receive_rate");
+        let by_rate = bounds.get(row).is_none_or(|bound| &**bound == "rate");
+        by_receiver && by_rate && equation[row] > 3.0 * allowed[row]
+    };
+    let runs = flow.main.episodes(is_held).into_iter();
+    let longest = runs.max_by(|a, b| flow.main.length(a).total_cmp(&flow.main.length(b)))?;
+    let length = flow
+        .main
+        .measure("time_s", longest.clone(), Statistic::Length)?;
+    let rtt = flow
+        .main
+        .measure("smoothed_rtt_s", longest.clone(), Statistic::Mean)?;
+    if length.value < 20.0 * rtt.value {
+        return None;
+    }
+    let mean = |column: &str| flow.main.measure(column, longest.clone(), Statistic::Mean);
+    let severity = length.value / (flow.main.end_s - flow.life()[0]);
+    let symptom = Statement::new(
+        "For {} X was {} on average, twice what the receiver reported, while the equation allowed {}.",
+        vec![
+            length,
+            mean("allowed_rate_bps")?,
+            mean("equation_rate_bps")?,
+        ],
+    );
+    let finding = Finding::new(HELD.about, flow.name, severity.max(0.2), symptom);
+    let rules = vec![(flow.setting("profile"), "rfc5348")];
+    Some(finding.remedy(RemedyPlace::Sender, "the rules of RFC 5348", Some(rules)))
+}
+
+fn double(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
+    let base = flow.base.clone()?;
+    let mut losses = reductions(view, flow);
+    if losses.len() < 3 {
+        return None;
+    }
+    losses.sort_by(|a, b| a.queue_s.total_cmp(&b.queue_s));
+    let middle = losses[losses.len() / 2];
+    let rtt = flow.main.at("smoothed_rtt_s", middle.row)?;
+    let rows = flow.after_slow_start()?;
+    let share = flow.main.share("limit", "equation", rows.clone())?;
+    let mean = flow
+        .main
+        .measure("allowed_rate_bps", rows, Statistic::Mean)?;
+    let slow = mean.value < 0.8 * flow.rate_bps()?;
+    if rtt.value < 2.0 * base.value || share.value < 0.5 || !slow {
+        return None;
+    }
+    let calculated = flow.main.at("equation_rate_bps", middle.row)?;
+    let severity = 1.0 - mean.value / flow.rate_bps()?;
+    let symptom = Statement::new(
+        "The equation held the rate for {} of the time; at a loss it allowed {} with a round trip of {}, \
+         of which a path without a queue has {}.",
+        vec![share, calculated, rtt, base],
+    );
+    let finding = Finding::new(DOUBLE.about, flow.name, severity, symptom);
+    Some(finding)
+}
+
+/// How long a stream is cut off, in seconds, and the round trips and losses that do it.
+const CUT_OFF_S: f64 = 10.0;
+const CUT_OFF_ROUND_TRIPS: f64 = 20.0;
+const CUT_OFF_LOSS: f64 = 0.1;
+
+fn cut_off(flow: &FlowView<'_>, by_loss: bool) -> Option<Finding> {
+    let base = flow.base.clone()?;
+    let rtt = flow.main.numbers("smoothed_rtt_s")?;
+    let p = flow.main.numbers("loss_event_rate")?;
+    let is_cut = |row: usize| match by_loss {
+        true => p[row] >= CUT_OFF_LOSS,
+        false => rtt[row] > CUT_OFF_ROUND_TRIPS * base.value && p[row] < CUT_OFF_LOSS,
+    };
+    let runs = flow.main.episodes(is_cut).into_iter();
+    let longest = runs.max_by(|a, b| flow.main.length(a).total_cmp(&flow.main.length(b)))?;
+    let length = flow
+        .main
+        .measure("time_s", longest.clone(), Statistic::Length)?;
+    let share = flow.main.share("limit", "equation", longest.clone())?;
+    let least = flow
+        .main
+        .measure("allowed_rate_bps", longest.clone(), Statistic::Least)?;
+    let before = flow
+        .main
+        .measure("allowed_rate_bps", 0..longest.start.max(1), Statistic::Most);
+    let fell = before
+        .as_ref()
+        .is_none_or(|before| least.value < 0.5 * before.value);
+    if length.value < CUT_OFF_S || share.value < 0.5 || !fell {
+        return None;
+    }
+    let over_time = |column: &str| flow.main.measure(column, longest.clone(), Statistic::Mean);
+    let severity = (length.value / (flow.main.end_s - flow.life()[0])).clamp(0.3, 1.0);
+    let (about, symptom) = if by_loss {
+        let said = "For {} the loss event rate was {} on average, and the equation, which held the rate \
+                    for {} of that time, allowed {} at least.";
+        let numbers = vec![length, over_time("loss_event_rate")?, share, least];
+        (BY_LOSS.about, Statement::new(said, numbers))
+    } else {
+        let said = "For {} the round trip was {} on average, on a path of {}, and the equation, which held \
+                    the rate for {} of that time, allowed {} at least, with a loss event rate of {}.";
+        let rtt = over_time("smoothed_rtt_s")?;
+        let p = over_time("loss_event_rate")?;
+        let numbers = vec![length, rtt, base, share, least, p];
+        (BY_DELAY.about, Statement::new(said, numbers))
+    };
+    let finding = Finding::new(about, flow.name, severity, symptom);
+    let rules = vec![(flow.setting("profile"), "rfc5348")];
+    Some(finding.remedy(RemedyPlace::Sender, "the rules of RFC 5348", Some(rules)))
+}
