@@ -1,6 +1,7 @@
 //! The order of findings: causes before what they cause.
 
 use super::finding::Finding;
+use super::view::View;
 
 /// Kinds with the kinds that they cause, in the same flow or on the same path.
 const CAUSES: &[(&str, &[&str])] = &[
@@ -74,6 +75,35 @@ const CAUSES: &[(&str, &[&str])] = &[
         &["standing_queue", "late_notification", "wifi_retries"],
     ),
 ];
+
+/// One finding of a kind for all flows of an entry of the scenario: the most severe, with the names
+/// of the others.
+pub(super) fn by_entry(view: &View<'_>, found: Vec<Finding>) -> Vec<Finding> {
+    let entry = |subject: &str| {
+        let mut flows = view.flows.iter();
+        let flow = flows.find(|flow| flow.name == subject)?;
+        Some(flow.declared?.name.clone())
+    };
+    let mut kept: Vec<(Option<String>, Finding)> = Vec::new();
+    for finding in found {
+        let of = entry(&finding.subject);
+        let same = kept
+            .iter_mut()
+            .find(|(other, known)| known.kind == finding.kind && of.is_some() && *other == of);
+        match same {
+            Some((_, known)) if known.severity >= finding.severity => {
+                known.also.push(finding.subject);
+            }
+            Some((_, known)) => {
+                let before = std::mem::replace(known, finding);
+                known.also = before.also;
+                known.also.push(before.subject);
+            }
+            None => kept.push((of, finding)),
+        }
+    }
+    kept.into_iter().map(|(_, finding)| finding).collect()
+}
 
 /// The findings in order: those without a cause first, by their severity, each followed by what it
 /// causes.

@@ -78,6 +78,8 @@ pub struct Finding {
     pub title: &'static str,
     /// The flow or the link that it is found at.
     pub subject: String,
+    /// Other flows of the same entry of the scenario at which it is found too, less severe.
+    pub also: Vec<String>,
     /// How much it matters, from 0 to 1: the share of time or capacity that it costs.
     pub severity: f64,
     /// What is seen.
@@ -131,7 +133,7 @@ impl Evidence {
         match &self.statistic {
             Some(Statistic::ShareOf(_)) => percent(self.value),
             Some(Statistic::Variation) => number(self.value),
-            Some(Statistic::CountOf(_)) => format!("{}", self.value),
+            Some(Statistic::CountOf(_) | Statistic::EntriesOf(_)) => format!("{}", self.value),
             Some(Statistic::Length) => seconds(self.value),
             _ => in_unit_of(&self.column, self.value),
         }

@@ -1,7 +1,6 @@
 //! When a flow's controller slowed down, and what the network did just before.
 
 use super::view::{FlowView, LinkView, View};
-use crate::lint::view::Control;
 use weir_net::{QueueConfig, QueueLimit};
 
 /// What the network did in the round-trip times before a reduction.
@@ -177,28 +176,5 @@ impl LinkView<'_> {
     pub(super) fn is_aqm(&self) -> bool {
         let queue = self.direction.map(|direction| &direction.queue);
         queue.is_some_and(|queue| !matches!(queue, QueueConfig::DropTail(_)))
-    }
-}
-
-impl FlowView<'_> {
-    /// Packets that the flow's transport found to be lost, and packets that it sent or received.
-    pub(super) fn lost_of_sent(&self) -> Option<[f64; 2]> {
-        if let Some(summary) = self.summary {
-            return Some([summary.packets_lost as f64, summary.packets_sent as f64]);
-        }
-        let rows = self.intervals.as_ref()?;
-        let sum = |column: &str| {
-            let numbers = rows.table.as_numbers(column)?;
-            Some(numbers.iter().filter(|n| n.is_finite()).sum::<f64>())
-        };
-        Some([
-            sum("packets_lost")?,
-            sum("packets_lost")? + sum("packets_received")?,
-        ])
-    }
-
-    /// True if its controller lowers its window for a loss, as opposed to a model of the path.
-    pub(super) fn is_loss_based(&self) -> bool {
-        !matches!(self.control, Control::Model { .. } | Control::None)
     }
 }

@@ -64,7 +64,7 @@ pub fn explain(trace: &Trace<'_>) -> Explanation {
     Explanation {
         version: EXPLANATION_VERSION,
         held: bounds::held(&view),
-        findings: causes::in_order(found.collect()),
+        findings: causes::in_order(causes::by_entry(&view, found.collect())),
         unknown: unknown(&view),
     }
 }

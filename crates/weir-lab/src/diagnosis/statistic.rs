@@ -30,6 +30,8 @@ pub enum Statistic {
     Sum,
     /// The number of rows with this word.
     CountOf(String),
+    /// The number of runs of rows with this word.
+    EntriesOf(String),
     /// The share of the time in which the column has this word.
     ShareOf(String),
     /// The length of time from the first row to the end of the last, in seconds.
@@ -45,6 +47,13 @@ impl Statistic {
             Self::CountOf(word) => {
                 let words = table.words(column)?.get(rows)?;
                 Some(words.iter().filter(|other| &***other == word).count() as f64)
+            }
+            Self::EntriesOf(word) => {
+                let words = table.words(column)?.get(rows)?;
+                let is = |row: &usize| *words[*row] == **word;
+                let entries = (0..words.len()).filter(is);
+                let entries = entries.filter(|row| *row == 0 || !is(&(row - 1)));
+                Some(entries.count() as f64)
             }
             Self::ShareOf(word) => {
                 let words = table.words(column)?.get(rows)?;
@@ -85,7 +94,9 @@ impl Statistic {
             Self::Last => last,
             Self::Growth => last - first,
             Self::Sum => all.sum(),
-            Self::CountOf(_) | Self::ShareOf(_) | Self::Length => return None,
+            Self::CountOf(_) | Self::EntriesOf(_) | Self::ShareOf(_) | Self::Length => {
+                return None;
+            }
         })
     }
 }
@@ -199,6 +210,8 @@ mod tests {
         assert_eq!(of(Statistic::Sum, "drops"), Some(11.0));
         assert_eq!(of(Statistic::ShareOf("b".to_owned()), "limit"), Some(0.4));
         assert_eq!(of(Statistic::CountOf("a".to_owned()), "limit"), Some(2.0));
+        assert_eq!(of(Statistic::EntriesOf("a".to_owned()), "limit"), Some(2.0));
+        assert_eq!(of(Statistic::EntriesOf("b".to_owned()), "limit"), Some(1.0));
         assert_eq!(of(Statistic::Length, "time_s"), Some(10.0));
         assert_eq!(of(Statistic::Mean, "limit"), None);
         assert_eq!(of(Statistic::Mean, "cwnd_bytes"), None);

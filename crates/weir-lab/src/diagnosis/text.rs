@@ -74,9 +74,13 @@ fn write_finding(number: usize, finding: &Finding, text: &mut String) {
         span_s: [from, to],
         ..
     } = finding;
+    let more = match finding.also.len() {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
     let _ = writeln!(
         text,
-        "\n{number}. {subject}: {title} [{kind}], {from:.3} to {to:.3} s"
+        "\n{number}. {subject}{more}: {title} [{kind}], {from:.3} to {to:.3} s"
     );
     let _ = writeln!(text, "   {}", finding.symptom.text);
     for statement in &finding.chain {

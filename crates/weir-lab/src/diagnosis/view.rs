@@ -38,6 +38,8 @@ pub(crate) struct FlowView<'a> {
     /// The slowest link on its way, with its rate in bit/s.
     pub(super) bottleneck: Option<(String, f64)>,
     pub(super) summary: Option<&'a FlowSummary>,
+    /// The frequency of its sender's timer, in hertz; `None` for exact timers.
+    pub(super) timer_hz: Option<u32>,
 }
 
 /// A direction of a link, or a station of an 802.11 medium.
@@ -178,6 +180,7 @@ impl<'a> View<'a> {
                 backward: Vec::new(),
                 bottleneck: None,
                 summary: trace.summary.and_then(|all| all.flows.get(&flow.name)),
+                timer_hz: None,
                 main,
             };
             if let (Some(scenario), Some(graph)) = (trace.scenario, &graph) {
@@ -243,6 +246,9 @@ impl FlowView<'_> {
         };
         self.forward = names(&there);
         self.backward = names(&way(&flow.to, &flow.from));
+        let mut hosts = scenario.hosts.iter();
+        let sender = hosts.find(|host| host.names().any(|name| name == flow.from));
+        self.timer_hz = sender.and_then(|host| host.timing.timer_hz);
         let span = [scenario.run.warmup, scenario.run.duration];
         let rates = there.iter().filter_map(|hop| {
             let rate = hop.direction()?.mean_rate(span)?;
@@ -342,6 +348,19 @@ impl FlowView<'_> {
         let [_, end] = self.life();
         let rows = self.main.within([self.slow_start_end_s(), end]);
         (!rows.is_empty()).then_some(rows)
+    }
+
+    /// The rate that its application writes at, in bit/s; `None` for bulk data.
+    pub(super) fn load_bps(&self) -> Option<f64> {
+        let app = &self.declared?.app;
+        let load = app.load().filter(|_| !self.is_bulk)?;
+        Some(load.per_second * f64::from(app.packet()) * 8.0)
+    }
+
+    /// True if a loss model takes packets at its sender's socket, before the first link.
+    pub(super) fn loses_at_socket(&self) -> bool {
+        self.declared
+            .is_some_and(|flow| flow.loss != weir_net::LossConfig::default())
     }
 
     /// True if TFRC controls it.

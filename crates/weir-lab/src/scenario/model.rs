@@ -335,7 +335,7 @@ impl Flow {
 
 impl Host {
     /// The names of the hosts of this entry.
-    pub(super) fn names(&self) -> impl Iterator<Item = String> + '_ {
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> + '_ {
         numbered(&self.name, self.count)
     }
 }

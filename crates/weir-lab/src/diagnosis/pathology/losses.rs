@@ -91,7 +91,9 @@ fn wire(view: &View<'_>, flow: &FlowView<'_>, bursty: bool) -> Option<Finding> {
         match one.drop {
             Drop::Wire => true,
             Drop::Unknown => quiet && !one.is_timeout,
-            Drop::Queue | Drop::Policer | Drop::Mark | Drop::None => false,
+            // Losses at the sender's socket are no drops of a link.
+            Drop::None => quiet && flow.loses_at_socket(),
+            Drop::Queue | Drop::Policer | Drop::Mark => false,
         }
     };
     let free: Vec<&Reduction> = all.iter().filter(is_free).collect();
@@ -113,7 +115,7 @@ fn wire(view: &View<'_>, flow: &FlowView<'_>, bursty: bool) -> Option<Finding> {
             .words("limit")
             .get(first)
             .map_or("recovery", |word| word);
-        let word = Statistic::CountOf(word.to_owned());
+        let word = Statistic::EntriesOf(word.to_owned());
         flow.main.measure("limit", first..last + 1, word)?
     };
     let middle = free[free.len() / 2];
@@ -126,8 +128,8 @@ fn wire(view: &View<'_>, flow: &FlowView<'_>, bursty: bool) -> Option<Finding> {
         )
     } else {
         Statement::new(
-            "The window was reduced in {} rows of the trace, though the round trip took {} at such a \
-             loss, on a path of {} without a queue.",
+            "The window was reduced {} times, though the round trip took {} at such a loss, on a path \
+             of {} without a queue.",
             vec![reduced, rtt, base],
         )
     };
@@ -276,7 +278,8 @@ fn reordering(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         events.measure("event", events.all(), spurious)
     });
     let is_undone = undone.as_ref().is_some_and(|undone| undone.value >= 3.0);
-    let is_false = lost >= 10 && 2 * dropped < lost && flow.forward.len() > 0;
+    let is_known = !flow.forward.is_empty() && !flow.loses_at_socket();
+    let is_false = lost >= 10 && 2 * dropped < lost && is_known;
     if !is_false && !(is_undone && dropped < lost.max(10)) {
         return None;
     }

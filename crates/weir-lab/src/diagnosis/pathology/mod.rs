@@ -1,7 +1,10 @@
 //! The detectors, a file for each group of pathologies with one cause.
 
 mod acks;
+mod air;
 mod bounds;
+mod clocks;
+mod crowds;
 mod losses;
 mod oscillation;
 mod queues;
@@ -49,6 +52,14 @@ pub(super) const DETECTORS: &[Detector] = &[
     timeouts::SPURIOUS,
     start::OVERSHOOT,
     start::EARLY,
+    clocks::TICKS,
+    clocks::FLOOR,
+    clocks::DELAYED,
+    clocks::COMPRESSED,
+    air::CONTENTION,
+    air::RETRIES,
+    crowds::INCAST,
+    crowds::SYNCHRONISED,
     acks::CONGESTED,
     acks::LOST,
     shared::RTT_BIAS,
@@ -61,12 +72,13 @@ pub(super) const DETECTORS: &[Detector] = &[
 impl Finding {
     /// A finding of this kind.
     fn new(about: &'static Pathology, subject: &str, severity: f64, symptom: Statement) -> Self {
-        let spans = symptom.evidence.iter().filter_map(|one| one.span_s);
-        let span = spans.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+        // The first number of the sentence is the one that spans what is seen.
+        let span = symptom.evidence.iter().find_map(|one| one.span_s);
         Self {
             kind: about.kind,
             title: about.title,
             subject: subject.to_owned(),
+            also: Vec::new(),
             severity: severity.clamp(0.0, 1.0),
             symptom,
             chain: Vec::new(),

@@ -66,7 +66,8 @@ fn standing(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     };
     let (least, median) = (quantile(0.05)?, quantile(0.5)?);
     let (low, mid) = (least.value - base.value, median.value - base.value);
-    let stands = low > LEAST_SHARE * base.value && mid > (MEDIAN_SHARE * base.value).max(MEDIAN_S);
+    let stands = low > (LEAST_SHARE * base.value).max(0.1 * mid)
+        && mid > (MEDIAN_SHARE * base.value).max(MEDIAN_S);
     if !stands {
         return None;
     }
@@ -137,6 +138,9 @@ const LATE_ROUND_TRIPS: f64 = 3.0;
 const LATE_QUEUE: f64 = 4.0;
 
 fn late(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
+    if !flow.is_tfrc() {
+        return None;
+    }
     let base = flow.base.clone()?;
     let samples = flow.main.numbers("rtt_s")?;
     let first = reductions(view, flow)

@@ -55,7 +55,8 @@ pub(super) const BY_DELAY: Detector = Detector {
         kind: "cut_off_by_delay",
         title: "a stream cut off by delay",
         definition: "The smoothed round trip exceeds 20 base round trips for more than 10 s with a loss \
-                     event rate below 10 %, and the equation holds the rate for half of that time or more.",
+                     event rate below 10 %, and the equation holds the rate for half of that time or more; the mean of X is then below the application's rate, or for bulk data \
+                     below 5 % of the highest X before.",
         citation: "RFC 5348 §3.1; L. Vitale and G. Renker, audio over DCCP on a wireless network, 2007",
         needs: &["smoothed_rtt_s", "loss_event_rate", "limit"],
     },
@@ -68,8 +69,9 @@ pub(super) const BY_LOSS: Detector = Detector {
     about: &Pathology {
         kind: "cut_off_by_loss",
         title: "a stream cut off by loss",
-        definition: "The loss event rate is 10 % or more for more than 10 s, and the equation holds the rate \
-                     for half of that time or more.",
+        definition: "The loss event rate is 10 % or more for more than 10 s; the equation holds the rate \
+                     for half of that time or more, and its mean is below the application's, or for bulk \
+                     data below 5 % of the most before.",
         citation: "RFC 5348 §3.1",
         needs: &["loss_event_rate", "limit"],
     },
@@ -90,7 +92,9 @@ fn starvation(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let counted = runs.into_iter().filter_map(|rows| {
         let count = flow.main.measure("event", rows.clone(), timeouts.clone())?;
         let span = count.span_s?;
-        (count.value >= EXPIRIES && !drops(view, flow, span)).then_some((count, rows))
+        let starves =
+            count.value >= EXPIRIES && !drops(view, flow, span) && !was_under_way(flow, &rows);
+        starves.then_some((count, rows))
     });
     let (count, rows) = counted.max_by(|a, b| a.0.value.total_cmp(&b.0.value))?;
     let first = flow.main.at("allowed_rate_bps", rows.start)?;
@@ -121,6 +125,14 @@ fn starvation(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         "samples of the round trip of 5 µs at least",
         Some(clamp),
     ))
+}
+
+/// True if the feedback that ended a silence had only waited in a queue: its sample of the round
+/// trip is at least half as long as the silence.
+fn was_under_way(flow: &FlowView<'_>, silence: &std::ops::Range<usize>) -> bool {
+    let samples = flow.main.numbers("rtt_s").unwrap_or_default();
+    let next = samples.get(silence.end);
+    next.is_some_and(|sample| *sample >= 0.5 * flow.main.length(silence))
 }
 
 /// True if a link on the way to the receiver dropped a packet.
@@ -230,12 +242,18 @@ fn cut_off(flow: &FlowView<'_>, by_loss: bool) -> Option<Finding> {
     let least = flow
         .main
         .measure("allowed_rate_bps", longest.clone(), Statistic::Least)?;
+    let mean = flow
+        .main
+        .measure("allowed_rate_bps", longest.clone(), Statistic::Mean)?;
+    let earlier = 0..longest.start.max(1);
     let before = flow
         .main
-        .measure("allowed_rate_bps", 0..longest.start.max(1), Statistic::Most);
-    let fell = before
-        .as_ref()
-        .is_none_or(|before| least.value < 0.5 * before.value);
+        .measure("allowed_rate_bps", earlier, Statistic::Most);
+    let needed = match flow.load_bps() {
+        Some(load) => load,
+        None => 0.05 * before.map_or(0.0, |before| before.value),
+    };
+    let fell = mean.value < needed;
     if length.value < CUT_OFF_S || share.value < 0.5 || !fell {
         return None;
     }

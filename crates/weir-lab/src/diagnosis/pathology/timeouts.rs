@@ -104,6 +104,9 @@ fn persistent(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
 }
 
 fn spurious(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
+    if flow.is_tfrc() {
+        return None;
+    }
     let events = flow.events.as_ref()?;
     let words = events.words("event");
     let times = events.times();

@@ -1,0 +1,73 @@
+//! What goes wrong on an 802.11 medium.
+
+use super::{Detector, any};
+use crate::diagnosis::finding::{Evidence, Finding, Pathology, Statement};
+use crate::diagnosis::view::View;
+use crate::summary::FrameCounts;
+
+/// Stations that meet on the air.
+pub(super) const CONTENTION: Detector = Detector {
+    about: &Pathology {
+        kind: "wifi_contention",
+        title: "stations that contend for the air",
+        definition: "At least 10 % of a station's frames meet another station's frame, of 100 frames or \
+                     more.",
+        citation: "IEEE 802.11-2020 §10.3.3; G. Bianchi, 2000",
+        needs: &[],
+    },
+    applies: any,
+    examine: |view| stations(view, CONTENTION.about, |frames| frames.collided as f64),
+};
+
+/// Frames that are sent again and again.
+pub(super) const RETRIES: Detector = Detector {
+    about: &Pathology {
+        kind: "wifi_retries",
+        title: "frames that the air loses",
+        definition: "At least 20 % of a station's frames, 100 or more, are not acknowledged for another \
+                     reason than a collision.",
+        citation: "IEEE 802.11-2020 §10.3.4.4; RFC 3819 §8.1",
+        needs: &[],
+    },
+    applies: any,
+    examine: |view| {
+        stations(view, RETRIES.about, |frames| {
+            // A collision counts half as much: retries without collisions are the finding.
+            0.5 * (frames.failed - frames.collided.min(frames.failed)) as f64
+        })
+    },
+};
+
+/// Stations of which this count is at least a tenth of their frames.
+fn stations(
+    view: &View<'_>,
+    about: &'static Pathology,
+    count: impl Fn(&FrameCounts) -> f64,
+) -> Vec<Finding> {
+    let stations = view.links.iter().filter_map(|link| {
+        let frames = link.summary?.frames?;
+        if frames.sent < 100 || count(&frames) < 0.1 * frames.sent as f64 {
+            return None;
+        }
+        let of = |key: &str, value: u64| {
+            Evidence::given(
+                "summary",
+                format!("links.{}.frames.{key}", link.name),
+                value as f64,
+            )
+        };
+        let symptom = Statement::new(
+            "Of {} frames {} were not acknowledged, {} of these because another station sent too.",
+            vec![
+                of("sent", frames.sent),
+                of("failed", frames.failed),
+                of("collided", frames.collided),
+            ],
+        );
+        let severity = frames.failed as f64 / frames.sent as f64;
+        let mut finding = Finding::new(about, &link.name, severity, symptom);
+        finding.span_s = [0.0, view.trace.duration_s];
+        Some(finding)
+    });
+    stations.collect()
+}
