@@ -9,6 +9,7 @@ mod experiments;
 mod faults;
 mod fuzz_corpus;
 mod outage;
+mod pathologies;
 mod qlog;
 mod run_folder;
 mod scenario_reference;

@@ -1,0 +1,286 @@
+//! Runs that are well: nothing that a definition names happens in them.
+
+use super::Case;
+use super::draw::{BULK, Draw, LOSS_BASED, Path, ccid3, flow, run, whole};
+use super::queues::lone;
+
+type Family = fn(&mut Draw, u64) -> Case;
+
+/// The families, of which a seed takes one in turn.
+pub(super) const FAMILIES: &[(&str, Family)] = &[
+    ("bulk_in_one_bdp", bulk_in_one_bdp),
+    ("bulk_in_codel", bulk_in_aqm),
+    ("requests", requests),
+    ("cbr_with_room", cbr_with_room),
+    ("audio", audio),
+    ("nada_with_room", nada_with_room),
+    ("tfrc_steady", tfrc_steady),
+    ("ecn", ecn),
+    ("two_equal_flows", two_equal_flows),
+    ("bbr", bbr),
+    ("short_transfers", short_transfers),
+    ("copa", copa),
+    ("prague_in_dualpi2", prague_in_dualpi2),
+    ("ccid2_in_fq_codel", ccid2_in_fq_codel),
+    ("one_wifi_station", one_wifi_station),
+];
+
+/// Senders that leave slow start before it overflows the buffer.
+const GENTLE: &[&str] = &[
+    "kind = \"tcp\", controller = \"newreno\", overrides = { hystart_plus_plus = true }",
+    "kind = \"tcp\", controller = \"cubic\", overrides = { hystart_plus_plus = true }",
+    "kind = \"quic\", controller = \"newreno\", overrides = { hystart_plus_plus = true }",
+    "kind = \"quic\", controller = \"cubic\", overrides = { hystart_plus_plus = true }",
+];
+
+fn healthy(scenario: String, why: String, allowed: &[&'static str]) -> Case {
+    Case {
+        scenario,
+        why,
+        allowed: allowed.to_vec(),
+        ..Case::healthy()
+    }
+}
+
+/// A path whose base is at least 20 ms and whose BDP is 30 to 150 packets.
+fn ordinary(draw: &mut Draw) -> Path {
+    let bdp = draw.log(30.0, 150.0);
+    let rate = draw.log(4.0, 50.0);
+    Path::new(rate, ((bdp - 1.0) * 12.0 / rate).clamp(20.0, 120.0))
+}
+
+fn bulk_in_one_bdp(draw: &mut Draw, seed: u64) -> Case {
+    let path = ordinary(draw).with_buffer(draw.real(0.7, 1.0), 12);
+    let scenario = lone(&path, path.duration(30.0), seed, draw.pick(GENTLE), BULK);
+    healthy(
+        scenario,
+        format!("{}: the sawtooth empties the queue", path.words()),
+        &[],
+    )
+}
+
+fn bulk_in_aqm(draw: &mut Draw, seed: u64) -> Case {
+    let kind = draw.pick(&["codel", "fq_codel", "pie"]);
+    let path = ordinary(draw).with_queue(&format!("{{ kind = \"{kind}\" }}"));
+    let scenario = lone(&path, path.duration(30.0), seed, draw.pick(GENTLE), BULK);
+    healthy(
+        scenario,
+        format!("{}: it holds the delay", path.words()),
+        &[],
+    )
+}
+
+fn requests(draw: &mut Draw, seed: u64) -> Case {
+    let path = ordinary(draw).with_buffer(1.0, 30);
+    let bytes = draw.int(5_000, 20_000);
+    let think = draw.int(300, 1500);
+    let kind = draw.pick(&["tcp", "quic"]);
+    let app = format!(
+        "kind = \"request\", response = {{ kind = \"constant\", bytes = {bytes} }}, think = \
+         \"{think}ms\""
+    );
+    let transport = format!("kind = \"{kind}\", controller = \"cubic\"");
+    healthy(
+        lone(&path, 30.0, seed, &transport, &app),
+        format!(
+            "{}: responses of {bytes} bytes, {think} ms apart",
+            path.words()
+        ),
+        &["application_limited"],
+    )
+}
+
+fn cbr_with_room(draw: &mut Draw, seed: u64) -> Case {
+    let path = ordinary(draw).with_buffer(1.0, 30);
+    let share = draw.real(0.05, 0.4);
+    let rate = whole(path.rate * share * 1000.0);
+    let transport = draw.pick(&[
+        "kind = \"udp\"",
+        "kind = \"dccp\", ccid = 3",
+        "kind = \"dccp\", ccid = 2",
+        "kind = \"dccp\", ccid = 4",
+    ]);
+    let app = format!("kind = \"cbr\", packet = 1000, rate = \"{rate}kbit\"");
+    healthy(
+        lone(&path, path.duration(30.0), seed, transport, &app),
+        format!("{}: a stream of {rate} kbit/s", path.words()),
+        &["application_limited"],
+    )
+}
+
+fn audio(draw: &mut Draw, seed: u64) -> Case {
+    let path = Path::drawn(draw, [2.0, 20.0], [10.0, 120.0]).with_buffer(1.0, 50);
+    let transport = draw.pick(&[
+        "kind = \"dccp\", ccid = 3",
+        "kind = \"dccp\", ccid = 4",
+        "kind = \"udp\"",
+        "kind = \"tcp\", controller = \"cubic\"",
+    ]);
+    healthy(
+        lone(&path, 30.0, seed, transport, "kind = \"audio\""),
+        format!("{}: music of 128 kbit/s", path.words()),
+        &["application_limited"],
+    )
+}
+
+fn nada_with_room(draw: &mut Draw, seed: u64) -> Case {
+    let path = Path::drawn(draw, [5.0, 20.0], [10.0, 100.0]).with_buffer(1.0, 60);
+    healthy(
+        lone(
+            &path,
+            30.0,
+            seed,
+            "kind = \"rtp\", controller = \"nada\"",
+            "kind = \"video\"",
+        ),
+        format!("{}: video of at most 1.5 Mbit/s", path.words()),
+        &["application_limited"],
+    )
+}
+
+fn tfrc_steady(draw: &mut Draw, seed: u64) -> Case {
+    let bdp = draw.log(15.0, 40.0);
+    let rate = draw.log(2.0, 20.0);
+    let path = Path::new(rate, ((bdp - 1.0) * 12.0 / rate).clamp(20.0, 120.0))
+        .with_buffer(draw.real(0.7, 1.0), 10);
+    let profile = draw.pick(&["rfc5348", "rfc3448"]);
+    healthy(
+        lone(
+            &path,
+            path.duration(60.0),
+            seed,
+            &ccid3(profile, "oscillation = \"off\""),
+            BULK,
+        ),
+        format!("{}: R varies by at most a base round trip", path.words()),
+        &["slow_start_overshoot"],
+    )
+}
+
+fn ecn(draw: &mut Draw, seed: u64) -> Case {
+    let kind = draw.pick(&["codel", "fq_codel"]);
+    let path = ordinary(draw).with_queue(&format!("{{ kind = \"{kind}\", ecn = true }}"));
+    let transport = format!("{}, ecn = true", draw.pick(GENTLE));
+    let scenario = lone(&path, path.duration(30.0), seed, &transport, BULK);
+    healthy(
+        scenario,
+        format!("{}: marks in place of losses", path.words()),
+        &[],
+    )
+}
+
+fn two_equal_flows(draw: &mut Draw, seed: u64) -> Case {
+    let path = ordinary(draw).with_queue("{ kind = \"fq_codel\" }");
+    let transport = draw.pick(GENTLE);
+    let flows: String = ["one", "other"]
+        .map(|name| {
+            flow(
+                name,
+                ["server", "client"],
+                transport,
+                BULK,
+                "start = \"0s..500ms\"",
+            )
+        })
+        .concat();
+    let scenario = run(path.duration(30.0), seed)
+        + "[[host]]\nname = \"server\"\njitter = \"0us..500us\"\n"
+        + &path.link("bottleneck", "server", "client")
+        + &flows;
+    healthy(scenario, format!("{}: two flows alike", path.words()), &[])
+}
+
+fn bbr(draw: &mut Draw, seed: u64) -> Case {
+    let path = ordinary(draw).with_buffer(draw.real(1.2, 2.0), 20);
+    let kind = draw.pick(&["tcp", "quic"]);
+    let transport = format!("kind = \"{kind}\", controller = \"bbr\"");
+    let scenario = lone(&path, path.duration(30.0), seed, &transport, BULK);
+    healthy(
+        scenario,
+        format!("{}: BBR", path.words()),
+        &["slow_start_overshoot"],
+    )
+}
+
+fn short_transfers(draw: &mut Draw, seed: u64) -> Case {
+    let path = ordinary(draw).with_buffer(1.0, 60);
+    let size = draw.int(10_000, 30_000);
+    let rate = path.rate * 1e6 * draw.real(0.05, 0.2) / (size as f64 * 8.0);
+    let kind = draw.pick(&["tcp", "quic"]);
+    let arrivals = format!(
+        "arrivals = {{ kind = \"poisson\", per_second = {rate:.2}, size = {{ kind = \"constant\", \
+         bytes = {size} }} }}"
+    );
+    let scenario = run(20.0, seed)
+        + &path.link("bottleneck", "server", "client")
+        + &flow(
+            "pages",
+            ["server", "client"],
+            &format!("kind = \"{kind}\", controller = \"cubic\""),
+            BULK,
+            &arrivals,
+        );
+    healthy(
+        scenario,
+        format!(
+            "{}: {rate:.2} transfers of {size} bytes a second",
+            path.words()
+        ),
+        &["application_limited"],
+    )
+}
+
+fn copa(draw: &mut Draw, seed: u64) -> Case {
+    let path = ordinary(draw).with_buffer(1.5, 40);
+    let kind = draw.pick(&["tcp", "quic"]);
+    let transport = format!("kind = \"{kind}\", controller = \"copa\"");
+    let scenario = lone(&path, path.duration(30.0), seed, &transport, BULK);
+    healthy(
+        scenario,
+        format!("{}: Copa keeps two packets queued", path.words()),
+        &[],
+    )
+}
+
+fn prague_in_dualpi2(draw: &mut Draw, seed: u64) -> Case {
+    let path = ordinary(draw).with_queue("{ kind = \"dualpi2\" }");
+    let kind = draw.pick(&["tcp", "quic"]);
+    let transport = format!("kind = \"{kind}\", controller = \"prague\"");
+    let scenario = lone(&path, path.duration(30.0), seed, &transport, BULK);
+    healthy(scenario, format!("{}: Prague alone", path.words()), &[])
+}
+
+fn ccid2_in_fq_codel(draw: &mut Draw, seed: u64) -> Case {
+    let path = ordinary(draw).with_queue("{ kind = \"fq_codel\" }");
+    let sender = draw.pick(&LOSS_BASED[5..]);
+    let scenario = lone(&path, path.duration(30.0), seed, sender.transport, BULK);
+    healthy(
+        scenario,
+        format!(
+            "{}: CCID 2, whose slow start ends with a loss",
+            path.words()
+        ),
+        &["slow_start_overshoot"],
+    )
+}
+
+fn one_wifi_station(draw: &mut Draw, seed: u64) -> Case {
+    let rate = draw.int(1, 6);
+    let scenario = run(15.0, seed)
+        + "[[link]]\nname = \"ethernet\"\nbetween = [\"server\", \"router\"]\nrate = \
+           \"100Mbit\"\ndelay = \"10ms\"\n[[wifi]]\nname = \"air\"\nstandard = \
+           \"g\"\n[[wifi.station]]\nhost = \"router\"\n[[wifi.station]]\nhost = \"laptop\"\nx = \
+           3.0\n"
+        + &flow(
+            "stream",
+            ["server", "laptop"],
+            draw.pick(&["kind = \"udp\"", "kind = \"tcp\", controller = \"cubic\""]),
+            &format!("kind = \"cbr\", rate = \"{rate}Mbit\""),
+            "",
+        );
+    healthy(
+        scenario,
+        format!("a stream of {rate} Mbit/s over a good signal of 802.11g"),
+        &["application_limited"],
+    )
+}

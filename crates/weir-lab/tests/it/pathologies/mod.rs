@@ -1,0 +1,244 @@
+//! Labelled scenarios by which the detectors of `weir explain` are judged. A label follows from
+//! the scenario by the formula of its kind, never from what a detector says.
+
+mod draw;
+mod healthy;
+mod limits;
+mod losses;
+mod queues;
+mod shared;
+mod tfrc;
+mod two;
+
+use draw::Draw;
+
+/// A scenario with what is wrong in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// The kind or family and the seed.
+    pub name: String,
+    /// The scenario, as TOML.
+    pub scenario: String,
+    /// The kinds that are planted; the first is the cause that must come before the others. Empty
+    /// if all is well.
+    pub labels: Vec<&'static str>,
+    /// Kinds that may be found beside them, at any place, and need not be.
+    pub allowed: Vec<&'static str>,
+    /// The flow, link or medium that it afflicts.
+    pub flow: Option<&'static str>,
+    /// The formula of the kind with the numbers of this scenario.
+    pub why: String,
+}
+
+impl Case {
+    fn healthy() -> Self {
+        Self {
+            name: String::new(),
+            scenario: String::new(),
+            labels: Vec::new(),
+            allowed: Vec::new(),
+            flow: None,
+            why: String::new(),
+        }
+    }
+
+    fn planted(kind: &'static str) -> Self {
+        Self {
+            labels: vec![kind],
+            ..Self::healthy()
+        }
+    }
+}
+
+type Generator = fn(&mut Draw, u64) -> Case;
+
+/// Every kind that is planted, with its generator. base is propagation and serialisation, BDP the
+/// rate times base; what stands in brackets is the gap to the healthy families.
+///
+/// | kind | definition |
+/// |---|---|
+/// | `standing_queue` | loss-based sender, drop-tail of at least 3.5 BDP and 90 ms: beta (1 + b) - 1 base stay queued [at most 1 BDP, or an AQM] |
+/// | `shallow_buffer` | drop-tail below 0.15 BDP and 10 packets, BDP of 40 packets or more |
+/// | `slow_start_overshoot` | slow start to the first loss, drop-tail of 0.6 to 1 BDP: more than a tenth of the window is lost at once |
+/// | `early_slow_start_exit` | the one loss comes when the window is below half the BDP |
+/// | `underused_link` | a backlog, and less than 80 % of the link used, by no other kind |
+/// | `late_notification` | CCID 3, first-in-first-out of 5 BDP and more: from the queue's growth to the first reduction more than 3 base |
+/// | `rate_oscillation` | CCID 3 without oscillation reduction, q of more than 2 base: X varies with 1/R |
+/// | `oscillation_reduction_holds_queue` | CCID 3 with oscillation reduction after slow start, q of more than 2 base |
+/// | `oscillation_reduction_in_slow_start` | t_ipi is longer than s/X by the reduction while p = 0 |
+/// | `feedback_starvation` | no feedback in four round trips, again and again: R below 4 us in Linux of 2008, or most feedback lost |
+/// | `rate_held_by_receive_rate` | RFC 3448 after an outage: X = 2 X_recv for 20 base and more |
+/// | `double_punishment` | TFRC, R of 3 base and more by its own queue, and p by random loss: both cut X_calc |
+/// | `cut_off_by_delay` | CCID 3: R above 20 base for more than 10 s, X below what the stream needs |
+/// | `cut_off_by_loss` | CCID 3: p of 10 % and more, X below what the stream needs |
+/// | `equation_table_floor` | Linux's tables: p = 1e-4, whose 122 packets a round trip are below half the BDP |
+/// | `application_limited` | a stream whose application writes at most half the rate; in healthy families it is meant |
+/// | `send_buffer_limited`, `receiver_limited` | the buffer or credit is 0.12 to 0.4 BDP |
+/// | `pacer_limited` | the pacing rate is 0.4 to 0.7 of the estimated bandwidth |
+/// | `delayed_ack_stall` | each window is smaller than the packets for which the receiver waits, and its timer longer than 6 base |
+/// | `timer_granularity` | timers of 10 ms, in which four packets and more are due |
+/// | `random_loss` | independent losses of 0.3 to 3 %, whose Reno window is below a fifth of the BDP |
+/// | `bursty_loss` | 4 to 8 packets in a row, once in 200 to 800 |
+/// | `policer` | a token bucket of 10 to 40 ms drops above 0.25 to 0.6 of the link's rate |
+/// | `reordering` | jitter of 8 to 20 packets to both sides without order |
+/// | `spurious_timeout` | a delay above the timeout and no loss |
+/// | `timeout_storm` | an outage in which the timeout doubles three times and more |
+/// | `persistent_congestion` | QUIC, an outage of 8 probe timeouts and more |
+/// | `ack_loss` | a third to six tenths of the acknowledgements are lost, or all but one of 8 to 20 |
+/// | `ack_path_congestion` | the way back has a quarter to half of what acknowledgements need |
+/// | `ack_compression` | 12 and more acknowledgements arrive together |
+/// | `rtt_bias` | two flows whose round-trip times differ by 6 to 12 at a full queue |
+/// | `latecomer_starved` | Reno after an early loss beside Reno, for fewer rounds than a sixth of the BDP, or Copa's default mode beside Reno |
+/// | `loss_synchronisation` | 6 to 12 flows of one round-trip time in one drop-tail queue |
+/// | `incast` | the initial windows of all senders are more than the port's buffer |
+/// | `l4s_beside_classic` | Prague beside a classic sender, in one queue that marks both |
+/// | `wifi_contention` | other stations offer more than the air carries |
+/// | `wifi_retries` | interference that no station hears destroys a tenth of the frames and more |
+const KINDS: &[(&str, Generator)] = &[
+    ("standing_queue", queues::standing_queue),
+    ("shallow_buffer", queues::shallow_buffer),
+    ("slow_start_overshoot", queues::slow_start_overshoot),
+    ("early_slow_start_exit", queues::early_slow_start_exit),
+    ("underused_link", queues::underused_link),
+    ("late_notification", tfrc::late_notification),
+    ("rate_oscillation", tfrc::rate_oscillation),
+    (
+        "oscillation_reduction_holds_queue",
+        tfrc::oscillation_reduction_holds_queue,
+    ),
+    (
+        "oscillation_reduction_in_slow_start",
+        tfrc::oscillation_reduction_in_slow_start,
+    ),
+    ("feedback_starvation", tfrc::feedback_starvation),
+    ("rate_held_by_receive_rate", tfrc::rate_held_by_receive_rate),
+    ("double_punishment", tfrc::double_punishment),
+    ("cut_off_by_delay", tfrc::cut_off_by_delay),
+    ("cut_off_by_loss", tfrc::cut_off_by_loss),
+    ("equation_table_floor", tfrc::equation_table_floor),
+    ("application_limited", limits::application_limited),
+    ("send_buffer_limited", limits::send_buffer_limited),
+    ("receiver_limited", limits::receiver_limited),
+    ("pacer_limited", limits::pacer_limited),
+    ("delayed_ack_stall", limits::delayed_ack_stall),
+    ("timer_granularity", limits::timer_granularity),
+    ("random_loss", losses::random_loss),
+    ("bursty_loss", losses::bursty_loss),
+    ("policer", losses::policer),
+    ("reordering", losses::reordering),
+    ("spurious_timeout", losses::spurious_timeout),
+    ("timeout_storm", losses::timeout_storm),
+    ("persistent_congestion", losses::persistent_congestion),
+    ("ack_loss", losses::ack_loss),
+    ("ack_path_congestion", losses::ack_path_congestion),
+    ("ack_compression", losses::ack_compression),
+    ("rtt_bias", shared::rtt_bias),
+    ("latecomer_starved", shared::latecomer_starved),
+    ("loss_synchronisation", shared::loss_synchronisation),
+    ("incast", shared::incast),
+    ("l4s_beside_classic", shared::l4s_beside_classic),
+    ("wifi_contention", shared::wifi_contention),
+    ("wifi_retries", shared::wifi_retries),
+];
+
+fn of(list: &[(&str, Generator)], index: usize, seed: u64) -> Case {
+    let (name, make) = list[index % list.len()];
+    let case = make(&mut Draw::new(seed, name), seed);
+    Case {
+        name: format!("{name}-{seed}"),
+        ..case
+    }
+}
+
+fn turn(seed: u64) -> usize {
+    usize::try_from(seed % 1_000_000).expect("a small number")
+}
+
+/// Every kind that can be planted.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|(name, _)| *name)
+}
+
+/// A case of this kind; `None` for a word that is no kind.
+pub fn of_kind(kind: &str, seed: u64) -> Option<Case> {
+    let index = KINDS.iter().position(|(name, _)| *name == kind)?;
+    Some(of(KINDS, index, seed))
+}
+
+/// A case with one kind planted: the kinds in turn.
+pub fn planted(seed: u64) -> Case {
+    of(KINDS, turn(seed), seed)
+}
+
+/// A case in which all is well: the families in turn.
+pub fn healthy(seed: u64) -> Case {
+    of(healthy::FAMILIES, turn(seed), seed)
+}
+
+/// A case with two kinds planted.
+pub fn two(seed: u64) -> Case {
+    of(two::PAIRS, turn(seed), seed)
+}
+
+/// Writes every kind, family and pair for the seeds from `from` to `to` into `folder`: NAME.toml,
+/// whose head is a comment with the labels and the reason.
+pub fn write_all(folder: &std::path::Path, from: u64, to: u64) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let lists = [
+        (KINDS, "planted"),
+        (healthy::FAMILIES, "healthy"),
+        (two::PAIRS, "two"),
+    ];
+    for seed in from..=to {
+        for (list, part) in lists {
+            for index in 0..list.len() {
+                let case = of(list, index, seed);
+                let head = format!(
+                    "# {part}: {}\n# allowed: {}\n# at: {}\n# why: {}\n",
+                    case.labels.join(" "),
+                    case.allowed.join(" "),
+                    case.flow.unwrap_or(""),
+                    case.why
+                );
+                let path = folder.join(format!("{part}-{}.toml", case.name));
+                std::fs::write(path, head + &case.scenario)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cases(seed: u64) -> Vec<Case> {
+        let of_kinds = kinds().filter_map(|kind| of_kind(kind, seed));
+        of_kinds
+            .chain([planted(seed), healthy(seed), two(seed)])
+            .collect()
+    }
+
+    #[test]
+    fn every_case_is_a_valid_scenario_and_the_same_each_time() {
+        for seed in 1..=40 {
+            for case in cases(seed) {
+                weir_lab::scenario::parse(&case.scenario, "case.toml")
+                    .unwrap_or_else(|error| panic!("{}: {error}", case.name));
+            }
+            assert_eq!(cases(seed), cases(seed));
+        }
+    }
+
+    /// Writes the cases of the seeds of `WEIR_CASES_SEEDS`, such as `1..20`, into the folder
+    /// `WEIR_CASES`.
+    #[test]
+    #[ignore = "writes files where WEIR_CASES says"]
+    fn write() {
+        let folder = std::env::var("WEIR_CASES").expect("WEIR_CASES: a folder");
+        let seeds = std::env::var("WEIR_CASES_SEEDS").unwrap_or_else(|_| "1..20".to_owned());
+        let (from, to) = seeds.split_once("..").expect("seeds FROM..TO");
+        let number = |text: &str| text.parse().expect("a number");
+        write_all(folder.as_ref(), number(from), number(to)).expect("a folder for files");
+    }
+}

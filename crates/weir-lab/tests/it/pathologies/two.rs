@@ -1,0 +1,136 @@
+//! Two kinds at once, which do not exclude each other.
+
+use super::Case;
+use super::draw::{BULK, Draw, LOSS_BASED, Path, STREAMS, whole};
+use super::losses::{first, second};
+use super::queues::standing_path;
+
+type Pair = fn(&mut Draw, u64) -> Case;
+
+/// The pairs, of which a seed takes one in turn.
+pub(super) const PAIRS: &[(&str, Pair)] = &[
+    ("ack_loss_and_standing_queue", ack_loss_and_standing_queue),
+    (
+        "random_loss_and_receiver_limited",
+        random_loss_and_receiver_limited,
+    ),
+    (
+        "standing_queue_and_random_loss",
+        standing_queue_and_random_loss,
+    ),
+    (
+        "policer_and_application_limited",
+        policer_and_application_limited,
+    ),
+];
+
+fn both(scenario: String, labels: &[&'static str], allowed: &[&'static str], why: String) -> Case {
+    Case {
+        scenario,
+        allowed: allowed.to_vec(),
+        labels: labels.to_vec(),
+        why,
+        ..Case::healthy()
+    }
+}
+
+/// One flow: a deep queue on the way there, losses on the way back.
+fn ack_loss_and_standing_queue(draw: &mut Draw, seed: u64) -> Case {
+    let sender = draw.pick(STREAMS);
+    let (mut path, duration) = standing_path(draw, sender);
+    let loss = (draw.real(0.3, 0.5) * 100.0).round() / 100.0;
+    path.backward = format!("loss = {{ kind = \"random\", rate = {loss} }}");
+    both(
+        first(&path, duration, seed, sender.transport),
+        &["standing_queue", "ack_loss"],
+        &[
+            "slow_start_overshoot",
+            "early_slow_start_exit",
+            "ack_compression",
+        ],
+        format!(
+            "{}: and {loss} of the acknowledgements are lost",
+            path.words()
+        ),
+    )
+}
+
+fn lossy(draw: &mut Draw) -> (Path, f64) {
+    let loss = (draw.log(0.005, 0.03) * 1e4).round() / 1e4;
+    let bdp = 5.0 * 1.22 / loss.sqrt();
+    let rate = draw.log(4.0, 20.0);
+    let mut path = Path::new(rate, ((bdp - 1.0) * 12.0 / rate).min(300.0)).with_buffer(1.0, 30);
+    path.forward = format!(", loss = {{ kind = \"random\", rate = {loss} }}");
+    (path, loss)
+}
+
+/// Two flows over links of their own.
+fn random_loss_and_receiver_limited(draw: &mut Draw, seed: u64) -> Case {
+    let (path, loss) = lossy(draw);
+    let other = Path::drawn(draw, [5.0, 15.0], [40.0, 80.0]).with_buffer(1.0, 30);
+    let share = draw.real(0.15, 0.35);
+    let bytes = whole(other.bdp() * 1500.0 * share);
+    let receiver = format!("kind = \"tcp\", controller = \"cubic\", receive_buffer = {bytes}");
+    both(
+        first(
+            &path,
+            path.duration(20.0),
+            seed,
+            draw.pick(LOSS_BASED).transport,
+        ) + &second(&other, &receiver, BULK),
+        &["random_loss", "receiver_limited"],
+        &[
+            "underused_link",
+            "early_slow_start_exit",
+            "slow_start_overshoot",
+        ],
+        format!("{loss} is lost on one link; on the other the window is {share:.2} BDP"),
+    )
+}
+
+fn standing_queue_and_random_loss(draw: &mut Draw, seed: u64) -> Case {
+    let sender = draw.pick(LOSS_BASED);
+    let (standing, duration) = standing_path(draw, sender);
+    let (mut path, loss) = lossy(draw);
+    path.rate = path.rate.min(8.0);
+    both(
+        first(&standing, duration, seed, sender.transport)
+            + &second(&path, draw.pick(LOSS_BASED).transport, BULK),
+        &["standing_queue", "random_loss"],
+        &[
+            "underused_link",
+            "early_slow_start_exit",
+            "slow_start_overshoot",
+        ],
+        format!(
+            "one flow in {}; {loss} is lost for the other",
+            standing.words()
+        ),
+    )
+}
+
+fn policer_and_application_limited(draw: &mut Draw, seed: u64) -> Case {
+    let mut path = Path::drawn(draw, [10.0, 20.0], [20.0, 60.0]).with_buffer(1.0, 60);
+    let rate = whole(path.rate * draw.real(0.3, 0.5) * 1000.0);
+    path.forward =
+        format!(", policer = {{ kind = \"police\", rate = \"{rate}kbit\", burst = 15000 }}");
+    let other = Path::drawn(draw, [5.0, 15.0], [40.0, 80.0]).with_buffer(1.0, 30);
+    let written = whole(other.rate * draw.real(0.1, 0.4) * 1000.0);
+    let app = format!("kind = \"cbr\", rate = \"{written}kbit\"");
+    both(
+        first(
+            &path,
+            path.duration(20.0),
+            seed,
+            draw.pick(LOSS_BASED).transport,
+        ) + &second(&other, draw.pick(STREAMS).transport, &app),
+        &["policer", "application_limited"],
+        &[
+            "underused_link",
+            "slow_start_overshoot",
+            "early_slow_start_exit",
+            "bursty_loss",
+        ],
+        format!("a policer of {rate} kbit/s; the other application writes {written} kbit/s"),
+    )
+}
