@@ -7,72 +7,75 @@ use super::view::View;
 const CAUSES: &[(&str, &[&str])] = &[
     (
         "oscillation_reduction_holds_queue",
-        &["standing_queue", "late_notification", "rate_oscillation"],
-    ),
-    (
-        "late_notification",
-        &["standing_queue", "rate_oscillation", "double_punishment"],
-    ),
-    ("standing_queue", &["double_punishment"]),
-    ("receiver_limited", &["underused_link"]),
-    ("send_buffer_limited", &["underused_link"]),
-    ("application_limited", &["underused_link"]),
-    ("pacer_limited", &["underused_link"]),
-    (
-        "random_loss",
-        &["underused_link", "early_slow_start_exit", "cut_off_by_loss"],
-    ),
-    (
-        "bursty_loss",
         &[
-            "underused_link",
-            "early_slow_start_exit",
-            "timeout_storm",
-            "cut_off_by_loss",
+            "standing_queue",
+            "late_notification",
+            "rate_oscillation",
+            "double_punishment",
         ],
     ),
     (
+        "oscillation_reduction_in_slow_start",
+        &["late_notification", "standing_queue"],
+    ),
+    (
+        "cut_off_by_delay",
+        &[
+            "standing_queue",
+            "late_notification",
+            "rate_oscillation",
+            "double_punishment",
+        ],
+    ),
+    (
+        "late_notification",
+        &["standing_queue", "double_punishment"],
+    ),
+    ("rate_oscillation", &["standing_queue"]),
+    ("double_punishment", &["random_loss", "standing_queue"]),
+    ("random_loss", &["early_slow_start_exit"]),
+    ("bursty_loss", &["early_slow_start_exit", "timeout_storm"]),
+    (
         "policer",
         &[
-            "underused_link",
             "slow_start_overshoot",
             "early_slow_start_exit",
+            "ack_compression",
         ],
     ),
     (
         "shallow_buffer",
-        &[
-            "underused_link",
-            "early_slow_start_exit",
-            "slow_start_overshoot",
-        ],
+        &["early_slow_start_exit", "slow_start_overshoot"],
     ),
-    (
-        "reordering",
-        &[
-            "underused_link",
-            "early_slow_start_exit",
-            "spurious_timeout",
-        ],
-    ),
-    ("early_slow_start_exit", &["underused_link"]),
-    (
-        "timeout_storm",
-        &["underused_link", "persistent_congestion"],
-    ),
-    (
-        "persistent_congestion",
-        &["underused_link", "timeout_storm"],
-    ),
+    ("reordering", &["early_slow_start_exit"]),
+    ("spurious_timeout", &["reordering"]),
+    ("persistent_congestion", &["timeout_storm"]),
+    ("timeout_storm", &["spurious_timeout"]),
     (
         "ack_path_congestion",
-        &["underused_link", "ack_loss", "ack_compression"],
+        &["ack_loss", "ack_compression", "timeout_storm"],
     ),
-    ("ack_loss", &["underused_link", "ack_compression"]),
-    ("feedback_starvation", &["underused_link", "timeout_storm"]),
+    (
+        "ack_loss",
+        &["ack_compression", "timeout_storm", "feedback_starvation"],
+    ),
+    ("ack_compression", &["reordering"]),
+    ("delayed_ack_stall", &["ack_compression"]),
+    (
+        "feedback_starvation",
+        &["timeout_storm", "rate_held_by_receive_rate", "ack_loss"],
+    ),
+    (
+        "wifi_retries",
+        &["random_loss", "bursty_loss", "slow_start_overshoot"],
+    ),
     (
         "wifi_contention",
         &["standing_queue", "late_notification", "wifi_retries"],
+    ),
+    (
+        "latecomer_starved",
+        &["slow_start_overshoot", "early_slow_start_exit"],
     ),
 ];
 
@@ -105,6 +108,16 @@ pub(super) fn by_entry(view: &View<'_>, found: Vec<Finding>) -> Vec<Finding> {
     kept.into_iter().map(|(_, finding)| finding).collect()
 }
 
+/// Kinds that do not explain why a link is not filled.
+const HARMLESS: [&str; 6] = [
+    "slow_start_overshoot",
+    "standing_queue",
+    "late_notification",
+    "wifi_contention",
+    "rtt_bias",
+    "underused_link",
+];
+
 /// The findings in order: those without a cause first, by their severity, each followed by what it
 /// causes.
 pub(super) fn in_order(mut found: Vec<Finding>) -> Vec<Finding> {
@@ -118,7 +131,12 @@ pub(super) fn in_order(mut found: Vec<Finding>) -> Vec<Finding> {
                     other.kind == *cause && other.caused_by != Some(kind)
                 })
         });
-        found[index].caused_by = cause.map(|(cause, _)| *cause);
+        let cause = cause.map(|(cause, _)| *cause).or_else(|| {
+            let mut others = found.iter().map(|other| other.kind);
+            let explains = |other: &&str| !HARMLESS.contains(other);
+            others.find(explains).filter(|_| kind == "underused_link")
+        });
+        found[index].caused_by = cause;
     }
     let (first, rest): (Vec<_>, Vec<_>) = found
         .into_iter()

@@ -357,6 +357,12 @@ impl FlowView<'_> {
         Some(load.per_second * f64::from(app.packet()) * 8.0)
     }
 
+    /// True if it has more than half of its slowest link, or nothing is known of others.
+    pub(super) fn fills_link(&self) -> bool {
+        let share = self.summary.zip(self.rate_bps());
+        share.is_none_or(|(of, rate)| of.throughput_bps > 0.5 * rate)
+    }
+
     /// True if a loss model takes packets at its sender's socket, before the first link.
     pub(super) fn loses_at_socket(&self) -> bool {
         self.declared

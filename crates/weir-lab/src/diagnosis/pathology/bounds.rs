@@ -3,15 +3,15 @@
 use super::{Detector, any, each_flow};
 use crate::diagnosis::finding::{Evidence, Finding, Pathology, RemedyPlace, Statement};
 use crate::diagnosis::view::{FlowView, View};
-use crate::lint::view::Control;
+use weir_net::AppConfig;
 
 /// An application that writes less than the path carries.
 pub(super) const APPLICATION: Detector = Detector {
     about: &Pathology {
         kind: "application_limited",
         title: "an application that writes too little",
-        definition: "For more than half of its time, no data waits at a sender whose application is \
-                     meant to fill the path, or is not known.",
+        definition: "For more than half of its time, no data waits at a sender of a stream whose application is \
+                     not requests and responses or media.",
         citation: "RFC 7661 §4; RFC 4898, tcpEStatsPerfSndLimTimeSnd",
         needs: &["bound"],
     },
@@ -20,7 +20,12 @@ pub(super) const APPLICATION: Detector = Detector {
         each_flow(view, |_, flow| {
             let symptom = "The application had nothing to send for {} of the time.";
             let share = bound(flow, "application")?;
-            let is_meant = flow.declared.is_some() && !flow.is_bulk;
+            let is_stream = ["tcp", "quic", "quinn"].contains(&flow.transport);
+            let is_meant = match flow.declared.map(|flow| &flow.app) {
+                Some(AppConfig::Cbr(_)) => !is_stream,
+                Some(AppConfig::Bulk(_)) | None => false,
+                Some(_) => true,
+            };
             let enough = share.value > MOST && !is_meant;
             enough.then(|| finding(&APPLICATION, flow, share, symptom))
         })
@@ -74,9 +79,8 @@ pub(super) const PACER: Detector = Detector {
     about: &Pathology {
         kind: "pacer_limited",
         title: "a pacer that is slower than the path",
-        definition: "For more than half of its time, a pacer that follows no model of the path delays \
-                     data for which the window has room, and the slowest link is used for less than \
-                     80 % of the time.",
+        definition: "For more than half of its time, a pacer delays data for which the window has \
+                     room, and the slowest link is used for less than 80 % of the time.",
         citation: "RFC 9002 §7.7",
         needs: &["bound"],
     },
@@ -169,9 +173,6 @@ fn receiver(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
 }
 
 fn pacer(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
-    if matches!(flow.control, Control::Model { .. }) {
-        return None;
-    }
     let share = bound(flow, "pacer").filter(|share| share.value > MOST)?;
     let (name, _) = flow.bottleneck.as_ref()?;
     let used = view.link(name)?.summary?.utilisation;

@@ -10,12 +10,13 @@ pub(super) const TICKS: Detector = Detector {
     about: &Pathology {
         kind: "timer_granularity",
         title: "a clock that is too coarse",
-        definition: "The sender's timers fire at ticks, t_ipi is shorter than a tick for half of the time, \
-                     and the allowed rate holds the sender for half of the time or more.",
+        definition: "The sender's timers fire at ticks, t_ipi or a packet's time at the pacing rate is \
+                     shorter than a tick for half of the time, and rate or pacer holds the sender for half \
+                     of the time or more.",
         citation: "RFC 5348 §4.6 and §8.3; RFC 4342 §10.2",
-        needs: &["ipi_s", "bound"],
+        needs: &["bound"],
     },
-    applies: tfrc,
+    applies: any,
     examine: |view| each_flow(view, ticks),
 };
 
@@ -39,8 +40,9 @@ pub(super) const DELAYED: Detector = Detector {
         kind: "delayed_ack_stall",
         title: "a sender that waits for delayed acknowledgements",
         definition: "The window holds the sender for half of the time or more, the round trip exceeds the \
-                     base by more than half of it and 10 ms for half of the time, the window is below 4 \
-                     packets for half of the time, and no queue on the way holds a packet on average.",
+                     base by more than half of it and 10 ms for half of the time, the mean queues on the way \
+                     account for less than a quarter of that, and the slowest link is used for less than \
+                     half of the time.",
         citation: "RFC 1122 §4.2.3.2; RFC 9000 §13.2.1; RFC 2525 §2.11",
         needs: &["rtt_s", "cwnd_bytes", "bound"],
     },
@@ -66,21 +68,34 @@ fn ticks(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let hz = flow.timer_hz?;
     let tick = 1.0 / f64::from(hz);
     let rows = flow.alive();
-    let interval = flow
-        .main
-        .measure("ipi_s", rows.clone(), Statistic::Quantile(0.5))?;
-    let share = flow.main.share("bound", "rate", rows)?;
-    if interval.value >= tick || interval.value <= 0.0 || share.value < 0.5 {
+    let median = |column: &str| {
+        flow.main
+            .measure(column, rows.clone(), Statistic::Quantile(0.5))
+    };
+    let (word, paced, wait) = if flow.is_tfrc() {
+        let interval = median("ipi_s")?;
+        let wait = interval.value;
+        ("rate", interval, wait)
+    } else {
+        let rate = median("pacing_rate_bps")?;
+        let wait = 8.0 * flow.packet_bytes() / rate.value;
+        ("pacer", rate, wait)
+    };
+    let share = flow.main.share("bound", word, rows)?;
+    if wait >= tick || wait <= 0.0 || share.value < 0.5 {
         return None;
     }
     let from = flow.declared?.from.clone();
     let tick = Evidence::given("scenario", format!("host.{from}.tick_s"), tick);
-    let symptom = Statement::new(
+    let said = if flow.is_tfrc() {
         "The allowed rate held the sender for {} of the time with {} between packets, and its timers fire \
-         every {}, so that packets leave in bursts.",
-        vec![share, interval, tick],
-    );
-    let finding = Finding::new(TICKS.about, flow.name, 0.4, symptom);
+         every {}, so that packets leave in bursts."
+    } else {
+        "The pacer held the sender for {} of the time at {}, and its timers fire every {}, so that packets \
+         leave in bursts."
+    };
+    let symptom = Statement::new(said, vec![share, paced, tick]);
+    let finding = Finding::new(TICKS.about, flow.name, 0.6, symptom);
     let set = vec![(format!("host.{from}.timer_hz"), "ideal")];
     Some(finding.remedy(
         RemedyPlace::Sender,
@@ -128,9 +143,14 @@ fn delayed(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let excess = rtt.value - base.value;
     let ways = flow.forward.iter().chain(&flow.backward);
     let queues = ways.filter_map(|name| Some(view.link(name)?.summary?.queue_bytes.mean));
-    let queued = queues.fold(0.0, f64::max);
-    let waits = excess > (0.5 * base.value).max(0.010) && queued < flow.packet_bytes();
-    if share.value < 0.5 || !waits || window.value >= 4.0 * flow.packet_bytes() {
+    let queued = queues.fold(0.0, f64::max) * 8.0 / flow.rate_bps()?;
+    let used = flow
+        .bottleneck
+        .as_ref()
+        .and_then(|(name, _)| view.link(name)?.summary);
+    let idle = used.is_some_and(|link| link.utilisation < 0.5);
+    let waits = excess > (0.5 * base.value).max(0.010) && queued < 0.25 * excess;
+    if share.value < 0.5 || !waits || !idle {
         return None;
     }
     let symptom = Statement::new(

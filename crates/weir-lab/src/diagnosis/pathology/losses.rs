@@ -67,8 +67,9 @@ pub(super) const REORDERING: Detector = Detector {
     about: &Pathology {
         kind: "reordering",
         title: "reordering that is taken for loss",
-        definition: "The sender takes at least 10 packets for lost, and all links on the way together \
-                     dropped fewer than half as many; or at least 3 reductions were taken back.",
+        definition: "The sender takes at least 10 packets for lost and reduces its window at least 3 times \
+                     without a drop or a timeout, and all links on the way together dropped fewer than half \
+                     as many; or at least 3 reductions were taken back.",
         citation: "RFC 4737; RFC 8985 §3.1; RFC 9002 §6.1.1",
         needs: &[],
     },
@@ -176,10 +177,14 @@ fn drops_at_once(link: &LinkView<'_>) -> Option<f64> {
     let times = rows.times();
     let rate = link.direction?.rate.map_or(1e9, |rate| rate as f64);
     let near = 4.0 * 12_000.0 / rate;
+    let queue = rows.table.as_numbers("queue_bytes")?;
+    let full = link
+        .limit_bytes()
+        .map_or(f64::INFINITY, |limit| 0.8 * limit);
     let (mut total, mut groups, mut last) = (0.0, 0.0, f64::NEG_INFINITY);
     for row in 1..times.len().min(drops.len()) {
         let more = drops[row] - drops[row - 1];
-        if more > 0.0 {
+        if more > 0.0 && queue[row] < full {
             total += more;
             groups += if times[row] - last > near { 1.0 } else { 0.0 };
             last = times[row];
@@ -279,7 +284,11 @@ fn reordering(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     });
     let is_undone = undone.as_ref().is_some_and(|undone| undone.value >= 3.0);
     let is_known = !flow.forward.is_empty() && !flow.loses_at_socket();
-    let is_false = lost >= 10 && 2 * dropped < lost && is_known;
+    let without_drop = reductions(view, flow).into_iter();
+    let without_drop = without_drop
+        .filter(|one| one.drop == Drop::None && !one.is_timeout)
+        .count();
+    let is_false = lost >= 10 && 2 * dropped < lost && is_known && without_drop >= REDUCTIONS;
     if !is_false && !(is_undone && dropped < lost.max(10)) {
         return None;
     }

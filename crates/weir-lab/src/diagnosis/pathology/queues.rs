@@ -162,6 +162,7 @@ fn late(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     if !is_late {
         return None;
     }
+    let lateness = LATE_ROUND_TRIPS * rtt.value / length.value;
     let symptom = Statement::new(
         "For {} the round trip, without a queue {}, grew to {} before the first loss told the \
          sender.",
@@ -172,7 +173,8 @@ fn late(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
             .measure("allowed_rate_bps", rows.clone(), statistic)
     };
     let rates = rate(Statistic::First).zip(rate(Statistic::Most));
-    let severity = 0.6;
+    // Three round trips are hardly late, ten are.
+    let severity = 0.8 * (1.0 - lateness);
     let mut finding = Finding::new(LATE.about, flow.name, severity, symptom).because(
         "Meanwhile the allowed rate X rose from {} to {}, because no equation held it.",
         rates.map(|(first, most)| vec![first, most]),

@@ -1,8 +1,10 @@
 //! Flows that share a bottleneck badly, and links that nobody fills.
 
 use super::{Detector, any};
+use crate::diagnosis::Statistic;
 use crate::diagnosis::finding::{Evidence, Finding, Pathology, RemedyPlace, Statement};
 use crate::diagnosis::view::{FlowView, View};
+use weir_net::AppConfig;
 
 /// Flows with long round trips that get less.
 pub(super) const RTT_BIAS: Detector = Detector {
@@ -24,9 +26,9 @@ pub(super) const LATECOMER: Detector = Detector {
     about: &Pathology {
         kind: "latecomer_starved",
         title: "a flow that came later and starves",
-        definition: "Two flows with one kind of controller and base round trips within 20 % share a \
-                     bottleneck for at least 100 round trips; the one that began later gets less than a \
-                     third of the other's goodput.",
+        definition: "Two flows with base round trips within 20 % share a bottleneck for at least 10 round \
+                     trips; the one that began at least 10 round trips later gets less than a third of the \
+                     other's goodput from then on.",
         citation: "RFC 5166 §2.3; RFC 6817 §4.4",
         needs: &[],
     },
@@ -39,7 +41,7 @@ pub(super) const UNFAIR: Detector = Detector {
     about: &Pathology {
         kind: "unfairness",
         title: "controllers that share badly",
-        definition: "Two flows with different controllers share a bottleneck for at least 100 round trips, \
+        definition: "Two flows with different controllers, which begin together, share a bottleneck for at least 100 round trips, \
                      and one gets less than a third of the other's goodput, though nothing else holds it.",
         citation: "RFC 9743 §5.1; RFC 5166 §2.3",
         needs: &[],
@@ -67,7 +69,7 @@ pub(super) const UNDERUSED: Detector = Detector {
         kind: "underused_link",
         title: "a link that is not filled",
         definition: "Congestion control holds the only bulk flows over a link for more than half of the \
-                     time, and the link is used for less than 80 % of it, over at least 100 base round \
+                     time, and the link is used for less than 75 % of it, over at least 100 base round \
                      trips.",
         citation: "RFC 5166 §2.1; RFC 3649 §1",
         needs: &[],
@@ -173,11 +175,31 @@ fn rtt_bias(_: &View<'_>, small: &FlowView<'_>, large: &FlowView<'_>) -> Option<
 
 fn latecomer(_: &View<'_>, small: &FlowView<'_>, large: &FlowView<'_>) -> Option<Finding> {
     let (a, b) = (small.base_s()?, large.base_s()?);
-    let is_later = small.life()[0] > large.life()[0] + 10.0 * a;
-    if controller(small) != controller(large) || !is_later || a.max(b) > 1.2 * a.min(b) {
+    if !is_later(small, large)? || a.max(b) > 1.2 * a.min(b) || !is_controlled(small) {
         return None;
     }
-    let finding = shares(LATECOMER.about, [small, large], 1.0 / 3.0)?;
+    let (from, to) = (small.life()[0], small.life()[1].min(large.life()[1]));
+    if to - from < 10.0 * a {
+        return None;
+    }
+    let mean = |flow: &FlowView<'_>| {
+        let intervals = flow.intervals.as_ref()?;
+        // A row is the end of an interval; its value holds before it.
+        let times = intervals.times();
+        let rows = times.partition_point(|t| *t <= from)..times.partition_point(|t| *t <= to);
+        intervals.measure("goodput_bps", rows, Statistic::Mean)
+    };
+    let (little, much) = (mean(small)?, mean(large)?);
+    if little.value >= much.value / 3.0 {
+        return None;
+    }
+    let severity = 1.0 - little.value / much.value;
+    let said = format!(
+        "{} gets {{}}, and {}, which began before it, {{}}.",
+        small.name, large.name
+    );
+    let symptom = Statement::new(&said, vec![little, much]);
+    let finding = Finding::new(LATECOMER.about, small.name, severity, symptom);
     let first = |flow: &FlowView<'_>| flow.main.at("time_s", 0);
     let starts = first(small).zip(first(large));
     Some(finding.because(
@@ -186,8 +208,14 @@ fn latecomer(_: &View<'_>, small: &FlowView<'_>, large: &FlowView<'_>) -> Option
     ))
 }
 
+/// True if a flow began at least 10 base round trips after the other.
+fn is_later(small: &FlowView<'_>, large: &FlowView<'_>) -> Option<bool> {
+    Some(small.life()[0] > large.life()[0] + 10.0 * small.base_s()?)
+}
+
 fn unfair(view: &View<'_>, small: &FlowView<'_>, large: &FlowView<'_>) -> Option<Finding> {
-    if controller(small) == controller(large) || is_l4s_in_classic(view, small, large) {
+    let is_same = controller(small) == controller(large);
+    if is_same || is_l4s_in_classic(view, small, large) || is_later(small, large)? {
         return None;
     }
     shares(UNFAIR.about, [small, large], 1.0 / 3.0)
@@ -223,12 +251,17 @@ fn underused(view: &View<'_>) -> Vec<Finding> {
     let links = view.links.iter().filter_map(|link| {
         let summary = link.summary?;
         let flows = view.sharing(&link.name);
-        let bulk: Vec<_> = flows.into_iter().filter(|flow| flow.is_bulk).collect();
+        let is_bulk = |flow: &&FlowView<'_>| {
+            // Media ask for no more than their encoder gives.
+            let app = flow.declared.map(|flow| &flow.app);
+            flow.is_bulk && !matches!(app, Some(AppConfig::Video(_)))
+        };
+        let bulk: Vec<_> = flows.into_iter().filter(is_bulk).collect();
         let first = bulk.first()?;
         let [from, to] = first.life();
         let long = to - from >= 100.0 * first.base_s()? && to >= 0.95 * first.main.end_s;
         let all = bulk.iter().all(|flow| is_controlled(flow));
-        if !long || !all || summary.utilisation >= 0.8 {
+        if !long || !all || summary.utilisation >= 0.75 {
             return None;
         }
         let used = format!("links.{}.utilisation", link.name);

@@ -84,8 +84,12 @@ fn early(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         .end
         .min(cwnd.len().checked_sub(1)?);
     let is_small = *cwnd.get(row)? < 0.5 * bdp && cwnd[..row].iter().all(|w| *w < 0.5 * bdp);
+    let used = view
+        .link(&flow.bottleneck.as_ref()?.0)
+        .and_then(|link| link.summary);
+    let is_idle = used.is_none_or(|summary| summary.utilisation < 0.95);
     let alone = sharing.iter().filter(|other| other.is_bulk).count() == 1;
-    if !started || !is_small || !alone || !flow.is_bulk || at >= flow.life()[1] {
+    if !started || !is_small || !is_idle || !alone || !flow.is_bulk || at >= flow.life()[1] {
         return None;
     }
     let grown = cwnd

@@ -2,7 +2,7 @@
 
 use super::{Detector, each_flow, tfrc};
 use crate::diagnosis::Statistic;
-use crate::diagnosis::finding::{Finding, Pathology, RemedyPlace, Statement};
+use crate::diagnosis::finding::{Evidence, Finding, Pathology, RemedyPlace, Statement};
 use crate::diagnosis::losses::reductions;
 use crate::diagnosis::view::{FlowView, View};
 
@@ -12,7 +12,9 @@ pub(super) const STARVATION: Detector = Detector {
         kind: "feedback_starvation",
         title: "a sender without feedback",
         definition: "The nofeedback timer expires at least 5 times with no feedback between, and the links \
-                     on the way to the receiver drop nothing in that time.",
+                     on the way to the receiver drop nothing in that time; or it expires at least 5 times \
+                     in all, the way back drops packets, and what it has halved holds the rate for 30 % of \
+                     the time.",
         citation: "RFC 5348 §4.4; RFC 4342 §10.3; G. Renker, CCID-3 on the loopback device, 2007",
         needs: &["limit", "event"],
     },
@@ -39,9 +41,9 @@ pub(super) const DOUBLE: Detector = Detector {
     about: &Pathology {
         kind: "double_punishment",
         title: "a queue that lowers the rate twice",
-        definition: "At least 3 loss events, at the middle one of which more than half of the smoothed \
-                     round trip is queue; the equation holds the rate for more than half of the time, and \
-                     the mean rate is below 80 % of the slowest link.",
+        definition: "At least 3 loss events, at the middle one of which half of the smoothed round trip \
+                     or more is queue; the flow has more than half of the slowest link, and the equation \
+                     holds the rate for half of the time or more.",
         citation: "RFC 5348 §3.1 and §4.5; G. Renker, DCCP CCID-3 over a wireless router, 2007",
         needs: &["rtt_s", "smoothed_rtt_s", "limit"],
     },
@@ -96,14 +98,15 @@ fn starvation(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
             count.value >= EXPIRIES && !drops(view, flow, span) && !was_under_way(flow, &rows);
         starves.then_some((count, rows))
     });
-    let (count, rows) = counted.max_by(|a, b| a.0.value.total_cmp(&b.0.value))?;
+    let longest = counted.max_by(|a, b| a.0.value.total_cmp(&b.0.value));
+    let (count, rows) = longest.or_else(|| often_silent(view, flow))?;
     let first = flow.main.at("allowed_rate_bps", rows.start)?;
     let last = flow
         .main
         .measure("allowed_rate_bps", rows.clone(), Statistic::Last)?;
     let severity = flow.main.length(&rows) / (flow.main.end_s - flow.life()[0]);
     let symptom = Statement::new(
-        "The nofeedback timer expired {} times with no feedback between, and X fell from {} to {}.",
+        "The nofeedback timer expired {} times, and X fell from {} to {}.",
         vec![count, first, last],
     );
     let suppressed = flow.events.as_ref().and_then(|events| {
@@ -114,7 +117,7 @@ fn starvation(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
             .measure("rtt_s", flow.main.all(), Statistic::Quantile(0.5))?;
         (count.value > 0.0).then(|| vec![rtt, count])
     });
-    let finding = Finding::new(STARVATION.about, flow.name, severity.max(0.3), symptom).because(
+    let finding = Finding::new(STARVATION.about, flow.name, severity.max(0.75), symptom).because(
         "The round trip is {}, of which a window counter lasts a quarter; the receiver suppressed its \
          feedback from then on ({} change in the trace), because the counter had not advanced.",
         suppressed,
@@ -125,6 +128,26 @@ fn starvation(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         "samples of the round trip of 5 µs at least",
         Some(clamp),
     ))
+}
+
+/// All rows, if the timer expires again and again although the packets arrive, and what it has
+/// halved holds for 30 % of the time.
+fn often_silent(
+    view: &View<'_>,
+    flow: &FlowView<'_>,
+) -> Option<(Evidence, std::ops::Range<usize>)> {
+    let rows = flow.alive();
+    let count = Statistic::CountOf("timeout".to_owned());
+    let count = flow.main.measure("event", rows.clone(), count)?;
+    let words = ["nofeedback_halving", "minimum_rate"].iter();
+    let shares = words.filter_map(|word| flow.main.share("limit", word, rows.clone()));
+    let share: f64 = shares.map(|share| share.value).sum();
+    let lost = flow
+        .backward
+        .iter()
+        .filter_map(|name| view.link(name)?.summary);
+    let lost: u64 = lost.map(|link| link.drops).sum();
+    (count.value >= EXPIRIES && share >= 0.3 && lost > 0).then_some((count, rows))
 }
 
 /// True if the feedback that ended a silence had only waited in a queue: its sample of the round
@@ -201,16 +224,12 @@ fn double(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let middle = losses[losses.len() / 2];
     let rtt = flow.main.at("smoothed_rtt_s", middle.row)?;
     let rows = flow.after_slow_start()?;
-    let share = flow.main.share("limit", "equation", rows.clone())?;
-    let mean = flow
-        .main
-        .measure("allowed_rate_bps", rows, Statistic::Mean)?;
-    let slow = mean.value < 0.8 * flow.rate_bps()?;
-    if rtt.value < 2.0 * base.value || share.value < 0.5 || !slow {
+    let share = calculated(flow, rows)?;
+    if rtt.value < 2.0 * base.value || share.value < 0.5 || !flow.fills_link() {
         return None;
     }
     let calculated = flow.main.at("equation_rate_bps", middle.row)?;
-    let severity = 1.0 - mean.value / flow.rate_bps()?;
+    let severity = 0.75;
     let symptom = Statement::new(
         "The equation held the rate for {} of the time; at a loss it allowed {} with a round trip of {}, \
          of which a path without a queue has {}.",
@@ -225,6 +244,18 @@ const CUT_OFF_S: f64 = 10.0;
 const CUT_OFF_ROUND_TRIPS: f64 = 20.0;
 const CUT_OFF_LOSS: f64 = 0.1;
 
+/// The share of the time in which the equation, also with t_ipi that oscillation reduction has
+/// scaled, sets the rate: its word that holds longer.
+fn calculated(flow: &FlowView<'_>, rows: std::ops::Range<usize>) -> Option<Evidence> {
+    let share = |word| flow.main.share("limit", word, rows.clone());
+    let (plain, scaled) = (share("equation")?, share("oscillation_reduction")?);
+    Some(if plain.value >= scaled.value {
+        plain
+    } else {
+        scaled
+    })
+}
+
 fn cut_off(flow: &FlowView<'_>, by_loss: bool) -> Option<Finding> {
     let base = flow.base.clone()?;
     let rtt = flow.main.numbers("smoothed_rtt_s")?;
@@ -238,7 +269,7 @@ fn cut_off(flow: &FlowView<'_>, by_loss: bool) -> Option<Finding> {
     let length = flow
         .main
         .measure("time_s", longest.clone(), Statistic::Length)?;
-    let share = flow.main.share("limit", "equation", longest.clone())?;
+    let share = calculated(flow, longest.clone())?;
     let least = flow
         .main
         .measure("allowed_rate_bps", longest.clone(), Statistic::Least)?;
@@ -258,7 +289,8 @@ fn cut_off(flow: &FlowView<'_>, by_loss: bool) -> Option<Finding> {
         return None;
     }
     let over_time = |column: &str| flow.main.measure(column, longest.clone(), Statistic::Mean);
-    let severity = (length.value / (flow.main.end_s - flow.life()[0])).clamp(0.3, 1.0);
+    // A stream that stops is worse than what stops it.
+    let severity = 1.0;
     let (about, symptom) = if by_loss {
         let said = "For {} the loss event rate was {} on average, and the equation, which held the rate \
                     for {} of that time, allowed {} at least.";

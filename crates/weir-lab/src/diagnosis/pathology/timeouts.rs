@@ -115,7 +115,10 @@ fn spurious(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let mut count = 0;
     for (row, word) in words.iter().enumerate() {
         let at = times[row];
-        if &**word != "timeout" || dropped_before(view, flow, at) {
+        let is_first = events
+            .numbers("backoff")
+            .is_none_or(|backoff| backoff[row] < 1.0);
+        if &**word != "timeout" || !is_first || dropped_before(view, flow, at) {
             continue;
         }
         let undone = words.iter().zip(times).skip(row + 1);
