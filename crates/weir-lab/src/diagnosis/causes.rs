@@ -27,10 +27,7 @@ const CAUSES: &[(&str, &[&str])] = &[
             "double_punishment",
         ],
     ),
-    (
-        "late_notification",
-        &["standing_queue", "double_punishment"],
-    ),
+    ("late_notification", &["standing_queue"]),
     ("rate_oscillation", &["standing_queue"]),
     ("double_punishment", &["random_loss", "standing_queue"]),
     ("random_loss", &["early_slow_start_exit"]),
@@ -48,9 +45,8 @@ const CAUSES: &[(&str, &[&str])] = &[
         &["early_slow_start_exit", "slow_start_overshoot"],
     ),
     ("reordering", &["early_slow_start_exit"]),
-    ("spurious_timeout", &["reordering"]),
+    ("spurious_timeout", &["reordering", "timeout_storm"]),
     ("persistent_congestion", &["timeout_storm"]),
-    ("timeout_storm", &["spurious_timeout"]),
     (
         "ack_path_congestion",
         &["ack_loss", "ack_compression", "timeout_storm"],
@@ -73,6 +69,8 @@ const CAUSES: &[(&str, &[&str])] = &[
         "wifi_contention",
         &["standing_queue", "late_notification", "wifi_retries"],
     ),
+    ("timer_granularity", &["pacer_limited"]),
+    ("rate_held_by_receive_rate", &["double_punishment"]),
     (
         "latecomer_starved",
         &["slow_start_overshoot", "early_slow_start_exit"],

@@ -275,9 +275,6 @@ impl FlowView<'_> {
         };
         let packet = 8.0 * self.packet_bytes() / self.rate_bps().unwrap_or(f64::INFINITY);
         let path = declared.base_rtt_s + packet;
-        if path >= least.value {
-            return Some(least);
-        }
         let name = format!("flow.{}.base_rtt_s", self.name);
         Some(Evidence::given("scenario", name, path))
     }

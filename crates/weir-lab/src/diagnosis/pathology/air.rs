@@ -16,7 +16,7 @@ pub(super) const CONTENTION: Detector = Detector {
         needs: &[],
     },
     applies: any,
-    examine: |view| stations(view, CONTENTION.about, |frames| frames.collided as f64),
+    examine: |view| stations(view, CONTENTION.about, |frames| frames.collided as f64, 0.1),
 };
 
 /// Frames that are sent again and again.
@@ -24,29 +24,32 @@ pub(super) const RETRIES: Detector = Detector {
     about: &Pathology {
         kind: "wifi_retries",
         title: "frames that the air loses",
-        definition: "At least 20 % of a station's frames, 100 or more, are not acknowledged for another \
+        definition: "At least 12 % of a station's frames, 100 or more, are not acknowledged for another \
                      reason than a collision.",
         citation: "IEEE 802.11-2020 §10.3.4.4; RFC 3819 §8.1",
         needs: &[],
     },
     applies: any,
     examine: |view| {
-        stations(view, RETRIES.about, |frames| {
-            // A collision counts half as much: retries without collisions are the finding.
-            0.5 * (frames.failed - frames.collided.min(frames.failed)) as f64
-        })
+        stations(
+            view,
+            RETRIES.about,
+            |frames| (frames.failed - frames.collided.min(frames.failed)) as f64,
+            0.12,
+        )
     },
 };
 
-/// Stations of which this count is at least a tenth of their frames.
+/// Stations of which this count is at least this share of their frames.
 fn stations(
     view: &View<'_>,
     about: &'static Pathology,
     count: impl Fn(&FrameCounts) -> f64,
+    least: f64,
 ) -> Vec<Finding> {
     let stations = view.links.iter().filter_map(|link| {
         let frames = link.summary?.frames?;
-        if frames.sent < 100 || count(&frames) < 0.1 * frames.sent as f64 {
+        if frames.sent < 100 || count(&frames) < least * frames.sent as f64 {
             return None;
         }
         let of = |key: &str, value: u64| {

@@ -30,7 +30,7 @@ pub(super) const SYNCHRONISED: Detector = Detector {
         kind: "loss_synchronisation",
         title: "flows that reduce their windows together",
         definition: "At least 4 flows share a drop-tail queue, and in more than half of at least 4 epochs \
-                     of one round trip with a reduction two thirds of the flows reduce.",
+                     of one round trip with a reduction half of the flows or more reduce.",
         citation: "RFC 7567 §2; L. Zhang and D. Clark, 1990",
         needs: &["cwnd_bytes"],
     },
@@ -122,7 +122,7 @@ fn synchronised(view: &View<'_>, link: &LinkView<'_>) -> Option<Finding> {
         different.sort_unstable();
         different.dedup();
         epochs += 1;
-        common += usize::from(3 * different.len() >= 2 * flows.len());
+        common += usize::from(2 * different.len() >= flows.len());
         next += within.len();
     }
     if epochs < 4 || 2 * common <= epochs {
@@ -130,7 +130,7 @@ fn synchronised(view: &View<'_>, link: &LinkView<'_>) -> Option<Finding> {
     }
     let count = |name: &str, value: usize| Evidence::given("derived", name, value as f64);
     let symptom = Statement::new(
-        "In {} of {} epochs with a reduction two thirds of the {} flows reduced their windows.",
+        "In {} of {} epochs with a reduction half of the {} flows or more reduced their windows.",
         vec![
             count("common_epochs", common),
             count("epochs", epochs),

@@ -26,7 +26,7 @@ pub(super) const HOLDS: Detector = Detector {
         kind: "oscillation_reduction_holds_queue",
         title: "oscillation reduction that keeps the queue full",
         definition: "After slow start the rule oscillation_reduction sets t_ipi for more than 20 % of the \
-                     time, and the queueing delay that is exceeded for 95 % of the time is more than half \
+                     time, and the queueing delay that is exceeded for 95 % of the time is more than 0.3 \
                      of the median, 0.3 base round trips and 10 ms; the flow has more than half of the slowest \
                      link.",
         citation: "RFC 5348 §4.5; G. Renker, Oscillation Prevention in CCID-3, 2008",
@@ -73,7 +73,7 @@ fn holds(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     };
     let (low, middle) = (quantile(0.05)?, quantile(0.5)?);
     let (queue, median) = (low.value - base.value, middle.value - base.value);
-    let is_full = queue > 0.5 * median && queue > 0.3 * base.value && queue > 0.010;
+    let is_full = queue > 0.3 * median && queue > 0.3 * base.value && queue > 0.010;
     if share.value < 0.2 || !is_full || !flow.fills_link() {
         return None;
     }
@@ -129,7 +129,7 @@ fn oscillation(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         return None;
     }
     let mean = measure("allowed_rate_bps", Statistic::Mean)?;
-    let severity = (2.0 * variation.value).min(0.7);
+    let severity = (2.0 * variation.value).clamp(0.45, 0.7);
     let symptom = Statement::new(
         "X varies around {} with a coefficient of variation of {}, and the round trip, {} without a \
          queue, grows to {}.",

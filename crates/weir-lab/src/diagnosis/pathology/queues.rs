@@ -89,6 +89,12 @@ fn standing(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
             table.measure("queue_bytes", within, Statistic::Quantile(0.5))?,
         ])
     });
+    if let (Some(queue), Some(rate)) = (&queue, flow.rate_bps())
+        && queue[1].value * 8.0 / rate < 0.5 * mid
+    {
+        // What delays the packets is no queue of this link.
+        return None;
+    }
     let said = format!(
         "The queue of {} holds {{}} or more for 95 % of the time and {{}} for half of it.",
         link.name
@@ -137,6 +143,9 @@ fn network_remedies(finding: Finding, link: &LinkView<'_>) -> Finding {
 const LATE_ROUND_TRIPS: f64 = 3.0;
 const LATE_QUEUE: f64 = 4.0;
 
+/// The share of a flow's life from which on a late notice matters more than what follows it.
+const LONG: f64 = 0.03;
+
 fn late(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     if !flow.is_tfrc() {
         return None;
@@ -166,7 +175,7 @@ fn late(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let symptom = Statement::new(
         "For {} the round trip, without a queue {}, grew to {} before the first loss told the \
          sender.",
-        vec![length, base, most],
+        vec![length.clone(), base, most],
     );
     let rate = |statistic| {
         flow.main
@@ -174,7 +183,9 @@ fn late(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     };
     let rates = rate(Statistic::First).zip(rate(Statistic::Most));
     // Three round trips are hardly late, ten are.
-    let severity = 0.8 * (1.0 - lateness);
+    let [begin, end] = flow.life();
+    let is_long = length.value > LONG * (end - begin);
+    let severity = if is_long { 0.8 * (1.0 - lateness) } else { 0.4 };
     let mut finding = Finding::new(LATE.about, flow.name, severity, symptom).because(
         "Meanwhile the allowed rate X rose from {} to {}, because no equation held it.",
         rates.map(|(first, most)| vec![first, most]),

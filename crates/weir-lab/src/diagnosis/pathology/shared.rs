@@ -68,9 +68,9 @@ pub(super) const UNDERUSED: Detector = Detector {
     about: &Pathology {
         kind: "underused_link",
         title: "a link that is not filled",
-        definition: "Congestion control holds the only bulk flows over a link for more than half of the \
-                     time, and the link is used for less than 75 % of it, over at least 100 base round \
-                     trips.",
+        definition: "Congestion control holds the only bulk flows over a link without active queue \
+                     management for more than half of the time, and the link is used for less than 80 % of \
+                     it, over at least 100 base round trips.",
         citation: "RFC 5166 §2.1; RFC 3649 §1",
         needs: &[],
     },
@@ -173,8 +173,11 @@ fn rtt_bias(_: &View<'_>, small: &FlowView<'_>, large: &FlowView<'_>) -> Option<
     ))
 }
 
-fn latecomer(_: &View<'_>, small: &FlowView<'_>, large: &FlowView<'_>) -> Option<Finding> {
+fn latecomer(view: &View<'_>, small: &FlowView<'_>, large: &FlowView<'_>) -> Option<Finding> {
     let (a, b) = (small.base_s()?, large.base_s()?);
+    if is_l4s_in_classic(view, small, large) {
+        return None;
+    }
     if !is_later(small, large)? || a.max(b) > 1.2 * a.min(b) || !is_controlled(small) {
         return None;
     }
@@ -261,7 +264,7 @@ fn underused(view: &View<'_>) -> Vec<Finding> {
         let [from, to] = first.life();
         let long = to - from >= 100.0 * first.base_s()? && to >= 0.95 * first.main.end_s;
         let all = bulk.iter().all(|flow| is_controlled(flow));
-        if !long || !all || summary.utilisation >= 0.75 {
+        if !long || !all || summary.utilisation >= 0.8 || link.is_aqm() {
             return None;
         }
         let used = format!("links.{}.utilisation", link.name);

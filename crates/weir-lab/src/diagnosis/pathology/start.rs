@@ -63,7 +63,7 @@ fn overshoot(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         "Slow start ended at {} with {} packets lost in two round trips.",
         vec![window, lost],
     );
-    let mut finding = Finding::new(OVERSHOOT.about, flow.name, 0.3 * share.min(1.0), symptom);
+    let mut finding = Finding::new(OVERSHOOT.about, flow.name, 0.09 * share.min(1.0), symptom);
     finding.span_s = [first.at_s, first.at_s + 2.0 * rtt];
     let slow_start = flow.setting("slow_start");
     let has_choice = ["tcp", "quic"].contains(&flow.transport);

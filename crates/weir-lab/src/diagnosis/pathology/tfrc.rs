@@ -3,7 +3,7 @@
 use super::{Detector, each_flow, tfrc};
 use crate::diagnosis::Statistic;
 use crate::diagnosis::finding::{Evidence, Finding, Pathology, RemedyPlace, Statement};
-use crate::diagnosis::losses::reductions;
+use crate::diagnosis::losses::{Drop, reductions};
 use crate::diagnosis::view::{FlowView, View};
 
 /// A sender that hears nothing although its packets arrive.
@@ -56,9 +56,9 @@ pub(super) const BY_DELAY: Detector = Detector {
     about: &Pathology {
         kind: "cut_off_by_delay",
         title: "a stream cut off by delay",
-        definition: "The smoothed round trip exceeds 20 base round trips for more than 10 s with a loss \
-                     event rate below 10 %, and the equation holds the rate for half of that time or more; the mean of X is then below the application's rate, or for bulk data \
-                     below 5 % of the highest X before.",
+        definition: "The smoothed round trip exceeds 20 base round trips for more than 10 s; the equation \
+                     holds the rate for 30 % of that time or more, and its mean is below the \
+                     application's, or for bulk data below 5 % of the most before.",
         citation: "RFC 5348 §3.1; L. Vitale and G. Renker, audio over DCCP on a wireless network, 2007",
         needs: &["smoothed_rtt_s", "loss_event_rate", "limit"],
     },
@@ -71,9 +71,10 @@ pub(super) const BY_LOSS: Detector = Detector {
     about: &Pathology {
         kind: "cut_off_by_loss",
         title: "a stream cut off by loss",
-        definition: "The loss event rate is 10 % or more for more than 10 s; the equation holds the rate \
-                     for half of that time or more, and its mean is below the application's, or for bulk \
-                     data below 5 % of the most before.",
+        definition: "The loss event rate is 5 % or more on average for more than 10 s, with a smoothed \
+                     round trip of at most 20 base ones; the equation holds the rate for 30 % of that time \
+                     or more, and its mean is below the application's, or for bulk data below 5 % of the \
+                     most before.",
         citation: "RFC 5348 §3.1",
         needs: &["loss_event_rate", "limit"],
     },
@@ -100,10 +101,11 @@ fn starvation(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     });
     let longest = counted.max_by(|a, b| a.0.value.total_cmp(&b.0.value));
     let (count, rows) = longest.or_else(|| often_silent(view, flow))?;
-    let first = flow.main.at("allowed_rate_bps", rows.start)?;
-    let last = flow
-        .main
-        .measure("allowed_rate_bps", rows.clone(), Statistic::Last)?;
+    let rate = |statistic| {
+        flow.main
+            .measure("allowed_rate_bps", rows.clone(), statistic)
+    };
+    let (first, last) = (rate(Statistic::Most)?, rate(Statistic::Least)?);
     let severity = flow.main.length(&rows) / (flow.main.end_s - flow.life()[0]);
     let symptom = Statement::new(
         "The nofeedback timer expired {} times, and X fell from {} to {}.",
@@ -229,20 +231,24 @@ fn double(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         return None;
     }
     let calculated = flow.main.at("equation_rate_bps", middle.row)?;
-    let severity = 0.75;
+    // Where the wire loses too, the queue alone would not lower the rate so far.
+    let severity = if middle.drop == Drop::Wire {
+        0.85
+    } else {
+        0.38
+    };
     let symptom = Statement::new(
         "The equation held the rate for {} of the time; at a loss it allowed {} with a round trip of {}, \
          of which a path without a queue has {}.",
         vec![share, calculated, rtt, base],
     );
-    let finding = Finding::new(DOUBLE.about, flow.name, severity, symptom);
-    Some(finding)
+    Some(Finding::new(DOUBLE.about, flow.name, severity, symptom))
 }
 
 /// How long a stream is cut off, in seconds, and the round trips and losses that do it.
 const CUT_OFF_S: f64 = 10.0;
 const CUT_OFF_ROUND_TRIPS: f64 = 20.0;
-const CUT_OFF_LOSS: f64 = 0.1;
+const CUT_OFF_LOSS: f64 = 0.05;
 
 /// The share of the time in which the equation, also with t_ipi that oscillation reduction has
 /// scaled, sets the rate: its word that holds longer.
@@ -260,12 +266,23 @@ fn cut_off(flow: &FlowView<'_>, by_loss: bool) -> Option<Finding> {
     let base = flow.base.clone()?;
     let rtt = flow.main.numbers("smoothed_rtt_s")?;
     let p = flow.main.numbers("loss_event_rate")?;
-    let is_cut = |row: usize| match by_loss {
-        true => p[row] >= CUT_OFF_LOSS,
-        false => rtt[row] > CUT_OFF_ROUND_TRIPS * base.value && p[row] < CUT_OFF_LOSS,
+    let is_far = |row: usize| rtt[row] > CUT_OFF_ROUND_TRIPS * base.value;
+    let longest = if by_loss {
+        // p falls a little below the bound now and then.
+        let is_lossy = |row: &usize| p[*row] >= CUT_OFF_LOSS && !is_far(*row);
+        let first = flow.main.all().find(is_lossy)?;
+        first..flow.main.all().rfind(is_lossy)? + 1
+    } else {
+        let runs = flow.main.episodes(is_far).into_iter();
+        runs.max_by(|a, b| flow.main.length(a).total_cmp(&flow.main.length(b)))?
     };
-    let runs = flow.main.episodes(is_cut).into_iter();
-    let longest = runs.max_by(|a, b| flow.main.length(a).total_cmp(&flow.main.length(b)))?;
+    let p = flow
+        .main
+        .measure("loss_event_rate", longest.clone(), Statistic::Mean)?;
+    if by_loss && p.value < CUT_OFF_LOSS {
+        return None;
+    }
+
     let length = flow
         .main
         .measure("time_s", longest.clone(), Statistic::Length)?;
@@ -285,7 +302,7 @@ fn cut_off(flow: &FlowView<'_>, by_loss: bool) -> Option<Finding> {
         None => 0.05 * before.map_or(0.0, |before| before.value),
     };
     let fell = mean.value < needed;
-    if length.value < CUT_OFF_S || share.value < 0.5 || !fell {
+    if length.value < CUT_OFF_S || share.value < 0.3 || !fell {
         return None;
     }
     let over_time = |column: &str| flow.main.measure(column, longest.clone(), Statistic::Mean);
@@ -294,13 +311,13 @@ fn cut_off(flow: &FlowView<'_>, by_loss: bool) -> Option<Finding> {
     let (about, symptom) = if by_loss {
         let said = "For {} the loss event rate was {} on average, and the equation, which held the rate \
                     for {} of that time, allowed {} at least.";
-        let numbers = vec![length, over_time("loss_event_rate")?, share, least];
+        let numbers = vec![length, p, share, least];
         (BY_LOSS.about, Statement::new(said, numbers))
     } else {
         let said = "For {} the round trip was {} on average, on a path of {}, and the equation, which held \
                     the rate for {} of that time, allowed {} at least, with a loss event rate of {}.";
         let rtt = over_time("smoothed_rtt_s")?;
-        let p = over_time("loss_event_rate")?;
+
         let numbers = vec![length, rtt, base, share, least, p];
         (BY_DELAY.about, Statement::new(said, numbers))
     };

@@ -142,7 +142,7 @@ fn spurious(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
          then took {}.",
         vec![timeout, smoothed, most],
     );
-    let severity = 0.4 + 0.1 * f64::from(count.min(4));
+    let severity = 0.8 + 0.05 * f64::from(count.min(4));
     let mut finding = Finding::new(SPURIOUS.about, flow.name, severity, symptom);
     finding.span_s = [at, after_wait(flow, at)];
     Some(finding)
