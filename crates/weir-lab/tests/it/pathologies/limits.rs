@@ -109,7 +109,7 @@ pub(super) fn timer_granularity(draw: &mut Draw, seed: u64) -> Case {
 
 /// A burst of a tick's packets is longer than buffer and path hold.
 fn ticks_of_tfrc(draw: &mut Draw, seed: u64) -> Case {
-    let path = Path::drawn(draw, [30.0, 60.0], [2.5, 3.5]).with_buffer(1.0, 8);
+    let path = Path::drawn(draw, [35.0, 70.0], [2.0, 3.0]).with_buffer(0.7, 6);
     let host = draw.int(0, 1) == 0;
     let rules = if host { "" } else { "timer_tick = 100" };
     let mut scenario = run(path.duration(15.0), seed);
@@ -147,7 +147,7 @@ fn ticks_of_tfrc(draw: &mut Draw, seed: u64) -> Case {
 
 /// BBR's pacer lets a burst of a millisecond out when its timer fires.
 fn ticks_of_pacer(draw: &mut Draw, seed: u64) -> Case {
-    let path = Path::drawn(draw, [15.0, 60.0], [4.0, 30.0]).with_buffer(1.5, 60);
+    let path = Path::drawn(draw, [10.0, 20.0], [4.0, 30.0]).with_buffer(1.5, 60);
     let kind = draw.pick(&["tcp", "quic"]);
     let scenario = run(path.duration(15.0), seed)
         + "[[host]]\nname = \"server\"\ntimer_hz = 100\n"

@@ -238,17 +238,34 @@ pub(super) fn ack_loss(draw: &mut Draw, seed: u64) -> Case {
 
 pub(super) fn ack_path_congestion(draw: &mut Draw, seed: u64) -> Case {
     let mut path = Path::drawn(draw, [8.0, 60.0], [10.0, 80.0]).with_buffer(0.8, 25);
-    let sender = draw.pick(STREAMS);
-    // An acknowledgement of 52 bytes for two packets.
+    let upload = seed.is_multiple_of(2);
+    // An acknowledgement of TCP has 52 bytes, and there is one for two packets.
     let needed = path.pps() / 2.0 * 52.0 * 0.008;
-    let share = draw.real(0.2, 0.4);
+    let share = if upload {
+        draw.real(1.5, 3.0)
+    } else {
+        draw.real(0.2, 0.4)
+    };
     let rate = whole(needed * share);
     path.backward = format!(
         "rate = \"{rate}kbit\", queue = {{ kind = \"droptail\", limit = {} }}",
-        draw.int(40, 80)
+        if upload {
+            draw.int(10, 20)
+        } else {
+            draw.int(40, 80)
+        }
     );
+    let senders = if upload { STREAMS } else { &STREAMS[..2] };
+    let sender = draw.pick(senders);
+    let mut scenario = lone(&path, path.duration(20.0), seed, sender.transport, BULK);
+    let mut why = format!("acknowledgements need {needed:.0} kbit/s, the way back has {rate}");
+    if upload {
+        let app = format!("kind = \"cbr\", packet = 400, rate = \"{rate}kbit\"");
+        scenario += &flow("upload", ["client", "server"], "kind = \"udp\"", &app, "");
+        why += ", and an upload takes all of it";
+    }
     Case {
-        scenario: lone(&path, path.duration(20.0), seed, sender.transport, BULK),
+        scenario,
         allowed: vec![
             "underused_link",
             "ack_loss",
@@ -256,12 +273,10 @@ pub(super) fn ack_path_congestion(draw: &mut Draw, seed: u64) -> Case {
             "early_slow_start_exit",
             "slow_start_overshoot",
             "standing_queue",
+            "timeout_storm",
         ],
         flow: Some("bottleneck.backward"),
-        why: format!(
-            "{}: acknowledgements need {needed:.0} kbit/s, the way back has {rate}",
-            path.words()
-        ),
+        why: format!("{}: {why}", path.words()),
         ..Case::planted("ack_path_congestion")
     }
 }
