@@ -51,10 +51,7 @@ const CAUSES: &[(&str, &[&str])] = &[
         "ack_path_congestion",
         &["ack_loss", "ack_compression", "timeout_storm"],
     ),
-    (
-        "ack_loss",
-        &["ack_compression", "timeout_storm", "feedback_starvation"],
-    ),
+    ("ack_loss", &["ack_compression", "timeout_storm"]),
     ("ack_compression", &["reordering"]),
     ("delayed_ack_stall", &["ack_compression"]),
     (

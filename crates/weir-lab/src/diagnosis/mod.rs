@@ -12,6 +12,7 @@
 
 mod bounds;
 mod causes;
+mod counterfactual;
 mod finding;
 mod losses;
 mod pathology;
@@ -21,9 +22,10 @@ mod trace;
 mod view;
 
 pub use bounds::{Held, HeldShare};
+pub use counterfactual::{Change, Runner, Trial, try_remedies};
 pub use finding::{Evidence, Finding, Pathology, Remedy, RemedyPlace, Statement};
 pub use statistic::Statistic;
-pub use text::explanation_text;
+pub use text::{explanation_text, trials_text};
 pub use trace::{Trace, TracedFlow};
 
 use serde::Serialize;
@@ -74,9 +76,21 @@ pub fn pathologies() -> impl Iterator<Item = &'static Pathology> {
     pathology::DETECTORS.iter().map(|detector| detector.about)
 }
 
-/// The explanation as one JSON document.
-pub fn explanation_json(explanation: &Explanation) -> String {
-    crate::json::document(explanation)
+/// The explanation as one JSON document, with what the remedies did if they were tried.
+pub fn explanation_json(explanation: &Explanation, trials: Option<&[Trial]>) -> String {
+    /// The document.
+    #[derive(Serialize)]
+    struct Document<'a> {
+        #[serde(flatten)]
+        explanation: &'a Explanation,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trials: Option<&'a [Trial]>,
+    }
+    let document = Document {
+        explanation,
+        trials,
+    };
+    crate::json::document(&document)
 }
 
 /// What is missing for detectors that a flow calls for.

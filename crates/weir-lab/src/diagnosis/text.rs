@@ -1,6 +1,6 @@
 //! An explanation as text for a terminal.
 
-use super::{Explanation, Finding};
+use super::{Change, Evidence, Explanation, Finding, Trial};
 use std::fmt::Write as _;
 
 /// The width of the bar of what held a sender.
@@ -117,4 +117,67 @@ fn write_finding(number: usize, finding: &Finding, text: &mut String) {
         );
     }
     let _ = writeln!(text, "   source: {}", finding.citation);
+}
+
+/// What the remedies did, as text for a terminal.
+pub fn trials_text(trials: &[Trial]) -> String {
+    let mut text = String::from("\nRemedies, tried with the same seeds:\n");
+    if trials.is_empty() {
+        text.push_str("  No finding has a remedy that a setting of the scenario expresses.\n");
+    }
+    for trial in trials {
+        let set = trial.remedy.set.iter().map(|set| set.text());
+        let set = set.collect::<Vec<_>>().join(" ");
+        let _ = writeln!(text, "  {}: {} ({set})", trial.kind, trial.remedy.text);
+        if let Some(error) = &trial.error {
+            let _ = writeln!(text, "    not tried: {error}");
+            continue;
+        }
+        let [gone, of] = trial.gone;
+        let _ = match (gone == of, gone) {
+            (true, _) => writeln!(text, "    the finding is gone in {gone} of {of} runs"),
+            (false, 0) => writeln!(text, "    the finding stays in all {of} runs"),
+            (false, _) => writeln!(
+                text,
+                "    the finding is gone in {gone} of {of} runs, and stays in others"
+            ),
+        };
+        for change in trial.application.iter().chain(&trial.delay) {
+            let _ = writeln!(text, "    {}", shown(change));
+        }
+        for change in &trial.worse {
+            let _ = writeln!(text, "    worse: {}", shown(change));
+        }
+        if !trial.new_findings.is_empty() {
+            let _ = writeln!(text, "    new findings: {}", trial.new_findings.join(", "));
+        }
+    }
+    text
+}
+
+/// A measure before and after, with its interval.
+fn shown(change: &Change) -> String {
+    let suffix = match change.unit {
+        "bit/s" => "value_bps",
+        "s" => "value_s",
+        "bytes" => "value_bytes",
+        _ => "value",
+    };
+    let number = |value| Evidence::given("summary", suffix, value).shown();
+    let mut text = format!(
+        "{} of {}: {} before, {} after",
+        change.measure,
+        change.of,
+        number(change.before),
+        number(change.after)
+    );
+    if let Some([low, high]) = change.interval {
+        let _ = write!(
+            text,
+            " (difference {} to {}, 95 %)",
+            number(low),
+            number(high)
+        );
+    }
+    text
 }

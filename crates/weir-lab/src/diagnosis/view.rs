@@ -9,6 +9,7 @@ use crate::summary::{FlowSummary, LinkSummary};
 use crate::table::Table;
 use std::ops::Range;
 use std::sync::Arc;
+use weir_proto::cc::tfrc::TimerTick;
 
 /// The trace with what follows from its scenario.
 pub(crate) struct View<'a> {
@@ -248,7 +249,9 @@ impl FlowView<'_> {
         self.backward = names(&way(&flow.to, &flow.from));
         let mut hosts = scenario.hosts.iter();
         let sender = hosts.find(|host| host.names().any(|name| name == flow.from));
-        self.timer_hz = sender.and_then(|host| host.timing.timer_hz);
+        self.timer_hz = sender
+            .and_then(|host| host.timing.timer_hz)
+            .or(self.tick_of_profile());
         let span = [scenario.run.warmup, scenario.run.duration];
         let rates = there.iter().filter_map(|hop| {
             let rate = hop.direction()?.mean_rate(span)?;
@@ -360,6 +363,19 @@ impl FlowView<'_> {
         share.is_none_or(|(of, rate)| of.throughput_bps > 0.5 * rate)
     }
 
+    /// The frequency of the timer that its rules of TFRC assume.
+    fn tick_of_profile(&self) -> Option<u32> {
+        match &self.declared?.transport {
+            crate::scenario::Transport::Dccp(dccp) if dccp.ccid != 2 => {
+                match dccp.tfrc.timer_tick {
+                    TimerTick::Hz(hz) => Some(hz),
+                    TimerTick::Ideal => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
     /// True if a loss model takes packets at its sender's socket, before the first link.
     pub(super) fn loses_at_socket(&self) -> bool {
         self.declared
@@ -394,9 +410,12 @@ fn trace_name(scenario: &Scenario, hop: &Hop<'_>) -> Option<String> {
 }
 
 impl LinkView<'_> {
-    /// The path of a setting of this direction, for `--set`; `None` for a station.
+    /// The path of a setting of this direction or station, for `--set`.
     pub(super) fn setting(&self, key: &str) -> Option<String> {
-        self.direction?;
+        if self.direction.is_none() {
+            let (medium, host) = self.name.split_once('.')?;
+            return Some(format!("wifi.{medium}.station.{host}.{key}"));
+        }
         Some(match self.name.strip_suffix(".backward") {
             Some(name) => format!("link.{name}.backward.{key}"),
             None => format!("link.{}.forward.{key}", self.name),

@@ -8,8 +8,13 @@ use crate::quinn;
 use crate::terminal;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use weir_lab::diagnosis::{Explanation, Trace, explain, explanation_json, explanation_text};
-use weir_lab::run::{RunOptions, RunOutput, TraceLevel, run as simulate};
+use weir_lab::diagnosis::{
+    Explanation, Trace, Trial, explain, explanation_json, explanation_text, trials_text,
+    try_remedies,
+};
+use weir_lab::run::{
+    RunError, RunOptions, RunOutput, Summary, TraceLevel, is_measured, run as simulate,
+};
 use weir_lab::scenario::{Scenario, overrides};
 use weir_lab::trace::RunFolder;
 
@@ -21,33 +26,59 @@ pub struct Arguments {
     /// Of a scenario: change a value first, such as link.bottleneck.queue.limit=20
     #[arg(long = "set", value_name = "PATH=VALUE")]
     set: Vec<String>,
+    /// Try the remedies: run without the cause, with the same seeds, and compare
+    #[arg(long = "try")]
+    try_remedies: bool,
     #[command(flatten)]
     output: JsonOutput,
 }
 
 /// Prints the explanation.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let explanation = if arguments.run.is_dir() {
+    let (explanation, trials) = if arguments.run.is_dir() {
         of_folder(arguments)?
     } else {
         let scenario = scenario(&arguments.run, &arguments.set)?;
-        explain(&Trace::of_run(&simulated(&scenario)?))
+        let output = simulated(&scenario, None)?;
+        let explanation = explain(&Trace::of_run(&output));
+        let trials = trials(arguments, &scenario, &output.summary, &explanation);
+        (explanation, trials)
     };
-    let text = if arguments.output.json {
-        explanation_json(&explanation)
-    } else {
-        explanation_text(&explanation)
+    let text = match (arguments.output.json, &trials) {
+        (true, _) => explanation_json(&explanation, trials.as_deref()),
+        (false, None) => explanation_text(&explanation),
+        (false, Some(trials)) => explanation_text(&explanation) + &trials_text(trials),
     };
     Ok(terminal::print(&text)?)
 }
 
-fn of_folder(arguments: &Arguments) -> Result<Explanation, Failure> {
+/// What the remedies did, if they are to be tried.
+fn trials(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    summary: &Summary,
+    explanation: &Explanation,
+) -> Option<Vec<Trial>> {
+    let runner = |scenario: &Scenario, most: u64| simulate_within(scenario, Some(most));
+    let events = summary.run.events;
+    arguments
+        .try_remedies
+        .then(|| try_remedies(scenario, events, explanation, &runner))
+}
+
+fn of_folder(arguments: &Arguments) -> Result<(Explanation, Option<Vec<Trial>>), Failure> {
     if !arguments.set.is_empty() {
         let message = "--set is of a scenario, and this is the folder of a run".to_owned();
         return Err(Failure::Usage(message));
     }
     let folder = RunFolder::open(&arguments.run)?;
-    Ok(explain(&Trace::of_folder(&folder)?))
+    let explanation = explain(&Trace::of_folder(&folder)?);
+    if arguments.try_remedies && is_measured(folder.summary()) {
+        let message = "a measured run cannot be repeated, so that --try is of simulated runs";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let trials = trials(arguments, folder.scenario(), folder.summary(), &explanation);
+    Ok((explanation, trials))
 }
 
 fn scenario(path: &Path, set: &[String]) -> Result<Scenario, Failure> {
@@ -61,13 +92,18 @@ fn scenario(path: &Path, set: &[String]) -> Result<Scenario, Failure> {
 }
 
 /// The run of a scenario, with its whole trace.
-fn simulated(scenario: &Scenario) -> Result<RunOutput, Failure> {
+fn simulated(scenario: &Scenario, most: Option<u64>) -> Result<RunOutput, Failure> {
+    simulate_within(scenario, most).map_err(|error| Failure::Failed(error.to_string()))
+}
+
+fn simulate_within(scenario: &Scenario, most: Option<u64>) -> Result<RunOutput, RunError> {
     let cancel = interrupt_flag();
     let options = RunOptions {
         trace: TraceLevel::Full,
+        max_events: most,
         cancel: Some(&cancel),
         registry: quinn::registry(),
         ..RunOptions::default()
     };
-    simulate(scenario, &options).map_err(|error| Failure::Failed(error.to_string()))
+    simulate(scenario, &options)
 }

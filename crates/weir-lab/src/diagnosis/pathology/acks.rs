@@ -9,8 +9,9 @@ pub(super) const CONGESTED: Detector = Detector {
     about: &Pathology {
         kind: "ack_path_congestion",
         title: "a way back without room for acknowledgements",
-        definition: "A link on the way back is used for more than 90 % of the time and its queue holds \
-                     at least 1000 octets on average or drops packets.",
+        definition: "A link on the way back is used for more than 90 % of the time and its queue holds at \
+                     least 1000 octets on average or drops packets; or for more than 70 % and its queue \
+                     drops at least 100.",
         citation: "RFC 3449 §2; RFC 5690",
         needs: &[],
     },
@@ -41,11 +42,13 @@ fn backward<'v>(
 
 fn congested(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let link = backward(view, flow).find(|link| {
-        let waits = |of: &crate::summary::LinkSummary| of.queue_bytes.mean > 1000.0 || of.drops > 0;
+        let waits =
+            |of: &crate::summary::LinkSummary| of.queue_bytes.mean > 1000.0 || of.queue_drops > 0;
         link.direction.is_some()
-            && link
-                .summary
-                .is_some_and(|of| of.utilisation > 0.9 && waits(of))
+            && link.summary.is_some_and(|of| {
+                let is_full = of.utilisation > 0.9 && waits(of);
+                is_full || (of.utilisation > 0.7 && of.queue_drops >= 100)
+            })
     })?;
     let summary = link.summary?;
     let of =

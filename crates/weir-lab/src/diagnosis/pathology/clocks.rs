@@ -10,9 +10,9 @@ pub(super) const TICKS: Detector = Detector {
     about: &Pathology {
         kind: "timer_granularity",
         title: "a clock that is too coarse",
-        definition: "The sender's timers fire at ticks, t_ipi or a packet's time at the pacing rate is \
-                     shorter than a tick for half of the time, and rate or pacer holds the sender for half \
-                     of the time or more.",
+        definition: "The sender's timers fire at ticks, in each of which 4 packets or more are due by t_ipi or \
+                     the pacing rate for half of the time, and rate or pacer holds the sender for half of \
+                     the time or more.",
         citation: "RFC 5348 §4.6 and §8.3; RFC 4342 §10.2",
         needs: &["bound"],
     },
@@ -64,6 +64,9 @@ pub(super) const COMPRESSED: Detector = Detector {
     examine: |view| each_flow(view, compressed),
 };
 
+/// Packets that are due within a tick from which on it is too coarse.
+const BURST: f64 = 4.0;
+
 fn ticks(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let hz = flow.timer_hz?;
     let tick = 1.0 / f64::from(hz);
@@ -82,7 +85,7 @@ fn ticks(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         ("pacer", rate, wait)
     };
     let share = flow.main.share("bound", word, rows)?;
-    if wait >= tick || wait <= 0.0 || share.value < 0.5 {
+    if BURST * wait > tick || wait <= 0.0 || share.value < 0.5 {
         return None;
     }
     let from = flow.declared?.from.clone();
@@ -158,7 +161,14 @@ fn delayed(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
          of it, on a path of {} without a queue.",
         vec![window, share, rtt, base],
     );
-    Some(Finding::new(DELAYED.about, flow.name, 0.6, symptom))
+    let finding = Finding::new(DELAYED.about, flow.name, 0.6, symptom);
+    let has_choice = ["tcp", "quic"].contains(&flow.transport);
+    let set = has_choice.then(|| vec![(flow.setting("ack_every"), "1")]);
+    Some(finding.remedy(
+        RemedyPlace::Receiver,
+        "an acknowledgement of every packet",
+        set,
+    ))
 }
 
 fn compressed(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {

@@ -145,8 +145,14 @@ fn wire(view: &View<'_>, flow: &FlowView<'_>, bursty: bool) -> Option<Finding> {
     let is_window = ["tcp", "quic", "quinn"].contains(&flow.transport);
     let controller = is_window.then(|| vec![(flow.setting("controller"), "bbr")]);
     let loss = lossy.and_then(|link| link.setting("loss"));
+    let acks = is_window.then(|| vec![(flow.setting("ack_every"), "1")]);
     Some(
         finding
+            .remedy(
+                RemedyPlace::Receiver,
+                "an acknowledgement of every packet, so that the window grows faster",
+                acks,
+            )
             .remedy(
                 RemedyPlace::Sender,
                 "a controller that does not answer to single losses",

@@ -53,14 +53,20 @@ pub(super) const IN_SLOW_START: Detector = Detector {
 const RULE: &str = "oscillation_reduction";
 
 fn without_reduction(finding: Finding, flow: &FlowView<'_>) -> Finding {
-    let set = |value| Some(vec![(flow.setting("tfrc.oscillation"), value)]);
+    let rule = flow.setting("tfrc.oscillation");
+    let start = flow.setting("tfrc.oscillation_in_slow_start");
+    let modified = vec![(rule.clone(), "increase-only"), (start, "exempt")];
     finding
         .remedy(
             RemedyPlace::Sender,
             "oscillation reduction that only lengthens t_ipi, and not in slow start",
-            set("exempt"),
+            Some(modified),
         )
-        .remedy(RemedyPlace::Sender, "no oscillation reduction", set("off"))
+        .remedy(
+            RemedyPlace::Sender,
+            "no oscillation reduction",
+            Some(vec![(rule, "off")]),
+        )
 }
 
 fn holds(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
@@ -136,7 +142,7 @@ fn oscillation(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         vec![mean, variation, base, most],
     );
     let finding = Finding::new(OSCILLATION.about, flow.name, severity, symptom);
-    let set = vec![(flow.setting("tfrc.oscillation"), "increase_only")];
+    let set = vec![(flow.setting("tfrc.oscillation"), "full")];
     Some(finding.remedy(RemedyPlace::Sender, "oscillation reduction", Some(set)))
 }
 

@@ -11,7 +11,7 @@ pub(super) const RTT_BIAS: Detector = Detector {
     about: &Pathology {
         kind: "rtt_bias",
         title: "a share that falls with the round trip",
-        definition: "Two flows of one kind of controller share a bottleneck for at least 100 of the longer \
+        definition: "Two flows of one kind of controller share a bottleneck for at least 50 of the longer \
                      round trips; one has a base round trip at least 2 times the other's and less than \
                      half of its goodput.",
         citation: "RFC 5166 §2.3; T. Lakshman and U. Madhow, 1997",
@@ -41,7 +41,7 @@ pub(super) const UNFAIR: Detector = Detector {
     about: &Pathology {
         kind: "unfairness",
         title: "controllers that share badly",
-        definition: "Two flows with different controllers, which begin together, share a bottleneck for at least 100 round trips, \
+        definition: "Two flows with different controllers, which begin together, share a bottleneck for at least 50 round trips, \
                      and one gets less than a third of the other's goodput, though nothing else holds it.",
         citation: "RFC 9743 §5.1; RFC 5166 §2.3",
         needs: &[],
@@ -70,7 +70,7 @@ pub(super) const UNDERUSED: Detector = Detector {
         title: "a link that is not filled",
         definition: "Congestion control holds the only bulk flows over a link without active queue \
                      management for more than half of the time, and the link is used for less than 80 % of \
-                     it, over at least 100 base round trips.",
+                     it, over at least 50 base round trips.",
         citation: "RFC 5166 §2.1; RFC 3649 §1",
         needs: &[],
     },
@@ -149,7 +149,7 @@ fn shares(
     ratio: f64,
 ) -> Option<Finding> {
     let (little, much) = (goodput(small)?, goodput(large)?);
-    let enough = together(small, large)? >= 100.0 && is_controlled(small);
+    let enough = together(small, large)? >= 50.0 && is_controlled(small);
     if !enough || little.value >= ratio * much.value {
         return None;
     }
@@ -262,7 +262,7 @@ fn underused(view: &View<'_>) -> Vec<Finding> {
         let bulk: Vec<_> = flows.into_iter().filter(is_bulk).collect();
         let first = bulk.first()?;
         let [from, to] = first.life();
-        let long = to - from >= 100.0 * first.base_s()? && to >= 0.95 * first.main.end_s;
+        let long = to - from >= 50.0 * first.base_s()? && to >= 0.95 * first.main.end_s;
         let all = bulk.iter().all(|flow| is_controlled(flow));
         if !long || !all || summary.utilisation >= 0.8 || link.is_aqm() {
             return None;

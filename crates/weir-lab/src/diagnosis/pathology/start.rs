@@ -11,8 +11,9 @@ pub(super) const OVERSHOOT: Detector = Detector {
     about: &Pathology {
         kind: "slow_start_overshoot",
         title: "slow start that overflows the queue",
-        definition: "At the first reduction, in slow start, more than 10 % of the packets of a window and \
-                     at least 10 packets are lost within two smoothed round trips.",
+        definition: "At the first reduction, in slow start, more than 10 % of the packets of a window, at \
+                     least 10 packets and 1 % of all packets that the flow sends are lost within two \
+                     smoothed round trips.",
         citation: "RFC 9406 §1; S. Ha and I. Rhee, Hybrid Slow Start, 2008",
         needs: &["cwnd_bytes"],
     },
@@ -37,6 +38,8 @@ pub(super) const EARLY: Detector = Detector {
 /// The share of a window lost at once that is an overshoot, and the packets.
 const LOST_SHARE: f64 = 0.1;
 const LOST_PACKETS: f64 = 10.0;
+/// The share of all packets that the loss is, below which it does not matter.
+const SENT_SHARE: f64 = 0.01;
 
 fn overshoot(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let cwnd = flow.main.numbers("cwnd_bytes")?;
@@ -54,7 +57,11 @@ fn overshoot(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let rows = from..until.min(times.len());
     let lost = intervals.measure("packets_lost", rows, Statistic::Sum)?;
     let packets = cwnd.get(before)? / flow.packet_bytes();
-    if !is_start || lost.value < LOST_PACKETS || lost.value < LOST_SHARE * packets {
+    let sent = flow
+        .summary
+        .map_or(0.0, |summary| summary.packets_sent as f64);
+    let matters = lost.value >= SENT_SHARE * sent;
+    if !is_start || !matters || lost.value < LOST_PACKETS.max(LOST_SHARE * packets) {
         return None;
     }
     let window = flow.main.at("cwnd_bytes", before)?;
@@ -65,10 +72,14 @@ fn overshoot(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     );
     let mut finding = Finding::new(OVERSHOOT.about, flow.name, 0.09 * share.min(1.0), symptom);
     finding.span_s = [first.at_s, first.at_s + 2.0 * rtt];
-    let slow_start = flow.setting("slow_start");
+    let slow_start = flow.setting("overrides.search");
     let has_choice = ["tcp", "quic"].contains(&flow.transport);
-    let set = has_choice.then(|| vec![(slow_start, "hystart_plus_plus")]);
-    Some(finding.remedy(RemedyPlace::Sender, "HyStart++", set))
+    let set = has_choice.then(|| vec![(slow_start, "true")]);
+    Some(finding.remedy(
+        RemedyPlace::Sender,
+        "slow start that ends when what arrives no longer doubles (SEARCH)",
+        set,
+    ))
 }
 
 fn early(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {

@@ -13,8 +13,8 @@ pub(super) const STARVATION: Detector = Detector {
         title: "a sender without feedback",
         definition: "The nofeedback timer expires at least 5 times with no feedback between, and the links \
                      on the way to the receiver drop nothing in that time; or it expires at least 5 times \
-                     in all, the way back drops packets, and what it has halved holds the rate for 30 % of \
-                     the time.",
+                     in all, the way back drops as many packets or more, and what it has halved holds the \
+                     rate for 30 % of the time.",
         citation: "RFC 5348 §4.4; RFC 4342 §10.3; G. Renker, CCID-3 on the loopback device, 2007",
         needs: &["limit", "event"],
     },
@@ -124,7 +124,7 @@ fn starvation(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
          feedback from then on ({} change in the trace), because the counter had not advanced.",
         suppressed,
     );
-    let clamp = vec![(flow.setting("tfrc.rtt_sample_min"), "5us")];
+    let clamp = vec![(flow.setting("tfrc.rtt_min"), "5us")];
     Some(finding.remedy(
         RemedyPlace::Sender,
         "samples of the round trip of 5 µs at least",
@@ -149,7 +149,8 @@ fn often_silent(
         .iter()
         .filter_map(|name| view.link(name)?.summary);
     let lost: u64 = lost.map(|link| link.drops).sum();
-    (count.value >= EXPIRIES && share >= 0.3 && lost > 0).then_some((count, rows))
+    let often = lost as f64 >= count.value && count.value >= EXPIRIES;
+    (often && share >= 0.3).then_some((count, rows))
 }
 
 /// True if the feedback that ended a silence had only waited in a queue: its sample of the round

@@ -98,7 +98,7 @@ fn persistent(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
          and the window started again from {}.",
         vec![count, cwnd],
     );
-    let mut finding = Finding::new(PERSISTENT.about, flow.name, 0.5, symptom);
+    let mut finding = Finding::new(PERSISTENT.about, flow.name, 0.85, symptom);
     finding.span_s = [times[first], after_wait(flow, times[first])];
     Some(finding)
 }
