@@ -282,9 +282,11 @@ pub(super) fn ack_path_congestion(draw: &mut Draw, seed: u64) -> Case {
 }
 
 pub(super) fn ack_compression(draw: &mut Draw, seed: u64) -> Case {
-    let mut path = Path::drawn(draw, [6.0, 40.0], [20.0, 100.0]);
-    let slot = draw.real(12.0, 25.0) * 2.0 * path.packet_ms();
-    let slot = slot.max(6.0);
+    let (bdp, base) = (draw.log(60.0, 200.0), draw.log(20.0, 100.0));
+    let rate = bdp * 12.0 / base;
+    let mut path = Path::new(rate, base - 12.0 / rate);
+    let slot = draw.real(0.4, 0.9) * path.base_ms();
+    // One BDP of base and slot together.
     let buffer = 1.0 + slot / path.base_ms();
     path = path.with_buffer(buffer, 25);
     path.backward = format!("netem = {{ slot = \"{:.0}us\" }}", slot * 1000.0);
@@ -295,6 +297,7 @@ pub(super) fn ack_compression(draw: &mut Draw, seed: u64) -> Case {
             "underused_link",
             "early_slow_start_exit",
             "slow_start_overshoot",
+            "standing_queue",
         ],
         flow: Some("bottleneck.backward"),
         why: format!(

@@ -1,7 +1,7 @@
 //! What is particular to TFRC: CCID 3 of DCCP.
 
 use super::Case;
-use super::draw::{BULK, Draw, MOST_PACKETS, PROFILES, Path, ccid3, flow, run};
+use super::draw::{BULK, Draw, MOST_PACKETS, PROFILES, Path, ccid3, flow, run, whole};
 use super::queues::lone;
 
 /// The packets of a round trip at the least p of Linux, 0.01 %: 1 / sqrt(2 p / 3).
@@ -177,6 +177,7 @@ fn feedback_lost(draw: &mut Draw, seed: u64) -> Case {
             "underused_link",
             "timeout_storm",
             "rate_oscillation",
+            "rate_held_by_receive_rate",
         ],
         flow: Some("bulk"),
         why: format!(
@@ -244,31 +245,46 @@ pub(super) fn double_punishment(draw: &mut Draw, seed: u64) -> Case {
     }
 }
 
+/// A burst fills the queue, and a stream of UDP just below the link's rate keeps it.
 pub(super) fn cut_off_by_delay(draw: &mut Draw, seed: u64) -> Case {
     let mut path = Path::drawn(draw, [2.0, 6.0], [5.0, 14.0]);
-    path = path.with_buffer(draw.real(35.0, 60.0), 100);
-    let full = path.buffer_ms() / 1000.0;
-    let noise = whole_kbit(path.rate * 1.04 * 1000.0 * 1400.0 / 1428.0);
+    let filled = draw.real(35.0, 60.0);
+    path = path.with_buffer(2.0 * filled, 200);
+    let packets = whole(filled * path.bdp());
+    let held_ms = packets as f64 * path.packet_ms();
+    let loss = (draw.real(0.005, 0.015) * 1e4).round() / 1e4;
+    // Not before the queue is there: Linux keeps the p of a first loss until the second.
+    path.forward =
+        format!(", change = [{{ at = \"7s\", loss = {{ kind = \"random\", rate = {loss} }} }}]");
+    let kbit = |share: f64| whole(path.rate * share * 1000.0 * 1400.0 / 1428.0);
+    let (fill, noise) = (kbit(4.0), kbit(0.985));
     let media = draw.int(500, 900);
-    let transport = ccid3(draw.pick(PROFILES), "");
-    let duration = 5.0 + 12.0 * full + 30.0;
-    assert!(duration * path.pps() < 1.1 * MOST_PACKETS, "too long");
+    let ends = ["server", "client"];
+    let duration = 45.0;
+    assert!(duration * path.pps() < MOST_PACKETS, "too long");
     let scenario = run(duration, seed)
         + &format!(
             "[[host]]\nname = \"server\"\njitter = \"0us..{}us\"\n",
-            whole_us(&path)
+            whole(path.packet_ms() * 1000.0)
         )
         + &path.link("bottleneck", "server", "client")
         + &flow(
             "media",
-            ["server", "client"],
-            &transport,
+            ends,
+            &ccid3(draw.pick(PROFILES), "first_interval_alone = \"never\""),
             &format!("kind = \"cbr\", packet = 1000, rate = \"{media}kbit\""),
             "",
         )
         + &flow(
+            "burst",
+            ends,
+            "kind = \"udp\"",
+            &format!("kind = \"cbr\", rate = \"{fill}kbit\", count = {packets}"),
+            "start = \"5s\"",
+        )
+        + &flow(
             "noise",
-            ["server", "client"],
+            ends,
             "kind = \"udp\"",
             &format!("kind = \"cbr\", rate = \"{noise}kbit\""),
             "start = \"5s\"",
@@ -282,26 +298,18 @@ pub(super) fn cut_off_by_delay(draw: &mut Draw, seed: u64) -> Case {
             "rate_oscillation",
             "oscillation_reduction_holds_queue",
             "unfairness",
+            "random_loss",
         ],
         flow: Some("media"),
         why: format!(
-            "{}: UDP above the link's rate keeps the buffer full from about {:.0} s on: R is \
-             {:.0} base, p some percent, X_calc at most {:.0} kbit/s of the stream's {media}",
+            "{}: from 5 s on {packets} packets are queued and stay: R is {:.0} base, p about \
+             {loss}, X_calc at most {:.0} kbit/s of the stream's {media}",
             path.words(),
-            5.0 + 12.0 * full,
-            1.0 + path.buffer_bdp(),
-            8.0 / (full * 0.2)
+            1.0 + filled,
+            8000.0 / (held_ms * (2.0 * loss / 3.0).sqrt())
         ),
         ..Case::planted("cut_off_by_delay")
     }
-}
-
-fn whole_kbit(kbit: f64) -> u64 {
-    super::draw::whole(kbit)
-}
-
-fn whole_us(path: &Path) -> u64 {
-    super::draw::whole(path.packet_ms() * 1000.0)
 }
 
 pub(super) fn cut_off_by_loss(draw: &mut Draw, seed: u64) -> Case {
@@ -317,6 +325,7 @@ pub(super) fn cut_off_by_loss(draw: &mut Draw, seed: u64) -> Case {
             "underused_link",
             "timeout_storm",
             "feedback_starvation",
+            "rate_held_by_receive_rate",
         ],
         flow: Some("bulk"),
         why: format!(
@@ -333,7 +342,7 @@ pub(super) fn equation_table_floor(draw: &mut Draw, seed: u64) -> Case {
     let bdp = draw.log(350.0, 600.0);
     let rate = draw.log(30.0, 80.0);
     let mut path = Path::new(rate, (bdp - 1.0) * 12.0 / rate).with_buffer(4.0, 12);
-    let number = super::draw::whole(path.bdp() * draw.real(1.0, 1.6));
+    let number = whole(path.bdp() * draw.real(1.0, 1.6));
     path.forward = format!(", loss = {{ kind = \"trace\", drops = [{number}] }}");
     let duration = (6.0 + 40.0 * path.base_ms() / 1000.0)
         .min(MOST_PACKETS / path.pps())

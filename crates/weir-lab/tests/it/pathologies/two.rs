@@ -1,9 +1,10 @@
-//! Two kinds at once, which do not exclude each other.
+//! Two kinds at once, which do not exclude each other. Neither is the other's cause, so the order
+//! of the labels says nothing here.
 
-use super::Case;
-use super::draw::{BULK, Draw, LOSS_BASED, Path, STREAMS, whole};
+use super::draw::{BULK, Draw, LOSS_BASED, Path, STREAMS, run, whole};
 use super::losses::{first, second};
 use super::queues::standing_path;
+use super::{Case, of_kind};
 
 type Pair = fn(&mut Draw, u64) -> Case;
 
@@ -22,7 +23,95 @@ pub(super) const PAIRS: &[(&str, Pair)] = &[
         "policer_and_application_limited",
         policer_and_application_limited,
     ),
+    (
+        "ack_compression_and_random_loss",
+        ack_compression_and_random_loss,
+    ),
+    ("two_paths", two_paths),
 ];
+
+/// Kinds of one flow over one link, whose hosts need no table and whose runs are short.
+const ON_ONE_PATH: &[&str] = &[
+    "standing_queue",
+    "shallow_buffer",
+    "early_slow_start_exit",
+    "late_notification",
+    "cut_off_by_loss",
+    "application_limited",
+    "send_buffer_limited",
+    "receiver_limited",
+    "pacer_limited",
+    "delayed_ack_stall",
+    "random_loss",
+    "bursty_loss",
+    "policer",
+    "reordering",
+    "spurious_timeout",
+    "timeout_storm",
+    "persistent_congestion",
+    "ack_loss",
+    "ack_compression",
+];
+
+/// The duration in milliseconds of a scenario that `lone` wrote, and what follows its `[run]`.
+fn parts(scenario: &str) -> (u64, &str) {
+    let (head, rest) = scenario.split_at(scenario.find("[[link]]").expect("a link"));
+    let milliseconds = head.split(['"', 'm']).find_map(|word| word.parse().ok());
+    (milliseconds.expect("a duration"), rest)
+}
+
+/// Two kinds on paths of their own that nothing connects.
+fn two_paths(draw: &mut Draw, seed: u64) -> Case {
+    let first = draw.pick(ON_ONE_PATH);
+    let rest: Vec<&str> = ON_ONE_PATH
+        .iter()
+        .copied()
+        .filter(|kind| *kind != first)
+        .collect();
+    let second = draw.pick(&rest);
+    let [one, other] = [first, second].map(|kind| of_kind(kind, seed).expect("a kind"));
+    let (one_ms, one_text) = parts(&one.scenario);
+    let (other_ms, other_text) = parts(&other.scenario);
+    let renamed = ["bottleneck", "server", "client", "bulk"]
+        .into_iter()
+        .fold(other_text.to_owned(), |text, name| {
+            text.replace(&format!("\"{name}\""), &format!("\"other-{name}\""))
+        })
+        .replace("kind = \"other-bulk\"", BULK);
+    both(
+        run(one_ms.max(other_ms) as f64 / 1000.0, seed) + one_text + &renamed,
+        &[first, second],
+        &[one.allowed, other.allowed].concat(),
+        format!("{first}: {}. {second}: {}", one.why, other.why),
+    )
+}
+
+/// One flow: acknowledgements gather on the way back, and packets get lost on the way there.
+fn ack_compression_and_random_loss(draw: &mut Draw, seed: u64) -> Case {
+    let (mut path, loss) = lossy(draw);
+    let window = 1.22 / loss.sqrt();
+    let slot = (0.5 * path.base_ms()).max(8.0);
+    path.backward = format!("netem = {{ slot = \"{:.0}us\" }}", slot * 1000.0);
+    both(
+        first(
+            &path,
+            path.duration(20.0),
+            seed,
+            draw.pick(STREAMS).transport,
+        ),
+        &["random_loss", "ack_compression"],
+        &[
+            "underused_link",
+            "early_slow_start_exit",
+            "slow_start_overshoot",
+        ],
+        format!(
+            "{}: p = {loss} allows {window:.0} packets a round trip, whose acknowledgements \
+             gather for {slot:.1} ms",
+            path.words()
+        ),
+    )
+}
 
 fn both(scenario: String, labels: &[&'static str], allowed: &[&'static str], why: String) -> Case {
     Case {
@@ -59,7 +148,7 @@ fn lossy(draw: &mut Draw) -> (Path, f64) {
     let loss = (draw.log(0.005, 0.03) * 1e4).round() / 1e4;
     let bdp = 5.0 * 1.22 / loss.sqrt();
     let rate = draw.log(4.0, 20.0);
-    let mut path = Path::new(rate, ((bdp - 1.0) * 12.0 / rate).min(300.0)).with_buffer(1.0, 30);
+    let mut path = Path::new(rate, ((bdp - 1.0) * 12.0 / rate).min(300.0)).with_buffer(4.0, 120);
     path.forward = format!(", loss = {{ kind = \"random\", rate = {loss} }}");
     (path, loss)
 }
