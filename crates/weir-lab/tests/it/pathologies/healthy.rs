@@ -55,7 +55,7 @@ fn end_of_slow_start(path: &Path, transport: &str, share: f64) -> String {
     format!("loss = {{ kind = \"trace\", drops = [{number}] }}")
 }
 
-/// One flow whose slow start ends at about 1 BDP.
+/// One flow whose slow start ends at about 0.8 BDP.
 fn bulk(path: &Path, duration: f64, seed: u64, transport: &str) -> String {
     run(duration, seed)
         + &path.link("bottleneck", "server", "client")
@@ -64,7 +64,7 @@ fn bulk(path: &Path, duration: f64, seed: u64, transport: &str) -> String {
             ["server", "client"],
             transport,
             BULK,
-            &end_of_slow_start(path, transport, 1.0),
+            &end_of_slow_start(path, transport, 0.8),
         )
 }
 

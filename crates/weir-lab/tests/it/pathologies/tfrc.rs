@@ -314,7 +314,7 @@ pub(super) fn cut_off_by_delay(draw: &mut Draw, seed: u64) -> Case {
 
 pub(super) fn cut_off_by_loss(draw: &mut Draw, seed: u64) -> Case {
     let mut path = Path::drawn(draw, [3.0, 20.0], [20.0, 120.0]).with_buffer(1.0, 20);
-    let loss = (draw.real(0.15, 0.3) * 1000.0).round() / 1000.0;
+    let loss = (draw.real(0.18, 0.3) * 1000.0).round() / 1000.0;
     path.forward = format!(", loss = {{ kind = \"random\", rate = {loss} }}");
     let media = draw.int(1000, 2000);
     let app = format!("kind = \"cbr\", packet = 1000, rate = \"{media}kbit\"");
