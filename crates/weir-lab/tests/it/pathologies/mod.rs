@@ -3,6 +3,8 @@
 
 mod draw;
 mod healthy;
+#[cfg(test)]
+mod judge;
 mod limits;
 mod losses;
 mod queues;
