@@ -5,8 +5,13 @@
 //! file has no value; nothing is guessed. Oddities of the programs that write a format are
 //! tolerated and reported in [`Imported::remarks`]; a broken file is an error with its place.
 
+mod rows;
+mod tcp_capture;
+
 use crate::run::FlowTrace;
 use crate::table::Table;
+
+pub use tcp_capture::{read_tcp_capture, read_twice};
 
 /// A trace of another program.
 #[derive(Clone, Debug, Default)]
