@@ -30,6 +30,8 @@ pub(super) struct Sender {
     last_ack_at: Instant,
     window: Option<u64>,
     rtt: RttEstimator,
+    /// The smallest sample of data; that of the handshake, which is small, is not among them.
+    min_rtt: Option<Duration>,
     rate: DeliveryRate,
     rate_bps: Option<f64>,
     delivered: u64,
@@ -62,6 +64,7 @@ impl Sender {
             last_ack_at: Instant::ZERO,
             window: None,
             rtt,
+            min_rtt: None,
             rate: DeliveryRate::default(),
             rate_bps: None,
             delivered: 0,
@@ -237,7 +240,9 @@ impl Sender {
         self.presume_lost(now, advance);
         self.last_ack_at = now;
         if let Some(sent_at) = delivered.sample_from {
-            self.rtt.on_sample(now, now.since(sent_at));
+            let sample = now.since(sent_at);
+            self.min_rtt = Some(self.min_rtt.map_or(sample, |min| min.min(sample)));
+            self.rtt.on_sample(now, sample);
         }
         self.delivered += delivered.octets;
         log.intervals.add_delivered(now, delivered.octets);
@@ -317,16 +322,11 @@ impl Sender {
     }
 
     fn push_row(&mut self, at: Instant, event: &str) {
+        let none = Cell::Number(f64::NAN);
         let secs = |duration: Duration| Cell::Number(duration.as_secs_f64());
         let rtt = self.rtt.get();
         let has_sample = self.rtt.smoothed().is_some();
-        let known = |duration| {
-            if has_sample {
-                secs(duration)
-            } else {
-                Cell::Number(f64::NAN)
-            }
-        };
+        let known = |duration| if has_sample { secs(duration) } else { none };
         let window = self.window.map_or(f64::NAN, |window| window as f64);
         self.rows.push(&[
             ("time_s", Cell::Number(at.as_secs_f64())),
@@ -335,7 +335,7 @@ impl Sender {
             ("bytes_in_flight", Cell::Number(self.in_flight() as f64)),
             ("bound", Cell::Word(self.bound())),
             ("receive_window_bytes", Cell::Number(window)),
-            ("min_rtt_s", known(rtt.min)),
+            ("min_rtt_s", self.min_rtt.map_or(none, secs)),
             ("delivered_bytes", Cell::Number(self.delivered as f64)),
             (
                 "delivery_rate_bps",

@@ -95,41 +95,140 @@ fn rows(table: &Table, is_wanted: impl Fn(usize) -> bool) -> Vec<f64> {
         .collect()
 }
 
-const LOSSY: &str = r#"
-    run = { duration = "20s", seed = 3 }
-    link = [{ name = "wire", between = ["a", "b"], rate = "10Mbit", delay = "20ms", loss = { kind = "random", rate = 0.01 } }]
-    flow = [{ name = "bulk", from = "a", to = "b", transport = { kind = "tcp", controller = "cubic" } }]
-"#;
+/// The values of this column that differ between run and import.
+fn differing(pair: &Pair, column: &str, by: f64) -> Vec<[f64; 3]> {
+    let all = pair.beside(column);
+    assert!(!all.is_empty(), "{column}");
+    let differs = |[_, own, read]: &[f64; 3]| !((own - read).abs() <= by || own.is_nan());
+    all.into_iter().filter(differs).collect()
+}
+
+fn scenario(link: &str, flow: &str) -> String {
+    format!(
+        r#"
+        run = {{ duration = "20s", seed = 3 }}
+        [[link]]
+        name = "wire"
+        between = ["a", "b"]
+        rate = "10Mbit"
+        delay = "20ms"
+        {link}
+        [[flow]]
+        name = "bulk"
+        from = "a"
+        to = "b"
+        {flow}
+        "#
+    )
+}
+
+const CUBIC: &str = r#"transport = { kind = "tcp", controller = "cubic" }"#;
 
 #[test]
 fn a_lossy_run_comes_back_with_its_round_trips_losses_and_octets() {
-    let pair = pair(LOSSY, None);
-    println!("{:#?}", pair.imported.remarks);
+    let lossy = scenario(r#"loss = { kind = "random", rate = 0.01 }"#, CUBIC);
+    let pair = pair(&lossy, None);
+    assert_eq!(pair.imported.flows[0].vantage, Vantage::Sender);
     let [own, read] = pair.delivered();
-    println!("delivered {own} {read}");
-    let [own, read] = pair.lost();
-    println!("lost {} {}", own.len(), read.len());
-    let [own, read] = pair.events("timeout");
-    println!("timeouts {own:?} {read:?}");
-    for column in [
-        "rtt_s",
-        "smoothed_rtt_s",
-        "min_rtt_s",
-        "bytes_in_flight",
-        "receive_window_bytes",
-        "delivered_bytes",
-        "delivery_rate_bps",
-    ] {
-        let all = pair.beside(column);
-        let off: Vec<_> = all
-            .iter()
-            .filter(|[_, a, b]| (a - b).abs() > 1e-9 * a.abs().max(1e-3))
-            .collect();
-        println!(
-            "{column}: {} of {} differ: {:?}",
-            off.len(),
-            all.len(),
-            off.iter().take(8).collect::<Vec<_>>()
-        );
+    assert_eq!(own, read);
+    for column in ["rtt_s", "smoothed_rtt_s", "min_rtt_s"] {
+        assert_eq!(differing(&pair, column, 1e-9), [[0.0; 3]; 0], "{column}");
     }
+    for column in ["receive_window_bytes", "delivered_bytes"] {
+        assert_eq!(differing(&pair, column, 0.0), [[0.0; 3]; 0], "{column}");
+    }
+    let segment = 1460.0;
+    assert_eq!(differing(&pair, "bytes_in_flight", segment), [[0.0; 3]; 0]);
+    // At the retransmission, which is a little later than the finding of the loss.
+    let [own, read] = pair.lost();
+    assert_eq!(own.len(), read.len());
+    assert!(own.len() > 20, "{}", own.len());
+    let goodput = pair.imported.flows[0].trace.intervals.as_ref().unwrap();
+    assert!((200..=500).contains(&goodput.rows()), "{}", goodput.rows());
+    let times = numbers(goodput, "time_s");
+    let octets: f64 = numbers(goodput, "goodput_bps").iter().sum::<f64>() * times[0] / 8.0;
+    let [_, delivered] = pair.delivered();
+    assert!((octets - delivered).abs() < 1.0, "{octets} {delivered}");
+    let lost: f64 = numbers(goodput, "packets_lost").iter().sum();
+    assert_eq!(lost, read.len() as f64);
+}
+
+#[test]
+fn timeouts_of_an_outage_come_back_at_their_times() {
+    let outage = scenario(r#"outage = [{ at = "5s", duration = "3s" }]"#, CUBIC);
+    let pair = pair(&outage, None);
+    let [own, read] = pair.events("timeout");
+    assert!(own.len() >= 2, "{own:?}");
+    assert_eq!(own.len(), read.len(), "{own:?} {read:?}");
+    for (own, read) in own.iter().zip(&read) {
+        assert!((own - read).abs() < 1e-3, "{own} {read}");
+    }
+    let [own, read] = pair.delivered();
+    assert_eq!(own, read);
+}
+
+#[test]
+fn without_sack_the_octets_and_losses_of_a_run_come_back() {
+    let flow = r#"transport = { kind = "tcp", controller = "newreno", sack = false }"#;
+    let lossy = scenario(r#"loss = { kind = "periodic", rate = 0.004 }"#, flow);
+    let pair = pair(&lossy, Some("a"));
+    let [own, read] = pair.lost();
+    assert!(own.len() > 10, "{}", own.len());
+    assert_eq!(own.len(), read.len());
+    assert_eq!(differing(&pair, "rtt_s", 1e-9), [[0.0; 3]; 0]);
+}
+
+#[test]
+fn a_limit_of_the_receivers_window_is_its_credit() {
+    // 20 kB in 40 ms are 4 Mbit/s.
+    let flow = r#"transport = { kind = "tcp", controller = "cubic", receive_buffer = 20000 }"#;
+    let pair = pair(&scenario("", flow), Some("a"));
+    let bound = pair.read().words("bound").unwrap();
+    let credit = bound
+        .iter()
+        .filter(|word| &***word == "receiver_credit")
+        .count();
+    assert!(credit * 10 > bound.len() * 9, "{credit} of {}", bound.len());
+    assert_eq!(differing(&pair, "receive_window_bytes", 0.0), [[0.0; 3]; 0]);
+}
+
+#[test]
+fn an_application_that_pauses_is_the_bound() {
+    let app = "app = { kind = \"on_off\", rate = \"2Mbit\", on = \"1s\", off = \"1s\", \
+               lengths = \"constant\" }";
+    let pair = pair(&scenario("", &format!("{CUBIC}\n{app}")), Some("a"));
+    let (table, times) = (pair.read(), numbers(pair.read(), "time_s"));
+    let bound = table.words("bound").unwrap();
+    let pauses = times
+        .windows(2)
+        .zip(bound)
+        .filter(|(pair, _)| pair[1] - pair[0] > 0.5);
+    let bounds: Vec<_> = pauses.map(|(_, bound)| bound.to_string()).collect();
+    assert!(bounds.len() >= 8, "{bounds:?}");
+    assert!(
+        bounds.iter().all(|bound| bound == "application"),
+        "{bounds:?}"
+    );
+    assert_eq!(pair.delivered()[0], pair.delivered()[1]);
+}
+
+#[test]
+fn at_the_receiver_losses_are_holes_that_are_filled_late() {
+    let lossy = scenario(r#"loss = { kind = "random", rate = 0.01 }"#, CUBIC);
+    let pair = pair(&lossy, Some("b"));
+    let flow = &pair.imported.flows[0];
+    assert_eq!(flow.vantage, Vantage::Receiver);
+    let [own, read] = pair.lost();
+    let missing = own.len().abs_diff(read.len());
+    assert!(missing <= 2, "{} {}", own.len(), read.len());
+    let intervals = flow.trace.intervals.as_ref().unwrap();
+    let packets: f64 = numbers(intervals, "packets_received").iter().sum();
+    let got = pair.run.packets.as_ref().unwrap();
+    let (events, places) = (got.words("event").unwrap(), got.words("place").unwrap());
+    let contents = got.words("content").unwrap();
+    let data = rows(got, |row| {
+        &*events[row] == "received" && &*places[row] == "receiver" && &*contents[row] == "data"
+    });
+    assert_eq!(packets, data.len() as f64);
+    assert!(flow.trace.table.column("bytes_in_flight").is_none());
 }
