@@ -1,10 +1,11 @@
 //! A followed direction of a connection: numbers of octets from sequence numbers, and the tables.
 
 use super::super::Vantage;
+use super::super::tables::{Events, Intervals, Losses, PacketRow, Packets};
 use super::receiver::Receiver;
 use super::segment::{ACK, FIN, RST, SYN, Segment};
 use super::sender::Sender;
-use super::tables::{Events, Intervals, Losses, PacketRow, Packets};
+use super::states::States;
 use crate::table::Table;
 use weir_proto::time::{Duration, Instant};
 
@@ -80,6 +81,7 @@ enum Observer {
 pub(super) struct Flow {
     setup: FlowSetup,
     log: Log,
+    states: States,
     observer: Observer,
     /// The sequence number of offset zero of the data, and of what the receiver sends.
     base: Option<u32>,
@@ -108,6 +110,7 @@ impl Flow {
         Self {
             setup: setup.clone(),
             log,
+            states: States::default(),
             observer,
             base: None,
             peer_base: None,
@@ -125,7 +128,9 @@ impl Flow {
         let own = of_sender == (self.setup.vantage != Vantage::Receiver);
         self.cut += u64::from(segment.options.cut);
         let place = self.log.place;
-        self.log.events.on_segment(now, place, own, segment);
+        if let Some(state) = self.states.on_segment(own, segment) {
+            self.log.events.add(now, place, ("state", state), None);
+        }
         self.set_bases(of_sender, segment);
         let content = if of_sender {
             self.on_data_side(now, segment)

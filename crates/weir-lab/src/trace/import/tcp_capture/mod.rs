@@ -20,11 +20,12 @@ mod flow;
 mod receiver;
 mod segment;
 mod sender;
+mod states;
 mod survey;
-mod tables;
 #[cfg(test)]
 mod tests;
 
+use super::tables;
 use super::{ImportError, Imported, ImportedFlow, Vantage};
 use crate::run::FlowTrace;
 use crate::trace::capture::{Capture, CaptureError, Timestamp};

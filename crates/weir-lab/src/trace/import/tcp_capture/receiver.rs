@@ -2,8 +2,8 @@
 //! round trips from timestamps that the data echoes (RFC 7323 §4).
 
 use super::super::rows::{Cell, Rows};
+use super::super::tables::PacketRow;
 use super::flow::{Acknowledgement, Data, FlowSetup, Log};
-use super::tables::PacketRow;
 use crate::run::DeliveryRate;
 use crate::table::Table;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,9 +1,9 @@
 //! What a capture beside the sender shows: round trips, octets in flight, losses and timeouts.
 
 use super::super::rows::{Cell, Rows};
+use super::super::tables::PacketRow;
 use super::flight::{DUPLICATES, Delivered, Flight};
 use super::flow::{Acknowledgement, Data, FlowSetup, Log};
-use super::tables::PacketRow;
 use crate::run::DeliveryRate;
 use crate::table::Table;
 use weir_proto::cc::rtt::{RttEstimator, TimeoutRules};

@@ -1,8 +1,7 @@
-//! The tables of a flow.
+//! The tables of a flow of a capture.
 
-use super::super::Vantage;
-use super::super::rows::{Cell, Rows};
-use super::segment::{ACK, FIN, RST, SYN, Segment};
+use super::Vantage;
+use super::rows::{Cell, Rows};
 use crate::table::Table;
 use std::collections::VecDeque;
 use weir_proto::time::{Duration, Instant};
@@ -202,9 +201,6 @@ impl Intervals {
 #[derive(Debug, Default)]
 pub(super) struct Events {
     rows: Rows,
-    fins: [bool; 2],
-    /// This end has sent a SYN/ACK that is not acknowledged.
-    has_answered: bool,
 }
 
 impl Events {
@@ -222,36 +218,6 @@ impl Events {
             ("detail", Cell::Word(detail)),
             ("backoff", Cell::Number(backoff.map_or(f64::NAN, f64::from))),
         ]);
-    }
-
-    /// The state of RFC 9293 §3.3.2 that the end at `place` enters with a segment that it sends
-    /// (`own`) or gets.
-    pub(super) fn on_segment(&mut self, at: Instant, place: &str, own: bool, segment: &Segment) {
-        let other_fin = self.fins[usize::from(own)];
-        let state = if segment.has(RST) {
-            "CLOSED"
-        } else if self.has_answered && !own && !segment.has(SYN | FIN) {
-            self.has_answered = false;
-            "ESTABLISHED"
-        } else if segment.has(SYN) {
-            self.has_answered |= own && segment.has(ACK);
-            match (own, segment.has(ACK)) {
-                (true, false) => "SYN-SENT",
-                (true, true) => "SYN-RECEIVED",
-                (false, true) => "ESTABLISHED",
-                (false, false) => return,
-            }
-        } else if segment.has(FIN) && !std::mem::replace(&mut self.fins[usize::from(!own)], true) {
-            match (own, other_fin) {
-                (true, false) => "FIN-WAIT-1",
-                (true, true) => "LAST-ACK",
-                (false, false) => "CLOSE-WAIT",
-                (false, true) => "TIME-WAIT",
-            }
-        } else {
-            return;
-        };
-        self.add(at, place, ("state", state), None);
     }
 
     pub(super) fn finish(self) -> Option<Table> {
