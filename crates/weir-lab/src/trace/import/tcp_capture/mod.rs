@@ -30,7 +30,7 @@ use super::{ImportError, Imported, ImportedFlow, Vantage};
 use crate::run::FlowTrace;
 use crate::trace::capture::{Capture, CaptureError, Timestamp};
 use flow::{Flow, FlowSetup};
-use segment::Segment;
+use segment::{COPY_SPAN, Segment};
 use std::collections::BTreeMap;
 use std::path::Path;
 use survey::{Connections, Found, Survey};
@@ -40,8 +40,6 @@ use weir_proto::time::{Duration, Instant};
 const MAX_FOLLOWED: usize = 16;
 /// A direction with less than this part of a connection's data is no flow.
 const LEAST_PART: u64 = 20;
-/// Copies of a packet at two places of a host are at most this far apart.
-const COPY_SPAN: Duration = Duration::from_millis(10);
 /// The number of packets among which copies are looked for.
 const COPIES_AMONG: usize = 16;
 
@@ -358,7 +356,9 @@ fn each_segment(
         oddities.segments += 1;
         let recent = recent.entry(frame.interface).or_default();
         recent.retain(|(at, _)| now.since(*at) <= COPY_SPAN);
-        if recent.iter().any(|(_, before)| before.is_copy_of(&segment)) {
+        let is_copy =
+            |(at, before): &(Instant, Segment)| segment.is_copy_of(before, now.since(*at));
+        if recent.iter().any(is_copy) {
             oddities.copies += 1;
             continue;
         }

@@ -7,9 +7,12 @@
 use crate::trace::capture::{Fragment, Frame, find_ip};
 use std::net::{IpAddr, SocketAddr};
 use weir_proto::dccp::wire::checksum::PseudoHeader;
+use weir_proto::time::Duration;
 
 /// The protocol number of TCP.
 const TCP: u8 = 6;
+/// Copies of a packet at two places of a host are at most this far apart.
+pub(super) const COPY_SPAN: Duration = Duration::from_millis(10);
 const HEADER_OCTETS: usize = 20;
 const CONGESTION_EXPERIENCED: u8 = 3;
 
@@ -150,11 +153,14 @@ impl Segment {
         self.header.saturating_add(self.payload)
     }
 
-    /// True if the other one is the same packet, captured at another place.
-    pub(super) fn is_copy_of(&self, other: &Self) -> bool {
-        // RFC 6864 §4.1: the identification of an atomic packet may be anything, also always zero.
+    /// True if the other one is the same packet, captured at another place this long before.
+    pub(super) fn is_copy_of(&self, other: &Self, before: Duration) -> bool {
+        // RFC 6864 §4.1: the identification of an atomic packet may be anything, also always zero;
+        // then only packets of the same moment are taken for one.
+        let has_id = self.id.is_some_and(|id| id != 0);
         let ce = other.ce;
-        self.id.is_some_and(|id| id != 0) && Self { ce, ..*self } == *other
+        before <= (if has_id { COPY_SPAN } else { Duration::ZERO })
+            && Self { ce, ..*self } == *other
     }
 }
 
