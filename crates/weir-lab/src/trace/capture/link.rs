@@ -57,7 +57,7 @@ pub(in crate::trace) fn find_ip(link: u16, frame: &[u8]) -> Option<Datagram<'_>>
 }
 
 /// True for the link types that [`find_dccp`] supports.
-pub(super) const fn is_known(link: u16) -> bool {
+pub(in crate::trace) const fn is_known(link: u16) -> bool {
     matches!(link, 0 | 1 | 12 | 14 | 101 | 108 | 113 | 228 | 229 | 276)
 }
 

@@ -27,7 +27,7 @@ mod pcapng;
 mod row;
 mod timestamp;
 
-pub(in crate::trace) use link::{Fragment, find_ip};
+pub(in crate::trace) use link::{Fragment, find_ip, is_known};
 pub use link::{IpPayload, find_dccp, find_dccp_at};
 pub use listing::{Listing, ListingError, ListingFormat};
 pub use row::{DecodedPacket, ListingRow};
@@ -212,7 +212,7 @@ impl Capture {
                 return Ok(None);
             };
             let frame = self.frame(&record);
-            if !link::is_known(frame.link) {
+            if !is_known(frame.link) {
                 return Err(CaptureError::LinkType {
                     frame: frame.number,
                     link: frame.link,

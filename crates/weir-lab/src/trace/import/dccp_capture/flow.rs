@@ -5,7 +5,7 @@ use super::super::rows::{Cell, Rows};
 use super::super::tables::{Events, Intervals, Losses, PacketRow, Packets};
 use crate::table::Table;
 use crate::trace::capture::DecodedPacket;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use weir_proto::cc::rtt::RttEstimator;
 use weir_proto::dccp::wire::{DccpOption, Packet, PacketType, SeqNum};
 use weir_proto::time::{Duration, Instant};
@@ -16,6 +16,9 @@ const DUPLICATES: u64 = 3;
 const MAX_OUTSTANDING: usize = 1 << 16;
 /// A gap of more numbers is no loss of packets but another connection.
 const MAX_GAP: u64 = 1 << 16;
+/// Missing numbers for each packet that arrives, above which gaps are not listed: a few packets must
+/// not fill the memory.
+const MISSING_PER_PACKET: u64 = 16;
 /// RFC 5348 §4.3: the weight of the past in the smoothed round trip.
 const TFRC_WEIGHT: f64 = 0.9;
 /// The unit of Elapsed Time and Timestamp Echo (RFC 4340 §13).
@@ -50,7 +53,9 @@ pub(super) struct Flow {
     sent: BTreeMap<u64, Sent>,
     in_flight: u64,
     /// Numbers that have not arrived, beside the receiver.
-    missing: BTreeMap<u64, ()>,
+    missing: BTreeSet<u64>,
+    /// How many more may be listed.
+    listable: u64,
     delivered: u64,
     rtt: RttEstimator,
     smoothed_s: Option<f64>,
@@ -94,7 +99,8 @@ impl Flow {
             highest: [SeqNum::default(); 2],
             sent: BTreeMap::new(),
             in_flight: 0,
-            missing: BTreeMap::new(),
+            missing: BTreeSet::new(),
+            listable: MAX_GAP,
             delivered: 0,
             rtt: RttEstimator::default(),
             smoothed_s: None,
@@ -207,15 +213,16 @@ impl Flow {
                 payload: 0,
             };
             self.sent.insert(number, sent);
-            if let Some(last) = last.filter(|last| number - last < MAX_GAP) {
-                self.missing
-                    .extend((last + 1..number).map(|missing| (missing, ())));
+            let gap = last.map_or(0, |last| number - last - 1);
+            if gap <= self.listable.min(MAX_GAP) {
+                self.listable -= gap;
+                self.missing.extend(number - gap..number);
             }
         }
-        while let Some((missing, ())) = self.missing.first_key_value()
+        self.listable += MISSING_PER_PACKET;
+        while let Some(missing) = self.missing.first().copied()
             && missing + DUPLICATES <= number
         {
-            let missing = *missing;
             self.missing.remove(&missing);
             self.lose(now, missing, 0, "packet_threshold");
         }

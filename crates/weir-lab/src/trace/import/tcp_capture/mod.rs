@@ -28,7 +28,7 @@ mod tests;
 use super::tables;
 use super::{ImportError, Imported, ImportedFlow, Vantage};
 use crate::run::FlowTrace;
-use crate::trace::capture::{Capture, CaptureError, Timestamp};
+use crate::trace::capture::{Capture, CaptureError, Timestamp, is_known};
 use flow::{Flow, FlowSetup};
 use segment::{COPY_SPAN, Segment};
 use std::collections::BTreeMap;
@@ -72,9 +72,10 @@ pub fn read_twice(
     let mut remarks = oddities.remarks();
     let chosen = choose(&surveys, &mut remarks);
     if chosen.is_empty() {
-        let message = match oddities.segments {
-            0 => "no TCP segment in the capture".to_owned(),
-            count => format!("{count} TCP segments, none with data"),
+        let message = match (oddities.segments, oddities.unknown_link) {
+            (0, None) => "no TCP segment in the capture".to_owned(),
+            (0, Some(link)) => format!("no TCP segment, and link type {link} is not read"),
+            (count, _) => format!("{count} TCP segments, none with data"),
         };
         return Err(ImportError::NoFlow(message));
     }
@@ -275,11 +276,16 @@ struct Oddities {
     damaged: u64,
     first_damaged: Option<(u64, String)>,
     beyond_limit: u64,
+    /// A link type whose frames are not read.
+    unknown_link: Option<u16>,
 }
 
 impl Oddities {
     fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
+        if let Some(link) = self.unknown_link {
+            remarks.push(format!("frames of link type {link} are not read"));
+        }
         let mut add = |count: u64, text: String| {
             if count > 0 {
                 remarks.push(text);
@@ -335,6 +341,9 @@ fn each_segment(
     let mut now = Instant::ZERO;
     let mut recent: BTreeMap<u32, Vec<(Instant, Segment)>> = BTreeMap::new();
     while let Some(frame) = capture.next_frame()? {
+        if !is_known(frame.link) {
+            oddities.unknown_link = Some(frame.link);
+        }
         let segment = Segment::of_frame(&frame);
         let Some(time) = frame.time else {
             oddities.timeless += 1;
