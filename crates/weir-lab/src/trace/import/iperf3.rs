@@ -293,18 +293,25 @@ impl Stream {
 mod tests {
     use super::*;
 
-    const STREAM: &str = r#"{"socket":5,"start":0,"end":1.0,"seconds":1.0,"bytes":1000000,"bits_per_second":8000000,"retransmits":3,"snd_cwnd":28960,"snd_wnd":65536,"rtt":25000,"rttvar":100,"pmtu":1500,"omitted":false,"sender":true}"#;
-    const START: &str = r#"{"connected":[{"socket":5,"local_host":"10.0.0.1","local_port":40000,"remote_host":"10.0.0.2","remote_port":5201}],"version":"iperf 3.17","test_start":{"protocol":"TCP"}}"#;
-    const END: &str = r#"{"streams":[{"sender":{"socket":5,"bytes":1000000},"receiver":{"socket":5,"bytes":990000}}],"sender_tcp_congestion":"cubic"}"#;
+    const STREAM: &str = r#"{"socket":5,"start":0,"end":1.0,"seconds":1.0,
+        "bytes":1000000,"bits_per_second":8000000,"retransmits":3,"snd_cwnd":28960,
+        "snd_wnd":65536,"rtt":25000,"rttvar":100,"pmtu":1500,"omitted":false,
+        "sender":true}"#;
+    const START: &str = r#"{"connected":[{"socket":5,"local_host":"10.0.0.1",
+        "local_port":40000,"remote_host":"10.0.0.2","remote_port":5201}],
+        "version":"iperf 3.17","test_start":{"protocol":"TCP"}}"#;
+    const END: &str = r#"{"streams":[{"sender":{"socket":5,"bytes":1000000},
+        "receiver":{"socket":5,"bytes":990000}}],"sender_tcp_congestion":"cubic"}"#;
 
     #[test]
     fn a_document_and_a_stream_of_lines_give_the_same_rows() {
         let document =
             format!(r#"{{"start":{START},"intervals":[{{"streams":[{STREAM}]}}],"end":{END}}}"#);
+        let [start, stream, end] = [START, STREAM, END].map(|text| text.replace('\n', " "));
         let lines = format!(
-            "{{\"event\":\"start\",\"data\":{START}}}\n\
-             {{\"event\":\"interval\",\"data\":{{\"streams\":[{STREAM}]}}}}\n\
-             {{\"event\":\"end\",\"data\":{END}}}\n"
+            "{{\"event\":\"start\",\"data\":{start}}}\n\
+             {{\"event\":\"interval\",\"data\":{{\"streams\":[{stream}]}}}}\n\
+             {{\"event\":\"end\",\"data\":{end}}}\n"
         );
         for text in [document, lines] {
             let imported = read_iperf3(text.as_bytes()).unwrap();
@@ -324,9 +331,12 @@ mod tests {
 
     #[test]
     fn datagrams_of_a_receiver_have_losses_and_no_window() {
-        let report = r#"{"socket":5,"start":0,"end":1,"bytes":14000,"bits_per_second":112000,"jitter_ms":0.1,"lost_packets":2,"packets":12,"lost_percent":16.7,"omitted":false,"sender":false}"#;
+        let report = r#"{"socket":5,"start":0,"end":1,"bytes":14000,
+        "bits_per_second":112000,"jitter_ms":0.1,"lost_packets":2,"packets":12,
+        "lost_percent":16.7,"omitted":false,"sender":false}"#;
         let text = format!(
-            r#"{{"start":{{"test_start":{{"protocol":"UDP"}}}},"intervals":[{{"streams":[{report}]}}]}}"#
+            r#"{{"start":{{"test_start":{{"protocol":"UDP"}}}},
+        "intervals":[{{"streams":[{report}]}}]}}"#
         );
         let imported = read_iperf3(text.as_bytes()).unwrap();
         let flow = &imported.flows[0];

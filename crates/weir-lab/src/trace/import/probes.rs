@@ -299,8 +299,10 @@ mod tests {
     #[test]
     fn lines_of_the_module_and_of_the_tracepoint_say_the_same() {
         // 0x2000 - 0x1000 = 4096 octets in flight; cwnd 10 of 1448 octets; srtt 25 ms.
-        let module = "0.000000000 10.0.0.1:40000 10.0.0.2:5001 32 0x2000 0x1000 10 2147483647 65536 25000 29200\n\
-                      0.500000000 10.0.0.1:40000 10.0.0.2:5001 32 0x2000 0x1800 10 20 65536 25000 29200\n";
+        let module = "0.000000000 10.0.0.1:40000 10.0.0.2:5001 32 0x2000 0x1000 10 2147483647 \
+            65536 25000 29200\n\
+                      0.500000000 10.0.0.1:40000 10.0.0.2:5001 32 0x2000 0x1800 10 20 65536 \
+            25000 29200\n";
         let tracepoint = "# tracer: nop\n\
              iperf3-77 [001] ..s1. 100.000000: tcp_probe: family=AF_INET src=10.0.0.1:40000 \
              dest=10.0.0.2:5001 mark=0x0 data_len=0 snd_nxt=0x2000 snd_una=0x1000 snd_cwnd=10 \

@@ -420,12 +420,21 @@ mod tests {
     const SAMPLES: &str = "\
 100.000000000
 State Recv-Q Send-Q Local Address:Port Peer Address:Port Process
-ESTAB 0 28960 10.0.0.1:40000 10.0.0.2:5001 cubic wscale:7,7 rto:228 rtt:25.5/3.2 mss:1448 pmtu:1500 rcvmss:536 advmss:1448 cwnd:20 bytes_sent:100000 bytes_acked:90000 segs_out:70 segs_in:40 data_segs_out:69 send 9.1Mbps lastrcv:900 pacing_rate 18.2Mbps delivery_rate 8.5Mbps delivered:60 busy:500ms rwnd_limited:100ms(20.0%) unacked:10 retrans:1/3 lost:2 sacked:3 rcv_space:14480 rcv_ssthresh:64088 minrtt:20.1 snd_wnd:65536
+ESTAB 0 28960 10.0.0.1:40000 10.0.0.2:5001 cubic wscale:7,7 rto:228 rtt:25.5/3.2 mss:1448 \
+            pmtu:1500 rcvmss:536 advmss:1448 cwnd:20 bytes_sent:100000 bytes_acked:90000 \
+            segs_out:70 segs_in:40 data_segs_out:69 send 9.1Mbps lastrcv:900 pacing_rate \
+            18.2Mbps delivery_rate 8.5Mbps delivered:60 busy:500ms rwnd_limited:100ms(20.0%) \
+            unacked:10 retrans:1/3 lost:2 sacked:3 rcv_space:14480 rcv_ssthresh:64088 \
+            minrtt:20.1 snd_wnd:65536
 101.000000000
 State Recv-Q Send-Q Local Address:Port Peer Address:Port Process
-ESTAB 0 28960 10.0.0.1:40000 10.0.0.2:5001 cubic wscale:7,7 rto:228 rtt:26/3 mss:1448 cwnd:25 ssthresh:15 bytes_sent:300000 bytes_acked:215000 send 9.1Mbps delivery_rate 1000Kbps busy:1500ms rwnd_limited:900ms(60.0%) unacked:5 retrans:0/5 minrtt:20.1
+ESTAB 0 28960 10.0.0.1:40000 10.0.0.2:5001 cubic wscale:7,7 rto:228 rtt:26/3 mss:1448 cwnd:25 \
+            ssthresh:15 bytes_sent:300000 bytes_acked:215000 send 9.1Mbps delivery_rate \
+            1000Kbps busy:1500ms rwnd_limited:900ms(60.0%) unacked:5 retrans:0/5 minrtt:20.1
 102.000000000
-ESTAB 0 0 10.0.0.1:40000 10.0.0.2:5001 cubic wscale:7,7 rto:228 rtt:26/3 mss:1448 cwnd:25 ssthresh:15 bytes_acked:215000 app_limited busy:1600ms rwnd_limited:900ms(56.2%) retrans:0/5 minrtt:20.1
+ESTAB 0 0 10.0.0.1:40000 10.0.0.2:5001 cubic wscale:7,7 rto:228 rtt:26/3 mss:1448 cwnd:25 \
+            ssthresh:15 bytes_acked:215000 app_limited busy:1600ms rwnd_limited:900ms(56.2%) \
+            retrans:0/5 minrtt:20.1
 ";
 
     #[test]

@@ -16,8 +16,8 @@ const DUPLICATES: u64 = 3;
 const MAX_OUTSTANDING: usize = 1 << 16;
 /// A gap of more numbers is no loss of packets but another connection.
 const MAX_GAP: u64 = 1 << 16;
-/// Missing numbers for each packet that arrives, above which gaps are not listed: a few packets must
-/// not fill the memory.
+/// Missing numbers for each packet that arrives, above which gaps are not listed: a few packets
+/// must not fill the memory.
 const MISSING_PER_PACKET: u64 = 16;
 /// RFC 5348 §4.3: the weight of the past in the smoothed round trip.
 const TFRC_WEIGHT: f64 = 0.9;
