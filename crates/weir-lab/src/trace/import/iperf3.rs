@@ -37,8 +37,9 @@ struct Line {
 #[serde(default)]
 struct Start {
     version: String,
-    connected: Vec<Socket>,
-    test_start: TestStart,
+    connected: Vec<Ends>,
+    #[serde(rename = "test_start")]
+    test: TestStart,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -49,7 +50,7 @@ struct TestStart {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Socket {
+struct Ends {
     socket: i64,
     local_host: String,
     local_port: u64,
@@ -159,7 +160,7 @@ fn import(document: Document, is_stream: bool) -> Result<Imported, ImportError> 
         end,
         error,
     } = document;
-    let is_udp = start.test_start.protocol.eq_ignore_ascii_case("udp");
+    let is_udp = start.test.protocol.eq_ignore_ascii_case("udp");
     let mut streams: BTreeMap<i64, Stream> = BTreeMap::new();
     let mut omitted = 0_u64;
     for report in intervals.iter().flat_map(|interval| &interval.streams) {

@@ -259,7 +259,7 @@ impl Flow {
         };
         let mut report = Feedback::default();
         let mut has_rate = false;
-        for option in packet.options.iter() {
+        for option in &packet.options {
             match option {
                 DccpOption::ReceiveRate(octets) => {
                     report.receive_rate_bps = f64::from(octets) * 8.0;
@@ -317,7 +317,7 @@ impl Flow {
     fn take_vectors(&mut self, now: Instant, ack: u64, packet: &Packet) {
         let mut next = Some(ack);
         let mut newest = None;
-        for option in packet.options.iter() {
+        for option in &packet.options {
             let DccpOption::AckVector { cells, .. } = option else {
                 continue;
             };

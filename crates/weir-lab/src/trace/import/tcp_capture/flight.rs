@@ -38,7 +38,7 @@ pub(super) struct Flight {
     /// From the first octet; consecutive.
     sent: BTreeMap<u64, Sent>,
     /// Octets neither acknowledged in any way nor presumed lost.
-    in_flight: u64,
+    outstanding: u64,
     sacked: u64,
     /// The highest octet that has arrived.
     highest: u64,
@@ -53,7 +53,7 @@ pub(super) struct Flight {
 impl Flight {
     /// Octets neither acknowledged in any way nor presumed lost.
     pub(super) const fn in_flight(&self) -> u64 {
-        self.in_flight
+        self.outstanding
     }
 
     /// Octets selectively acknowledged.
@@ -77,7 +77,7 @@ impl Flight {
             seen,
         };
         self.sent.insert(start, sent);
-        self.in_flight += end - start;
+        self.outstanding += end - start;
     }
 
     /// When these octets were last sent, and whether more than once; `None` if they are not
@@ -104,7 +104,7 @@ impl Flight {
             }
             octets += length;
             if sent.lost {
-                self.in_flight += length;
+                self.outstanding += length;
             }
             (sent.last, sent.again, sent.lost) = (now, true, false);
         }
@@ -170,7 +170,7 @@ impl Flight {
         let length = sent.end - start;
         delivered.octets += length;
         if !sent.lost {
-            self.in_flight -= length;
+            self.outstanding -= length;
         }
         if sent.seen && !sent.again {
             delivered.sample_from = delivered.sample_from.max(Some(sent.last));
@@ -210,7 +210,7 @@ impl Flight {
             }
             if now.since(sent.last) >= patience {
                 sent.lost = true;
-                self.in_flight -= sent.end - start;
+                self.outstanding -= sent.end - start;
                 self.recovery = self.recovery.or(Some(next));
             }
         }
@@ -238,7 +238,7 @@ impl Flight {
         for (start, sent) in &mut self.sent {
             if !sent.sacked && !sent.lost && is_lost(*start, sent) {
                 sent.lost = true;
-                self.in_flight -= sent.end - start;
+                self.outstanding -= sent.end - start;
             }
         }
     }

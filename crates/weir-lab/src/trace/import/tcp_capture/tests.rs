@@ -279,7 +279,7 @@ impl Tape {
         packet.extend(to.1.to_be_bytes());
         packet.extend(cut.seq.to_be_bytes());
         packet.extend(cut.ack.to_be_bytes());
-        packet.extend([(header / 4 << 4) as u8, cut.flags]);
+        packet.extend([((header / 4) << 4) as u8, cut.flags]);
         packet.extend(cut.window.to_be_bytes());
         packet.extend([0; 4]);
         packet.extend(&cut.options);
