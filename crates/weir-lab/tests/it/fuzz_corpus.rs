@@ -4,6 +4,9 @@
 #[cfg(feature = "files")]
 #[path = "../../../../fuzz/checks/capture.rs"]
 mod capture;
+#[cfg(feature = "files")]
+#[path = "../../../../fuzz/checks/capture_import.rs"]
+mod capture_import;
 #[path = "../../../../fuzz/checks/link_words.rs"]
 mod link_words;
 #[cfg(feature = "files")]
@@ -34,6 +37,12 @@ fn seeds_of_scenarios_and_their_prefixes_hold() {
 #[test]
 fn seeds_of_captures_and_their_prefixes_hold() {
     assert!(replay("capture", MASKS, capture::check) >= 5);
+}
+
+#[cfg(feature = "files")]
+#[test]
+fn seeds_of_imported_captures_and_logs_and_their_prefixes_hold() {
+    assert!(replay("capture_import", MASKS, capture_import::check) >= 6);
 }
 
 #[test]

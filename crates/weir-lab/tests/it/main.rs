@@ -8,6 +8,8 @@ mod examples;
 mod experiments;
 mod faults;
 mod fuzz_corpus;
+#[cfg(feature = "files")]
+mod imported_captures;
 mod outage;
 mod pathologies;
 mod qlog;

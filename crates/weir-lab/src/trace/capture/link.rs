@@ -1,4 +1,5 @@
-//! Finds DCCP in a captured frame: link layer, VLAN tags, IP, and UDP if it carries DCCP.
+//! Finds the IP packet in a captured frame, after link layer and VLAN tags, and DCCP in it, also in
+//! UDP.
 
 use weir_proto::dccp::wire::checksum::{PROTOCOL, PseudoHeader, internet_checksum};
 
@@ -42,19 +43,21 @@ pub fn find_dccp(link: u16, frame: &[u8]) -> Result<Option<IpPayload<'_>>, Strin
 /// # Errors
 /// As [`find_dccp`].
 pub fn find_dccp_at(port: u16, link: u16, frame: &[u8]) -> Result<Option<IpPayload<'_>>, String> {
-    let Some(packet) = ip_packet(link, frame) else {
-        return Ok(None);
-    };
-    let datagram = match packet.first().map(|octet| octet >> 4) {
-        Some(4) => ipv4(packet),
-        Some(6) => ipv6(packet),
+    find_ip(link, frame).map_or(Ok(None), |datagram| datagram.dccp(port))
+}
+
+/// The IP packet in a frame; `None` for another protocol.
+pub(in crate::trace) fn find_ip(link: u16, frame: &[u8]) -> Option<Datagram<'_>> {
+    let packet = ip_packet(link, frame)?;
+    match packet.first()? >> 4 {
+        4 => ipv4(packet),
+        6 => ipv6(packet),
         _ => None,
-    };
-    datagram.map_or(Ok(None), |datagram| datagram.dccp(port))
+    }
 }
 
 /// True for the link types that [`find_dccp`] supports.
-pub(super) const fn is_known(link: u16) -> bool {
+pub(in crate::trace) const fn is_known(link: u16) -> bool {
     matches!(link, 0 | 1 | 12 | 14 | 101 | 108 | 113 | 228 | 229 | 276)
 }
 
@@ -99,17 +102,28 @@ fn number(octets: &[u8], place: usize) -> Option<u16> {
 }
 
 /// The content of an IP packet.
-struct Datagram<'a> {
-    protocol: u8,
-    bytes: &'a [u8],
-    length: usize,
-    addresses: PseudoHeader,
-    fragment: Fragment,
+pub(in crate::trace) struct Datagram<'a> {
+    /// The protocol number of its content.
+    pub(in crate::trace) protocol: u8,
+    /// The captured octets of its content.
+    pub(in crate::trace) bytes: &'a [u8],
+    /// The length of its content on the wire.
+    pub(in crate::trace) length: usize,
+    /// Its addresses.
+    pub(in crate::trace) addresses: PseudoHeader,
+    /// The two ECN bits (RFC 3168 §5).
+    pub(in crate::trace) ecn: u8,
+    /// IPv4's identification.
+    pub(in crate::trace) id: Option<u16>,
+    /// Whether it is a whole packet.
+    pub(in crate::trace) fragment: Fragment,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fragment {
+pub(in crate::trace) enum Fragment {
+    /// A whole packet.
     Whole,
+    /// The first fragment of one.
     First,
     /// A later fragment at this offset in octets.
     Later(usize),
@@ -149,6 +163,8 @@ fn ipv4(packet: &[u8]) -> Option<Datagram<'_>> {
             source: [s0, s1, s2, s3],
             destination: [d0, d1, d2, d3],
         },
+        ecn: header[1] & 3,
+        id: number(header, 4),
         fragment: Fragment::new(flags & 0x1fff, flags & 0x2000 != 0),
     })
 }
@@ -198,6 +214,8 @@ fn ipv6(packet: &[u8]) -> Option<Datagram<'_>> {
         bytes,
         length: remaining,
         addresses,
+        ecn: header[1] >> 4 & 3,
+        id: None,
         fragment,
     })
 }

@@ -27,6 +27,7 @@ mod pcapng;
 mod row;
 mod timestamp;
 
+pub(in crate::trace) use link::{Fragment, find_ip, is_known};
 pub use link::{IpPayload, find_dccp, find_dccp_at};
 pub use listing::{Listing, ListingError, ListingFormat};
 pub use row::{DecodedPacket, ListingRow};
@@ -62,6 +63,8 @@ pub struct Frame<'a> {
     pub time: Option<Timestamp>,
     /// The link type, as in the list of tcpdump.org.
     pub link: u16,
+    /// The interface: pcapng's number of it, 0 in pcap, which has one.
+    pub interface: u32,
     /// The captured octets.
     pub bytes: &'a [u8],
 }
@@ -116,6 +119,7 @@ enum Format {
 struct Record {
     time: Option<Timestamp>,
     link: u16,
+    interface: u32,
     bytes: Range<usize>,
 }
 
@@ -208,7 +212,7 @@ impl Capture {
                 return Ok(None);
             };
             let frame = self.frame(&record);
-            if !link::is_known(frame.link) {
+            if !is_known(frame.link) {
                 return Err(CaptureError::LinkType {
                     frame: frame.number,
                     link: frame.link,
@@ -245,6 +249,7 @@ impl Capture {
             number: self.frames,
             time: record.time,
             link: record.link,
+            interface: record.interface,
             bytes: self.buffer.get(record.bytes.clone()).unwrap_or_default(),
         }
     }

@@ -126,6 +126,7 @@ impl Pcap {
         Ok(Some(Record {
             time: Some(time),
             link: self.link,
+            interface: 0,
             bytes: 0..buffer.len(),
         }))
     }

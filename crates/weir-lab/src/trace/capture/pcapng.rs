@@ -262,6 +262,7 @@ impl Pcapng {
             return Ok(Record {
                 time: None,
                 link: interface.link,
+                interface: 0,
                 bytes: start..start + captured,
             });
         }
@@ -288,6 +289,7 @@ impl Pcapng {
         Ok(Record {
             time: Some(time),
             link: interface.link,
+            interface: number,
             bytes,
         })
     }

@@ -13,6 +13,8 @@ pub struct ListingRow<'a> {
     pub frame: u64,
     /// Time of capture, if the file has it.
     pub time: Option<Timestamp>,
+    /// The interface, as in [`Frame`].
+    pub interface: u32,
     /// The packet, or the reason why it cannot be decoded.
     pub content: Result<DecodedPacket<'a>, String>,
 }
@@ -38,6 +40,7 @@ impl<'a> ListingRow<'a> {
         Some(Self {
             frame: frame.number,
             time: frame.time,
+            interface: frame.interface,
             content,
         })
     }
@@ -75,7 +78,7 @@ impl<'a> DecodedPacket<'a> {
     }
 
     /// Source and destination, with the ports of DCCP.
-    fn addresses(&self) -> [SocketAddr; 2] {
+    pub(in crate::trace) fn addresses(&self) -> [SocketAddr; 2] {
         let packet = &self.decoded.packet;
         let (source, destination) = match self.segment.addresses {
             PseudoHeader::V4 {

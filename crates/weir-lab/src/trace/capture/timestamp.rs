@@ -24,6 +24,16 @@ impl Timestamp {
         }
     }
 
+    /// Whole nanoseconds since `earlier`, negative if this time is before it; bounded by the range
+    /// of the type.
+    pub(in crate::trace) fn nanos_since(self, earlier: Self) -> i64 {
+        let attos = |time: Self| {
+            i128::from(time.seconds) * i128::from(ATTOS_PER_SECOND) + i128::from(time.attoseconds)
+        };
+        let nanos = (attos(self) - attos(earlier)) / 1_000_000_000;
+        i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX })
+    }
+
     /// `ticks` of a pcapng interface: `resolution` is its if_tsresol, `offset` its if_tsoffset.
     pub(super) fn from_ticks(ticks: u64, resolution: u8, offset: i64) -> Self {
         let exponent = u32::from(resolution & 0x7f);

@@ -5,8 +5,23 @@
 //! file has no value; nothing is guessed. Oddities of the programs that write a format are
 //! tolerated and reported in [`Imported::remarks`]; a broken file is an error with its place.
 
+mod dccp_capture;
+mod iperf3;
+mod lines;
+mod probes;
+mod rows;
+mod ss;
+mod tables;
+mod tcp_capture;
+
 use crate::run::FlowTrace;
 use crate::table::Table;
+
+pub use dccp_capture::{read_dccp_capture, read_dccp_twice};
+pub use iperf3::read_iperf3;
+pub use probes::{read_dccp_probe, read_tcp_probe};
+pub use ss::read_ss;
+pub use tcp_capture::{read_tcp_capture, read_twice};
 
 /// A trace of another program.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,226 @@
+//! The tables of a flow of a capture.
+
+use super::Vantage;
+use super::rows::{Cell, Rows};
+use crate::table::Table;
+use std::collections::VecDeque;
+use weir_proto::time::{Duration, Instant};
+
+/// The number of retransmissions that a DSACK can name.
+const REMEMBERED: usize = 4096;
+/// The least number of intervals.
+const INTERVALS: u64 = 200;
+
+/// A packet of any flow.
+#[derive(Clone, Debug)]
+pub(super) struct PacketRow {
+    pub(super) at: Instant,
+    pub(super) place: &'static str,
+    pub(super) event: &'static str,
+    pub(super) number: f64,
+    pub(super) size: u32,
+    pub(super) reason: &'static str,
+    pub(super) content: &'static str,
+}
+
+/// The packets of all flows.
+#[derive(Debug, Default)]
+pub(super) struct Packets {
+    rows: Vec<(PacketRow, usize)>,
+    flows: Vec<String>,
+}
+
+impl Packets {
+    pub(super) fn add(&mut self, flow: &str, rows: Vec<PacketRow>) {
+        let number = self.flows.len();
+        self.flows.push(flow.to_owned());
+        self.rows.extend(rows.into_iter().map(|row| (row, number)));
+    }
+
+    pub(super) fn finish(mut self) -> Option<Table> {
+        // Stable: those of one flow at one time stay in their order.
+        self.rows.sort_by_key(|(row, _)| row.at);
+        let mut table = Rows::default();
+        for (row, flow) in &self.rows {
+            let flow = self.flows.get(*flow).map_or("", String::as_str);
+            table.push(&[
+                ("time_s", Cell::Number(row.at.as_secs_f64())),
+                ("place", Cell::Word(row.place)),
+                ("name", Cell::Word(flow)),
+                ("event", Cell::Word(row.event)),
+                ("number", Cell::Number(row.number)),
+                ("size_bytes", Cell::Count(row.size.into())),
+                ("reason", Cell::Word(row.reason)),
+                ("flow", Cell::Word(flow)),
+                ("content", Cell::Word(row.content)),
+            ]);
+        }
+        table.finish_some()
+    }
+}
+
+/// What was lost, and taken back if it was not.
+#[derive(Debug, Default)]
+pub(super) struct Losses {
+    /// Each with a mark whether it was lost.
+    rows: Vec<(PacketRow, bool)>,
+    /// The octets of retransmissions and the index of the loss, the oldest first.
+    recent: VecDeque<(u64, u64, usize)>,
+}
+
+impl Losses {
+    pub(super) fn add(&mut self, row: PacketRow, octets: (u64, u64)) {
+        self.remember(octets, self.rows.len());
+        self.rows.push((row, true));
+    }
+
+    /// Octets that were sent again although they had arrived.
+    pub(super) fn add_needless(&mut self, octets: (u64, u64)) {
+        self.remember(octets, usize::MAX);
+    }
+
+    fn remember(&mut self, (start, end): (u64, u64), index: usize) {
+        if self.recent.len() >= REMEMBERED {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((start, end, index));
+    }
+
+    /// These octets arrived twice: the last retransmission of them was for nothing. False if the
+    /// sender never sent them twice, as if the network had copied them.
+    pub(super) fn take_back(&mut self, start: u64, end: u64) -> bool {
+        let named = |(from, until, _): &(u64, u64, usize)| *from < end && start < *until;
+        let Some(place) = self.recent.iter().rposition(named) else {
+            return false;
+        };
+        let index = self
+            .recent
+            .remove(place)
+            .map_or(usize::MAX, |found| found.2);
+        if let Some((_, lost)) = self.rows.get_mut(index) {
+            *lost = false;
+        }
+        true
+    }
+
+    /// What was lost.
+    pub(super) fn finish(self) -> Vec<PacketRow> {
+        let rows = self.rows.into_iter().filter(|(_, lost)| *lost);
+        rows.map(|(row, _)| row).collect()
+    }
+}
+
+/// The counts of the intervals of a flow.
+#[derive(Debug, Default)]
+pub(super) struct Intervals {
+    length: Duration,
+    counts: Vec<Counts>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    delivered: u64,
+    lost: u64,
+    packets: u64,
+    marks: u64,
+}
+
+impl Intervals {
+    /// The largest intervals of 1, 2 or 5 times a power of ten nanoseconds of which a file has at
+    /// least 200; without any for a file without a length.
+    pub(super) fn new(duration: Duration) -> Self {
+        let duration = duration.as_nanos();
+        let steps = (0..=18).flat_map(|power| [1, 2, 5].map(|step| step * 10_u64.pow(power)));
+        let length = steps
+            .take_while(|step| *step <= duration / INTERVALS)
+            .last();
+        let Some(length) = length else {
+            return Self::default();
+        };
+        let count = usize::try_from(duration.div_ceil(length)).unwrap_or(0);
+        Self {
+            length: Duration::from_nanos(length),
+            counts: vec![Counts::default(); count],
+        }
+    }
+
+    fn at(&mut self, now: Instant) -> Option<&mut Counts> {
+        let place = now.as_nanos().checked_div(self.length.as_nanos())?;
+        // What happens at the very end belongs to the last interval.
+        let last = self.counts.len().checked_sub(1)?;
+        self.counts.get_mut(usize::try_from(place).ok()?.min(last))
+    }
+
+    pub(super) fn add_delivered(&mut self, now: Instant, octets: u64) {
+        if let Some(counts) = self.at(now) {
+            counts.delivered += octets;
+        }
+    }
+
+    pub(super) fn add_packet(&mut self, now: Instant, marked: bool) {
+        if let Some(counts) = self.at(now) {
+            counts.packets += 1;
+            counts.marks += u64::from(marked);
+        }
+    }
+
+    fn add_lost(&mut self, now: Instant) {
+        if let Some(counts) = self.at(now) {
+            counts.lost += 1;
+        }
+    }
+
+    pub(super) fn finish(mut self, lost: &[PacketRow], vantage: Vantage) -> Option<Table> {
+        for row in lost {
+            self.add_lost(row.at);
+        }
+        let mut table = Rows::default();
+        let length = self.length.as_secs_f64();
+        for (number, counts) in self.counts.iter().enumerate() {
+            let end = (number as u64 + 1).saturating_mul(self.length.as_nanos());
+            let goodput = counts.delivered as f64 * 8.0 / length;
+            let row = [
+                (
+                    "time_s",
+                    Cell::Number(Instant::from_nanos(end).as_secs_f64()),
+                ),
+                ("goodput_bps", Cell::Number(goodput)),
+                ("packets_lost", Cell::Count(counts.lost)),
+                ("packets_received", Cell::Count(counts.packets)),
+                ("marks", Cell::Count(counts.marks)),
+            ];
+            // Only beside the receiver is known what arrived, and how.
+            let columns = if vantage == Vantage::Receiver { 5 } else { 3 };
+            table.push(row.get(..columns).unwrap_or(&row));
+        }
+        table.finish_some()
+    }
+}
+
+/// The events of a flow.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    rows: Rows,
+}
+
+impl Events {
+    pub(super) fn add(
+        &mut self,
+        at: Instant,
+        place: &str,
+        (event, detail): (&str, &str),
+        backoff: Option<u32>,
+    ) {
+        self.rows.push(&[
+            ("time_s", Cell::Number(at.as_secs_f64())),
+            ("place", Cell::Word(place)),
+            ("event", Cell::Word(event)),
+            ("detail", Cell::Word(detail)),
+            ("backoff", Cell::Number(backoff.map_or(f64::NAN, f64::from))),
+        ]);
+    }
+
+    pub(super) fn finish(self) -> Option<Table> {
+        self.rows.finish_some()
+    }
+}
