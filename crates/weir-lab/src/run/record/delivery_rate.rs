@@ -8,7 +8,7 @@ const FORGETS_EVERY: usize = 64;
 
 /// Reports of the delivered octets, with their times.
 #[derive(Clone, Debug, Default)]
-pub(in crate::run) struct DeliveryRate {
+pub(crate) struct DeliveryRate {
     /// Time and octets since the start, of the last report that is at least a span old, or of the
     /// first report if there is none.
     before: Option<(Instant, u64)>,
@@ -23,12 +23,7 @@ pub(in crate::run) struct DeliveryRate {
 impl DeliveryRate {
     /// Adds a report of the octets delivered so far. Returns the rate over the last `span` in bits
     /// per second; `None` before the second report.
-    pub(in crate::run) fn on_report(
-        &mut self,
-        at: Instant,
-        octets: u64,
-        span: Duration,
-    ) -> Option<f64> {
+    pub(crate) fn on_report(&mut self, at: Instant, octets: u64, span: Duration) -> Option<f64> {
         if self.before.is_none() {
             self.before = Some((at, octets));
             self.last = octets;

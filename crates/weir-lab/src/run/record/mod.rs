@@ -3,7 +3,7 @@
 
 pub(super) mod bound_times;
 pub(super) mod connection_records;
-mod delivery_rate;
+pub(super) mod delivery_rate;
 pub(super) mod flow_tables;
 pub(super) mod intervals;
 pub(super) mod measured;

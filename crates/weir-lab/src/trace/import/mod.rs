@@ -5,6 +5,8 @@
 //! file has no value; nothing is guessed. Oddities of the programs that write a format are
 //! tolerated and reported in [`Imported::remarks`]; a broken file is an error with its place.
 
+pub mod qlog;
+
 use crate::run::FlowTrace;
 use crate::table::Table;
 
