@@ -10,6 +10,8 @@ mod faults;
 mod fuzz_corpus;
 mod outage;
 mod qlog;
+#[cfg(feature = "files")]
+mod qlog_import;
 mod run_folder;
 mod scenario_reference;
 mod streaming;

@@ -2,7 +2,7 @@
 
 use super::event::Event;
 use super::head::{FileHead, TimeFormat, TraceHead};
-use super::record::{Record, Timed};
+use super::record::{INITIAL, Record, Timed};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -143,7 +143,8 @@ impl Collector {
     /// file.
     pub(super) fn finish(&mut self) -> Vec<Connection> {
         let mut connections = Vec::new();
-        for trace in std::mem::take(&mut self.traces) {
+        for mut trace in std::mem::take(&mut self.traces) {
+            join_ids(&mut trace);
             let multiple = trace.connections.len() > 1;
             for (group, timed) in trace.connections {
                 let mut head = trace.head.clone();
@@ -172,5 +173,33 @@ impl Collector {
             }
         }
         connections
+    }
+}
+
+/// Joins the two identifiers that quinn gives the connection of a client: that of its first packets,
+/// and the one that the server has chosen.
+fn join_ids(trace: &mut Trace) {
+    let end = trace.head.vantage_type.as_deref();
+    if trace.connections.len() != 2 || !matches!(end, None | Some("unknown" | "client")) {
+        return;
+    }
+    let only_first = |events: &Vec<Timed>| {
+        events.iter().all(|event| match &event.record {
+            Record::Sent(packet) | Record::Received(packet) => packet.space == INITIAL,
+            _ => true,
+        })
+    };
+    let first = trace
+        .connections
+        .iter()
+        .find(|(_, events)| only_first(events));
+    let Some(first) = first.map(|(id, _)| id.clone()) else {
+        return;
+    };
+    let Some(before) = trace.connections.remove(&first) else {
+        return;
+    };
+    if let Some(events) = trace.connections.values_mut().next() {
+        events.splice(..0, before);
     }
 }

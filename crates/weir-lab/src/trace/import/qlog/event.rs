@@ -105,7 +105,10 @@ impl<'a> Event<'a> {
                 Some(Record::Connection(interned(words, &new)))
             }
             "spurious_loss" | "spurious_lost" | "packet_spurious_lost" => Some(Record::Spurious),
-            "app_limited_update" => Some(Record::AppLimited(flag(data.get("limited")?))),
+            "app_limited_update" => {
+                let limited = first(data, &["app_limited", "limited"])?;
+                Some(Record::AppLimited(is_limited(limited)))
+            }
             "connection_data_blocked_updated" | "stream_data_blocked_updated" => {
                 Some(Record::Blocked(data.get("new")?.as_str()? == "blocked"))
             }
@@ -141,6 +144,10 @@ impl<'a> Event<'a> {
         data: &Map<String, Value>,
         words: &mut BTreeSet<Arc<str>>,
     ) -> Option<Record> {
+        // mvfst gives the event of this name that contents when the application falls behind.
+        if let Some(limited) = data.get("app_limited") {
+            return Some(Record::AppLimited(is_limited(limited)));
+        }
         let new = word(data.get("new")?)?;
         Some(Record::Congestion(Box::new(CongestionState {
             new: interned(words, &new),
@@ -165,7 +172,7 @@ impl<'a> Event<'a> {
         Packet {
             number: number_of(data),
             space,
-            packet_type,
+            type_name: packet_type,
             size,
             frames: data.get("frames").and_then(|list| frames_of(list, space)),
             is_probe: self.trigger_of(data) == "pto_probe",
@@ -208,6 +215,11 @@ impl<'a> Event<'a> {
     }
 }
 
+/// True for `app_limited` of mvfst, whose other word is `app_unlimited`, or a flag.
+fn is_limited(value: &Value) -> bool {
+    value.as_str() == Some("app_limited") || flag(value)
+}
+
 /// The last part of a name, in lower case.
 fn base_name(name: &str) -> String {
     let base = name.rsplit(':').next().unwrap_or(name);
@@ -228,8 +240,8 @@ fn packet_type_of(name: &str) -> (Space, &'static str) {
         "initial" => (INITIAL, "initial"),
         "handshake" => (HANDSHAKE, "handshake"),
         "0rtt" | "zerortt" | "0rttprotected" => (APPLICATION, "0RTT"),
-        "1rtt" | "onertt" | "short" | "shortheader" | "1rttprotected" => (APPLICATION, "1RTT"),
-        "applicationdata" | "appdata" | "application" => (APPLICATION, "1RTT"),
+        "1rtt" | "onertt" | "short" | "shortheader" | "1rttprotected" | "applicationdata"
+        | "appdata" | "application" => (APPLICATION, "1RTT"),
         "retry" => (INITIAL, "retry"),
         "versionnegotiation" => (INITIAL, "version_negotiation"),
         "statelessreset" => (APPLICATION, "stateless_reset"),
@@ -245,13 +257,14 @@ fn number_of(data: &Map<String, Value>) -> Option<u64> {
     number.and_then(whole)
 }
 
-/// The octets of a packet: `raw.length` since draft-02, `packet_size` before. A length of the
+/// The octets of a packet: `raw.length` since draft-02, `packet_size` before, of quinn
+/// `header.length`. A length of the
 /// payload alone is better than none: it is short by the header and the 16 octets of the tag.
 fn size_of(data: &Map<String, Value>) -> Option<u64> {
     let raw = data.get("raw").and_then(Value::as_object);
     let header = data.get("header").and_then(Value::as_object);
     let raw_length = raw.and_then(|raw| raw.get("length"));
-    let of_header = header.and_then(|header| first(header, &["packet_size"]));
+    let of_header = header.and_then(|header| first(header, &["packet_size", "length"]));
     let size = raw_length
         .or(of_header)
         .or_else(|| data.get("packet_size"))

@@ -64,7 +64,7 @@ pub(super) const SPACES: Space = 4;
 pub(super) struct Packet {
     pub(super) number: Option<u64>,
     pub(super) space: Space,
-    pub(super) packet_type: &'static str,
+    pub(super) type_name: &'static str,
     /// Without UDP and IP headers; `None` if the file does not say.
     pub(super) size: Option<u32>,
     /// `None` if the file does not list them.

@@ -1,5 +1,9 @@
 //! The round-trip time from acknowledgements (RFC 9002 §5), for files without metrics.
 
+#[expect(
+    clippy::struct_field_names,
+    reason = "the unit is the last part of each name"
+)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RttEstimate {
     min_s: Option<f64>,

@@ -6,6 +6,11 @@ use super::record::{Metrics, Packet, Record};
 /// RFC 9002 §6.2.2: the round-trip time before the first sample, in seconds.
 const INITIAL_RTT_S: f64 = 0.333;
 
+/// True of the round-trip time before the first sample, in seconds.
+pub(super) fn is_initial_rtt(rtt_s: f64) -> bool {
+    (rtt_s - INITIAL_RTT_S).abs() < 1e-6
+}
+
 /// Which events show that a probe timeout has expired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TimeoutSource {
@@ -70,7 +75,7 @@ impl Traits {
         }
         found.packets = sent.packets + received.packets > 0;
         let unit_s = connection.head.unit_s();
-        let in_seconds = |rtt: f64| unit_s == 1e-3 && (rtt - INITIAL_RTT_S).abs() < 1e-6;
+        let in_seconds = |rtt: f64| unit_s == 1e-3 && is_initial_rtt(rtt);
         found.rtt_in_seconds = smoothed.is_some_and(in_seconds);
         found.sends = sent.at_least(&received);
         found

@@ -10,7 +10,7 @@ use super::rows::{
 };
 use super::rtt::RttEstimate;
 use super::sent::{Newly, SentPackets, add_octets, content_of};
-use super::traits::{TimeoutSource, Traits};
+use super::traits::{TimeoutSource, Traits, is_initial_rtt};
 use crate::run::DeliveryRate;
 use crate::run::columns::{BOUND_ROW, CONTROLLER_ROW, TIMEOUT_ROW};
 use crate::trace::import::qlog::stacks::Stack;
@@ -183,11 +183,15 @@ impl<'a> Walk<'a> {
             1.0
         };
         // To the picosecond, which takes away the error of the unit.
-        let seconds = |rtt: f64| (rtt * rtt_unit * 1e12).round() / 1e12;
+        let initial = |rtt: &f64| self.traits.rtt_in_seconds && is_initial_rtt(*rtt);
+        let seconds = |rtt: Option<f64>| {
+            let rtt = rtt.filter(|rtt| !initial(rtt))?;
+            Some((rtt * rtt_unit * 1e12).round() / 1e12)
+        };
         let values = [
-            (RTT, metrics.latest_rtt.map(seconds)),
-            (SMOOTHED_RTT, metrics.smoothed_rtt.map(seconds)),
-            (MIN_RTT, metrics.min_rtt.map(seconds)),
+            (RTT, seconds(metrics.latest_rtt)),
+            (SMOOTHED_RTT, seconds(metrics.smoothed_rtt)),
+            (MIN_RTT, seconds(metrics.min_rtt)),
             (CWND, metrics.congestion_window),
             (IN_FLIGHT, metrics.bytes_in_flight),
             (
@@ -364,7 +368,7 @@ impl<'a> Walk<'a> {
             size: packet.size.unwrap_or_default(),
             reason: Arc::clone(&self.words.empty),
             content,
-            packet_type: packet.packet_type,
+            packet_type: packet.type_name,
         });
     }
 
