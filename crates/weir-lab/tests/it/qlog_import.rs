@@ -134,6 +134,8 @@ fn quinns_seconds_are_seconds_and_the_time_before_a_sample_is_none() {
     // The client's first packets are under another identifier.
     let client = read(QUINN_CLIENT);
     assert_eq!(client.flows.len(), 1);
+    // It receives 59 packets, whose sizes it does not write, and sends 31.
+    assert_eq!(client.flows[0].vantage, Vantage::Receiver);
     let initial = packets(&client, [("event", "sent"), ("packet_type", "initial")]);
     assert!(!initial.is_empty());
 }
@@ -376,6 +378,9 @@ fn what_is_no_qlog_is_an_error_with_its_place() {
     }
     let deep = "[".repeat(100_000);
     assert!(qlog::read(deep.as_bytes()).is_err());
+    let long = format!(r#"{{"title":"{}"}}"#, "x".repeat(1 << 24));
+    let said = qlog::read(long.as_bytes()).unwrap_err().to_string();
+    assert!(said.contains("larger than 16777216 octets"), "{said}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use flate2::bufread::MultiGzDecoder;
 use std::io::{self, BufRead, BufReader, Read};
+use std::ops::Range;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const BUFFER_OCTETS: usize = 1 << 16;
@@ -15,7 +16,11 @@ const RECORD_SEPARATOR: u8 = 0x1e;
 
 /// A stream of octets with its place.
 pub(super) struct Input<'a> {
-    reader: Box<dyn BufRead + 'a>,
+    reader: Box<dyn Read + 'a>,
+    /// Octets that were read ahead, because the parser takes them one at a time.
+    buffer: Box<[u8]>,
+    /// Those of the buffer that are still to be taken.
+    ahead: Range<usize>,
     octets: u64,
     line: u64,
     /// The octets that the current record or event may still have.
@@ -27,14 +32,15 @@ impl<'a> Input<'a> {
     pub(super) fn new(reader: impl Read + 'a) -> io::Result<Self> {
         let mut reader = BufReader::with_capacity(BUFFER_OCTETS, reader);
         let packed = reader.fill_buf()?.starts_with(&GZIP_MAGIC);
-        let reader: Box<dyn BufRead + 'a> = if packed {
-            let decoder = MultiGzDecoder::new(reader);
-            Box::new(BufReader::with_capacity(BUFFER_OCTETS, decoder))
+        let reader: Box<dyn Read + 'a> = if packed {
+            Box::new(MultiGzDecoder::new(reader))
         } else {
             Box::new(reader)
         };
         Ok(Self {
             reader,
+            buffer: vec![0; BUFFER_OCTETS].into(),
+            ahead: 0..0,
             octets: 0,
             line: 1,
             left: MAX_RECORD_OCTETS,
@@ -45,7 +51,7 @@ impl<'a> Input<'a> {
     pub(super) fn skip_to_record(&mut self) -> io::Result<bool> {
         self.begin_event();
         loop {
-            let Some(octet) = self.reader.fill_buf()?.first().copied() else {
+            let Some(octet) = self.next()? else {
                 return Ok(false);
             };
             // U+FEFF at the beginning is a mark of the encoding, which editors on Windows write.
@@ -53,9 +59,22 @@ impl<'a> Input<'a> {
             if !octet.is_ascii_whitespace() && octet != RECORD_SEPARATOR && !is_mark {
                 return Ok(true);
             }
-            self.reader.consume(1);
+            self.ahead.start += 1;
             self.count(octet);
         }
+    }
+
+    /// The next octet, which is not taken; `None` at the end of the stream.
+    fn next(&mut self) -> io::Result<Option<u8>> {
+        while self.ahead.is_empty() {
+            match self.reader.read(&mut self.buffer) {
+                Ok(0) => return Ok(None),
+                Ok(octets) => self.ahead = 0..octets,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.buffer.get(self.ahead.start).copied())
     }
 
     /// A record or event begins, which has the whole limit.
@@ -77,16 +96,22 @@ impl<'a> Input<'a> {
 }
 
 impl Read for Input<'_> {
+    /// Gives one octet, as the parser asks for them.
     fn read(&mut self, place: &mut [u8]) -> io::Result<usize> {
-        let octets = self.reader.read(place)?;
-        if octets as u64 > self.left {
+        let Some(first) = place.first_mut() else {
+            return Ok(0);
+        };
+        let Some(octet) = self.next()? else {
+            return Ok(0);
+        };
+        if self.left == 0 {
             let message = format!("a record is larger than {MAX_RECORD_OCTETS} octets");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
-        self.left -= octets as u64;
-        for octet in place.iter().take(octets) {
-            self.count(*octet);
-        }
-        Ok(octets)
+        self.left -= 1;
+        self.ahead.start += 1;
+        self.count(octet);
+        *first = octet;
+        Ok(1)
     }
 }

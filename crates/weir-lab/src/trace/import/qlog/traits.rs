@@ -117,11 +117,12 @@ impl Amount {
         }
     }
 
-    /// True if this end sends at least as much: data, or octets if the data is not known of both.
+    /// True if this end sends at least as much: data, or octets if the data is not known. Of packets
+    /// without sizes, as quinn has them received, the number decides.
     fn at_least(&self, other: &Self) -> bool {
         if self.data != other.data {
             self.data > other.data
-        } else if self.octets != other.octets {
+        } else if self.octets != other.octets && self.octets > 0 && other.octets > 0 {
             self.octets > other.octets
         } else {
             self.packets >= other.packets
