@@ -21,7 +21,7 @@ mod named;
 pub mod packet;
 mod payload;
 pub mod quic;
-mod ranges;
+pub mod ranges;
 pub mod ring;
 pub mod rng;
 pub mod rtp;

@@ -18,6 +18,7 @@ pub use network::registry::{EndpointPair, QuinnFactory, QuinnFlow, TransportRegi
 pub use network::tap::{SharedTap, Tap, TappedPacket, address_of};
 pub use network::{NetworkSegment, Scope, SegmentEnd, SegmentShaper};
 pub use process_limits::{ProcessWatch, over_memory, over_time};
+#[cfg(feature = "files")]
 pub(crate) use record::delivery_rate::DeliveryRate;
 pub use record::measured::{
     MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, SenderRecorder, is_measured,

@@ -1,5 +1,6 @@
 //! File formats: the folder of a run, exports to the formats of other tools, and captures.
 
+mod acknowledgements;
 #[cfg(feature = "files")]
 pub mod capture;
 #[cfg(feature = "files")]

@@ -9,16 +9,22 @@
 //! Packets of QUIC have the type in the run's table, and their number in its packet number space;
 //! those of other transports have the type `unknown`.
 //!
-//! Does not model: frames, so that tools see which packets arrived but not their contents; packets,
-//! unless the run kept them (`--packets`).
+//! Packets of Weir's QUIC that carry an acknowledgement alone have it as a frame. Other packets have
+//! no list of frames: the run's table does not tell what they carry.
+//!
+//! Does not model: frames of data; packets, unless the run kept them (`--packets`).
 //!
 //! A long run has millions of events, so each is a struct without allocations, which serde writes;
 //! the keys of objects are in alphabetical order.
 
+use super::acknowledgements::{AckedRanges, acknowledgements};
 use crate::run::{FlowTrace, RunOutput};
+use crate::scenario::{Flow, Transport};
 use crate::table::Table;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The schema of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,6 +160,8 @@ enum Data<'a> {
         trigger: &'a str,
     },
     Packet {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        frames: Option<[AckFrame; 1]>,
         header: Header<'a>,
         raw: Size,
     },
@@ -186,6 +194,19 @@ struct Header<'a> {
     packet_type: &'a str,
 }
 
+/// An ACK frame.
+#[derive(Serialize)]
+struct AckFrame {
+    #[serde(serialize_with = "in_order")]
+    acked_ranges: AckedRanges,
+    frame_type: &'static str,
+}
+
+/// Writes the ranges, of which a list cannot be shared by serde.
+fn in_order<S: Serializer>(ranges: &AckedRanges, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(ranges.iter())
+}
+
 #[derive(Serialize)]
 struct Size {
     length: u64,
@@ -209,8 +230,9 @@ fn file_of<'a>(run: &'a RunOutput, flow: &'a FlowTrace, schema: Schema) -> Docum
     let mut sender = controller_events(&flow.table, schema);
     let mut receiver = Vec::new();
     if let Some(packets) = &run.packets {
+        let acked = acked_of(run, declared, flow);
         for (place, events) in [("sender", &mut sender), ("receiver", &mut receiver)] {
-            let of_packets = packet_events(packets, [place, &flow.name], schema);
+            let of_packets = packet_events(packets, [place, &flow.name], &acked, schema);
             events.extend(of_packets);
             // The sort is stable: at equal times the controller's events stay before those of
             // packets.
@@ -319,16 +341,40 @@ fn controller_events(table: &Table, schema: Schema) -> Vec<Event<'_>> {
 }
 
 /// The word of a row; empty without one.
-fn word_of(words: Option<&[std::sync::Arc<str>]>, row: usize) -> &str {
+fn word_of(words: Option<&[Arc<str>]>, row: usize) -> &str {
     words
         .and_then(|words| words.get(row))
         .map_or("", |word| word)
+}
+
+/// The acknowledgements of a flow by their rows. None of those that sampling has left gaps in, and
+/// none of other transports: the numbers of quinn are those of datagrams.
+fn acked_of(
+    run: &RunOutput,
+    declared: Option<&Flow>,
+    flow: &FlowTrace,
+) -> BTreeMap<usize, AckedRanges> {
+    let (
+        Some(packets),
+        Some(Flow {
+            transport: Transport::Quic(quic),
+            ..
+        }),
+    ) = (&run.packets, declared)
+    else {
+        return BTreeMap::new();
+    };
+    if run.summary.run.packets_left_out_from_s.is_some() {
+        return BTreeMap::new();
+    }
+    acknowledgements(packets, &flow.name, quic.config.ack.max_ranges as usize)
 }
 
 /// Packets sent, received and declared lost at an end of a flow.
 fn packet_events<'a>(
     packets: &'a Table,
     [place, flow]: [&str; 2],
+    acked: &BTreeMap<usize, AckedRanges>,
     schema: Schema,
 ) -> Vec<Event<'a>> {
     let words = |name| packets.words(name).unwrap_or_default();
@@ -365,6 +411,12 @@ fn packet_events<'a>(
         };
         let data = match &*kinds[row] {
             "sent" | "received" => Data::Packet {
+                frames: acked.get(&row).map(|ranges| {
+                    [AckFrame {
+                        acked_ranges: Arc::clone(ranges),
+                        frame_type: "ack",
+                    }]
+                }),
                 header,
                 raw: Size {
                     length: sizes[row] as u64,

@@ -14,6 +14,9 @@ mod link_words;
 mod parquet;
 #[path = "../../../../fuzz/checks/published.rs"]
 mod published;
+#[cfg(feature = "files")]
+#[path = "../../../../fuzz/checks/qlog_import.rs"]
+mod qlog_import;
 #[path = "../../../../fuzz/checks/rate_trace.rs"]
 mod rate_trace;
 #[path = "../../../../fuzz/checks/replay.rs"]
@@ -64,4 +67,10 @@ fn seeds_of_published_files_and_their_prefixes_hold() {
 #[test]
 fn seeds_of_parquet_files_and_their_prefixes_hold() {
     assert!(replay("parquet", MASKS, parquet::check) >= 2);
+}
+
+#[cfg(feature = "files")]
+#[test]
+fn seeds_of_qlog_and_their_prefixes_hold() {
+    assert!(replay("qlog_import", MASKS, qlog_import::check) >= 4);
 }

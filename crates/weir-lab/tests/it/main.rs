@@ -13,6 +13,8 @@ mod imported_captures;
 mod outage;
 mod pathologies;
 mod qlog;
+#[cfg(feature = "files")]
+mod qlog_import;
 mod run_folder;
 mod scenario_reference;
 mod streaming;

@@ -55,6 +55,24 @@ fn is_one_of(value: &Value, words: &[&str]) -> bool {
     value.as_str().is_some_and(|word| words.contains(&word))
 }
 
+/// The frames of a packet are one ACK frame, with pairs of numbers from the highest on, or not known.
+fn check_frames(frames: &Value) {
+    let Some(frames) = frames.as_array() else {
+        assert!(frames.is_null(), "{frames}");
+        return;
+    };
+    assert_eq!(frames.len(), 1);
+    assert_eq!(frames[0]["frame_type"], "ack");
+    let ranges = frames[0]["acked_ranges"].as_array().unwrap();
+    let mut below = u64::MAX;
+    for range in ranges {
+        let [first, last] = [0, 1].map(|end| range[end].as_u64().unwrap());
+        assert!(first <= last && last < below, "{ranges:?}");
+        below = first;
+    }
+    assert!(!ranges.is_empty());
+}
+
 /// The permitted data of an event, from draft-ietf-quic-qlog-quic-events-13; without their
 /// namespace, the names of events are the same in both schemas.
 fn check_data(name: &str, data: &Value) {
@@ -88,7 +106,8 @@ fn check_data(name: &str, data: &Value) {
             assert!(data["new"].is_string(), "{data}");
         }
         "packet_sent" | "packet_received" => {
-            only(&["header", "raw"]);
+            only(&["frames", "header", "raw"]);
+            check_frames(&data["frames"]);
             assert!(data["raw"]["length"].is_u64(), "{data}");
         }
         "packet_lost" => {

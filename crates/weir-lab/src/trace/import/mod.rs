@@ -6,9 +6,11 @@
 //! tolerated and reported in [`Imported::remarks`]; a broken file is an error with its place.
 
 mod dccp_capture;
+mod format;
 mod iperf3;
 mod lines;
 mod probes;
+pub mod qlog;
 mod rows;
 mod ss;
 mod tables;
@@ -18,6 +20,7 @@ use crate::run::FlowTrace;
 use crate::table::Table;
 
 pub use dccp_capture::{read_dccp_capture, read_dccp_twice};
+pub use format::read;
 pub use iperf3::read_iperf3;
 pub use probes::{read_dccp_probe, read_tcp_probe};
 pub use ss::read_ss;
