@@ -30,6 +30,8 @@ examples! {
     EXPLAIN:
         "weir explain results/RUN"
         "weir explain path.toml --set link.bottleneck.queue.limit=20"
+        "weir explain path.toml --try"
+        "weir explain client.qlog"
         "weir explain results/RUN --json";
     PLOT:
         "weir plot results/RUN"

@@ -1,4 +1,4 @@
-//! `weir explain RUN|SCENARIO|FILE`: what held each sender, what went wrong, and what should help.
+//! `weir explain RUN|SCENARIO|TRACE`: what held each sender, what went wrong, and what should help.
 
 use super::runs::read_scenario;
 use crate::arguments::JsonOutput;
@@ -17,11 +17,14 @@ use weir_lab::run::{
 };
 use weir_lab::scenario::{Scenario, overrides};
 use weir_lab::trace::RunFolder;
+use weir_lab::trace::import::{self, Imported};
 
 /// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The folder of a run, or a scenario, which is run first
+    /// The folder of a run; a scenario (.toml), which is run first; or a trace of another program:
+    /// qlog, a capture of TCP or DCCP, samples of ss, logs of tcp_probe, JSON of iperf3
+    #[arg(value_name = "RUN")]
     run: PathBuf,
     /// Of a scenario: change a value first, such as link.bottleneck.queue.limit=20
     #[arg(long = "set", value_name = "PATH=VALUE")]
@@ -37,6 +40,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (explanation, trials) = if arguments.run.is_dir() {
         of_folder(arguments)?
+    } else if is_foreign(&arguments.run) {
+        of_import(arguments)?
     } else {
         let scenario = scenario(&arguments.run, &arguments.set)?;
         let output = simulated(&scenario, None)?;
@@ -64,6 +69,31 @@ fn trials(
     arguments
         .try_remedies
         .then(|| try_remedies(scenario, events, explanation, &runner))
+}
+
+/// True for a file that is no scenario.
+fn is_foreign(path: &Path) -> bool {
+    let is_stdin = path == Path::new("-");
+    !is_stdin && path.extension().is_none_or(|extension| extension != "toml")
+}
+
+fn of_import(arguments: &Arguments) -> Result<(Explanation, Option<Vec<Trial>>), Failure> {
+    if arguments.try_remedies || !arguments.set.is_empty() {
+        let message =
+            "--try and --set are of what can be run, and this is a trace of another program";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let imported = read_import(&arguments.run)?;
+    terminal::status(&format!("{}: {}", arguments.run.display(), imported.format));
+    for remark in &imported.remarks {
+        terminal::status(&format!("  {remark}"));
+    }
+    Ok((explain(&Trace::of_import(&imported)), None))
+}
+
+/// A trace of another program.
+pub fn read_import(path: &Path) -> Result<Imported, Failure> {
+    import::read(path).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }
 
 fn of_folder(arguments: &Arguments) -> Result<(Explanation, Option<Vec<Trial>>), Failure> {

@@ -1,6 +1,7 @@
 //! `weir plot RUN…`: the pictures of one run, or comparing several runs, as SVG, PNG or PDF, and
 //! one page with all of them.
 
+use super::explain::read_import;
 use super::summary_table::{SummaryTables, summary_tables};
 use crate::arguments::{JsonOutput, print_files, time};
 use crate::exit::Failure;
@@ -19,7 +20,7 @@ use weir_lab::trace::RunFolder;
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The folder of a run; several for pictures that compare them: settings by settings, with the
-    /// spread over their seeds
+    /// spread over their seeds; or one trace of another program, as `weir explain` reads them
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// Where the pictures go; by default into the first run's folder, below plots
@@ -106,19 +107,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         columns: arguments.columns.clone(),
         size: arguments.size,
     };
-    let opened = arguments.runs.iter().map(|run| RunFolder::open(run));
-    let opened = opened.collect::<Result<Vec<_>, _>>()?;
     let first = &arguments.runs[0];
-    let out = arguments.out.clone().unwrap_or_else(|| first.join("plots"));
+    let is_foreign = arguments.runs.len() == 1 && first.is_file();
+    let beside = if is_foreign {
+        first.with_extension("plots")
+    } else {
+        first.join("plots")
+    };
+    let out = arguments.out.clone().unwrap_or(beside);
     check_folder(&out)?;
-    let mut runs = Vec::new();
-    for folder in &opened {
-        runs.push(if arguments.runs.len() == 1 {
-            PlotData::read(folder, &selection)?
-        } else {
-            PlotData::read_to_compare(folder)?
-        });
-    }
+    let runs = if is_foreign {
+        vec![imported(first)?]
+    } else {
+        runs_of(arguments, &selection)?
+    };
     let (title, head, pictures) = match runs.as_slice() {
         [run] => {
             let pictures = report::pictures_of(run, &selection);
@@ -142,6 +144,37 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         terminal::status(&format!("not drawn: {left_out}"));
     }
     print_files(arguments.output, &written)
+}
+
+/// What the pictures of the runs need.
+fn runs_of(arguments: &Arguments, selection: &PlotSelection) -> Result<Vec<PlotData>, Failure> {
+    let opened = arguments.runs.iter().map(|run| RunFolder::open(run));
+    let opened = opened.collect::<Result<Vec<_>, _>>()?;
+    let mut runs = Vec::new();
+    for folder in &opened {
+        runs.push(if opened.len() == 1 {
+            PlotData::read(folder, selection)?
+        } else {
+            PlotData::read_to_compare(folder)?
+        });
+    }
+    Ok(runs)
+}
+
+/// A trace of another program, in the form of a run.
+fn imported(path: &Path) -> Result<PlotData, Failure> {
+    let run = read_import(path)?.into_run();
+    let run = run.map_err(|error| Failure::Failed(error.to_string()))?;
+    let flows = run.flows.iter();
+    let intervals = flows.map(|flow| (flow.name.clone(), flow.intervals.clone()));
+    let intervals: Vec<_> = intervals.collect();
+    let mut data = PlotData::new(run);
+    for (name, table) in intervals {
+        if let Some(table) = table {
+            data.add_intervals(name, table);
+        }
+    }
+    Ok(data)
 }
 
 /// Writes the pictures in each format and the page, either all or none; returns their paths.

@@ -5,6 +5,7 @@
 //! file has no value; nothing is guessed. Oddities of the programs that write a format are
 //! tolerated and reported in [`Imported::remarks`]; a broken file is an error with its place.
 
+mod as_run;
 mod dccp_capture;
 mod format;
 mod iperf3;
