@@ -9,8 +9,8 @@
 //! Packets of QUIC have the type in the run's table, and their number in its packet number space;
 //! those of other transports have the type `unknown`.
 //!
-//! Packets of Weir's QUIC that carry an acknowledgement alone have it as a frame. Other packets have
-//! no list of frames: the run's table does not tell what they carry.
+//! Packets of Weir's QUIC that carry an acknowledgement alone have it as a frame. Other packets
+//! have no list of frames: the run's table does not tell what they carry.
 //!
 //! Does not model: frames of data; packets, unless the run kept them (`--packets`).
 //!

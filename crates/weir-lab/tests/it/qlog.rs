@@ -55,7 +55,8 @@ fn is_one_of(value: &Value, words: &[&str]) -> bool {
     value.as_str().is_some_and(|word| words.contains(&word))
 }
 
-/// The frames of a packet are one ACK frame, with pairs of numbers from the highest on, or not known.
+/// The frames of a packet are one ACK frame, with pairs of numbers from the highest on, or not
+/// known.
 fn check_frames(frames: &Value) {
     let Some(frames) = frames.as_array() else {
         assert!(frames.is_null(), "{frames}");

@@ -108,7 +108,8 @@ fn traces_of_quic_go_are_of_the_sender_and_of_the_receiver() {
     assert!(only(&client).table.numbers("cwnd_bytes").is_none());
 }
 
-/// Both files begin with `smoothed_rtt` 0.333, the 333 ms of RFC 9002 §6.2.2 in seconds.
+/// INITIAL_RTT_S: both files begin with `smoothed_rtt` 0.333, the 333 ms of RFC 9002 §6.2.2 in
+/// seconds.
 #[test]
 fn quinns_seconds_are_seconds_and_the_time_before_a_sample_is_none() {
     let server = read(QUINN_SERVER);
@@ -142,8 +143,8 @@ fn quinns_seconds_are_seconds_and_the_time_before_a_sample_is_none() {
 
 /// A server of draft-ietf-quic-qlog-main-schema-14 that sends two packets of 1000 octets; written
 /// by hand. Vectors: sent at 10 and 20 ms, acknowledged at 60 ms with a delay of 5 ms: the largest
-/// has a sample of 40 ms, from which the delay is not taken (RFC 9002 §5.3: not below the smallest).
-/// The third is sent at 70, acknowledged at 120 with 5 ms: 50 - 5 = 45 ms.
+/// has a sample of 40 ms, from which the delay is not taken (RFC 9002 §5.3: not below the
+/// smallest). The third is sent at 70, acknowledged at 120 with 5 ms: 50 - 5 = 45 ms.
 fn without_metrics(acks: [&str; 2]) -> String {
     let packet = |time: u32, event: &str, number: u32, frames: &str| {
         format!(
@@ -249,8 +250,8 @@ fn arrays_of_draft_01_are_read_with_their_fields_and_microseconds() {
     assert_eq!(read.flows[0].delivered_bytes, Some(1326.0));
 }
 
-/// JSON-SEQ with record separators in the manner of quiche and neqo, and lines without them; written
-/// by hand.
+/// JSON-SEQ with record separators in the manner of quiche and neqo, and lines without them;
+/// written by hand.
 #[test]
 fn sequences_have_lists_of_acknowledged_packets_timers_and_losses() {
     let lines = [

@@ -5,9 +5,9 @@ use super::connections::Connection;
 /// Traces of one file that begin farther apart than this, in seconds, have no clock in common.
 const FARTHEST_S: f64 = 86_400.0;
 
-/// Lets all times count from the earliest event of the file. Traces whose references are given count
-/// from the same moment. Returns false if the connections have no clock in common, so that the times
-/// of each count from its own first event.
+/// Lets all times count from the earliest event of the file. Traces whose references are given
+/// count from the same moment. Returns false if the connections have no clock in common, so that
+/// the times of each count from its own first event.
 pub(super) fn set_to_zero(connections: &mut [Connection]) -> bool {
     let bases: Vec<f64> = connections.iter().map(base).collect();
     let least = bases.iter().copied().fold(f64::INFINITY, f64::min);

@@ -176,8 +176,8 @@ impl Collector {
     }
 }
 
-/// Joins the two identifiers that quinn gives the connection of a client: that of its first packets,
-/// and the one that the server has chosen.
+/// Joins the two identifiers that quinn gives the connection of a client: that of its first
+/// packets, and the one that the server has chosen.
 fn join_ids(trace: &mut Trace) {
     let end = trace.head.vantage_type.as_deref();
     if trace.connections.len() != 2 || !matches!(end, None | Some("unknown" | "client")) {

@@ -5,7 +5,7 @@
 //! draft-ietf-quic-qlog-quic-events-09. Events of draft-01 are arrays, whose members `event_fields`
 //! names.
 
-use super::fields::{first, flag, member, number, whole, word};
+use super::fields::{first, flag, number, whole, word};
 use super::frames::frames_of;
 use super::record::{
     APPLICATION, Acked, CongestionState, HANDSHAKE, INITIAL, Loss, Metrics, Packet, Record, SPACES,
@@ -280,10 +280,4 @@ fn expiry(data: &Map<String, Value>) -> Option<Record> {
     let timer = data.get("timer_type").and_then(Value::as_str);
     let probes = timer.is_none_or(|timer| timer == "pto");
     (kind == "expired" && probes).then_some(Record::TimerExpired)
-}
-
-/// The member `frame_type` of a frame, in lower case.
-pub(super) fn frame_type(frame: &Value) -> String {
-    let name = member(frame, "frame_type").and_then(Value::as_str);
-    name.unwrap_or_default().to_ascii_lowercase()
 }

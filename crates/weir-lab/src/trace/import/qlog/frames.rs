@@ -1,6 +1,5 @@
 //! The frames of a packet: what they acknowledge, and which octets they carry.
 
-use super::event::frame_type;
 use super::fields::{first, member, number, whole};
 use super::record::{AckFrame, Frames, SPACES, Space, StreamOctets};
 use serde_json::{Map, Value};
@@ -89,4 +88,10 @@ fn payload(frame: &Map<String, Value>) -> Option<u64> {
     let length = raw("payload_length").or_else(|| frame.get("length"));
     let length = length.filter(|length| !length.is_null());
     length.or_else(|| raw("length")).and_then(whole)
+}
+
+/// The member `frame_type` of a frame, in lower case.
+fn frame_type(frame: &Value) -> String {
+    let name = member(frame, "frame_type").and_then(Value::as_str);
+    name.unwrap_or_default().to_ascii_lowercase()
 }

@@ -117,8 +117,8 @@ impl Amount {
         }
     }
 
-    /// True if this end sends at least as much: data, or octets if the data is not known. Of packets
-    /// without sizes, as quinn has them received, the number decides.
+    /// True if this end sends at least as much: data, or octets if the data is not known. Of
+    /// packets without sizes, as quinn has them received, the number decides.
     fn at_least(&self, other: &Self) -> bool {
         if self.data != other.data {
             self.data > other.data
