@@ -153,7 +153,6 @@ impl LinkView<'_> {
         match (summary.queue_drops > 0, summary.wire_losses > 0, policed) {
             (true, false, false) => Drop::Queue,
             (true, _, _) if full || by_aqm => Drop::Queue,
-            (_, true, false) => Drop::Wire,
             (_, _, true) => Drop::Policer,
             _ => Drop::Wire,
         }

@@ -1,6 +1,7 @@
 //! An explanation as text for a terminal.
 
 use super::{Change, Evidence, Explanation, Finding, Trial};
+use crate::scenario::Override;
 use std::fmt::Write as _;
 
 /// The width of the bar of what held a sender.
@@ -126,7 +127,7 @@ pub fn trials_text(trials: &[Trial]) -> String {
         text.push_str("  No finding has a remedy that a setting of the scenario expresses.\n");
     }
     for trial in trials {
-        let set = trial.remedy.set.iter().map(|set| set.text());
+        let set = trial.remedy.set.iter().map(Override::text);
         let set = set.collect::<Vec<_>>().join(" ");
         let _ = writeln!(text, "  {}: {} ({set})", trial.kind, trial.remedy.text);
         if let Some(error) = &trial.error {

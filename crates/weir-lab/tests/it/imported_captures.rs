@@ -66,8 +66,8 @@ fn packets_that_were_captured_four_times_count_once() {
 fn an_upload_with_retransmissions_and_a_hole_in_the_capture_says_so() {
     let imported = read("reassembly.pcap");
     let flow = &imported.flows[0];
-    // The last acknowledgement is 33210 numbers after that of the SYN: SYN and FIN are one each. The
-    // capture has 28876 different octets.
+    // The last acknowledgement is 33210 numbers after that of the SYN: SYN and FIN are one each.
+    // The capture has 28876 different octets.
     assert_eq!(flow.delivered_bytes, Some(33_208.0));
     assert!(has(
         &imported,

@@ -142,28 +142,31 @@ fn wire(view: &View<'_>, flow: &FlowView<'_>, bursty: bool) -> Option<Finding> {
         let said = format!("The wire of {} lost {{}} packets.", link.name);
         finding = finding.because(&said, Some(vec![lost]));
     }
+    Some(against_loss(finding, flow, lossy))
+}
+
+/// With what makes losses rarer or less harmful.
+fn against_loss(finding: Finding, flow: &FlowView<'_>, lossy: Option<&LinkView<'_>>) -> Finding {
     let is_window = ["tcp", "quic", "quinn"].contains(&flow.transport);
     let controller = is_window.then(|| vec![(flow.setting("controller"), "bbr")]);
     let loss = lossy.and_then(|link| link.setting("loss"));
     let acks = is_window.then(|| vec![(flow.setting("ack_every"), "1")]);
-    Some(
-        finding
-            .remedy(
-                RemedyPlace::Receiver,
-                "an acknowledgement of every packet, so that the window grows faster",
-                acks,
-            )
-            .remedy(
-                RemedyPlace::Sender,
-                "a controller that does not answer to single losses",
-                controller,
-            )
-            .remedy(
-                RemedyPlace::Network,
-                "a link that repairs its losses",
-                loss.map(|path| vec![(path, "{ kind = \"none\" }")]),
-            ),
-    )
+    finding
+        .remedy(
+            RemedyPlace::Receiver,
+            "an acknowledgement of every packet, so that the window grows faster",
+            acks,
+        )
+        .remedy(
+            RemedyPlace::Sender,
+            "a controller that does not answer to single losses",
+            controller,
+        )
+        .remedy(
+            RemedyPlace::Network,
+            "a link that repairs its losses",
+            loss.map(|path| vec![(path, "{ kind = \"none\" }")]),
+        )
 }
 
 /// The link on a flow's way that lost most on the wire; stations of a medium count their failed
@@ -295,7 +298,7 @@ fn reordering(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         .filter(|one| one.drop == Drop::None && !one.is_timeout)
         .count();
     let is_false = lost >= 10 && 2 * dropped < lost && is_known && without_drop >= REDUCTIONS;
-    if !is_false && !(is_undone && dropped < lost.max(10)) {
+    if !(is_false || is_undone && dropped < lost.max(10)) {
         return None;
     }
     let symptom = Statement::new(

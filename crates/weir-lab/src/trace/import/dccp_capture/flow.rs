@@ -24,6 +24,12 @@ const TFRC_WEIGHT: f64 = 0.9;
 /// The unit of Elapsed Time and Timestamp Echo (RFC 4340 §13).
 const TEN_MICROS: Duration = Duration::from_micros(10);
 
+/// The smoothed round trip after a sample (RFC 5348 §4.3).
+pub(super) fn smoothed(before: Option<f64>, sample: f64) -> f64 {
+    let before = before.unwrap_or(sample);
+    TFRC_WEIGHT * before + (1.0 - TFRC_WEIGHT) * sample
+}
+
 /// A packet that has left and is not reported.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
@@ -305,8 +311,7 @@ impl Flow {
         let sample = Duration::from_nanos(sample);
         self.rtt.on_sample(now, sample);
         let sample = sample.as_secs_f64();
-        let before = self.smoothed_s.unwrap_or(sample);
-        self.smoothed_s = Some(TFRC_WEIGHT * before + (1.0 - TFRC_WEIGHT) * sample);
+        self.smoothed_s = Some(smoothed(self.smoothed_s, sample));
         if !self.has_vector {
             // Without Ack Vectors nothing says which of the earlier packets arrived.
             self.forget_until(ack);

@@ -90,6 +90,8 @@ fn at_the_receiver_gaps_of_numbers_are_losses() {
     assert_eq!(imported.flows[0].vantage, Vantage::Receiver);
     let own = lost(run.packets.as_ref().unwrap());
     let read = lost(imported.packets.as_ref().unwrap());
+    // DUPLICATES, RFC 5348 §5.1: a hole is a loss when three packets with higher numbers have
+    // arrived, as our own receiver decides; only a hole at the end of the capture may differ.
     assert!(own > 5, "{own}");
     assert!(own.abs_diff(read) <= 2, "{own} {read}");
 }
@@ -109,4 +111,12 @@ fn a_capture_of_linux_has_a_flow_of_ccid_3() {
     let rates = table.numbers("receive_rate_bps").unwrap();
     assert!(rates.len() >= 2652, "{}", rates.len());
     assert!(imported.duration_s > 0.0);
+}
+
+#[test]
+fn the_round_trip_is_smoothed_as_tfrc_smooths_it() {
+    // TFRC_WEIGHT, RFC 5348 §4.3: the first sample is R; then R = 0.9 R + 0.1 R_sample:
+    // 0.9 * 100 ms + 0.1 * 200 ms = 110 ms.
+    assert_eq!(flow::smoothed(None, 0.1), 0.1);
+    assert!((flow::smoothed(Some(0.1), 0.2) - 0.110).abs() < 1e-12);
 }

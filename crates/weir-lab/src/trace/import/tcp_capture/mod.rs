@@ -18,6 +18,7 @@
 mod flight;
 mod flow;
 mod receiver;
+mod records;
 mod segment;
 mod sender;
 mod states;
@@ -29,7 +30,8 @@ use super::tables;
 use super::{ImportError, Imported, ImportedFlow, Vantage};
 use crate::run::FlowTrace;
 use crate::trace::capture::{Capture, CaptureError, Timestamp, is_known};
-use flow::{Flow, FlowSetup};
+use flow::Flow;
+use records::FlowSetup;
 use segment::{COPY_SPAN, Segment};
 use std::collections::BTreeMap;
 use std::path::Path;

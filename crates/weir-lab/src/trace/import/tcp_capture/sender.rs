@@ -3,7 +3,7 @@
 use super::super::rows::{Cell, Rows};
 use super::super::tables::PacketRow;
 use super::flight::{DUPLICATES, Delivered, Flight};
-use super::flow::{Acknowledgement, Data, FlowSetup, Log};
+use super::records::{Acknowledgement, Data, FlowSetup, Log};
 use crate::run::DeliveryRate;
 use crate::table::Table;
 use weir_proto::cc::rtt::{RttEstimator, TimeoutRules};
