@@ -3,8 +3,8 @@
 //! A remedy of the findings is a few settings of the resolved scenario. Its run is compared with
 //! the run that was explained: whether the finding is gone, what the application got before and
 //! after, what else became worse by more than 5 %, and which pathologies are new. A scenario that
-//! draws random numbers is run with five paired seeds; a run without randomness once. Every run is
-//! ended after ten times the events of the run that was explained.
+//! draws random numbers is run with up to five paired seeds, fewer with many remedies; a run
+//! without randomness once. Every run ends after ten times the events of the explained one.
 
 use super::{Explanation, Finding, Remedy, Trace, explain};
 use crate::comparison::{Effect, Pair, effects};
@@ -58,8 +58,10 @@ pub struct Change {
     pub interval: Option<[f64; 2]>,
 }
 
-/// Runs with seeds that are compared, if something is random.
+/// Runs with seeds that are compared, if something is random, at most.
 const SEEDS: u64 = 5;
+/// Runs of all remedies and of none together: on two cores they take ten times the run's own time.
+const RUNS: u64 = 20;
 /// The most remedies that are tried.
 const REMEDIES: usize = 8;
 /// Events of a run, as a multiple of those of the run that was explained.
@@ -85,7 +87,7 @@ pub fn try_remedies(
     }
     chosen.truncate(REMEDIES);
     let seeds = if draws_random_numbers(scenario) {
-        SEEDS
+        (RUNS / (chosen.len() as u64 + 1)).clamp(2, SEEDS)
     } else {
         1
     };

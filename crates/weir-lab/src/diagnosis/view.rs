@@ -4,12 +4,13 @@ use super::finding::Evidence;
 use super::statistic::Statistic;
 use super::trace::Trace;
 use crate::lint::view::{Control, FlowView as Declared, View as Declarations};
-use crate::scenario::{Direction, Flow, Graph, Hop, HopMedium, Scenario};
+use crate::scenario::{Direction, Flow, Graph, Hop, HopMedium, Scenario, inline};
 use crate::summary::{FlowSummary, LinkSummary};
 use crate::table::Table;
 use std::ops::Range;
 use std::sync::Arc;
-use weir_proto::cc::tfrc::TimerTick;
+use weir_proto::cc::tfrc::{Profile, TimerTick};
+use weir_proto::settings::write;
 
 /// The trace with what follows from its scenario.
 pub(crate) struct View<'a> {
@@ -385,6 +386,27 @@ impl FlowView<'_> {
     /// True if TFRC controls it.
     pub(super) fn is_tfrc(&self) -> bool {
         self.control == Control::Tfrc && self.main.numbers("allowed_rate_bps").is_some()
+    }
+
+    /// The settings that its rules of TFRC lack of a preset. A resolved scenario has every rule, so
+    /// that the name of the preset alone would change nothing.
+    pub(super) fn rules_of(&self, preset: &str) -> Option<Vec<(String, String)>> {
+        use crate::scenario::Transport;
+        let Transport::Dccp(dccp) = &self.declared?.transport else {
+            return None;
+        };
+        let wanted = Profile::named(preset)?;
+        let now = write(&dccp.tfrc);
+        let rules = write(&wanted).entries.into_iter();
+        let differ = rules.filter(|rule| {
+            let mut known = now.entries.iter();
+            !known.any(|other| other.key == rule.key && other.value.raw == rule.value.raw)
+        });
+        let set = differ.map(|rule| {
+            let path = self.setting(&format!("tfrc.{}", rule.key));
+            (path, inline(&rule.value.raw))
+        });
+        Some(set.collect::<Vec<_>>()).filter(|set| !set.is_empty())
     }
 
     /// The path of a setting of its transport, for `--set`.

@@ -53,6 +53,7 @@ pub use reference::reference;
 pub use schema::schema;
 pub use transport::{Dccp, Quic, RFC4341, Tcp, Transport};
 pub use wifi::{Station, Wifi};
+pub(crate) use writer::inline;
 
 use check::Check;
 use document::Document;

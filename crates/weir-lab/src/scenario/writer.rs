@@ -43,7 +43,7 @@ fn write_table(text: &mut String, table: &Table, path: &str) {
 
 /// A value on one line. Text values are words, names and quantities, which need no escape; a float
 /// keeps its decimal point, so that it is read back as a float.
-pub(super) fn inline(raw: &Raw) -> String {
+pub(crate) fn inline(raw: &Raw) -> String {
     let mut text = String::new();
     write_value(&mut text, raw);
     text

@@ -7,6 +7,7 @@ mod common;
 mod compare_sweeps;
 mod damage;
 mod evaluate;
+mod explain;
 mod iperf_words;
 mod limits;
 mod live;

@@ -10,13 +10,20 @@ pub(super) const CONTENTION: Detector = Detector {
     about: &Pathology {
         kind: "wifi_contention",
         title: "stations that contend for the air",
-        definition: "At least 10 % of a station's frames meet another station's frame, of 100 frames or \
+        definition: "At least 15 % of a station's frames meet another station's frame, of 100 frames or \
                      more.",
         citation: "IEEE 802.11-2020 §10.3.3; G. Bianchi, 2000",
         needs: &[],
     },
     applies: any,
-    examine: |view| stations(view, CONTENTION.about, |frames| frames.collided as f64, 0.1),
+    examine: |view| {
+        stations(
+            view,
+            CONTENTION.about,
+            |frames| frames.collided as f64,
+            0.15,
+        )
+    },
 };
 
 /// Frames that are sent again and again.

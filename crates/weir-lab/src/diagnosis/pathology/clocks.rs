@@ -126,12 +126,8 @@ fn floor(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         vec![median, share],
     );
     let finding = Finding::new(FLOOR.about, flow.name, 0.3, symptom);
-    let rules = vec![(flow.setting("profile"), "rfc5348")];
-    Some(finding.remedy(
-        RemedyPlace::Sender,
-        "an equation without a table",
-        Some(rules),
-    ))
+    let rules = flow.rules_of("rfc5348");
+    Some(finding.remedy(RemedyPlace::Sender, "an equation without a table", rules))
 }
 
 fn delayed(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {

@@ -97,11 +97,16 @@ impl Finding {
     }
 
     /// Adds a remedy; none if one of its settings does not exist.
-    fn remedy(mut self, place: RemedyPlace, text: &str, set: Option<Vec<(String, &str)>>) -> Self {
+    fn remedy<V: Into<String>>(
+        mut self,
+        place: RemedyPlace,
+        text: &str,
+        set: Option<Vec<(String, V)>>,
+    ) -> Self {
         if let Some(set) = set {
             let set = set.into_iter().map(|(path, value)| Override {
                 path,
-                value: value.to_owned(),
+                value: value.into(),
             });
             self.remedies.push(Remedy {
                 text: text.to_owned(),

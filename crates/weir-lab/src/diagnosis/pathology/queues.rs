@@ -124,7 +124,12 @@ fn sender_remedies(finding: Finding, flow: &FlowView<'_>) -> Finding {
 
 /// Queues that stay short.
 fn network_remedies(finding: Finding, link: &LinkView<'_>) -> Finding {
-    let queue = |value| link.setting("queue").map(|path| vec![(path, value)]);
+    // A token bucket has a queue of its own in place of the link's.
+    let has_bucket = link
+        .direction
+        .is_some_and(|direction| direction.shaper.is_some());
+    let path = link.setting("queue").filter(|_| !has_bucket);
+    let queue = |value| path.clone().map(|path| vec![(path, value)]);
     finding
         .remedy(
             RemedyPlace::Network,

@@ -106,7 +106,9 @@ fn starvation(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
             .measure("allowed_rate_bps", rows.clone(), statistic)
     };
     let (first, last) = (rate(Statistic::Most)?, rate(Statistic::Least)?);
-    let severity = flow.main.length(&rows) / (flow.main.end_s - flow.life()[0]);
+    // A silence at the start alone is soon made good.
+    let share = flow.main.length(&rows) / (flow.main.end_s - flow.life()[0]);
+    let severity = if share < 0.1 { 0.2 } else { share.max(0.75) };
     let symptom = Statement::new(
         "The nofeedback timer expired {} times, and X fell from {} to {}.",
         vec![count, first, last],
@@ -119,7 +121,7 @@ fn starvation(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
             .measure("rtt_s", flow.main.all(), Statistic::Quantile(0.5))?;
         (count.value > 0.0).then(|| vec![rtt, count])
     });
-    let finding = Finding::new(STARVATION.about, flow.name, severity.max(0.75), symptom).because(
+    let finding = Finding::new(STARVATION.about, flow.name, severity, symptom).because(
         "The round trip is {}, of which a window counter lasts a quarter; the receiver suppressed its \
          feedback from then on ({} change in the trace), because the counter had not advanced.",
         suppressed,
@@ -213,8 +215,8 @@ fn held(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         ],
     );
     let finding = Finding::new(HELD.about, flow.name, severity.max(0.2), symptom);
-    let rules = vec![(flow.setting("profile"), "rfc5348")];
-    Some(finding.remedy(RemedyPlace::Sender, "the rules of RFC 5348", Some(rules)))
+    let rules = flow.rules_of("rfc5348");
+    Some(finding.remedy(RemedyPlace::Sender, "the rules of RFC 5348", rules))
 }
 
 fn double(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
@@ -323,6 +325,6 @@ fn cut_off(flow: &FlowView<'_>, by_loss: bool) -> Option<Finding> {
         (BY_DELAY.about, Statement::new(said, numbers))
     };
     let finding = Finding::new(about, flow.name, severity, symptom);
-    let rules = vec![(flow.setting("profile"), "rfc5348")];
-    Some(finding.remedy(RemedyPlace::Sender, "the rules of RFC 5348", Some(rules)))
+    let rules = flow.rules_of("rfc5348");
+    Some(finding.remedy(RemedyPlace::Sender, "the rules of RFC 5348", rules))
 }

@@ -72,7 +72,10 @@ impl Format {
         }
         let text = String::from_utf8_lossy(head);
         let text = text.trim_start_matches(['\u{feff}', '\u{1e}']).trim_start();
-        if text.starts_with(['{', '[']) {
+        let is_list = text
+            .strip_prefix('[')
+            .is_some_and(|rest| rest.trim_start().starts_with(['{', '[']));
+        if text.starts_with('{') || is_list {
             let is_iperf3 = ["\"test_start\"", "\"intervals\"", "\"event\":\"start\""]
                 .iter()
                 .any(|key| text.replace(' ', "").contains(key));

@@ -27,7 +27,7 @@ fn explanations(cases: &[Case]) -> Vec<Explanation> {
     })
 }
 
-fn found(explanation: &Explanation) -> Vec<&'static str> {
+pub(super) fn found(explanation: &Explanation) -> Vec<&'static str> {
     let findings = explanation.findings.iter();
     findings.map(|finding| finding.kind).collect()
 }

@@ -1,0 +1,82 @@
+//! The published documents, explained from trace and scenario alone: what they concluded in weeks of
+//! plots is found, and comes first.
+
+use super::judge::{found, run_of};
+use weir_lab::diagnosis::{Trace, explain, try_remedies};
+use weir_lab::run::{RunOptions, TraceLevel, run};
+use weir_lab::scenario::{Override, parse_with};
+
+fn scenario(file: &str, sets: &[(&str, &str)]) -> String {
+    let path = format!("{}/../../experiments/{file}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect("an experiment");
+    let sets = sets.iter().map(|(path, value)| Override {
+        path: (*path).to_owned(),
+        value: (*value).to_owned(),
+    });
+    let scenario = parse_with(&text, file, &sets.collect::<Vec<_>>()).expect("a scenario");
+    scenario.resolved_toml()
+}
+
+/// The first finding, and the remedies that end it.
+fn conclusion(text: &str) -> (&'static str, Vec<String>) {
+    let output = run_of(text);
+    let explanation = explain(&Trace::of_run(&output));
+    let first = found(&explanation)[0];
+    let trials = try_remedies(
+        &output.scenario,
+        output.summary.run.events,
+        &explanation,
+        &|scenario, most| {
+            let options = RunOptions {
+                trace: TraceLevel::Full,
+                max_events: Some(most),
+                ..RunOptions::default()
+            };
+            run(scenario, &options)
+        },
+    );
+    let helped = trials
+        .iter()
+        .filter(|trial| trial.kind == first && trial.gone[0] == trial.gone[1]);
+    let settings = helped.map(|trial| trial.remedy.set[0].text());
+    (first, settings.collect())
+}
+
+#[test]
+fn loopback_starves_its_sender_until_samples_are_clamped() {
+    let (first, helped) = conclusion(&scenario("loopback/failing.toml", &[]));
+    assert_eq!(first, "feedback_starvation");
+    assert_eq!(helped, ["flow.stream.transport.tfrc.rtt_min=5us"]);
+}
+
+#[test]
+fn oscillation_reduction_holds_the_queue_until_it_is_off() {
+    let on = [("flow.stream.transport.tfrc.oscillation", "full")];
+    let (first, helped) = conclusion(&scenario("oscillation/tbf.toml", &on));
+    assert_eq!(first, "oscillation_reduction_holds_queue");
+    assert_eq!(helped, ["flow.stream.transport.tfrc.oscillation=off"]);
+}
+
+#[test]
+fn a_lossy_link_loses_without_congestion() {
+    // The whole link is too fast for a test: the same losses at a hundredth of its duration.
+    let short = [("run.duration", "2s")];
+    let text = scenario("lossy-link/random-every-other.toml", &short);
+    let explanation = explain(&Trace::of_run(&run_of(&text)));
+    assert_eq!(found(&explanation)[0], "random_loss");
+    let acks = "flow.stream.transport.ack_every=1";
+    let mut remedies = explanation
+        .findings
+        .iter()
+        .flat_map(|finding| &finding.remedies);
+    assert!(remedies.any(|remedy| remedy.set[0].text() == acks));
+}
+
+#[test]
+fn long_round_trips_cut_the_music_off() {
+    let explanation = explain(&Trace::of_run(&run_of(&scenario(
+        "cut-off/stream.toml",
+        &[],
+    ))));
+    assert_eq!(found(&explanation)[0], "cut_off_by_delay");
+}
