@@ -148,3 +148,13 @@ def test_the_lock_of_the_interpreter_is_free_while_simulating(scenario):
     done.set()
     thread.join()
     assert len(ticks) > 5
+
+
+def test_an_explanation_is_the_same_before_and_after_tables_were_read(scenario):
+    first, second = scenario.run(), scenario.run()
+    assert len(second.table(second.table_names[0])) > 0
+    before, after = first.explain(), second.explain()
+    assert before == after
+    assert before.held and "What held each sender" in str(before)
+    assert before.kinds == [finding["kind"] for finding in before.findings]
+    assert scenario.run(trace="summary").explain().findings == []

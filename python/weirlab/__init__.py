@@ -25,7 +25,7 @@ from weirlab.errors import (
 )
 from weirlab.evaluation import Evaluation, evaluate
 from weirlab.results import Results
-from weirlab.run import Run
+from weirlab.run import Explanation, Run
 from weirlab.scenario import Scenario
 from weirlab.search import Found, search
 from weirlab.sweep import Range, open_sweep, run_plan, sweep
@@ -38,6 +38,7 @@ __all__ = [
     "ControllerConfig",
     "ControllerError",
     "Evaluation",
+    "Explanation",
     "Found",
     "Range",
     "Results",

@@ -34,6 +34,7 @@ class Run:
     scenario_toml: str
     table_names: list[str]
     def table(self, name: str) -> Table | None: ...
+    def explain(self) -> tuple[str, str]: ...
 
 class Table:
     num_rows: int

@@ -3,11 +3,34 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from weirlab import _weirlab
 from weirlab.table import Table
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What held each sender of a run, and what went wrong; ``print`` it to read it.
+
+    The findings are in the order of cause and effect; each has ``kind``, ``subject``, ``symptom``
+    with its ``evidence``, and ``remedies`` whose ``set`` is what ``set`` of a scenario takes.
+    """
+
+    held: list[dict[str, Any]]
+    findings: list[dict[str, Any]]
+    unknown: list[dict[str, Any]]
+    text: str
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of the findings, such as ``standing_queue``."""
+        return [finding["kind"] for finding in self.findings]
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class Run:
@@ -78,6 +101,15 @@ class Run:
         ]
         names, bounds, shares = zip(*rows) if rows else ((), (), ())
         return Table.of({"flow": names, "bound": bounds, "share": shares})
+
+    def explain(self) -> Explanation:
+        """What held each sender and what went wrong, with the rows that prove it.
+
+        A run with ``trace="summary"`` has no rows, and so no findings.
+        """
+        document, text = self._inner.explain()
+        parts = json.loads(document)
+        return Explanation(parts["held"], parts["findings"], parts["unknown"], text)
 
     def __repr__(self) -> str:
         flows = self.summary["flows"].items()

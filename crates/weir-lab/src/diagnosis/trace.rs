@@ -62,11 +62,19 @@ impl<'a> Trace<'a> {
     /// The trace of a run in memory.
     pub fn of_run(run: &'a RunOutput) -> Self {
         let tables = run.tables().into_iter();
+        let tables = tables.map(|(path, table)| (path, Cow::Borrowed(table)));
+        Self::new(tables.collect(), &run.scenario, &run.summary)
+    }
+
+    /// The trace of a run whose tables are somewhere else, by their paths.
+    pub fn new(
+        tables: BTreeMap<String, Cow<'a, Table>>,
+        scenario: &'a Scenario,
+        summary: &'a Summary,
+    ) -> Self {
         Self {
-            tables: tables
-                .map(|(path, table)| (path, Cow::Borrowed(table)))
-                .collect(),
-            ..Self::empty(&run.scenario, &run.summary)
+            tables,
+            ..Self::empty(scenario, summary)
         }
     }
 

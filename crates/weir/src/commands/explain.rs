@@ -3,15 +3,19 @@
 use super::runs::read_scenario;
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
+use crate::files::write_with;
 use crate::interrupt::interrupt_flag;
 use crate::quinn;
 use crate::terminal;
 use clap::Args;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use weir_lab::diagnosis::{
-    Explanation, Trace, Trial, explain, explanation_json, explanation_text, trials_text,
-    try_remedies,
+    Explanation, Trace, Trial, explain, explanation_html, explanation_json, explanation_text,
+    trials_text, try_remedies,
 };
+use weir_lab::report::RunPictures;
+use weir_lab::report::page::pictures_page;
 use weir_lab::run::{
     RunError, RunOptions, RunOutput, Summary, TraceLevel, is_measured, run as simulate,
 };
@@ -32,6 +36,9 @@ pub struct Arguments {
     /// Try the remedies: run without the cause, with the same seeds, and compare
     #[arg(long = "try")]
     try_remedies: bool,
+    /// Write a page with the explanation
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     #[command(flatten)]
     output: JsonOutput,
 }
@@ -49,6 +56,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let trials = trials(arguments, &scenario, &output.summary, &explanation);
         (explanation, trials)
     };
+    if let Some(file) = &arguments.html {
+        let title = format!("Why {}", arguments.run.display());
+        let head = explanation_html(&explanation);
+        let page = pictures_page(&title, &head, &RunPictures::default());
+        write_with(file, |mut out| Ok(out.write_all(page.as_bytes())?))?;
+    }
     let text = match (arguments.output.json, &trials) {
         (true, _) => explanation_json(&explanation, trials.as_deref()),
         (false, None) => explanation_text(&explanation),

@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use weir_lab::diagnosis::{Trace, explain, explanation_html};
 use weir_lab::report::page::{escaped, pictures_page};
 use weir_lab::report::{self, NamedPlot, PlotData, PlotSelection, RunPictures};
 use weir_lab::run::Summary;
@@ -124,7 +125,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (title, head, pictures) = match runs.as_slice() {
         [run] => {
             let pictures = report::pictures_of(run, &selection);
-            let head = tables(&run.output.summary);
+            let head = tables(&run.output.summary) + &explanation(first)?;
             (format!("Run {}", first.display()), head, pictures)
         }
         several => {
@@ -144,6 +145,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         terminal::status(&format!("not drawn: {left_out}"));
     }
     print_files(arguments.output, &written)
+}
+
+/// What held each sender, and what went wrong, in HTML.
+fn explanation(run: &Path) -> Result<String, Failure> {
+    let explanation = if run.is_file() {
+        explain(&Trace::of_import(&read_import(run)?))
+    } else {
+        explain(&Trace::of_folder(&RunFolder::open(run)?)?)
+    };
+    Ok(explanation_html(&explanation))
 }
 
 /// What the pictures of the runs need.

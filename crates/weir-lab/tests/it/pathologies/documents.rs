@@ -1,5 +1,5 @@
-//! The published documents, explained from trace and scenario alone: what they concluded in weeks of
-//! plots is found, and comes first.
+//! The published documents, explained from trace and scenario alone: what they concluded in weeks
+//! of plots is found, and comes first.
 
 use super::judge::{found, run_of};
 use weir_lab::diagnosis::{Trace, explain, try_remedies};
