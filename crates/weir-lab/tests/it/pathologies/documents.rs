@@ -59,8 +59,8 @@ fn oscillation_reduction_holds_the_queue_until_it_is_off() {
 
 #[test]
 fn a_lossy_link_loses_without_congestion() {
-    // The whole link is too fast for a test: the same losses at a hundredth of its duration.
-    let short = [("run.duration", "2s")];
+    // The whole run is long for a test: the same losses for 3 of its 11 seconds.
+    let short = [("run.duration", "3s")];
     let text = scenario("lossy-link/random-every-other.toml", &short);
     let explanation = explain(&Trace::of_run(&run_of(&text)));
     assert_eq!(found(&explanation)[0], "random_loss");
