@@ -21,8 +21,8 @@ pub struct HeldShare {
     pub bound: String,
     /// The share of the time.
     pub share: Evidence,
-    /// For a bound that the controller sets, the word of the column `limit` that held longest
-    /// within that time, with its share of the whole time.
+    /// For a bound that the controller sets, the word of the column `limit` that held longest, with
+    /// its share of the time.
     pub rule: Option<(String, Evidence)>,
 }
 

@@ -138,3 +138,20 @@ pub(super) fn in_order(mut found: Vec<Finding>) -> Vec<Finding> {
         .partition(|finding| finding.caused_by.is_none());
     first.into_iter().chain(rest).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::pathologies;
+
+    #[test]
+    fn causes_and_effects_are_kinds_that_are_known() {
+        let known: Vec<&str> = pathologies().map(|pathology| pathology.kind).collect();
+        let named = CAUSES
+            .iter()
+            .flat_map(|(cause, effects)| std::iter::once(cause).chain(effects.iter()));
+        for kind in named.chain(&HARMLESS) {
+            assert!(known.contains(kind), "{kind}");
+        }
+    }
+}

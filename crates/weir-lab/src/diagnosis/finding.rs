@@ -22,11 +22,12 @@ pub struct Pathology {
 /// A number that an explanation is based on, with the place where it is found again.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evidence {
-    /// The table, such as `flows/stream`; `summary` and `scenario` for what stands there.
+    /// The table, such as `flows/stream`; `summary` and `scenario` for what stands there, `derived`
+    /// for what was counted over several tables.
     pub table: String,
-    /// The column; of `summary` and `scenario` the path of the value.
+    /// The column; of `summary` and `scenario` the path of the value, of `derived` its name.
     pub column: String,
-    /// The first and the last row, counted from 0; none in `summary` and `scenario`.
+    /// The first and the last row, counted from 0; none outside of tables.
     pub rows: Option<[usize; 2]>,
     /// The time from the first row to the end of the last, in seconds.
     pub span_s: Option<[f64; 2]>,

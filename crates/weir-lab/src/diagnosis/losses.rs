@@ -99,30 +99,18 @@ fn reduced_rows(flow: &FlowView<'_>) -> Vec<usize> {
     rows
 }
 
-/// What the links on a flow's way did between two times.
+/// What the links on a flow's path did between two times.
 fn dropped(view: &View<'_>, flow: &FlowView<'_>, span: [f64; 2]) -> Drop {
-    let links = flow.forward.iter().filter_map(|name| view.link(name));
-    let mut seen = false;
-    let mut marked = false;
-    for link in links {
+    let (mut seen, mut marked) = (false, false);
+    for link in view.forward(flow) {
         let Some(rows) = &link.rows else {
             continue;
         };
-        seen = true;
-        let within = rows.within(span);
-        let growth = |column: &str| {
-            let counts = rows.table.as_numbers(column);
-            let counts = counts.as_deref().unwrap_or_default();
-            let first = within.start;
-            counts
-                .get(first)
-                .zip(counts.get(within.end.saturating_sub(1)))
-                .map_or(0.0, |(a, b)| b - a)
-        };
-        if growth("drops") > 0.0 {
-            return link.kind_of_drops(within.clone());
+        if rows.grew("drops", span) {
+            return link.kind_of_drops(rows.within(span));
         }
-        marked |= growth("marks") > 0.0;
+        seen = true;
+        marked |= rows.grew("marks", span);
     }
     match (seen, marked) {
         (false, _) => Drop::Unknown,

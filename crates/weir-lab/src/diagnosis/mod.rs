@@ -2,13 +2,12 @@
 //! should have helped.
 //!
 //! A [`Trace`] is a run, a run's folder or another program's trace. [`explain`] gives it to every
-//! detector ([`pathology`]), a file each, and sorts their findings by cause. Each number in a
-//! sentence is an [`Evidence`]: a [`Statistic`] of a column over named rows, so that it can be
-//! computed again. A detector whose columns are missing says so in [`Explanation::unknown`]; it
-//! never guesses.
+//! detector ([`pathology`], a file for each group of kinds) and sorts their findings by cause. Each
+//! number in a sentence is an [`Evidence`]: a [`Statistic`] of a column over named rows, so that it
+//! can be computed again. A detector whose columns are missing says so in
+//! [`Explanation::unknown`]; it never guesses.
 //!
-//! Detectors read the trace and the scenario, and no names: the same run with other names of flows
-//! has the same findings.
+//! Detectors read the trace and the scenario, and judge nothing by a name of a flow, host or link.
 
 mod bounds;
 mod causes;

@@ -37,7 +37,7 @@ pub(crate) struct FlowView<'a> {
     /// The traces of the links from its sender to its receiver, and back.
     pub(super) forward: Vec<String>,
     pub(super) backward: Vec<String>,
-    /// The slowest link on its way, with its rate in bit/s.
+    /// The slowest link on its path, with its rate in bit/s.
     pub(super) bottleneck: Option<(String, f64)>,
     pub(super) summary: Option<&'a FlowSummary>,
     /// The frequency of its sender's timer, in hertz; `None` for exact timers.
@@ -64,7 +64,9 @@ pub(crate) struct Rows<'a> {
 impl<'a> Rows<'a> {
     fn of(trace: &'a Trace<'_>, path: String) -> Option<Self> {
         let table = trace.table(&path)?;
-        (table.rows() > 0).then_some(Self {
+        // Without a time for each row nothing can be said of it.
+        let times = table.numbers("time_s").map_or(0, <[f64]>::len);
+        (times > 0 && times == table.rows()).then_some(Self {
             path,
             table,
             end_s: trace.duration_s,
@@ -100,7 +102,7 @@ impl<'a> Rows<'a> {
         first.min(end)..end
     }
 
-    /// The rows that a detector was asked for.
+    /// A statistic of a column over these rows; `None` if it has no value there.
     pub(super) fn measure(
         &self,
         column: &str,
@@ -140,6 +142,23 @@ impl<'a> Rows<'a> {
             }
         }
         found
+    }
+
+    /// The longest run of rows for which something holds.
+    pub(super) fn longest(&self, holds: impl Fn(usize) -> bool) -> Option<Range<usize>> {
+        let runs = self.episodes(holds).into_iter();
+        runs.max_by(|a, b| self.length(a).total_cmp(&self.length(b)))
+    }
+
+    /// True if a column that counts grew between two times.
+    pub(super) fn grew(&self, column: &str, span: [f64; 2]) -> bool {
+        let within = self.within(span);
+        let counts = self.table.as_numbers(column).unwrap_or_default();
+        let last = counts.get(within.end.saturating_sub(1));
+        counts
+            .get(within.start)
+            .zip(last)
+            .is_some_and(|(before, after)| after > before)
     }
 
     /// How long some rows hold, in seconds.
@@ -199,6 +218,27 @@ impl<'a> View<'a> {
         self.links.iter().find(|link| link.name == name)
     }
 
+    /// The links from a flow's sender to its receiver.
+    pub(super) fn forward<'v>(
+        &'v self,
+        flow: &'v FlowView<'_>,
+    ) -> impl Iterator<Item = &'v LinkView<'a>> {
+        flow.forward.iter().filter_map(|name| self.link(name))
+    }
+
+    /// The links from a flow's receiver to its sender.
+    pub(super) fn backward<'v>(
+        &'v self,
+        flow: &'v FlowView<'_>,
+    ) -> impl Iterator<Item = &'v LinkView<'a>> {
+        flow.backward.iter().filter_map(|name| self.link(name))
+    }
+
+    /// A flow's slowest link.
+    pub(super) fn bottleneck(&self, flow: &FlowView<'_>) -> Option<&LinkView<'a>> {
+        self.link(&flow.bottleneck.as_ref()?.0)
+    }
+
     /// The flows whose slowest link is this one.
     pub(super) fn sharing(&self, link: &str) -> Vec<&FlowView<'a>> {
         let flows = self.flows.iter();
@@ -240,14 +280,14 @@ impl FlowView<'_> {
         let Some(flow) = self.declared else {
             return;
         };
-        let way = |from: &str, to: &str| graph.path(from, to).unwrap_or_default();
-        let there = way(&flow.from, &flow.to);
+        let path = |from: &str, to: &str| graph.path(from, to).unwrap_or_default();
+        let there = path(&flow.from, &flow.to);
         let names = |hops: &[Hop<'_>]| {
             let names = hops.iter().filter_map(|hop| trace_name(scenario, hop));
             names.collect::<Vec<_>>()
         };
         self.forward = names(&there);
-        self.backward = names(&way(&flow.to, &flow.from));
+        self.backward = names(&path(&flow.to, &flow.from));
         let mut hosts = scenario.hosts.iter();
         let sender = hosts.find(|host| host.names().any(|name| name == flow.from));
         self.timer_hz = sender
@@ -294,8 +334,28 @@ impl FlowView<'_> {
     }
 
     /// The bandwidth-delay product without queues, in octets.
-    pub(super) fn bdp_bytes(&self) -> Option<f64> {
-        Some(self.rate_bps()? * self.base_s()? / 8.0)
+    pub(super) fn bdp(&self) -> Option<Evidence> {
+        let octets = self.rate_bps()? * self.base_s()? / 8.0;
+        let name = format!("flow.{}.bdp_bytes", self.name);
+        Some(Evidence::given("scenario", name, octets))
+    }
+
+    /// A number of its summary.
+    pub(super) fn given(&self, key: &str, value: f64) -> Evidence {
+        Evidence::given("summary", format!("flows.{}.{key}", self.name), value)
+    }
+
+    /// True if it carries a stream, whose window controller a scenario chooses.
+    pub(super) fn is_stream(&self) -> bool {
+        ["tcp", "quic", "quinn"].contains(&self.transport)
+    }
+
+    /// True if congestion control holds it for more than half of the time of these rows, or the
+    /// trace does not say.
+    pub(super) fn is_controlled(&self, rows: &Range<usize>) -> bool {
+        let words = ["window", "rate", "pacer"].iter();
+        let shares = words.filter_map(|word| self.main.share("bound", word, rows.clone()));
+        !self.has("bound") || shares.map(|share| share.value).sum::<f64>() > 0.5
     }
 
     /// The size of a full packet, in octets with all headers.
@@ -329,7 +389,7 @@ impl FlowView<'_> {
         self.main.table.column(column).is_some()
     }
 
-    /// The time when slow start ended for the first time; its start if it has no such state.
+    /// The time when slow start ended for the first time; the end of its life if it never did.
     pub(super) fn slow_start_end_s(&self) -> f64 {
         let states = self.main.words("state");
         let starting = |state: &Arc<str>| {
@@ -432,6 +492,11 @@ fn trace_name(scenario: &Scenario, hop: &Hop<'_>) -> Option<String> {
 }
 
 impl LinkView<'_> {
+    /// A number of its summary.
+    pub(super) fn given(&self, key: &str, value: f64) -> Evidence {
+        Evidence::given("summary", format!("links.{}.{key}", self.name), value)
+    }
+
     /// The path of a setting of this direction or station, for `--set`.
     pub(super) fn setting(&self, key: &str) -> Option<String> {
         if self.direction.is_none() {

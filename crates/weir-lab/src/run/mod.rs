@@ -24,6 +24,8 @@ pub use record::measured::{
     MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, SenderRecorder, is_measured,
     measured_run,
 };
+#[cfg(feature = "files")]
+pub(crate) use record::measured::{run_summary, scenario_text};
 pub use simulation::Simulation;
 
 pub use crate::summary::{

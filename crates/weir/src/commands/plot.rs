@@ -117,15 +117,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let out = arguments.out.clone().unwrap_or(beside);
     check_folder(&out)?;
-    let runs = if is_foreign {
-        vec![imported(first)?]
+    let (runs, explanation) = if is_foreign {
+        imported(first)?
     } else {
         runs_of(arguments, &selection)?
     };
     let (title, head, pictures) = match runs.as_slice() {
         [run] => {
             let pictures = report::pictures_of(run, &selection);
-            let head = tables(&run.output.summary) + &explanation(first)?;
+            let head = tables(&run.output.summary) + &explanation;
             (format!("Run {}", first.display()), head, pictures)
         }
         several => {
@@ -147,45 +147,35 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     print_files(arguments.output, &written)
 }
 
-/// What held each sender, and what went wrong, in HTML.
-fn explanation(run: &Path) -> Result<String, Failure> {
-    let explanation = if run.is_file() {
-        explain(&Trace::of_import(&read_import(run)?))
-    } else {
-        explain(&Trace::of_folder(&RunFolder::open(run)?)?)
-    };
-    Ok(explanation_html(&explanation))
-}
-
-/// What the pictures of the runs need.
-fn runs_of(arguments: &Arguments, selection: &PlotSelection) -> Result<Vec<PlotData>, Failure> {
+/// What the pictures of the runs need, and the explanation of a single one in HTML.
+fn runs_of(
+    arguments: &Arguments,
+    selection: &PlotSelection,
+) -> Result<(Vec<PlotData>, String), Failure> {
     let opened = arguments.runs.iter().map(|run| RunFolder::open(run));
     let opened = opened.collect::<Result<Vec<_>, _>>()?;
-    let mut runs = Vec::new();
-    for folder in &opened {
-        runs.push(if opened.len() == 1 {
-            PlotData::read(folder, selection)?
-        } else {
-            PlotData::read_to_compare(folder)?
-        });
+    if let [folder] = opened.as_slice() {
+        let explanation = explanation_html(&explain(&Trace::of_folder(folder)?));
+        return Ok((vec![PlotData::read(folder, selection)?], explanation));
     }
-    Ok(runs)
+    let runs = opened.iter().map(PlotData::read_to_compare);
+    Ok((runs.collect::<Result<_, _>>()?, String::new()))
 }
 
-/// A trace of another program, in the form of a run.
-fn imported(path: &Path) -> Result<PlotData, Failure> {
-    let run = read_import(path)?.into_run();
+/// A trace of another program in the form of a run, and its explanation in HTML.
+fn imported(path: &Path) -> Result<(Vec<PlotData>, String), Failure> {
+    let imported = read_import(path)?;
+    let explanation = explanation_html(&explain(&Trace::of_import(&imported)));
+    let run = imported.into_run();
     let run = run.map_err(|error| Failure::Failed(error.to_string()))?;
     let flows = run.flows.iter();
-    let intervals = flows.map(|flow| (flow.name.clone(), flow.intervals.clone()));
+    let intervals = flows.filter_map(|flow| Some((flow.name.clone(), flow.intervals.clone()?)));
     let intervals: Vec<_> = intervals.collect();
     let mut data = PlotData::new(run);
     for (name, table) in intervals {
-        if let Some(table) = table {
-            data.add_intervals(name, table);
-        }
+        data.add_intervals(name, table);
     }
-    Ok(data)
+    Ok((vec![data], explanation))
 }
 
 /// Writes the pictures in each format and the page, either all or none; returns their paths.

@@ -1,7 +1,7 @@
 //! What goes wrong on an 802.11 medium.
 
 use super::{Detector, any};
-use crate::diagnosis::finding::{Evidence, Finding, Pathology, Statement};
+use crate::diagnosis::finding::{Finding, Pathology, Statement};
 use crate::diagnosis::view::View;
 use crate::summary::FrameCounts;
 
@@ -9,7 +9,7 @@ use crate::summary::FrameCounts;
 pub(super) const CONTENTION: Detector = Detector {
     about: &Pathology {
         kind: "wifi_contention",
-        title: "stations that contend for the air",
+        title: "802.11 contention",
         definition: "At least 15 % of a station's frames meet another station's frame, of 100 frames or \
                      more.",
         citation: "IEEE 802.11-2020 §10.3.3; G. Bianchi, 2000",
@@ -30,7 +30,7 @@ pub(super) const CONTENTION: Detector = Detector {
 pub(super) const RETRIES: Detector = Detector {
     about: &Pathology {
         kind: "wifi_retries",
-        title: "frames that the air loses",
+        title: "802.11 frame loss",
         definition: "At least 12 % of a station's frames, 100 or more, are not acknowledged for another \
                      reason than a collision.",
         citation: "IEEE 802.11-2020 §10.3.4.4; RFC 3819 §8.1",
@@ -59,13 +59,7 @@ fn stations(
         if frames.sent < 100 || count(&frames) < least * frames.sent as f64 {
             return None;
         }
-        let of = |key: &str, value: u64| {
-            Evidence::given(
-                "summary",
-                format!("links.{}.frames.{key}", link.name),
-                value as f64,
-            )
-        };
+        let of = |key: &str, value: u64| link.given(&format!("frames.{key}"), value as f64);
         let symptom = Statement::new(
             "Of {} frames {} were not acknowledged, {} of these because another station sent too.",
             vec![
@@ -75,9 +69,8 @@ fn stations(
             ],
         );
         let severity = frames.failed as f64 / frames.sent as f64;
-        let mut finding = Finding::new(about, &link.name, severity, symptom);
-        finding.span_s = [0.0, view.trace.duration_s];
-        Some(finding)
+        let whole = [0.0, view.trace.duration_s];
+        Some(Finding::new(about, &link.name, severity, symptom).over(whole))
     });
     stations.collect()
 }

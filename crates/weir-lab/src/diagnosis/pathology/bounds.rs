@@ -1,6 +1,7 @@
 //! Senders that neither the path nor congestion control holds.
 
 use super::{Detector, any, each_flow};
+use crate::diagnosis::Statistic;
 use crate::diagnosis::finding::{Evidence, Finding, Pathology, RemedyPlace, Statement};
 use crate::diagnosis::view::{FlowView, View};
 use weir_net::AppConfig;
@@ -9,7 +10,7 @@ use weir_net::AppConfig;
 pub(super) const APPLICATION: Detector = Detector {
     about: &Pathology {
         kind: "application_limited",
-        title: "an application that writes too little",
+        title: "limited by the application",
         definition: "For more than half of its time, no data waits at a sender of a stream whose application is \
                      not requests and responses or media.",
         citation: "RFC 7661 §4; RFC 4898, tcpEStatsPerfSndLimTimeSnd",
@@ -20,9 +21,8 @@ pub(super) const APPLICATION: Detector = Detector {
         each_flow(view, |_, flow| {
             let symptom = "The application had nothing to send for {} of the time.";
             let share = bound(flow, "application")?;
-            let is_stream = ["tcp", "quic", "quinn"].contains(&flow.transport);
             let is_meant = match flow.declared.map(|flow| &flow.app) {
-                Some(AppConfig::Cbr(_)) => !is_stream,
+                Some(AppConfig::Cbr(_)) => !flow.is_stream(),
                 Some(AppConfig::Bulk(_)) | None => false,
                 Some(_) => true,
             };
@@ -36,7 +36,7 @@ pub(super) const APPLICATION: Detector = Detector {
 pub(super) const SEND_BUFFER: Detector = Detector {
     about: &Pathology {
         kind: "send_buffer_limited",
-        title: "a send buffer that is too small",
+        title: "limited by the send buffer",
         definition: "For more than half of its time, all data of a full send buffer was sent and waits \
                      for acknowledgements.",
         citation: "RFC 4898, tcpEStatsPerfSndLimTimeSnd; Linux tcp_info, tcpi_sndbuf_limited",
@@ -49,13 +49,12 @@ pub(super) const SEND_BUFFER: Detector = Detector {
                            {} of the time.";
             let share = bound(flow, "send_buffer").filter(|share| share.value > MOST)?;
             let found = finding(&SEND_BUFFER, flow, share, symptom);
-            Some(larger(
-                found,
-                flow,
-                RemedyPlace::Sender,
-                "a larger send buffer",
-                "send_buffer",
-            ))
+            let keys: &[&str] = if flow.transport == "tcp" {
+                &["send_buffer"]
+            } else {
+                &[]
+            };
+            Some(larger(found, flow, RemedyPlace::Sender, keys))
         })
     },
 };
@@ -64,7 +63,7 @@ pub(super) const SEND_BUFFER: Detector = Detector {
 pub(super) const RECEIVER: Detector = Detector {
     about: &Pathology {
         kind: "receiver_limited",
-        title: "a receiver that allows too little",
+        title: "limited by the receive window",
         definition: "For more than half of its time, the receiver's window or credit allows no more \
                      data.",
         citation: "RFC 9293 §3.8.6; RFC 9000 §4.1; RFC 4898, tcpEStatsPerfSndLimTimeRwin",
@@ -78,7 +77,7 @@ pub(super) const RECEIVER: Detector = Detector {
 pub(super) const PACER: Detector = Detector {
     about: &Pathology {
         kind: "pacer_limited",
-        title: "a pacer that is slower than the path",
+        title: "limited by the pacer",
         definition: "For more than half of its time, a pacer delays data for which the window has \
                      room, and the slowest link is used for less than 80 % of the time.",
         citation: "RFC 9002 §7.7",
@@ -92,7 +91,7 @@ pub(super) const PACER: Detector = Detector {
 pub(super) const ANTI_AMPLIFICATION: Detector = Detector {
     about: &Pathology {
         kind: "anti_amplification_limited",
-        title: "a server that waits for the client's address to be validated",
+        title: "held by the anti-amplification limit",
         definition: "The limit of three times the received octets holds a server for longer than a base \
                      round-trip time.",
         citation: "RFC 9000 §8.1",
@@ -116,86 +115,61 @@ fn finding(detector: &Detector, flow: &FlowView<'_>, share: Evidence, symptom: &
     Finding::new(detector.about, flow.name, severity, symptom)
 }
 
-/// With the remedy that a setting of octets becomes twice the bandwidth-delay product.
-fn larger(
-    finding: Finding,
-    flow: &FlowView<'_>,
-    place: RemedyPlace,
-    text: &str,
-    key: &str,
-) -> Finding {
-    let is_set = flow.transport == "tcp";
+/// With the remedy that settings of octets become twice the bandwidth-delay product.
+fn larger(finding: Finding, flow: &FlowView<'_>, place: RemedyPlace, keys: &[&str]) -> Finding {
     let octets = flow
-        .bdp_bytes()
-        .map(|bdp| format!("{:.0}", (2.0 * bdp).max(65_536.0)));
-    let set = octets.as_deref().filter(|_| is_set);
-    finding.remedy(
-        place,
-        text,
-        set.map(|octets| vec![(flow.setting(key), octets)]),
-    )
+        .bdp()
+        .map(|bdp| format!("{:.0}", (2.0 * bdp.value).max(65_536.0)));
+    let set = octets.map(|octets| {
+        let set = keys.iter().map(|key| (flow.setting(key), octets.clone()));
+        set.collect::<Vec<_>>()
+    });
+    let text = "buffers or credit of twice the bandwidth-delay product";
+    finding.remedy(place, text, set.filter(|set| !set.is_empty()))
 }
 
 fn receiver(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let share = bound(flow, "receiver_credit").filter(|share| share.value > MOST)?;
     let symptom = "The receiver's window or credit allowed no more data for {} of the time.";
-    let rows = flow.alive();
-    let most = flow.main.measure(
-        "receive_window_bytes",
-        rows,
-        crate::diagnosis::Statistic::Most,
-    );
-    let needed = flow.bdp_bytes().map(|octets| {
-        let name = format!("flow.{}.bdp_bytes", flow.name);
-        Evidence::given("scenario", name, octets)
-    });
+    let most = flow
+        .main
+        .measure("receive_window_bytes", flow.alive(), Statistic::Most);
     let found = finding(&RECEIVER, flow, share, symptom).because(
         "It allowed {} at most, and the path holds {}.",
-        most.zip(needed).map(|(most, needed)| vec![most, needed]),
+        most.zip(flow.bdp())
+            .map(|(most, needed)| vec![most, needed]),
     );
-    let text = "a larger receive buffer";
-    let found = larger(found, flow, RemedyPlace::Receiver, text, "receive_buffer");
-    let octets = flow
-        .bdp_bytes()
-        .map(|bdp| format!("{:.0}", (2.0 * bdp).max(65_536.0)));
-    let set = octets
-        .as_deref()
-        .filter(|_| flow.transport == "quic")
-        .map(|octets| {
-            let keys = ["initial_max_data", "initial_max_stream_data"];
-            keys.map(|key| (flow.setting(key), octets)).to_vec()
-        });
-    Some(found.remedy(
-        RemedyPlace::Receiver,
-        "more credit of connection and stream",
-        set,
-    ))
+    let keys: &[&str] = match flow.transport {
+        "tcp" => &["receive_buffer"],
+        "quic" => &["initial_max_data", "initial_max_stream_data"],
+        _ => &[],
+    };
+    Some(larger(found, flow, RemedyPlace::Receiver, keys))
 }
 
 fn pacer(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let share = bound(flow, "pacer").filter(|share| share.value > MOST)?;
-    let (name, _) = flow.bottleneck.as_ref()?;
-    let used = view.link(name)?.summary?.utilisation;
+    let link = view.bottleneck(flow)?;
+    let used = link.summary?.utilisation;
     if used >= 0.8 {
         return None;
     }
-    let used = Evidence::given("summary", format!("links.{name}.utilisation"), used);
     let symptom = "The pacer delayed data, for which the window had room, for {} of the time.";
-    let said = format!("The link {name} was used for {{}} of the time.");
-    Some(finding(&PACER, flow, share, symptom).because(&said, Some(vec![used])))
+    let said = format!("The link {} was used for {{}} of the time.", link.name);
+    let used = vec![link.given("utilisation", used)];
+    Some(finding(&PACER, flow, share, symptom).because(&said, Some(used)))
 }
 
 fn anti_amplification(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let base = flow.base.clone()?;
     let words = flow.main.words("bound");
-    let held = flow
-        .main
-        .episodes(|row| words.get(row).is_some_and(|w| &**w == "anti_amplification"));
-    let longest = held.into_iter();
-    let longest = longest.max_by(|a, b| flow.main.length(a).total_cmp(&flow.main.length(b)))?;
-    let length = flow
-        .main
-        .measure("time_s", longest, crate::diagnosis::Statistic::Length)?;
+    let is_held = |row: usize| {
+        words
+            .get(row)
+            .is_some_and(|word| &**word == "anti_amplification")
+    };
+    let longest = flow.main.longest(is_held)?;
+    let length = flow.main.measure("time_s", longest, Statistic::Length)?;
     if length.value <= base.value {
         return None;
     }

@@ -9,7 +9,7 @@ use crate::diagnosis::view::{FlowView, View};
 pub(super) const TICKS: Detector = Detector {
     about: &Pathology {
         kind: "timer_granularity",
-        title: "a clock that is too coarse",
+        title: "coarse timer granularity",
         definition: "The sender's timers fire at ticks, in each of which 4 packets or more are due by t_ipi or \
                      the pacing rate for half of the time, and rate or pacer holds the sender for half of \
                      the time or more.",
@@ -24,7 +24,7 @@ pub(super) const TICKS: Detector = Detector {
 pub(super) const FLOOR: Detector = Detector {
     about: &Pathology {
         kind: "equation_table_floor",
-        title: "a loss event rate below the least of the equation's table",
+        title: "loss event rate at the least of the equation's table",
         definition: "For half of the time or more the equation holds the rate while the loss event rate is \
                      not above 0.01 %, the least value of Linux's table.",
         citation: "Linux net/dccp/ccids/lib/tfrc_equation.c, TFRC_SMALLEST_P",
@@ -38,9 +38,9 @@ pub(super) const FLOOR: Detector = Detector {
 pub(super) const DELAYED: Detector = Detector {
     about: &Pathology {
         kind: "delayed_ack_stall",
-        title: "a sender that waits for delayed acknowledgements",
+        title: "stall by delayed acknowledgements",
         definition: "The window holds the sender for half of the time or more, the round trip exceeds the \
-                     base by more than half of it and 10 ms for half of the time, the mean queues on the way \
+                     base by more than half of it and 10 ms for half of the time, the mean queues on the path \
                      account for less than a quarter of that, and the slowest link is used for less than \
                      half of the time.",
         citation: "RFC 1122 §4.2.3.2; RFC 9000 §13.2.1; RFC 2525 §2.11",
@@ -54,7 +54,7 @@ pub(super) const DELAYED: Detector = Detector {
 pub(super) const COMPRESSED: Detector = Detector {
     about: &Pathology {
         kind: "ack_compression",
-        title: "acknowledgements that arrive in bursts",
+        title: "ACK compression",
         definition: "More than half of all octets are acknowledged faster than twice the rate of the \
                      slowest link, in pieces of 4 packets or more that follow a pause.",
         citation: "L. Zhang, S. Shenker and D. Clark, 1991; RFC 3449 §2; RFC 8511 §1",
@@ -140,13 +140,10 @@ fn delayed(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     };
     let (rtt, window) = (median("rtt_s")?, median("cwnd_bytes")?);
     let excess = rtt.value - base.value;
-    let ways = flow.forward.iter().chain(&flow.backward);
-    let queues = ways.filter_map(|name| Some(view.link(name)?.summary?.queue_bytes.mean));
+    let links = view.forward(flow).chain(view.backward(flow));
+    let queues = links.filter_map(|link| Some(link.summary?.queue_bytes.mean));
     let queued = queues.fold(0.0, f64::max) * 8.0 / flow.rate_bps()?;
-    let used = flow
-        .bottleneck
-        .as_ref()
-        .and_then(|(name, _)| view.link(name)?.summary);
+    let used = view.bottleneck(flow)?.summary;
     let idle = used.is_some_and(|link| link.utilisation < 0.5);
     let waits = excess > (0.5 * base.value).max(0.010) && queued < 0.25 * excess;
     if share.value < 0.5 || !waits || !idle {
@@ -158,13 +155,7 @@ fn delayed(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         vec![window, share, rtt, base],
     );
     let finding = Finding::new(DELAYED.about, flow.name, 0.6, symptom);
-    let has_choice = ["tcp", "quic"].contains(&flow.transport);
-    let set = has_choice.then(|| vec![(flow.setting("ack_every"), "1")]);
-    Some(finding.remedy(
-        RemedyPlace::Receiver,
-        "an acknowledgement of every packet",
-        set,
-    ))
+    Some(finding.with_every_ack(flow))
 }
 
 fn compressed(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
@@ -172,7 +163,7 @@ fn compressed(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let rate = flow.rate_bps()? / 8.0;
     let packet = flow.packet_bytes();
     let times = flow.main.times();
-    let (mut last, mut burst, mut began) = (None::<(f64, f64)>, 0.0, 0.0);
+    let (mut last, mut burst) = (None::<(f64, f64)>, 0.0);
     let (mut fast, mut all) = (0.0, 0.0);
     for (time, octets) in times.iter().zip(delivered) {
         let Some((before, known)) = last.filter(|_| octets.is_finite()) else {
@@ -189,11 +180,10 @@ fn compressed(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
             burst += more;
         } else {
             fast += if burst >= 4.0 * packet { burst } else { 0.0 };
-            (burst, began) = (more, *time);
+            burst = more;
         }
         last = Some((*time, *octets));
     }
-    let _ = began;
     if all < 200.0 * packet || fast < 0.5 * all {
         return None;
     }

@@ -1,6 +1,7 @@
 //! Many flows that do the same at the same time.
 
 use super::{Detector, any};
+use crate::diagnosis::Statistic;
 use crate::diagnosis::finding::{Evidence, Finding, Pathology, RemedyPlace, Statement};
 use crate::diagnosis::losses::reductions;
 use crate::diagnosis::view::{FlowView, LinkView, View};
@@ -9,7 +10,7 @@ use crate::diagnosis::view::{FlowView, LinkView, View};
 pub(super) const INCAST: Detector = Detector {
     about: &Pathology {
         kind: "incast",
-        title: "flows that begin together and overflow one queue",
+        title: "incast",
         definition: "At least 8 flows over one bottleneck begin within 10 ms, its queue drops packets in \
                      the second after, and at least one of them has a timeout.",
         citation: "A. Phanishayee et al., 2008; Y. Chen et al., Understanding TCP Incast, 2009",
@@ -28,7 +29,7 @@ pub(super) const INCAST: Detector = Detector {
 pub(super) const SYNCHRONISED: Detector = Detector {
     about: &Pathology {
         kind: "loss_synchronisation",
-        title: "flows that reduce their windows together",
+        title: "synchronised losses",
         definition: "At least 4 flows share a drop-tail queue, and in more than half of at least 4 epochs \
                      of one round trip with a reduction half of the flows or more reduce.",
         citation: "RFC 7567 §2; L. Zhang and D. Clark, 1990",
@@ -43,6 +44,11 @@ pub(super) const SYNCHRONISED: Detector = Detector {
     },
 };
 
+/// A number of flows or epochs, which stands in no table.
+fn count(name: &str, value: usize) -> Evidence {
+    Evidence::given("derived", name, value as f64)
+}
+
 /// Flows that begin together are an incast from this number on.
 const FLOWS: usize = 8;
 
@@ -56,7 +62,7 @@ fn incast(view: &View<'_>, link: &LinkView<'_>) -> Option<Finding> {
     let from = together[0];
     let rows = link.rows.as_ref()?;
     let within = rows.within([from, from + 1.0]);
-    let dropped = rows.measure("drops", within, crate::diagnosis::Statistic::Growth)?;
+    let dropped = rows.measure("drops", within, Statistic::Growth)?;
     let timeouts = |flow: &&&FlowView<'_>| {
         let retransmissions = flow.summary.and_then(|summary| summary.retransmissions);
         retransmissions.is_some_and(|of| of.timeouts > 0)
@@ -69,7 +75,6 @@ fn incast(view: &View<'_>, link: &LinkView<'_>) -> Option<Finding> {
         .iter()
         .filter(|start| (0.0..0.010).contains(&(**start - from)))
         .count();
-    let count = |name: &str, value: usize| Evidence::given("derived", name, value as f64);
     let symptom = Statement::new(
         "The queue dropped {} packets in the second after {} flows had begun within 10 ms, and {} flows \
          had timeouts.",
@@ -128,7 +133,6 @@ fn synchronised(view: &View<'_>, link: &LinkView<'_>) -> Option<Finding> {
     if epochs < 4 || 2 * common <= epochs {
         return None;
     }
-    let count = |name: &str, value: usize| Evidence::given("derived", name, value as f64);
     let symptom = Statement::new(
         "In {} of {} epochs with a reduction half of the {} flows or more reduced their windows.",
         vec![
@@ -137,10 +141,7 @@ fn synchronised(view: &View<'_>, link: &LinkView<'_>) -> Option<Finding> {
             count("flows", flows.len()),
         ],
     );
-    let mut finding = Finding::new(SYNCHRONISED.about, &link.name, 0.5, symptom);
-    finding.span_s = [all.first()?.0, all.last()?.0];
-    let queue = link
-        .setting("queue")
-        .map(|path| vec![(path, "{ kind = \"fq_codel\" }")]);
-    Some(finding.remedy(RemedyPlace::Network, "FQ-CoDel in the queue", queue))
+    let span = [all.first()?.0, all.last()?.0];
+    let finding = Finding::new(SYNCHRONISED.about, &link.name, 0.5, symptom).over(span);
+    Some(finding.with_queue(link, "fq_codel", "FQ-CoDel in the queue"))
 }

@@ -10,10 +10,11 @@ use crate::diagnosis::view::{FlowView, LinkView, View};
 pub(super) const RANDOM: Detector = Detector {
     about: &Pathology {
         kind: "random_loss",
-        title: "losses without congestion",
-        definition: "At least 3 reductions and half of them come with a queueing delay below 10 % of the \
-                     base round-trip time in the round trip before, without a drop or mark of a queue or \
-                     policer; on average the wire loses fewer than 1.6 packets at once.",
+        title: "random loss without congestion",
+        definition: "At least 3 reductions and half of all come after a loss on the wire; where the links have no \
+                     trace, or a loss model takes packets at the socket, with a queueing delay below 10 % of \
+                     the base round-trip time in the round trip before. On average the wire loses fewer \
+                     than 1.6 packets at once.",
         citation: "RFC 3135 §3.2; RFC 2488 §3",
         needs: &["rtt_s"],
     },
@@ -25,8 +26,8 @@ pub(super) const RANDOM: Detector = Detector {
 pub(super) const BURSTY: Detector = Detector {
     about: &Pathology {
         kind: "bursty_loss",
-        title: "bursts of losses without congestion",
-        definition: "As random_loss, with 1.6 packets or more that the wire loses at once.",
+        title: "bursts of loss without congestion",
+        definition: "As random_loss, where the wire loses 1.6 packets or more at once.",
         citation: "E. Gilbert, Capacity of a Burst-Noise Channel, 1960; RFC 3611 §4.7.2",
         needs: &["rtt_s"],
     },
@@ -38,8 +39,8 @@ pub(super) const BURSTY: Detector = Detector {
 pub(super) const POLICER: Detector = Detector {
     about: &Pathology {
         kind: "policer",
-        title: "a policer",
-        definition: "At least 3 packets and half of all drops on the way are neither of a queue nor of \
+        title: "policer",
+        definition: "At least 3 packets and half of all drops on the path are neither of a queue nor of \
                      the wire and come from a link that polices.",
         citation: "T. Flach et al., An Internet-Wide Analysis of Traffic Policing, 2016; RFC 2475 §2.3.3.4",
         needs: &[],
@@ -52,9 +53,10 @@ pub(super) const POLICER: Detector = Detector {
 pub(super) const SHALLOW: Detector = Detector {
     about: &Pathology {
         kind: "shallow_buffer",
-        title: "a buffer that is too small",
-        definition: "A drop-tail queue holds less than 0.3 of the bandwidth-delay product, drops packets, \
-                     and its link is used for less than 95 % of the time.",
+        title: "shallow buffer",
+        definition: "A drop-tail queue in front of a bulk flow's slowest link holds less than 0.3 of the \
+                     bandwidth-delay product, drops at least 3 packets, and the link is used for less than \
+                     95 % of the time.",
         citation: "G. Appenzeller et al., Sizing Router Buffers, 2004; RFC 3439 §A.2",
         needs: &[],
     },
@@ -66,9 +68,9 @@ pub(super) const SHALLOW: Detector = Detector {
 pub(super) const REORDERING: Detector = Detector {
     about: &Pathology {
         kind: "reordering",
-        title: "reordering that is taken for loss",
+        title: "reordering taken for loss",
         definition: "The sender takes at least 10 packets for lost and reduces its window at least 3 times \
-                     without a drop or a timeout, and all links on the way together dropped fewer than half \
+                     without a drop or a timeout, and all links on the path together dropped fewer than half \
                      as many; or at least 3 reductions were taken back.",
         citation: "RFC 4737; RFC 8985 §3.1; RFC 9002 §6.1.1",
         needs: &[],
@@ -134,11 +136,11 @@ fn wire(view: &View<'_>, flow: &FlowView<'_>, bursty: bool) -> Option<Finding> {
             vec![reduced, rtt, base],
         )
     };
-    let mut finding = Finding::new(about, flow.name, 0.7, symptom);
-    finding.span_s = [free.first()?.at_s, free.last()?.at_s];
+    let span = [free.first()?.at_s, free.last()?.at_s];
+    let mut finding = Finding::new(about, flow.name, 0.7, symptom).over(span);
     if let Some(link) = lossy {
         let lost = link.summary?.wire_losses as f64;
-        let lost = Evidence::given("summary", format!("links.{}.wire_losses", link.name), lost);
+        let lost = link.given("wire_losses", lost);
         let said = format!("The wire of {} lost {{}} packets.", link.name);
         finding = finding.because(&said, Some(vec![lost]));
     }
@@ -147,33 +149,19 @@ fn wire(view: &View<'_>, flow: &FlowView<'_>, bursty: bool) -> Option<Finding> {
 
 /// With what makes losses rarer or less harmful.
 fn against_loss(finding: Finding, flow: &FlowView<'_>, lossy: Option<&LinkView<'_>>) -> Finding {
-    let is_window = ["tcp", "quic", "quinn"].contains(&flow.transport);
-    let controller = is_window.then(|| vec![(flow.setting("controller"), "bbr")]);
     let loss = lossy.and_then(|link| link.setting("loss"));
-    let acks = is_window.then(|| vec![(flow.setting("ack_every"), "1")]);
+    let none = loss.map(|path| vec![(path, "{ kind = \"none\" }")]);
     finding
-        .remedy(
-            RemedyPlace::Receiver,
-            "an acknowledgement of every packet, so that the window grows faster",
-            acks,
-        )
-        .remedy(
-            RemedyPlace::Sender,
-            "a controller that does not answer to single losses",
-            controller,
-        )
-        .remedy(
-            RemedyPlace::Network,
-            "a link that repairs its losses",
-            loss.map(|path| vec![(path, "{ kind = \"none\" }")]),
-        )
+        .with_bbr(flow, "a controller that does not answer to single losses")
+        .with_every_ack(flow)
+        .remedy(RemedyPlace::Network, "a link that repairs its losses", none)
 }
 
-/// The link on a flow's way that lost most on the wire; stations of a medium count their failed
-/// packets.
-fn lossiest<'v>(view: &'v View<'v>, flow: &FlowView<'_>) -> Option<&'v LinkView<'v>> {
-    let links = flow.forward.iter().filter_map(|name| view.link(name));
-    let lossy = links.filter_map(|link| Some((link, link.summary?.wire_losses)));
+/// The link on a flow's path that lost most on the wire.
+fn lossiest<'v>(view: &'v View<'v>, flow: &'v FlowView<'_>) -> Option<&'v LinkView<'v>> {
+    let lossy = view
+        .forward(flow)
+        .filter_map(|link| Some((link, link.summary?.wire_losses)));
     let most = lossy.max_by_key(|(_, lost)| *lost);
     most.filter(|(_, lost)| *lost > 0).map(|(link, _)| link)
 }
@@ -203,88 +191,62 @@ fn drops_at_once(link: &LinkView<'_>) -> Option<f64> {
 }
 
 fn policer(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
-    let mut policing = flow.forward.iter().filter_map(|name| view.link(name));
-    let link = policing.find(|link| link.direction.is_some_and(|d| d.policer.is_some()))?;
+    let is_policing = |link: &&LinkView<'_>| link.direction.is_some_and(|d| d.policer.is_some());
+    let link = view.forward(flow).find(is_policing)?;
     let summary = link.summary?;
     let others = summary.drops - summary.queue_drops - summary.wire_losses;
     if others < 3 || 2 * others < summary.drops {
         return None;
     }
-    let given = |key: &str, value: f64| {
-        Evidence::given("summary", format!("links.{}.{key}", link.name), value)
-    };
     let rate = link.direction?.policer?.rate as f64;
+    let path = format!("link.{}.policer.rate_bps", link.name);
     let symptom = Statement::new(
         "Of {} packets that the link dropped, {} were of the queue and {} of the wire; the rest came \
          faster than the policer's {}.",
         vec![
-            given("drops", summary.drops as f64),
-            given("queue_drops", summary.queue_drops as f64),
-            given("wire_losses", summary.wire_losses as f64),
-            Evidence::given(
-                "scenario",
-                format!("link.{}.policer.rate_bps", link.name),
-                rate,
-            ),
+            link.given("drops", summary.drops as f64),
+            link.given("queue_drops", summary.queue_drops as f64),
+            link.given("wire_losses", summary.wire_losses as f64),
+            Evidence::given("scenario", path, rate),
         ],
     );
-    let mut finding = Finding::new(POLICER.about, flow.name, 0.9, symptom);
-    finding.span_s = flow.life();
-    let is_window = ["tcp", "quic", "quinn"].contains(&flow.transport);
-    let controller = is_window.then(|| vec![(flow.setting("controller"), "bbr")]);
-    Some(finding.remedy(
-        RemedyPlace::Sender,
-        "a controller that follows the delivery rate",
-        controller,
-    ))
+    let finding = Finding::new(POLICER.about, flow.name, 0.9, symptom).over(flow.life());
+    Some(finding.with_bbr(flow, "a controller that follows the delivery rate"))
 }
 
 fn shallow(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
-    let (name, _) = flow.bottleneck.as_ref()?;
-    let link = view.link(name)?;
+    let link = view.bottleneck(flow)?;
     let summary = link.summary?;
-    let (limit, bdp) = (link.limit_bytes()?, flow.bdp_bytes()?);
-    let is_short = limit < 0.3 * bdp && !link.is_aqm();
+    let (limit, bdp) = (link.limit_bytes()?, flow.bdp()?);
+    let is_short = limit < 0.3 * bdp.value && !link.is_aqm();
     if !is_short || summary.queue_drops < 3 || summary.utilisation >= 0.95 || !flow.is_bulk {
         return None;
     }
-    let summary_of =
-        |key: &str, value: f64| Evidence::given("summary", format!("links.{name}.{key}"), value);
+    let packets = format!("{:.0}", libm::ceil(bdp.value / 1500.0).max(4.0));
+    let path = format!("link.{}.queue.limit_bytes", link.name);
     let symptom = Statement::new(
         "The queue holds {}, less than 0.3 of the {} that the path needs, and dropped {} packets while \
          the link was used for {} of the time.",
         vec![
-            Evidence::given("scenario", format!("link.{name}.queue.limit_bytes"), limit),
-            Evidence::given("scenario", format!("flow.{}.bdp_bytes", flow.name), bdp),
-            summary_of("queue_drops", summary.queue_drops as f64),
-            summary_of("utilisation", summary.utilisation),
+            Evidence::given("scenario", path, limit),
+            bdp,
+            link.given("queue_drops", summary.queue_drops as f64),
+            link.given("utilisation", summary.utilisation),
         ],
     );
-    let mut finding = Finding::new(SHALLOW.about, flow.name, 1.0 - summary.utilisation, symptom);
-    finding.span_s = flow.life();
-    let packets = format!("{:.0}", libm::ceil(bdp / 1500.0).max(4.0));
+    let severity = 1.0 - summary.utilisation;
+    let finding = Finding::new(SHALLOW.about, flow.name, severity, symptom).over(flow.life());
     let queue = link
         .setting("queue.limit")
-        .map(|path| vec![(path, packets.as_str())]);
-    let is_window = ["tcp", "quic", "quinn"].contains(&flow.transport);
-    let controller = is_window.then(|| vec![(flow.setting("controller"), "bbr")]);
-    Some(
-        finding
-            .remedy(RemedyPlace::Sender, "a controller that paces", controller)
-            .remedy(
-                RemedyPlace::Network,
-                "a buffer of one bandwidth-delay product",
-                queue,
-            ),
-    )
+        .map(|path| vec![(path, packets)]);
+    let text = "a buffer of one bandwidth-delay product";
+    let finding = finding.with_bbr(flow, "a controller that paces");
+    Some(finding.remedy(RemedyPlace::Network, text, queue))
 }
 
 fn reordering(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let summary = flow.summary?;
-    let links = flow
-        .forward
-        .iter()
-        .filter_map(|name| view.link(name)?.summary);
+    let links = view.forward(flow).filter_map(|link| link.summary);
     let dropped: u64 = links.map(|link| link.drops).sum();
     let lost = summary.packets_lost;
     let undone = flow.events.as_ref().and_then(|events| {
@@ -302,18 +264,13 @@ fn reordering(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         return None;
     }
     let symptom = Statement::new(
-        "The sender took {} packets for lost, and all links on the way together dropped {}.",
+        "The sender took {} packets for lost, and all links on the path together dropped {}.",
         vec![
-            Evidence::given(
-                "summary",
-                format!("flows.{}.packets_lost", flow.name),
-                lost as f64,
-            ),
+            flow.given("packets_lost", lost as f64),
             Evidence::given("summary", "links.*.drops", dropped as f64),
         ],
     );
-    let mut finding = Finding::new(REORDERING.about, flow.name, 0.8, symptom);
-    finding.span_s = flow.life();
+    let finding = Finding::new(REORDERING.about, flow.name, 0.8, symptom).over(flow.life());
     Some(
         finding.because(
             "It took {} reductions back.",

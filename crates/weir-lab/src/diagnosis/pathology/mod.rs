@@ -14,7 +14,7 @@ mod tfrc;
 mod timeouts;
 
 use super::finding::{Evidence, Finding, Pathology, Remedy, RemedyPlace, Statement};
-use super::view::{FlowView, View};
+use super::view::{FlowView, LinkView, View};
 use crate::scenario::Override;
 
 /// A detector of one kind of pathology.
@@ -116,6 +116,44 @@ impl Finding {
             self.remedies.sort_by_key(|remedy| remedy.place);
         }
         self
+    }
+}
+
+impl Finding {
+    /// Sets the time in which it is seen, where no number of the sentence has it.
+    fn over(mut self, span_s: [f64; 2]) -> Self {
+        self.span_s = span_s;
+        self
+    }
+
+    /// Adds BBR as a remedy, for a flow whose window controller can be chosen.
+    fn with_bbr(self, flow: &FlowView<'_>, text: &str) -> Self {
+        let set = flow
+            .is_stream()
+            .then(|| vec![(flow.setting("controller"), "bbr")]);
+        self.remedy(RemedyPlace::Sender, text, set)
+    }
+
+    /// Adds another queue discipline of a link as a remedy; none behind a token bucket, which has a
+    /// queue of its own.
+    fn with_queue(self, link: &LinkView<'_>, kind: &str, text: &str) -> Self {
+        let bucket = link
+            .direction
+            .and_then(|direction| direction.shaper.as_ref());
+        let path = link.setting("queue").filter(|_| bucket.is_none());
+        let set = path.map(|path| vec![(path, format!("{{ kind = \"{kind}\" }}"))]);
+        self.remedy(RemedyPlace::Network, text, set)
+    }
+
+    /// Adds an acknowledgement of every packet as a remedy, for a receiver that can be told so.
+    fn with_every_ack(self, flow: &FlowView<'_>) -> Self {
+        let has_choice = ["tcp", "quic"].contains(&flow.transport);
+        let set = has_choice.then(|| vec![(flow.setting("ack_every"), "1")]);
+        self.remedy(
+            RemedyPlace::Receiver,
+            "an acknowledgement of every packet",
+            set,
+        )
     }
 }
 

@@ -9,7 +9,7 @@ use crate::diagnosis::view::{FlowView, Rows, View};
 pub(super) const OSCILLATION: Detector = Detector {
     about: &Pathology {
         kind: "rate_oscillation",
-        title: "a rate that oscillates",
+        title: "oscillating rate",
         definition: "After slow start the autocorrelation of the rate, after its first fall below zero, \
                      exceeds 0.4 again at a lag of more than 2 round trips, its coefficient of variation \
                      exceeds 0.15, and the queueing delay reaches 2 base round trips.",

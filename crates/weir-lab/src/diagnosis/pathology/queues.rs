@@ -1,7 +1,7 @@
 //! Queues that never empty, and senders that learn of them too late.
 
 use super::{Detector, any, each_flow, tfrc};
-use crate::diagnosis::finding::{Finding, Pathology, RemedyPlace, Statement};
+use crate::diagnosis::finding::{Finding, Pathology, Statement};
 use crate::diagnosis::losses::reductions;
 use crate::diagnosis::statistic::Statistic;
 use crate::diagnosis::view::{FlowView, LinkView, View};
@@ -11,10 +11,12 @@ use crate::lint::view::Control;
 pub(super) const STANDING: Detector = Detector {
     about: &Pathology {
         kind: "standing_queue",
-        title: "a queue that never empties",
-        definition: "After slow start the round-trip time exceeds the base by more than 0.3 of it \
-                     for 95 % of the time, and by more than 1.5 of it and 20 ms for half of the time, \
-                     over at least 20 base round trips, while the sender's window or rate holds it.",
+        title: "standing queue (bufferbloat)",
+        definition: "After slow start the round-trip time exceeds the base by more than 0.3 of it and more than a \
+                     tenth of the median excess for 95 % of the time, and by more than 1.5 of the base and \
+                     20 ms for half of the time, over at least 20 base round trips in more than half of \
+                     which congestion control holds the sender. Where the links have traces, the median of \
+                     the fullest queue accounts for half of the median excess.",
         citation: "J. Gettys and K. Nichols, Bufferbloat: Dark Buffers in the Internet, 2011; RFC 7567 §2",
         needs: &["rtt_s"],
     },
@@ -26,7 +28,7 @@ pub(super) const STANDING: Detector = Detector {
 pub(super) const LATE: Detector = Detector {
     about: &Pathology {
         kind: "late_notification",
-        title: "congestion that the sender learns of too late",
+        title: "late congestion notification",
         definition: "A rate-controlled sender goes on for more than 3 smoothed round trips after the \
                      queueing delay has exceeded the base round-trip time, until its loss event rate \
                      grows for the first time, and the delay then exceeds 4 base round trips.",
@@ -45,19 +47,13 @@ const MEDIAN_S: f64 = 0.020;
 /// The base round trips over which a queue stands.
 const ROUND_TRIPS: f64 = 20.0;
 
-/// The words of `bound` with which congestion control holds a sender.
-const CONTROLLED: [&str; 3] = ["window", "rate", "pacer"];
-
 fn standing(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let base = flow.base.clone()?;
     let rows = flow.after_slow_start()?;
     if flow.main.length(&rows) < ROUND_TRIPS * base.value || flow.control == Control::None {
         return None;
     }
-    let held = CONTROLLED.iter();
-    let held = held.filter_map(|bound| flow.main.share("bound", bound, rows.clone()));
-    let held: f64 = held.map(|share| share.value).sum();
-    if flow.has("bound") && held < 0.5 {
+    if !flow.is_controlled(&rows) {
         return None;
     }
     let quantile = |share| {
@@ -77,9 +73,10 @@ fn standing(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
          path of {} without a queue.",
         vec![median, least, base],
     );
-    let finding = Finding::new(STANDING.about, flow.name, severity, symptom);
+    let finding = Finding::new(STANDING.about, flow.name, severity, symptom)
+        .with_bbr(flow, "a controller that follows the delivery rate");
     let Some(link) = fullest(view, flow) else {
-        return Some(sender_remedies(finding, flow));
+        return Some(finding);
     };
     let span = finding.span_s;
     let queue = link.rows.as_ref().and_then(|table| {
@@ -100,47 +97,23 @@ fn standing(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         link.name
     );
     let finding = finding.because(&said, queue);
-    Some(network_remedies(sender_remedies(finding, flow), link))
+    Some(with_short_queue(finding, link))
 }
 
-/// The link on a flow's way whose queue held most.
-pub(super) fn fullest<'v>(view: &'v View<'v>, flow: &FlowView<'_>) -> Option<&'v LinkView<'v>> {
-    let links = flow.forward.iter().filter_map(|name| view.link(name));
-    let means = links.filter_map(|link| Some((link, link.summary?.queue_bytes.mean)));
+/// The link on a flow's path whose queue held most.
+fn fullest<'v>(view: &'v View<'v>, flow: &'v FlowView<'_>) -> Option<&'v LinkView<'v>> {
+    let means = view
+        .forward(flow)
+        .filter_map(|link| Some((link, link.summary?.queue_bytes.mean)));
     let most = means.max_by(|a, b| a.1.total_cmp(&b.1));
     most.filter(|(_, mean)| *mean > 0.0).map(|(link, _)| link)
 }
 
-/// Controllers that keep the queue short.
-fn sender_remedies(finding: Finding, flow: &FlowView<'_>) -> Finding {
-    let has_controllers = ["tcp", "quic", "quinn"].contains(&flow.transport);
-    let set = vec![(flow.setting("controller"), "bbr")];
-    finding.remedy(
-        RemedyPlace::Sender,
-        "a controller that follows the delivery rate",
-        has_controllers.then_some(set),
-    )
-}
-
-/// Queues that stay short.
-fn network_remedies(finding: Finding, link: &LinkView<'_>) -> Finding {
-    // A token bucket has a queue of its own in place of the link's.
-    let has_bucket = link
-        .direction
-        .is_some_and(|direction| direction.shaper.is_some());
-    let path = link.setting("queue").filter(|_| !has_bucket);
-    let queue = |value| path.clone().map(|path| vec![(path, value)]);
+/// Queue disciplines that keep the queue short.
+fn with_short_queue(finding: Finding, link: &LinkView<'_>) -> Finding {
     finding
-        .remedy(
-            RemedyPlace::Network,
-            "CoDel in the queue",
-            queue("{ kind = \"codel\" }"),
-        )
-        .remedy(
-            RemedyPlace::Network,
-            "FQ-CoDel in the queue",
-            queue("{ kind = \"fq_codel\" }"),
-        )
+        .with_queue(link, "codel", "CoDel in the queue")
+        .with_queue(link, "fq_codel", "FQ-CoDel in the queue")
 }
 
 /// The round trips after which a notice comes late, and the base round trips that the queue then
@@ -196,7 +169,7 @@ fn late(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         rates.map(|(first, most)| vec![first, most]),
     );
     if let Some(link) = fullest(view, flow) {
-        finding = network_remedies(finding, link);
+        finding = with_short_queue(finding, link);
     }
     Some(finding)
 }

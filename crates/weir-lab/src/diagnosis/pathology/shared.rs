@@ -1,8 +1,8 @@
-//! Flows that share a bottleneck badly, and links that nobody fills.
+//! Flows that share a bottleneck unfairly, and links that are not filled.
 
 use super::{Detector, any};
 use crate::diagnosis::Statistic;
-use crate::diagnosis::finding::{Evidence, Finding, Pathology, RemedyPlace, Statement};
+use crate::diagnosis::finding::{Evidence, Finding, Pathology, Statement};
 use crate::diagnosis::view::{FlowView, View};
 use weir_net::AppConfig;
 
@@ -10,10 +10,10 @@ use weir_net::AppConfig;
 pub(super) const RTT_BIAS: Detector = Detector {
     about: &Pathology {
         kind: "rtt_bias",
-        title: "a share that falls with the round trip",
-        definition: "Two flows of one kind of controller share a bottleneck for at least 50 of the longer \
-                     round trips; one has a base round trip at least 2 times the other's and less than \
-                     half of its goodput.",
+        title: "RTT unfairness",
+        definition: "Two bulk flows with the same controller share a bottleneck for at least 50 of the longer \
+                     round trips; congestion control holds the one whose base round trip is at least 2 \
+                     times the other's, and it gets less than half of the other's goodput.",
         citation: "RFC 5166 §2.3; T. Lakshman and U. Madhow, 1997",
         needs: &[],
     },
@@ -25,10 +25,10 @@ pub(super) const RTT_BIAS: Detector = Detector {
 pub(super) const LATECOMER: Detector = Detector {
     about: &Pathology {
         kind: "latecomer_starved",
-        title: "a flow that came later and starves",
-        definition: "Two flows with base round trips within 20 % share a bottleneck for at least 10 round \
-                     trips; the one that began at least 10 round trips later gets less than a third of the \
-                     other's goodput from then on.",
+        title: "starved latecomer",
+        definition: "Two bulk flows with base round trips within 20 % share a bottleneck for at least 10 round \
+                     trips; congestion control holds the one that began at least 10 round trips later, and \
+                     it gets less than a third of the other's goodput from then on.",
         citation: "RFC 5166 §2.3; RFC 6817 §4.4",
         needs: &[],
     },
@@ -40,9 +40,10 @@ pub(super) const LATECOMER: Detector = Detector {
 pub(super) const UNFAIR: Detector = Detector {
     about: &Pathology {
         kind: "unfairness",
-        title: "controllers that share badly",
-        definition: "Two flows with different controllers, which begin together, share a bottleneck for at least 50 round trips, \
-                     and one gets less than a third of the other's goodput, though nothing else holds it.",
+        title: "unfairness between controllers",
+        definition: "Two bulk flows with different controllers, neither of which began 10 round trips after the \
+                     other, share a bottleneck for at least 50 round trips; congestion control holds one, \
+                     and it gets less than a third of the other's goodput.",
         citation: "RFC 9743 §5.1; RFC 5166 §2.3",
         needs: &[],
     },
@@ -54,8 +55,9 @@ pub(super) const UNFAIR: Detector = Detector {
 pub(super) const L4S: Detector = Detector {
     about: &Pathology {
         kind: "l4s_beside_classic",
-        title: "an L4S flow beside a classic one in one classic queue",
-        definition: "As unfairness, where the larger flow is Prague and their queue marks and is not DualPI2.",
+        title: "L4S flow beside a classic flow in one classic queue",
+        definition: "As unfairness, whenever they began, where the larger flow is Prague or DCTCP, the other is not, \
+                     and their queue marks and is not DualPI2.",
         citation: "RFC 9331 §4.3 and Appendix A.1.5",
         needs: &[],
     },
@@ -67,7 +69,7 @@ pub(super) const L4S: Detector = Detector {
 pub(super) const UNDERUSED: Detector = Detector {
     about: &Pathology {
         kind: "underused_link",
-        title: "a link that is not filled",
+        title: "underused link",
         definition: "Congestion control holds the only bulk flows over a link without active queue \
                      management for more than half of the time, and the link is used for less than 80 % of \
                      it, over at least 50 base round trips.",
@@ -124,8 +126,7 @@ fn controller(flow: &FlowView<'_>) -> String {
 }
 
 fn goodput(flow: &FlowView<'_>) -> Option<Evidence> {
-    let name = format!("flows.{}.goodput_bps", flow.name);
-    Some(Evidence::given("summary", name, flow.summary?.goodput_bps))
+    Some(flow.given("goodput_bps", flow.summary?.goodput_bps))
 }
 
 /// The time in which both flows lived, in round trips of the longer one.
@@ -135,13 +136,6 @@ fn together(one: &FlowView<'_>, other: &FlowView<'_>) -> Option<f64> {
     Some(time / one.base_s()?.max(other.base_s()?))
 }
 
-/// True if congestion control holds a flow for most of its time.
-fn is_controlled(flow: &FlowView<'_>) -> bool {
-    let words = ["window", "rate", "pacer"].iter();
-    let shares = words.filter_map(|word| flow.main.share("bound", word, flow.alive()));
-    shares.map(|share| share.value).sum::<f64>() > 0.5
-}
-
 /// A finding that `small` gets much less than `large`.
 fn shares(
     about: &'static Pathology,
@@ -149,16 +143,14 @@ fn shares(
     ratio: f64,
 ) -> Option<Finding> {
     let (little, much) = (goodput(small)?, goodput(large)?);
-    let enough = together(small, large)? >= 50.0 && is_controlled(small);
+    let enough = together(small, large)? >= 50.0 && small.is_controlled(&small.alive());
     if !enough || little.value >= ratio * much.value {
         return None;
     }
     let severity = 1.0 - little.value / much.value;
     let said = format!("{} gets {{}}, and {} gets {{}}.", small.name, large.name);
     let symptom = Statement::new(&said, vec![little, much]);
-    let mut finding = Finding::new(about, small.name, severity, symptom);
-    finding.span_s = small.life();
-    Some(finding)
+    Some(Finding::new(about, small.name, severity, symptom).over(small.life()))
 }
 
 fn rtt_bias(_: &View<'_>, small: &FlowView<'_>, large: &FlowView<'_>) -> Option<Finding> {
@@ -178,7 +170,8 @@ fn latecomer(view: &View<'_>, small: &FlowView<'_>, large: &FlowView<'_>) -> Opt
     if is_l4s_in_classic(view, small, large) {
         return None;
     }
-    if !is_later(small, large)? || a.max(b) > 1.2 * a.min(b) || !is_controlled(small) {
+    if !is_later(small, large)? || a.max(b) > 1.2 * a.min(b) || !small.is_controlled(&small.alive())
+    {
         return None;
     }
     let (from, to) = (small.life()[0], small.life()[1].min(large.life()[1]));
@@ -229,20 +222,13 @@ fn l4s(view: &View<'_>, small: &FlowView<'_>, large: &FlowView<'_>) -> Option<Fi
         return None;
     }
     let finding = shares(L4S.about, [small, large], 1.0 / 3.0)?;
-    let (name, _) = small.bottleneck.as_ref()?;
-    let queue = view.link(name)?.setting("queue");
-    let set = queue.map(|path| vec![(path, "{ kind = \"dualpi2\" }")]);
-    Some(finding.remedy(RemedyPlace::Network, "DualPI2 in the queue", set))
+    Some(finding.with_queue(view.bottleneck(small)?, "dualpi2", "DualPI2 in the queue"))
 }
 
 fn is_l4s_in_classic(view: &View<'_>, small: &FlowView<'_>, large: &FlowView<'_>) -> bool {
     let is_l4s = ["prague", "dctcp"].contains(&controller(large).as_str());
     let is_classic = !["prague", "dctcp"].contains(&controller(small).as_str());
-    let link = small
-        .bottleneck
-        .as_ref()
-        .and_then(|(name, _)| view.link(name));
-    let marks = link.is_some_and(|link| {
+    let marks = view.bottleneck(small).is_some_and(|link| {
         let queue = link.direction.map(|direction| &direction.queue);
         let is_dual = matches!(queue, Some(weir_net::QueueConfig::DualPi2(_)));
         !is_dual && link.summary.is_some_and(|summary| summary.marks > 0)
@@ -263,19 +249,16 @@ fn underused(view: &View<'_>) -> Vec<Finding> {
         let first = bulk.first()?;
         let [from, to] = first.life();
         let long = to - from >= 50.0 * first.base_s()? && to >= 0.95 * first.main.end_s;
-        let all = bulk.iter().all(|flow| is_controlled(flow));
+        let all = bulk.iter().all(|flow| flow.is_controlled(&flow.alive()));
         if !long || !all || summary.utilisation >= 0.8 || link.is_aqm() {
             return None;
         }
-        let used = format!("links.{}.utilisation", link.name);
         let symptom = Statement::new(
             "Data waited at the sender, and the link was used for {} of the time.",
-            vec![Evidence::given("summary", used, summary.utilisation)],
+            vec![link.given("utilisation", summary.utilisation)],
         );
         let severity = 0.5 * (1.0 - summary.utilisation);
-        let mut finding = Finding::new(UNDERUSED.about, &link.name, severity, symptom);
-        finding.span_s = first.life();
-        Some(finding)
+        Some(Finding::new(UNDERUSED.about, &link.name, severity, symptom).over(first.life()))
     });
     links.collect()
 }

@@ -2,7 +2,7 @@
 
 use super::{Detector, any, each_flow};
 use crate::diagnosis::Statistic;
-use crate::diagnosis::finding::{Evidence, Finding, Pathology, RemedyPlace, Statement};
+use crate::diagnosis::finding::{Finding, Pathology, RemedyPlace, Statement};
 use crate::diagnosis::losses::reductions;
 use crate::diagnosis::view::{FlowView, View};
 
@@ -10,7 +10,7 @@ use crate::diagnosis::view::{FlowView, View};
 pub(super) const OVERSHOOT: Detector = Detector {
     about: &Pathology {
         kind: "slow_start_overshoot",
-        title: "slow start that overflows the queue",
+        title: "slow-start overshoot",
         definition: "At the first reduction, in slow start, more than 10 % of the packets of a window, at \
                      least 10 packets and 1 % of all packets that the flow sends are lost within two \
                      smoothed round trips.",
@@ -25,9 +25,10 @@ pub(super) const OVERSHOOT: Detector = Detector {
 pub(super) const EARLY: Detector = Detector {
     about: &Pathology {
         kind: "early_slow_start_exit",
-        title: "slow start that ends before the path is full",
-        definition: "The first slow start ends with a window below half of the bandwidth-delay product, and \
-                     the window stays below it for at least 10 base round trips.",
+        title: "early exit from slow start",
+        definition: "The first slow start of the only bulk flow over a link that is used for less than 95 % of the \
+                     time ends with a window that was never half of the bandwidth-delay product, and the \
+                     window stays below that for at least 10 base round trips.",
         citation: "RFC 9406 §4.3; RFC 5681 §3.1",
         needs: &["cwnd_bytes", "state"],
     },
@@ -70,8 +71,9 @@ fn overshoot(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         "Slow start ended at {} with {} packets lost in two round trips.",
         vec![window, lost],
     );
-    let mut finding = Finding::new(OVERSHOOT.about, flow.name, 0.09 * share.min(1.0), symptom);
-    finding.span_s = [first.at_s, first.at_s + 2.0 * rtt];
+    let span = [first.at_s, first.at_s + 2.0 * rtt];
+    let severity = 0.09 * share.min(1.0);
+    let finding = Finding::new(OVERSHOOT.about, flow.name, severity, symptom).over(span);
     let slow_start = flow.setting("overrides.search");
     let has_choice = ["tcp", "quic"].contains(&flow.transport);
     let set = has_choice.then(|| vec![(slow_start, "true")]);
@@ -83,11 +85,13 @@ fn overshoot(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
 }
 
 fn early(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
-    let bdp = flow.bdp_bytes()?;
+    let path = flow.bdp()?;
+    let bdp = path.value;
     let cwnd = flow.main.numbers("cwnd_bytes")?;
     let states = flow.main.words("state");
     let started = states.iter().any(|state| &**state == "slow_start");
-    let sharing = view.sharing(&flow.bottleneck.as_ref()?.0);
+    let link = view.bottleneck(flow)?;
+    let sharing = view.sharing(&link.name);
     let at = flow.slow_start_end_s();
     let row = flow
         .main
@@ -95,10 +99,9 @@ fn early(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         .end
         .min(cwnd.len().checked_sub(1)?);
     let is_small = *cwnd.get(row)? < 0.5 * bdp && cwnd[..row].iter().all(|w| *w < 0.5 * bdp);
-    let used = view
-        .link(&flow.bottleneck.as_ref()?.0)
-        .and_then(|link| link.summary);
-    let is_idle = used.is_none_or(|summary| summary.utilisation < 0.95);
+    let is_idle = link
+        .summary
+        .is_none_or(|summary| summary.utilisation < 0.95);
     let alone = sharing.iter().filter(|other| other.is_bulk).count() == 1;
     if !started || !is_small || !is_idle || !alone || !flow.is_bulk || at >= flow.life()[1] {
         return None;
@@ -117,11 +120,7 @@ fn early(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let symptom = Statement::new(
         "Slow start ended at {}, below half of the {} that the path holds, and the window stayed below \
          it for {}.",
-        vec![
-            window,
-            Evidence::given("scenario", format!("flow.{}.bdp_bytes", flow.name), bdp),
-            length,
-        ],
+        vec![window, path, length],
     );
     Some(Finding::new(EARLY.about, flow.name, severity, symptom))
 }

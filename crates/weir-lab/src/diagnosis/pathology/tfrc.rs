@@ -10,11 +10,11 @@ use crate::diagnosis::view::{FlowView, View};
 pub(super) const STARVATION: Detector = Detector {
     about: &Pathology {
         kind: "feedback_starvation",
-        title: "a sender without feedback",
-        definition: "The nofeedback timer expires at least 5 times with no feedback between, and the links \
-                     on the way to the receiver drop nothing in that time; or it expires at least 5 times \
-                     in all, the way back drops as many packets or more, and what it has halved holds the \
-                     rate for 30 % of the time.",
+        title: "sender without feedback",
+        definition: "The nofeedback timer expires at least 5 times with no feedback between, the links on the path \
+                     to the receiver drop nothing in that time, and the next sample of the round trip is \
+                     shorter than half of it; or it expires at least 5 times in all, the reverse path drops \
+                     as many packets or more, and what it has halved holds the rate for 30 % of the time.",
         citation: "RFC 5348 §4.4; RFC 4342 §10.3; G. Renker, CCID-3 on the loopback device, 2007",
         needs: &["limit", "event"],
     },
@@ -26,9 +26,9 @@ pub(super) const STARVATION: Detector = Detector {
 pub(super) const HELD: Detector = Detector {
     about: &Pathology {
         kind: "rate_held_by_receive_rate",
-        title: "a rate that its own measure holds low",
-        definition: "For at least 20 smoothed round trips X is twice X_recv, while the equation would allow \
-                     more than 3 times as much.",
+        title: "rate held at twice the receive rate",
+        definition: "For at least 20 smoothed round trips X is twice X_recv and holds the sender, while the \
+                     equation would allow more than 3 times as much.",
         citation: "RFC 5348 §4.3; RFC 3448 §4.3",
         needs: &["limit", "receive_rate_bps", "equation_rate_bps"],
     },
@@ -40,7 +40,7 @@ pub(super) const HELD: Detector = Detector {
 pub(super) const DOUBLE: Detector = Detector {
     about: &Pathology {
         kind: "double_punishment",
-        title: "a queue that lowers the rate twice",
+        title: "rate lowered by queueing delay and by loss",
         definition: "At least 3 loss events, at the middle one of which half of the smoothed round trip \
                      or more is queue; the flow has more than half of the slowest link, and the equation \
                      holds the rate for half of the time or more.",
@@ -55,7 +55,7 @@ pub(super) const DOUBLE: Detector = Detector {
 pub(super) const BY_DELAY: Detector = Detector {
     about: &Pathology {
         kind: "cut_off_by_delay",
-        title: "a stream cut off by delay",
+        title: "stream cut off by delay",
         definition: "The smoothed round trip exceeds 20 base round trips for more than 10 s; the equation \
                      holds the rate for 30 % of that time or more, and its mean is below the \
                      application's, or for bulk data below 5 % of the most before.",
@@ -70,7 +70,7 @@ pub(super) const BY_DELAY: Detector = Detector {
 pub(super) const BY_LOSS: Detector = Detector {
     about: &Pathology {
         kind: "cut_off_by_loss",
-        title: "a stream cut off by loss",
+        title: "stream cut off by loss",
         definition: "The loss event rate is 5 % or more on average for more than 10 s, with a smoothed \
                      round trip of at most 20 base ones; the equation holds the rate for 30 % of that time \
                      or more, and its mean is below the application's, or for bulk data below 5 % of the \
@@ -96,7 +96,7 @@ fn starvation(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         let count = flow.main.measure("event", rows.clone(), timeouts.clone())?;
         let span = count.span_s?;
         let starves =
-            count.value >= EXPIRIES && !drops(view, flow, span) && !was_under_way(flow, &rows);
+            count.value >= EXPIRIES && !drops(view, flow, span) && !was_queued(flow, &rows);
         starves.then_some((count, rows))
     });
     let longest = counted.max_by(|a, b| a.0.value.total_cmp(&b.0.value));
@@ -146,39 +146,24 @@ fn often_silent(
     let words = ["nofeedback_halving", "minimum_rate"].iter();
     let shares = words.filter_map(|word| flow.main.share("limit", word, rows.clone()));
     let share: f64 = shares.map(|share| share.value).sum();
-    let lost = flow
-        .backward
-        .iter()
-        .filter_map(|name| view.link(name)?.summary);
-    let lost: u64 = lost.map(|link| link.drops).sum();
+    let links = view.backward(flow).filter_map(|link| link.summary);
+    let lost: u64 = links.map(|link| link.drops).sum();
     let often = lost as f64 >= count.value && count.value >= EXPIRIES;
     (often && share >= 0.3).then_some((count, rows))
 }
 
 /// True if the feedback that ended a silence had only waited in a queue: its sample of the round
 /// trip is at least half as long as the silence.
-fn was_under_way(flow: &FlowView<'_>, silence: &std::ops::Range<usize>) -> bool {
+fn was_queued(flow: &FlowView<'_>, silence: &std::ops::Range<usize>) -> bool {
     let samples = flow.main.numbers("rtt_s").unwrap_or_default();
     let next = samples.get(silence.end);
     next.is_some_and(|sample| *sample >= 0.5 * flow.main.length(silence))
 }
 
-/// True if a link on the way to the receiver dropped a packet.
+/// True if a link on the path to the receiver dropped a packet.
 fn drops(view: &View<'_>, flow: &FlowView<'_>, span: [f64; 2]) -> bool {
-    let links = flow
-        .forward
-        .iter()
-        .filter_map(|name| view.link(name)?.rows.as_ref());
-    let mut grown = links.map(|rows| {
-        let within = rows.within(span);
-        let drops = rows.table.as_numbers("drops").unwrap_or_default();
-        let last = drops.get(within.end.saturating_sub(1));
-        drops
-            .get(within.start)
-            .zip(last)
-            .is_some_and(|(a, b)| b > a)
-    });
-    grown.any(|grown| grown)
+    let mut tables = view.forward(flow).filter_map(|link| link.rows.as_ref());
+    tables.any(|rows| rows.grew("drops", span))
 }
 
 fn held(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
@@ -193,8 +178,7 @@ fn held(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         let by_rate = bounds.get(row).is_none_or(|bound| &**bound == "rate");
         by_receiver && by_rate && equation[row] > 3.0 * allowed[row]
     };
-    let runs = flow.main.episodes(is_held).into_iter();
-    let longest = runs.max_by(|a, b| flow.main.length(a).total_cmp(&flow.main.length(b)))?;
+    let longest = flow.main.longest(is_held)?;
     let length = flow
         .main
         .measure("time_s", longest.clone(), Statistic::Length)?;
@@ -276,16 +260,13 @@ fn cut_off(flow: &FlowView<'_>, by_loss: bool) -> Option<Finding> {
         let first = flow.main.all().find(is_lossy)?;
         first..flow.main.all().rfind(is_lossy)? + 1
     } else {
-        let runs = flow.main.episodes(is_far).into_iter();
-        runs.max_by(|a, b| flow.main.length(a).total_cmp(&flow.main.length(b)))?
+        flow.main.longest(is_far)?
     };
-    let p = flow
-        .main
-        .measure("loss_event_rate", longest.clone(), Statistic::Mean)?;
+    let over_time = |column: &str| flow.main.measure(column, longest.clone(), Statistic::Mean);
+    let p = over_time("loss_event_rate")?;
     if by_loss && p.value < CUT_OFF_LOSS {
         return None;
     }
-
     let length = flow
         .main
         .measure("time_s", longest.clone(), Statistic::Length)?;
@@ -293,9 +274,7 @@ fn cut_off(flow: &FlowView<'_>, by_loss: bool) -> Option<Finding> {
     let least = flow
         .main
         .measure("allowed_rate_bps", longest.clone(), Statistic::Least)?;
-    let mean = flow
-        .main
-        .measure("allowed_rate_bps", longest.clone(), Statistic::Mean)?;
+    let mean = over_time("allowed_rate_bps")?;
     let earlier = 0..longest.start.max(1);
     let before = flow
         .main
@@ -308,7 +287,6 @@ fn cut_off(flow: &FlowView<'_>, by_loss: bool) -> Option<Finding> {
     if length.value < CUT_OFF_S || share.value < 0.3 || !fell {
         return None;
     }
-    let over_time = |column: &str| flow.main.measure(column, longest.clone(), Statistic::Mean);
     // A stream that stops is worse than what stops it.
     let severity = 1.0;
     let (about, symptom) = if by_loss {
@@ -320,7 +298,6 @@ fn cut_off(flow: &FlowView<'_>, by_loss: bool) -> Option<Finding> {
         let said = "For {} the round trip was {} on average, on a path of {}, and the equation, which held \
                     the rate for {} of that time, allowed {} at least, with a loss event rate of {}.";
         let rtt = over_time("smoothed_rtt_s")?;
-
         let numbers = vec![length, rtt, base, share, least, p];
         (BY_DELAY.about, Statement::new(said, numbers))
     };

@@ -9,8 +9,8 @@ use crate::diagnosis::view::{FlowView, View};
 pub(super) const STORM: Detector = Detector {
     about: &Pathology {
         kind: "timeout_storm",
-        title: "timeouts in a row",
-        definition: "At least 3 timeouts follow each other without an acknowledgement between them.",
+        title: "consecutive timeouts",
+        definition: "At least 3 timeouts follow each other without an acknowledgement between them. Not of TFRC.",
         citation: "RFC 6298 §5.5; RFC 9002 §6.2.1",
         needs: &[],
     },
@@ -35,10 +35,11 @@ pub(super) const PERSISTENT: Detector = Detector {
 pub(super) const SPURIOUS: Detector = Detector {
     about: &Pathology {
         kind: "spurious_timeout",
-        title: "a timeout without loss",
-        definition: "A timeout is followed by an acknowledgement that takes its reduction back within two \
-                     smoothed round trips and a second, or the round trip after it is longer than twice \
-                     the smoothed one before, without a drop on the way.",
+        title: "spurious timeout",
+        definition: "The first timeout of a row, without a drop on the path or the reverse path in the second and \
+                     three smoothed round trips before, is taken back within two base round trips and a \
+                     second, or a round trip in the 3 s after it is longer than twice the smoothed one. Not \
+                     of TFRC.",
         citation: "RFC 5682; RFC 3522 §1; RFC 4015",
         needs: &[],
     },
@@ -73,9 +74,8 @@ fn storm(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         "{} timeouts followed each other without an acknowledgement.",
         vec![count],
     );
-    let mut finding = Finding::new(STORM.about, flow.name, severity.max(0.2), symptom);
-    finding.span_s = [times[rows.start], until];
-    Some(finding)
+    let finding = Finding::new(STORM.about, flow.name, severity.max(0.2), symptom);
+    Some(finding.over([times[rows.start], until]))
 }
 
 /// When the controller next changed after a time.
@@ -86,21 +86,16 @@ fn after_wait(flow: &FlowView<'_>, at_s: f64) -> f64 {
 }
 
 fn persistent(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
-    let word = "persistent_congestion";
-    let rows = flow.main.words("limit").iter();
-    let first = rows.clone().position(|limit| &**limit == word)?;
-    let count = Statistic::CountOf(word.to_owned());
-    let count = flow.main.measure("limit", first..first + 1, count)?;
+    let mut limits = flow.main.words("limit").iter();
+    let first = limits.position(|limit| &**limit == "persistent_congestion")?;
     let cwnd = flow.main.at("cwnd_bytes", first)?;
-    let times = flow.main.times();
+    let at = flow.main.times()[first];
     let symptom = Statement::new(
-        "All packets over a time of persistent congestion were lost, {} row of the trace begins it, \
-         and the window started again from {}.",
-        vec![count, cwnd],
+        "Persistent congestion was established, and the window started again from {}.",
+        vec![cwnd],
     );
-    let mut finding = Finding::new(PERSISTENT.about, flow.name, 0.85, symptom);
-    finding.span_s = [times[first], after_wait(flow, times[first])];
-    Some(finding)
+    let finding = Finding::new(PERSISTENT.about, flow.name, 0.85, symptom);
+    Some(finding.over([at, after_wait(flow, at)]))
 }
 
 fn spurious(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
@@ -138,37 +133,26 @@ fn spurious(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let after = flow.main.within([at, at + 2.0 * base + 2.0]);
     let most = flow.main.measure("rtt_s", after, Statistic::Most)?;
     let symptom = Statement::new(
-        "{} timeout came while the smoothed round trip was {}, without a drop on the way; a round trip \
+        "{} timeout came while the smoothed round trip was {}, without a drop on the path; a round trip \
          then took {}.",
         vec![timeout, smoothed, most],
     );
     let severity = 0.8 + 0.05 * f64::from(count.min(4));
-    let mut finding = Finding::new(SPURIOUS.about, flow.name, severity, symptom);
-    finding.span_s = [at, after_wait(flow, at)];
-    Some(finding)
+    let finding = Finding::new(SPURIOUS.about, flow.name, severity, symptom);
+    Some(finding.over([at, after_wait(flow, at)]))
 }
 
-/// True if a link on the way dropped a packet in the second before.
+/// True if a link on the path or the reverse path dropped a packet in the second before.
 fn dropped_before(view: &View<'_>, flow: &FlowView<'_>, at_s: f64) -> bool {
-    let smoothed = flow.main.within([at_s, at_s]).start;
+    let before = flow.main.within([at_s, at_s]).start;
     let smoothed = flow
         .main
         .numbers("smoothed_rtt_s")
-        .and_then(|rtts| rtts.get(smoothed));
-    let span = 1.0 + 3.0 * smoothed.copied().unwrap_or(0.0);
-    let ways = flow.forward.iter().chain(&flow.backward);
-    let mut links = ways.filter_map(|name| view.link(name));
-    links.any(|link| {
-        link.rows.as_ref().is_some_and(|rows| {
-            let within = rows.within([at_s - span, at_s]);
-            let drops = rows.table.as_numbers("drops").unwrap_or_default();
-            let last = drops.get(within.end.saturating_sub(1));
-            drops
-                .get(within.start)
-                .zip(last)
-                .is_some_and(|(a, b)| b > a)
-        })
-    })
+        .and_then(|rtts| rtts.get(before));
+    let span = [at_s - 1.0 - 3.0 * smoothed.copied().unwrap_or(0.0), at_s];
+    let links = view.forward(flow).chain(view.backward(flow));
+    let mut tables = links.filter_map(|link| link.rows.as_ref());
+    tables.any(|rows| rows.grew("drops", span))
 }
 
 /// True if the first round trips after a timeout are longer than twice the smoothed one before.

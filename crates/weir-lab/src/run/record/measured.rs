@@ -15,7 +15,7 @@ use crate::run::{
     FlowSummary, FlowTrace, RUN_FORMAT, Retransmissions, RunOptions, RunOutput, RunSummary,
     Summary, TraceLevel,
 };
-use crate::scenario::{self, Override, ScenarioError};
+use crate::scenario::{self, Override, Scenario, ScenarioError};
 use crate::summary::{FlowStatistics, LossFinder};
 use std::fmt::Write as _;
 use weir_proto::endpoint::Statistics;
@@ -198,25 +198,10 @@ pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError
         summary.flows.insert(flow.name, result);
     }
     let rates = summary.flows.values().map(|flow| flow.throughput_bps);
-    let rate = rates.sum::<f64>().max(1000.0).round();
-    let delay = if rtt_s.is_finite() { rtt_s / 2.0 } else { 0.0 };
-    let text = format!(
-        "[run]\nduration = \"{}ns\"\n\n[[link]]\nname = \"path\"\nbetween = [\"here\", \"there\"]\n\
-         rate = \"{rate}bit\"\ndelay = \"{}ns\"\n{lines}",
-        duration.as_nanos().max(1),
-        (delay * 1e9).round(),
-    );
+    let rate = rates.sum::<f64>();
+    let text = scenario_text(duration, rate, rtt_s, &lines);
     let scenario = scenario::parse_with(&text, "the measured run", &overrides)?;
-    summary.run = RunSummary {
-        format: RUN_FORMAT,
-        scenario: scenario.content_hash(),
-        seed: scenario.run.seed,
-        duration_s: duration.as_secs_f64(),
-        warmup_s: 0.0,
-        events: 0,
-        build: MEASURED_BY.to_owned(),
-        ..RunSummary::default()
-    };
+    summary.run = run_summary(&scenario, duration);
     Ok(RunOutput {
         delays: None,
         scenario,
@@ -226,6 +211,32 @@ pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError
         transfers: Vec::new(),
         packets: None,
     })
+}
+
+/// The scenario of flows of which only the ends are known: a link with this rate in bit/s, half of
+/// this round-trip time in seconds as its delay, and these entries of flows from `here` to `there`
+/// or back.
+pub(crate) fn scenario_text(duration: Duration, rate_bps: f64, rtt_s: f64, flows: &str) -> String {
+    let delay = if rtt_s.is_finite() { rtt_s / 2.0 } else { 0.0 };
+    format!(
+        "[run]\nduration = \"{}ns\"\n\n[[link]]\nname = \"path\"\nbetween = [\"here\", \"there\"]\n\
+         rate = \"{}bit\"\ndelay = \"{}ns\"\n{flows}",
+        duration.as_nanos().max(1),
+        rate_bps.max(1000.0).round(),
+        (delay * 1e9).round(),
+    )
+}
+
+/// The head of the summary of a measured run.
+pub(crate) fn run_summary(scenario: &Scenario, duration: Duration) -> RunSummary {
+    RunSummary {
+        format: RUN_FORMAT,
+        scenario: scenario.content_hash(),
+        seed: scenario.run.seed,
+        duration_s: duration.as_secs_f64(),
+        build: MEASURED_BY.to_owned(),
+        ..RunSummary::default()
+    }
 }
 
 /// True for the summary of a measured run, which cannot be repeated.

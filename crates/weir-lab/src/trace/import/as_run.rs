@@ -1,18 +1,14 @@
 //! An imported trace in the form of a run, so that it can be drawn and written as a run's folder.
 //!
-//! The path is unknown: the scenario has a link with the mean throughput as its rate and half of
-//! the smallest round-trip time as its delay, as that of a flow measured by `weir send`.
+//! The path is unknown: the scenario is that of a measured run.
 
 use super::{Imported, ImportedFlow, Vantage};
-use crate::run::{FlowSummary, MEASURED_NOTE, RUN_FORMAT, RunOutput, RunSummary, Summary};
+use crate::run::{FlowSummary, RunOutput, Summary, run_summary, scenario_text};
 use crate::scenario::{self, ScenarioError};
 use crate::summary::Samples;
 use crate::table::Table;
 use std::fmt::Write as _;
-
-/// The build in the summary of an imported trace, by which it is told from a run that can be
-/// repeated.
-const IMPORTED_BY: &str = concat!("weir ", env!("CARGO_PKG_VERSION"), ", measured on the wire");
+use weir_proto::time::Duration;
 
 impl Imported {
     /// The trace as a run.
@@ -46,28 +42,10 @@ impl Imported {
             summary.flows.insert(flow.trace.name.clone(), of_flow);
             flows.push(flow.trace);
         }
-        let delay = if least_rtt.is_finite() {
-            least_rtt / 2.0
-        } else {
-            0.0
-        };
-        let note = MEASURED_NOTE.replace('\n', "\n# ");
-        let text = format!(
-            "# {note}\n[run]\nduration = \"{}ns\"\n\n[[link]]\nname = \"path\"\n\
-             between = [\"here\", \"there\"]\nrate = \"{}bit\"\ndelay = \"{}ns\"\n{lines}",
-            (duration_s * 1e9).ceil(),
-            rate.max(1000.0).round(),
-            (delay * 1e9).round(),
-        );
+        let duration = Duration::from_secs_f64(duration_s);
+        let text = scenario_text(duration, rate, least_rtt, &lines);
         let scenario = scenario::parse(&text, "the imported trace")?;
-        summary.run = RunSummary {
-            format: RUN_FORMAT,
-            scenario: scenario.content_hash(),
-            seed: scenario.run.seed,
-            duration_s,
-            build: IMPORTED_BY.to_owned(),
-            ..RunSummary::default()
-        };
+        summary.run = run_summary(&scenario, duration);
         Ok(RunOutput {
             scenario,
             summary,
