@@ -51,7 +51,7 @@ pub struct Statement {
 pub struct Remedy {
     /// What it is, in words.
     pub text: String,
-    /// The settings, as `--set` takes them.
+    /// The settings, as `--set` takes them; none where there is no scenario.
     #[serde(serialize_with = "as_text")]
     pub set: Vec<Override>,
     /// Whether the sender, the receiver or the network changes.
@@ -113,6 +113,19 @@ impl Statement {
             text.push_str(part);
         }
         Self { text, evidence }
+    }
+}
+
+impl Remedy {
+    /// The settings as options of the command between these marks; nothing without a setting.
+    pub(super) fn options(&self, before: &str, after: &str) -> String {
+        let set = self.set.iter();
+        let set = set.map(|set| format!("--set '{}'", set.text()));
+        let options = set.collect::<Vec<_>>().join(" ");
+        match options.is_empty() {
+            true => options,
+            false => format!("{before}{options}{after}"),
+        }
     }
 }
 

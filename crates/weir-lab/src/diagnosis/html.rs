@@ -24,7 +24,7 @@ pub fn explanation_html(explanation: &Explanation) -> String {
         let _ = writeln!(
             html,
             "<p>Unknown for {}, because the column {} is missing: {}.</p>",
-            escaped(&unknown.flow),
+            escaped(&unknown.flows.join(", ")),
             unknown.column,
             unknown.kinds.join(", ")
         );
@@ -44,13 +44,18 @@ fn held(explanation: &Explanation, html: &mut String) {
     for held in explanation.held.iter().take(FLOWS) {
         let shares = held.shares.iter();
         let shares = shares.map(|share| format!("{} {}", share.bound, share.share.shown()));
+        let shares: Vec<String> = shares.collect();
+        let shares = match shares.is_empty() {
+            true => "the trace does not say".to_owned(),
+            false => shares.join(", "),
+        };
         let rule = held.shares.iter().find_map(|share| share.rule.as_ref());
         let rule = rule.map(|(rule, share)| format!("{rule} {}", share.shown()));
         let _ = writeln!(
             html,
             "<tr><td>{}</td><td>{}</td><td>{}</td></tr>",
             escaped(&held.flow),
-            escaped(&shares.collect::<Vec<_>>().join(", ")),
+            escaped(&shares),
             escaped(&rule.unwrap_or_default())
         );
     }
@@ -86,15 +91,14 @@ fn write_finding(finding: &Finding, html: &mut String) {
         }
     }
     for remedy in &finding.remedies {
-        let set = remedy
-            .set
-            .iter()
-            .map(|set| format!("--set '{}'", set.text()));
         let _ = writeln!(
             html,
-            "<li>try {}: <code>{}</code></li>",
+            "<li>try {}{}</li>",
             escaped(&remedy.text),
-            escaped(&set.collect::<Vec<_>>().join(" "))
+            match escaped(&remedy.options("", "")).as_str() {
+                "" => String::new(),
+                options => format!(": <code>{options}</code>"),
+            }
         );
     }
     let _ = writeln!(

@@ -45,13 +45,13 @@ pub struct Explanation {
     pub unknown: Vec<Unknown>,
 }
 
-/// A pathology that could not be looked for.
+/// A column that is missing, and what could not be looked for without it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unknown {
-    /// The flow.
-    pub flow: String,
-    /// The column that is missing.
+    /// The column.
     pub column: &'static str,
+    /// The flows whose traces lack it.
+    pub flows: Vec<String>,
     /// The kinds of pathologies that need it.
     pub kinds: Vec<&'static str>,
 }
@@ -64,10 +64,16 @@ pub fn explain(trace: &Trace<'_>) -> Explanation {
     let view = View::of(trace);
     let found = pathology::DETECTORS.iter();
     let found = found.flat_map(|detector| (detector.examine)(&view));
+    let mut found: Vec<Finding> = found.collect();
+    if trace.scenario.is_none() {
+        // There is nothing to set.
+        let remedies = found.iter_mut().flat_map(|finding| &mut finding.remedies);
+        remedies.for_each(|remedy| remedy.set.clear());
+    }
     Explanation {
         version: EXPLANATION_VERSION,
         held: bounds::held(&view),
-        findings: causes::in_order(causes::by_entry(&view, found.collect())),
+        findings: causes::in_order(causes::by_entry(&view, found)),
         unknown: unknown(&view),
     }
 }
@@ -94,23 +100,25 @@ pub fn explanation_json(explanation: &Explanation, trials: Option<&[Trial]>) -> 
     crate::json::document(&document)
 }
 
-/// What is missing for detectors that a flow calls for.
+/// What is missing for detectors that apply to a flow.
 fn unknown(view: &View<'_>) -> Vec<Unknown> {
     let mut unknown: Vec<Unknown> = Vec::new();
-    for flow in &view.flows {
-        for detector in pathology::DETECTORS {
-            let applies = (detector.applies)(flow);
-            let needs = detector.about.needs.iter().filter(|_| applies);
-            for column in needs.filter(|column| !flow.has(column)) {
-                let mut known = unknown.iter_mut();
-                match known.find(|one| one.flow == flow.name && one.column == *column) {
-                    Some(one) => one.kinds.push(detector.about.kind),
-                    None => unknown.push(Unknown {
-                        flow: flow.name.to_owned(),
-                        column,
-                        kinds: vec![detector.about.kind],
-                    }),
-                }
+    for detector in pathology::DETECTORS {
+        for column in detector.about.needs {
+            let lack = view.flows.iter().filter(|flow| (detector.applies)(flow));
+            let lack = lack.filter(|flow| !flow.has(column));
+            let flows: Vec<String> = lack.map(|flow| flow.name.to_owned()).collect();
+            if flows.is_empty() {
+                continue;
+            }
+            let same = |one: &&mut Unknown| one.column == *column && one.flows == flows;
+            match unknown.iter_mut().find(same) {
+                Some(one) => one.kinds.push(detector.about.kind),
+                None => unknown.push(Unknown {
+                    column,
+                    flows,
+                    kinds: vec![detector.about.kind],
+                }),
             }
         }
     }

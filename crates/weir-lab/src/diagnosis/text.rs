@@ -23,7 +23,7 @@ pub fn explanation_text(explanation: &Explanation) -> String {
         let _ = writeln!(
             text,
             "\nunknown for {}, because column {} is missing: {}",
-            unknown.flow,
+            unknown.flows.join(", "),
             unknown.column,
             unknown.kinds.join(", ")
         );
@@ -48,6 +48,10 @@ fn held(explanation: &Explanation, text: &mut String) {
             let cells = (share.share.value * BAR as f64).round() as usize;
             let letter = share.bound.chars().next().unwrap_or(' ');
             line.extend(std::iter::repeat_n(letter, cells));
+        }
+        if held.shares.is_empty() {
+            text.push_str("the trace does not say\n");
+            continue;
         }
         let _ = write!(text, "[{line:BAR$}]");
         for share in held.shares.iter().take(3) {
@@ -106,16 +110,7 @@ fn write_finding(number: usize, finding: &Finding, text: &mut String) {
         );
     }
     for remedy in &finding.remedies {
-        let set = remedy
-            .set
-            .iter()
-            .map(|set| format!("--set '{}'", set.text()));
-        let _ = writeln!(
-            text,
-            "   try: {} ({})",
-            remedy.text,
-            set.collect::<Vec<_>>().join(" ")
-        );
+        let _ = writeln!(text, "   try: {}{}", remedy.text, remedy.options(" (", ")"));
     }
     let _ = writeln!(text, "   source: {}", finding.citation);
 }

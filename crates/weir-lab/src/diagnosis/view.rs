@@ -389,8 +389,12 @@ impl FlowView<'_> {
         self.main.table.column(column).is_some()
     }
 
-    /// The time when slow start ended for the first time; the end of its life if it never did.
+    /// The time when slow start ended for the first time: the end of its life if it never did,
+    /// and its start if the trace has no states.
     pub(super) fn slow_start_end_s(&self) -> f64 {
+        if !self.has("state") {
+            return self.life()[0];
+        }
         let states = self.main.words("state");
         let starting = |state: &Arc<str>| {
             let starts = ["", "slow_start", "startup", "drain", "Startup", "Drain"];

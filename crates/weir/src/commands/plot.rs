@@ -125,8 +125,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (title, head, pictures) = match runs.as_slice() {
         [run] => {
             let pictures = report::pictures_of(run, &selection);
-            let head = tables(&run.output.summary) + &explanation;
-            (format!("Run {}", first.display()), head, pictures)
+            let pictures = if is_foreign {
+                pictures.map(without_network)
+            } else {
+                pictures
+            };
+            let head = tables(&run.output.summary, is_foreign) + &explanation;
+            let what = if is_foreign { "Trace" } else { "Run" };
+            (format!("{what} {}", first.display()), head, pictures)
         }
         several => {
             let pictures = report::comparison(several, &selection);
@@ -210,13 +216,29 @@ fn write(
     files.commit()
 }
 
-/// The tables of the run's summary in HTML, as `weir run` prints them.
-fn tables(summary: &Summary) -> String {
+/// The pictures without that of the network, which a trace of another program does not show.
+fn without_network(mut pictures: RunPictures) -> RunPictures {
+    for section in &mut pictures.sections {
+        section.figures.retain(|figure| figure.name != "network");
+    }
+    pictures
+}
+
+/// The tables of the summary of a run, or of a trace of another program, in HTML, as `weir run`
+/// prints them.
+fn tables(summary: &Summary, is_foreign: bool) -> String {
     let run = &summary.run;
-    let mut html = format!(
-        "<p>{} s of virtual time, statistics from {} s on, seed {}.</p>\n",
-        run.duration_s, run.warmup_s, run.seed
-    );
+    let mut html = if is_foreign {
+        format!(
+            "<p>{:.3} s of a trace of another program.</p>\n",
+            run.duration_s
+        )
+    } else {
+        format!(
+            "<p>{} s of virtual time, statistics from {} s on, seed {}.</p>\n",
+            run.duration_s, run.warmup_s, run.seed
+        )
+    };
     let SummaryTables { tables, notes } = summary_tables(summary);
     for cells in tables {
         html.push_str("<div class=\"scroll\"><table>\n");
@@ -260,7 +282,7 @@ mod tests {
             ..GroupSummary::default()
         };
         summary.groups.insert("f".to_owned(), group);
-        let html = tables(&summary);
+        let html = tables(&summary, false);
         assert!(html.contains("<td class=\"n\">486 bit/s</td>"), "{html}");
         assert!(
             html.contains("<td>f</td><td class=\"n\">100</td>"),

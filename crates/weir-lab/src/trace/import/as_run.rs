@@ -22,6 +22,7 @@ impl Imported {
         let (mut least_rtt, mut rate) = (f64::INFINITY, 0.0);
         let mut flows = Vec::new();
         for mut flow in self.flows {
+            let of_flow = summary_of(&flow, self.packets.as_ref(), duration_s);
             // Names of a scenario have letters, digits, `-` and `_`.
             let known = |c: char| {
                 if c.is_ascii_alphanumeric() || c == '-' {
@@ -33,7 +34,6 @@ impl Imported {
             let name: String = flow.trace.name.chars().map(known).take(60).collect();
             let starts = name.starts_with(|c: char| c.is_ascii_alphanumeric());
             flow.trace.name = if starts { name } else { format!("f{name}") };
-            let of_flow = summary_of(&flow, duration_s);
             least_rtt = of_flow
                 .rtt_s
                 .map_or(least_rtt, |rtt| rtt.min.min(least_rtt));
@@ -59,7 +59,7 @@ impl Imported {
 }
 
 /// What the tables of a flow have of its summary.
-fn summary_of(flow: &ImportedFlow, duration_s: f64) -> FlowSummary {
+fn summary_of(flow: &ImportedFlow, packets: Option<&Table>, duration_s: f64) -> FlowSummary {
     let mut rtts = Samples::default();
     for sample in flow.trace.table.numbers("rtt_s").unwrap_or_default() {
         if sample.is_finite() && *sample >= 0.0 {
@@ -71,16 +71,26 @@ fn summary_of(flow: &ImportedFlow, duration_s: f64) -> FlowSummary {
         .delivered_bytes
         .map_or(0.0, |octets| octets * 8.0 / duration_s);
     let (lost, received) = (count("packets_lost"), count("packets_received"));
+    let sent = packets.map_or(0, |packets| sent_of(packets, &flow.trace.name));
     FlowSummary {
         goodput_bps: goodput,
         throughput_bps: goodput,
         active_s: duration_s,
-        packets_sent: lost + received,
+        // Beside the receiver, what was sent is what arrived or is missing.
+        packets_sent: if sent > 0 { sent } else { lost + received },
         packets_lost: lost,
         packets_received: received,
         rtt_s: rtts.summary(),
         ..FlowSummary::default()
     }
+}
+
+/// The packets that a flow sent, by the table of packets.
+fn sent_of(packets: &Table, flow: &str) -> u64 {
+    let words = |name: &str| packets.words(name).unwrap_or_default().iter();
+    let rows = words("event").zip(words("flow"));
+    rows.filter(|(event, of)| &***event == "sent" && &***of == flow)
+        .count() as u64
 }
 
 /// The sum of the values of a column.
@@ -126,6 +136,13 @@ mod tests {
         }
     }
 
+    fn words<const N: usize>(name: &str, words: [&str; N]) -> Column {
+        Column {
+            name: name.to_owned(),
+            values: Values::Text(words.map(Into::into).to_vec()),
+        }
+    }
+
     #[test]
     fn an_import_has_the_summary_of_its_tables() {
         let table = Table {
@@ -153,11 +170,26 @@ mod tests {
                 delivered_bytes: Some(1e6),
             }],
             duration_s: 2.0,
+            packets: Some(Table {
+                columns: vec![
+                    words("event", ["sent", "lost", "sent", "sent"]),
+                    words(
+                        "flow",
+                        [
+                            "tcp-1.backward",
+                            "tcp-1.backward",
+                            "tcp-1.backward",
+                            "tcp-2",
+                        ],
+                    ),
+                ],
+            }),
             ..Imported::default()
         };
         let run = imported.into_run().expect("a scenario");
         let flow = &run.summary.flows["tcp-1_backward"];
         assert_eq!(flow.goodput_bps, 4e6);
+        assert_eq!(flow.packets_sent, 2);
         assert_eq!(flow.rtt_s.map(|rtt| rtt.min), Some(0.05));
         assert_eq!(run.scenario.flows[0].from, "there");
         assert!(crate::run::is_measured(&run.summary));
