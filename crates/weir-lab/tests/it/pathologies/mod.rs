@@ -63,8 +63,8 @@ type Generator = fn(&mut Draw, u64) -> Case;
 /// Every kind that is planted, with its generator. base is propagation and serialisation, BDP the
 /// rate times base. The comment of each is its definition.
 const KINDS: &[(&str, Generator)] = &[
-    // loss-based sender, drop-tail of at least 3.5 BDP and 90 ms: beta (1 + b) - 1 base stay
-    // queued [at most 1 BDP, or an AQM]
+    // loss-based sender, drop-tail of at least 3.5 BDP and 90 ms, that is b BDP: beta (1 + b) - 1
+    // base stay queued
     ("standing_queue", queues::standing_queue),
     // drop-tail below 0.15 BDP and 10 packets, BDP of 40 packets or more
     ("shallow_buffer", queues::shallow_buffer),
@@ -105,9 +105,9 @@ const KINDS: &[(&str, Generator)] = &[
     ("equation_table_floor", tfrc::equation_table_floor),
     // a stream whose application writes at most half the rate; in healthy families it is meant
     ("application_limited", limits::application_limited),
-    // the buffer or credit is 0.12 to 0.4 BDP
+    // the send buffer is 0.12 to 0.4 BDP
     ("send_buffer_limited", limits::send_buffer_limited),
-    // the buffer or credit is 0.12 to 0.4 BDP
+    // the receive buffer or credit is 0.12 to 0.4 BDP
     ("receiver_limited", limits::receiver_limited),
     // the pacing rate is 0.4 to 0.7 of the estimated bandwidth
     ("pacer_limited", limits::pacer_limited),
@@ -132,7 +132,7 @@ const KINDS: &[(&str, Generator)] = &[
     ("persistent_congestion", losses::persistent_congestion),
     // a third to six tenths of the acknowledgements are lost, or all but one of 8 to 20
     ("ack_loss", losses::ack_loss),
-    // the way back has a quarter to half of what acknowledgements need
+    // the way back has 0.2 to 0.4 of what acknowledgements need, or an upload takes all of it
     ("ack_path_congestion", losses::ack_path_congestion),
     // 12 and more acknowledgements arrive together
     ("ack_compression", losses::ack_compression),

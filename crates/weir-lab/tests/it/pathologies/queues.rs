@@ -55,7 +55,7 @@ pub(super) fn shallow_buffer(draw: &mut Draw, seed: u64) -> Case {
     Case::new(
         transfer(&path, 20.0, seed, sender.transport),
         UNFILLED,
-        format!("{}: below 0.3 BDP and 10 packets", path.words()),
+        format!("{}: below 0.15 BDP and 10 packets", path.words()),
     )
 }
 
