@@ -1,26 +1,20 @@
 //! `weir explain` of scenarios, runs and traces of other programs, and what it refuses.
 
-use crate::common::{folder_with, json, only_run, outcome};
+use crate::common::{SCENARIO, folder_with, json, only_run, outcome};
 use serde_json::Value;
 
 /// One Reno flow fills a buffer of half a second.
-const BLOATED: &str = r#"
-[run]
-duration = "20s"
-
-[[link]]
-name = "wire"
-between = ["server", "client"]
-rate = "5Mbit"
-delay = "10ms"
-queue = { kind = "droptail", limit = 200 }
-
-[[flow]]
-name = "file"
-from = "server"
-to = "client"
-transport = { kind = "tcp", controller = "newreno" }
-"#;
+fn bloated() -> String {
+    SCENARIO
+        .replace("3s", "20s")
+        .replace("1Mbit", "5Mbit")
+        .replace("30000b", "300000b")
+        .replace(
+            "kind = \"dccp\", ccid = 3, profile = \"rfc5348\"",
+            "kind = \"tcp\", controller = \"newreno\"",
+        )
+        .replace(", packet = 1400", "")
+}
 
 fn kinds(document: &Value) -> Vec<&str> {
     let findings = document["findings"].as_array().into_iter().flatten();
@@ -31,7 +25,7 @@ fn kinds(document: &Value) -> Vec<&str> {
 
 #[test]
 fn a_run_has_the_explanation_of_its_scenario_and_remedies_are_proved() {
-    let folder = folder_with(BLOATED);
+    let folder = folder_with(&bloated());
     let path = folder.path();
     let of_scenario = json(&outcome(path, &["explain", "path.toml", "--json"]));
     assert_eq!(of_scenario["version"], 1);
@@ -59,11 +53,11 @@ fn a_run_has_the_explanation_of_its_scenario_and_remedies_are_proved() {
 
 #[test]
 fn an_exported_capture_names_what_its_columns_show() {
-    let scenario = BLOATED.replace(
+    let scenario = bloated().replace(
         "controller = \"newreno\"",
         "controller = \"newreno\", receive_buffer = \"8000b\"",
     );
-    let folder = folder_with(&scenario.replace("\"10ms\"", "\"40ms\""));
+    let folder = folder_with(&scenario.replace("\"5ms\"", "\"40ms\""));
     let path = folder.path();
     outcome(path, &["run", "path.toml", "--packets"]);
     let run = only_run(path);
@@ -86,7 +80,7 @@ fn an_exported_capture_names_what_its_columns_show() {
 
 #[test]
 fn what_cannot_be_read_or_tried_is_said() {
-    let folder = folder_with(BLOATED);
+    let folder = folder_with(&bloated());
     let path = folder.path();
     std::fs::write(path.join("letter.txt"), "Dear reader,\n").unwrap();
     for (arguments, said) in [
@@ -97,7 +91,7 @@ fn what_cannot_be_read_or_tried_is_said() {
             "trace of another program",
         ),
         (
-            vec!["explain", "path.toml", "--set", "link.wire.rate=fast"],
+            vec!["explain", "path.toml", "--set", "link.bottleneck.rate=fast"],
             "rate",
         ),
     ] {

@@ -1,7 +1,7 @@
 //! The published documents, explained from trace and scenario alone: what they concluded in weeks
 //! of plots is found, and comes first.
 
-use super::judge::{found, run_of};
+use super::score::{found, run_of};
 use weir_lab::diagnosis::{Trace, explain, try_remedies};
 use weir_lab::run::{RunOptions, TraceLevel, run};
 use weir_lab::scenario::{Override, parse_with};

@@ -76,6 +76,18 @@ impl Path {
         Self::new(draw.log(rate[0], rate[1]), draw.log(rtt_ms[0], rtt_ms[1]))
     }
 
+    /// A path that holds `bdp` packets, its rate drawn in the logarithm.
+    pub(super) fn of_bdp(draw: &mut Draw, bdp: f64, rate: [f64; 2]) -> Self {
+        let rate = draw.log(rate[0], rate[1]);
+        Self::new(rate, (bdp - 1.0) * 12.0 / rate)
+    }
+
+    /// The same with a propagation of `least` to `most` ms.
+    pub(super) fn rtt_within(mut self, least: f64, most: f64) -> Self {
+        self.rtt_ms = self.rtt_ms.clamp(least, most);
+        self
+    }
+
     /// The same with a drop-tail buffer of so many bandwidth-delay products, at least `least`
     /// packets.
     pub(super) fn with_buffer(mut self, bdp: f64, least: u64) -> Self {
@@ -143,7 +155,7 @@ impl Path {
     }
 
     /// The table of the link.
-    pub(super) fn link(&self, name: &str, from: &str, to: &str) -> String {
+    pub(super) fn link(&self, name: &str, [from, to]: [&str; 2]) -> String {
         let queue = match &self.queue {
             Some(queue) => queue.clone(),
             None => format!("{{ kind = \"droptail\", limit = {} }}", self.buffer),
@@ -187,6 +199,19 @@ pub(super) fn flow(name: &str, ends: [&str; 2], transport: &str, app: &str, more
 }
 
 pub(super) const BULK: &str = "kind = \"bulk\"";
+
+/// The hosts of most flows.
+pub(super) const ENDS: [&str; 2] = ["server", "client"];
+
+/// A scenario of one flow over one link.
+pub(super) fn lone(path: &Path, duration_s: f64, seed: u64, transport: &str, app: &str) -> String {
+    run(duration_s, seed) + &path.link("bottleneck", ENDS) + &flow("bulk", ENDS, transport, app, "")
+}
+
+/// Bulk data over one link, for so many seconds or as many as [`MOST_PACKETS`] take.
+pub(super) fn transfer(path: &Path, wanted_s: f64, seed: u64, transport: &str) -> String {
+    lone(path, path.duration(wanted_s), seed, transport, BULK)
+}
 
 /// A sender that halves or nearly halves its window after a loss.
 #[derive(Clone, Copy, Debug)]

@@ -1,13 +1,12 @@
 //! Runs that are well: nothing that a definition names happens in them.
 
-use super::Case;
-use super::draw::{BULK, Draw, LOSS_BASED, LossBased, Path, ccid3, flow, run, whole};
-use super::queues::lone;
-
-type Family = fn(&mut Draw, u64) -> Case;
+use super::draw::{
+    BULK, Draw, ENDS, LOSS_BASED, LossBased, Path, ccid3, flow, lone, run, transfer, whole,
+};
+use super::{Case, Generator};
 
 /// The families, of which a seed takes one in turn.
-pub(super) const FAMILIES: &[(&str, Family)] = &[
+pub(super) const FAMILIES: &[(&str, Generator)] = &[
     ("bulk_in_one_bdp", bulk_in_one_bdp),
     ("bulk_in_codel", bulk_in_aqm),
     ("requests", requests),
@@ -58,23 +57,14 @@ fn end_of_slow_start(path: &Path, transport: &str, share: f64) -> String {
 /// One flow whose slow start ends at about 0.8 BDP.
 fn bulk(path: &Path, duration: f64, seed: u64, transport: &str) -> String {
     run(duration, seed)
-        + &path.link("bottleneck", "server", "client")
+        + &path.link("bottleneck", ENDS)
         + &flow(
             "bulk",
-            ["server", "client"],
+            ENDS,
             transport,
             BULK,
             &end_of_slow_start(path, transport, 0.8),
         )
-}
-
-fn healthy(scenario: String, why: String, allowed: &[&'static str]) -> Case {
-    Case {
-        scenario,
-        why,
-        allowed: allowed.to_vec(),
-        ..Case::healthy()
-    }
 }
 
 /// A path whose base is 20 to 50 ms and whose BDP is 50 to 150 packets.
@@ -90,14 +80,14 @@ fn bulk_in_one_bdp(draw: &mut Draw, seed: u64) -> Case {
     let most = 1.0 / sender.beta - 1.0;
     let path = ordinary(draw).with_buffer(most * draw.real(0.85, 1.0), 18);
     let scenario = bulk(&path, path.duration(30.0), seed, sender.transport);
-    healthy(
+    Case::new(
         scenario,
+        &[],
         format!(
             "{}: a reduction to {} of the window empties it",
             path.words(),
             sender.beta
         ),
-        &[],
     )
 }
 
@@ -105,10 +95,10 @@ fn bulk_in_aqm(draw: &mut Draw, seed: u64) -> Case {
     let kind = draw.pick(&["codel", "fq_codel", "pie"]);
     let path = ordinary(draw).with_queue(&format!("{{ kind = \"{kind}\" }}"));
     let scenario = bulk(&path, path.duration(30.0), seed, draw.pick(CUBIC).transport);
-    healthy(
+    Case::new(
         scenario,
-        format!("{}: it holds the delay", path.words()),
         &[],
+        format!("{}: it holds the delay", path.words()),
     )
 }
 
@@ -122,13 +112,13 @@ fn requests(draw: &mut Draw, seed: u64) -> Case {
          \"{think}ms\""
     );
     let transport = format!("kind = \"{kind}\", controller = \"cubic\"");
-    healthy(
+    Case::new(
         lone(&path, 30.0, seed, &transport, &app),
+        &["application_limited"],
         format!(
             "{}: responses of {bytes} bytes, {think} ms apart",
             path.words()
         ),
-        &["application_limited"],
     )
 }
 
@@ -147,10 +137,10 @@ fn cbr_with_room(draw: &mut Draw, seed: u64) -> Case {
         rate = rate.min(500);
     }
     let app = format!("kind = \"cbr\", packet = 1000, rate = \"{rate}kbit\"");
-    healthy(
+    Case::new(
         lone(&path, path.duration(30.0), seed, transport, &app),
-        format!("{}: a stream of {rate} kbit/s", path.words()),
         &["application_limited"],
+        format!("{}: a stream of {rate} kbit/s", path.words()),
     )
 }
 
@@ -162,16 +152,16 @@ fn audio(draw: &mut Draw, seed: u64) -> Case {
         "kind = \"udp\"",
         "kind = \"tcp\", controller = \"cubic\"",
     ]);
-    healthy(
+    Case::new(
         lone(&path, 30.0, seed, transport, "kind = \"audio\""),
-        format!("{}: music of 128 kbit/s", path.words()),
         &["application_limited"],
+        format!("{}: music of 128 kbit/s", path.words()),
     )
 }
 
 fn nada_with_room(draw: &mut Draw, seed: u64) -> Case {
     let path = Path::drawn(draw, [5.0, 20.0], [10.0, 100.0]).with_buffer(1.0, 60);
-    healthy(
+    Case::new(
         lone(
             &path,
             30.0,
@@ -179,25 +169,25 @@ fn nada_with_room(draw: &mut Draw, seed: u64) -> Case {
             "kind = \"rtp\", controller = \"nada\"",
             "kind = \"video\"",
         ),
+        &["application_limited", "pacer_limited"],
         format!(
             "{}: video of at most 1.5 Mbit/s, which is meant",
             path.words()
         ),
-        &["application_limited", "pacer_limited"],
     )
 }
 
 fn tfrc_steady(draw: &mut Draw, seed: u64) -> Case {
     let bdp = draw.log(15.0, 40.0);
-    let rate = draw.log(2.0, 20.0);
-    let path = Path::new(rate, ((bdp - 1.0) * 12.0 / rate).clamp(20.0, 120.0))
+    let path = Path::of_bdp(draw, bdp, [2.0, 20.0])
+        .rtt_within(20.0, 120.0)
         .with_buffer(draw.real(0.7, 1.0), 10);
     let profile = draw.pick(&["rfc5348", "rfc3448"]);
     let transport = ccid3(profile, "oscillation = \"off\"");
-    healthy(
+    Case::new(
         bulk(&path, path.duration(60.0), seed, &transport),
-        format!("{}: R varies by at most a base round trip", path.words()),
         &["slow_start_overshoot"],
+        format!("{}: R varies by at most a base round trip", path.words()),
     )
 }
 
@@ -206,10 +196,10 @@ fn ecn(draw: &mut Draw, seed: u64) -> Case {
     let path = ordinary(draw).with_queue(&format!("{{ kind = \"{kind}\", ecn = true }}"));
     let transport = format!("{}, ecn = true", draw.pick(CUBIC).transport);
     let scenario = bulk(&path, path.duration(30.0), seed, &transport);
-    healthy(
+    Case::new(
         scenario,
-        format!("{}: marks in place of losses", path.words()),
         &[],
+        format!("{}: marks in place of losses", path.words()),
     )
 }
 
@@ -220,25 +210,25 @@ fn two_equal_flows(draw: &mut Draw, seed: u64) -> Case {
     let flows: String = ["one", "other"]
         .map(|name| {
             let more = format!("start = \"0s..50ms\"\n{end}");
-            flow(name, ["server", "client"], transport, BULK, &more)
+            flow(name, ENDS, transport, BULK, &more)
         })
         .concat();
     let scenario = run(path.duration(30.0), seed)
         + "[[host]]\nname = \"server\"\njitter = \"0us..200us\"\n"
-        + &path.link("bottleneck", "server", "client")
+        + &path.link("bottleneck", ENDS)
         + &flows;
-    healthy(scenario, format!("{}: two flows alike", path.words()), &[])
+    Case::new(scenario, &[], format!("{}: two flows alike", path.words()))
 }
 
 fn bbr(draw: &mut Draw, seed: u64) -> Case {
     let path = ordinary(draw).with_buffer(draw.real(1.2, 2.0), 20);
     let kind = draw.pick(&["tcp", "quic"]);
     let transport = format!("kind = \"{kind}\", controller = \"bbr\"");
-    let scenario = lone(&path, path.duration(30.0), seed, &transport, BULK);
-    healthy(
+    let scenario = transfer(&path, 30.0, seed, &transport);
+    Case::new(
         scenario,
-        format!("{}: BBR", path.words()),
         &["slow_start_overshoot"],
+        format!("{}: BBR", path.words()),
     )
 }
 
@@ -252,21 +242,21 @@ fn short_transfers(draw: &mut Draw, seed: u64) -> Case {
          bytes = {size} }} }}"
     );
     let scenario = run(20.0, seed)
-        + &path.link("bottleneck", "server", "client")
+        + &path.link("bottleneck", ENDS)
         + &flow(
             "pages",
-            ["server", "client"],
+            ENDS,
             &format!("kind = \"{kind}\", controller = \"cubic\""),
             BULK,
             &arrivals,
         );
-    healthy(
+    Case::new(
         scenario,
+        &["application_limited"],
         format!(
             "{}: {rate:.2} transfers of {size} bytes a second",
             path.words()
         ),
-        &["application_limited"],
     )
 }
 
@@ -275,11 +265,11 @@ fn copa(draw: &mut Draw, seed: u64) -> Case {
     let kind = draw.pick(&["tcp", "quic"]);
     let transport =
         format!("kind = \"{kind}\", controller = \"copa\", copa = {{ mode_switching = false }}");
-    let scenario = lone(&path, path.duration(30.0), seed, &transport, BULK);
-    healthy(
+    let scenario = transfer(&path, 30.0, seed, &transport);
+    Case::new(
         scenario,
-        format!("{}: Copa keeps two packets queued", path.words()),
         &[],
+        format!("{}: Copa keeps two packets queued", path.words()),
     )
 }
 
@@ -287,8 +277,8 @@ fn copa(draw: &mut Draw, seed: u64) -> Case {
 fn prague_in_dualpi2(draw: &mut Draw, seed: u64) -> Case {
     let path = ordinary(draw).with_queue("{ kind = \"dualpi2\" }");
     let transport = "kind = \"quic\", controller = \"prague\"";
-    let scenario = lone(&path, path.duration(30.0), seed, transport, BULK);
-    healthy(scenario, format!("{}: Prague alone", path.words()), &[])
+    let scenario = transfer(&path, 30.0, seed, transport);
+    Case::new(scenario, &[], format!("{}: Prague alone", path.words()))
 }
 
 fn one_wifi_station(draw: &mut Draw, seed: u64) -> Case {
@@ -305,9 +295,9 @@ fn one_wifi_station(draw: &mut Draw, seed: u64) -> Case {
             &format!("kind = \"cbr\", rate = \"{rate}Mbit\""),
             "",
         );
-    healthy(
+    Case::new(
         scenario,
-        format!("a stream of {rate} Mbit/s over a good signal of 802.11g"),
         &["application_limited"],
+        format!("a stream of {rate} Mbit/s over a good signal of 802.11g"),
     )
 }

@@ -1,121 +1,61 @@
 //! Judges the detectors of `weir explain` by the labelled scenarios, on seeds on which no threshold
-//! was fixed, and writes `docs/pathologies.md` (`WEIR_BLESS=1`).
+//! was fixed.
 
-use super::{Case, healthy, kinds, of_kind, two};
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use weir_lab::diagnosis::{Explanation, Trace, explain, pathologies};
-use weir_lab::replication::in_order;
-use weir_lab::run::{RunOptions, RunOutput, TraceLevel, run};
-use weir_lab::scenario::parse;
+use super::score::{FRESH, Score, found_in, half_found, planted_score, run_of, unhealthy};
+use super::{kinds, of_kind};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+use weir_lab::diagnosis::{Trace, explain, pathologies};
 
-/// The first seed on which no threshold was fixed.
-const FRESH: u64 = 5_000;
-
-pub(super) fn run_of(scenario: &str) -> RunOutput {
-    let scenario = parse(scenario, "case.toml").expect("a scenario");
-    let options = RunOptions {
-        trace: TraceLevel::Full,
-        ..RunOptions::default()
-    };
-    run(&scenario, &options).expect("a run")
-}
-
-fn explanations(cases: &[Case]) -> Vec<Explanation> {
-    in_order(cases, |case| {
-        explain(&Trace::of_run(&run_of(&case.scenario)))
-    })
-}
-
-pub(super) fn found(explanation: &Explanation) -> Vec<&'static str> {
-    let findings = explanation.findings.iter();
-    findings.map(|finding| finding.kind).collect()
-}
-
-/// How many cases were judged as their labels say, and what was said of the others.
-#[derive(Default)]
-struct Score {
-    cases: usize,
-    found: usize,
-    first: usize,
-    /// What was found first in place of what, and how often.
-    confused: BTreeMap<(&'static str, &'static str), usize>,
-    by_kind: BTreeMap<&'static str, [usize; 3]>,
-}
-
-/// Judges `rounds` cases of each kind.
-fn planted_score(rounds: u64) -> Score {
-    let cases: Vec<Case> = (0..rounds)
-        .flat_map(|round| {
-            let of_round = kinds().enumerate();
-            of_round.filter_map(move |(number, kind)| {
-                of_kind(kind, FRESH + 100 * round + number as u64)
-            })
-        })
-        .collect();
-    let mut score = Score::default();
-    for (case, explanation) in cases.iter().zip(explanations(&cases)) {
-        let found = found(&explanation);
-        let label = case.labels[0];
-        // What may stand beside the label may also stand before it.
-        let mut rest = found.iter().filter(|kind| !case.allowed.contains(kind));
-        let first = rest.next().copied().unwrap_or("nothing");
-        let is_found = found.contains(&label);
-        score.cases += 1;
-        score.found += usize::from(is_found);
-        score.first += usize::from(first == label);
-        let of_kind = score.by_kind.entry(label).or_default();
-        of_kind[0] += 1;
-        of_kind[1] += usize::from(is_found);
-        of_kind[2] += usize::from(first == label);
-        if first != label {
-            *score.confused.entry((label, first)).or_default() += 1;
-        }
-    }
-    score
-}
-
-/// The healthy cases with a finding that is not allowed, of `count`.
-fn unhealthy(count: u64) -> Vec<(String, &'static str)> {
-    let cases: Vec<Case> = (0..count).map(|number| healthy(FRESH + number)).collect();
-    let all = cases.iter().zip(explanations(&cases));
-    let named = all.filter_map(|(case, explanation)| {
-        let mut found = found(&explanation).into_iter();
-        let kind = found.find(|kind| !case.allowed.contains(kind))?;
-        Some((case.name.clone(), kind))
-    });
-    named.collect()
-}
-
-/// The cases with two pathologies of which one was not found, of `count`.
-fn half_found(count: u64) -> Vec<(String, &'static str)> {
-    let cases: Vec<Case> = (0..count).map(|number| two(FRESH + number)).collect();
-    let all = cases.iter().zip(explanations(&cases));
-    let named = all.filter_map(|(case, explanation)| {
-        let found = found(&explanation);
-        let mut missing = case.labels.iter().filter(|label| !found.contains(label));
-        Some((case.name.clone(), *missing.next()?))
-    });
-    named.collect()
-}
+static PLANTED: LazyLock<Score> = LazyLock::new(|| planted_score(FRESH, 2, None));
 
 #[test]
 fn planted_pathologies_are_found_and_come_first() {
-    let score = planted_score(2);
-    let report = format!("{:?}", score.confused);
-    assert!(score.found * 20 >= score.cases * 18, "{report}");
-    assert!(score.first * 20 >= score.cases * 18, "{report}");
+    let (all, confused) = (PLANTED.all, &PLANTED.confused);
+    assert!(all.found * 20 >= all.cases * 18, "{confused:?}");
+    assert!(all.first * 20 >= all.cases * 18, "{confused:?}");
+}
+
+/// Kinds that no run shows, with the reason.
+const NOT_PLANTED: [(&str, &str); 1] = [(
+    "anti_amplification_limited",
+    "the sender of a run is the side that connects, and the limit holds a server",
+)];
+
+/// Kinds that are found so seldom that two cases do not show them, with the reason.
+const SELDOM: [(&str, &str); 1] = [(
+    "rate_oscillation",
+    "other losses break the period in about half of the cases",
+)];
+
+/// A detector that finds nothing is seen here, where the share of all cases hides it.
+#[test]
+fn every_kind_is_found_in_half_of_its_cases_or_is_excepted() {
+    let is_in = |list: &[(&str, &str)], kind| list.iter().any(|(other, _)| *other == kind);
+    let mut missing = Vec::new();
+    for kind in pathologies().map(|pathology| pathology.kind) {
+        let of = |score: &Score| score.by_kind.get(kind).copied().unwrap_or_default();
+        let enough = if is_in(&NOT_PLANTED, kind) {
+            continue;
+        } else if is_in(&SELDOM, kind) {
+            of(&planted_score(FRESH, 6, Some(kind))).found >= 2
+        } else {
+            of(&PLANTED).found >= 1
+        };
+        missing.extend((!enough).then_some(kind));
+    }
+    assert!(missing.is_empty(), "not found: {missing:?}");
 }
 
 #[test]
 fn healthy_scenarios_have_no_finding() {
-    let unhealthy = unhealthy(60);
+    let unhealthy = unhealthy(FRESH, 60);
     assert!(unhealthy.len() <= 2, "{unhealthy:?}");
 }
 
 #[test]
 fn of_two_pathologies_both_are_named() {
-    let half = half_found(20);
+    let half = half_found(FRESH, 20);
     assert!(half.len() <= 4, "{half:?}");
 }
 
@@ -170,79 +110,103 @@ fn other_names_have_the_same_findings() {
             );
             other = other.replace(&name, &new);
         }
-        let kinds_of = |scenario: &str| found(&explain(&Trace::of_run(&run_of(scenario))));
-        let (before, after) = (kinds_of(&case.scenario), kinds_of(&other));
+        let found = found_in(&[&case.scenario, &other]);
         // Names seed the random streams of links, so that what depends on chance may differ.
         let label = case.labels[0];
-        assert_eq!(before.contains(&label), after.contains(&label), "{kind}");
+        let [before, after] = [0, 1].map(|of| found[of].contains(&label));
+        assert_eq!(before, after, "{kind}");
     }
 }
 
-const PAGE: &str = "../../docs/pathologies.md";
-
-/// The page up to the table of the judgement, which needs some hundred runs.
-fn definitions() -> String {
-    let mut text = String::from(
-        "# Pathologies\n\nWhat `weir explain` looks for. base is the round-trip time without queues: \
-         propagation and the\ntransmission of a packet where the scenario gives the path, else the smallest \
-         sample. Times are\nweighted by how long a row of the trace holds. The test `pathologies::judge` \
-         writes this page from the\ncode (`WEIR_BLESS=1`).\n",
-    );
-    for pathology in pathologies() {
-        let needs = match pathology.needs {
-            [] => String::new(),
-            needs => format!(" Needs {}.", needs.join(", ")),
-        };
-        let _ = write!(
-            text,
-            "\n## {}\n`{}`. {}{needs}\n\n*{}*\n",
-            pathology.title, pathology.kind, pathology.definition, pathology.citation
-        );
+/// A scenario whose times are all multiplied by `factor` and whose rates are divided by it: the
+/// same packets in another unit of time.
+fn slowed(scenario: &str, factor: f64) -> String {
+    let mut table: toml::Table = toml::from_str(scenario).expect("a table");
+    for (key, value) in &mut table {
+        slow(key, value, factor);
     }
-    text.push_str("\n# How well they are found\n");
-    text
+    toml::to_string(&table).expect("a scenario")
 }
+
+/// Slows what is a time or a rate in a value and below it.
+fn slow(key: &str, value: &mut toml::Value, factor: f64) {
+    match value {
+        toml::Value::String(text) => *text = slowed_quantity(text, factor),
+        toml::Value::Array(values) => values.iter_mut().for_each(|one| slow(key, one, factor)),
+        toml::Value::Table(table) => {
+            for (key, value) in table {
+                slow(key, value, factor);
+            }
+        }
+        toml::Value::Float(number) if key == "per_second" => *number /= factor,
+        toml::Value::Integer(number) if key == "timer_hz" => {
+            *number = (*number as f64 / factor) as i64;
+        }
+        _ => {}
+    }
+}
+
+/// A quantity or a range of two with units of time or rate; another text as it is.
+fn slowed_quantity(text: &str, factor: f64) -> String {
+    const UNITS: [(&str, f64, bool); 8] = [
+        ("ns", 1.0, true),
+        ("us", 1e3, true),
+        ("ms", 1e6, true),
+        ("s", 1e9, true),
+        ("bit", 1.0, false),
+        ("kbit", 1e3, false),
+        ("Mbit", 1e6, false),
+        ("Gbit", 1e9, false),
+    ];
+    let one = |part: &str| {
+        let (number, unit) = part.split_at(part.find(|c: char| c.is_alphabetic())?);
+        let number: f64 = number.parse().ok()?;
+        let (_, size, is_time) = UNITS.iter().find(|(name, ..)| *name == unit)?;
+        Some(if *is_time {
+            format!("{:.0}ns", number * size * factor)
+        } else {
+            format!("{:.0}bit", number * size / factor)
+        })
+    };
+    let parts: Option<Vec<String>> = text.split("..").map(one).collect();
+    parts.map_or_else(|| text.to_owned(), |parts| parts.join(".."))
+}
+
+/// Kinds of which a time that does not grow with the others decides, with that time.
+const IN_SECONDS: [(&str, &str); 10] = [
+    ("standing_queue", "20 ms of queue"),
+    ("oscillation_reduction_holds_queue", "10 ms of queue"),
+    ("delayed_ack_stall", "10 ms of waiting"),
+    ("cut_off_by_delay", "10 s of long round trips"),
+    ("cut_off_by_loss", "10 s of losses"),
+    ("incast", "10 ms in which flows begin"),
+    (
+        "spurious_timeout",
+        "the least retransmission timeout, 200 ms or 1 s",
+    ),
+    (
+        "timeout_storm",
+        "the least retransmission timeout, 200 ms or 1 s",
+    ),
+    ("wifi_contention", "the slots and rates of 802.11"),
+    ("wifi_retries", "the slots and rates of 802.11"),
+];
 
 #[test]
-fn the_page_has_the_definitions_of_the_code() {
-    let definitions = definitions();
-    if std::env::var_os("WEIR_BLESS").is_some() {
-        std::fs::write(PAGE, definitions.clone() + &judgement()).expect("a page");
-    }
-    let page = std::fs::read_to_string(PAGE).unwrap_or_default();
-    assert!(
-        page.starts_with(&definitions),
-        "docs/pathologies.md is not that of the code: run this test with WEIR_BLESS=1"
-    );
-}
-
-/// The tables of the judgement.
-fn judgement() -> String {
-    let score = planted_score(6);
-    let unhealthy = unhealthy(200);
-    let half = half_found(50);
-    let mut text = format!(
-        "Judged on seeds from {FRESH} on, on which no threshold was fixed. Of {} scenarios with one planted \
-         pathology {}\nwere found, and in {} it came first among what the scenario does not imply beside it. \
-         Of 200 healthy\nscenarios {} had a finding. Of 50 scenarios with two pathologies both were named in {}.\n",
-        score.cases,
-        score.found,
-        score.first,
-        unhealthy.len(),
-        50 - half.len()
-    );
-    text.push_str("\n| planted | cases | found | first |\n|---|---|---|---|\n");
-    for (kind, [cases, found, first]) in &score.by_kind {
-        let _ = writeln!(text, "| `{kind}` | {cases} | {found} | {first} |");
-    }
-    text.push_str("\n| planted | found first in its place | cases |\n|---|---|---|\n");
-    for ((planted, first), cases) in &score.confused {
-        let _ = writeln!(text, "| `{planted}` | `{first}` | {cases} |");
-    }
-    for (title, cases) in [("healthy", unhealthy), ("two: not found", half)] {
-        for (name, kind) in cases {
-            let _ = writeln!(text, "| {title}: {name} | `{kind}` | 1 |");
+fn twice_the_time_at_half_the_rate_has_the_same_findings() {
+    for kind in kinds() {
+        let is_in_seconds = |kind: &str| IN_SECONDS.iter().any(|(other, _)| *other == kind);
+        if is_in_seconds(kind) {
+            continue;
         }
+        let case = of_kind(kind, FRESH + 11).expect("a case");
+        let found = found_in(&[&case.scenario, &slowed(&case.scenario, 2.0)]);
+        let [before, after] = [0, 1].map(|of| {
+            let kinds = found[of].iter().filter(|kind| !is_in_seconds(kind));
+            kinds
+                .filter(|kind| !case.allowed.contains(kind))
+                .collect::<BTreeSet<_>>()
+        });
+        assert_eq!(before, after, "{}", case.name);
     }
-    text
 }

@@ -1,14 +1,14 @@
 //! Senders that something else than congestion control holds back.
 
-use super::Case;
-use super::draw::{BULK, Draw, Path, STREAMS, ccid3, flow, run, whole};
-use super::queues::lone;
+use super::draw::{BULK, Draw, ENDS, Path, STREAMS, ccid3, flow, lone, run, transfer, whole};
+use super::{Case, UNFILLED};
 
 /// A path with a BDP of at least 30 packets and a buffer of 1 BDP.
 fn path_of(draw: &mut Draw) -> Path {
     let bdp = draw.log(40.0, 300.0);
-    let rate = draw.log(4.0, 100.0);
-    Path::new(rate, ((bdp - 1.0) * 12.0 / rate).clamp(4.0, 300.0)).with_buffer(1.0, 12)
+    Path::of_bdp(draw, bdp, [4.0, 100.0])
+        .rtt_within(4.0, 300.0)
+        .with_buffer(1.0, 12)
 }
 
 pub(super) fn application_limited(draw: &mut Draw, seed: u64) -> Case {
@@ -17,16 +17,14 @@ pub(super) fn application_limited(draw: &mut Draw, seed: u64) -> Case {
     let rate = whole(path.rate * share * 1000.0);
     let app = format!("kind = \"cbr\", rate = \"{rate}kbit\"");
     let sender = draw.pick(STREAMS);
-    Case {
-        scenario: lone(&path, path.duration(20.0), seed, sender.transport, &app),
-        allowed: vec!["underused_link"],
-        flow: Some("bulk"),
-        why: format!(
+    Case::new(
+        lone(&path, path.duration(20.0), seed, sender.transport, &app),
+        &["underused_link"],
+        format!(
             "{}: the application writes {rate} kbit/s, {share:.2} of it",
             path.words()
         ),
-        ..Case::planted("application_limited")
-    }
+    )
 }
 
 pub(super) fn send_buffer_limited(draw: &mut Draw, seed: u64) -> Case {
@@ -35,16 +33,14 @@ pub(super) fn send_buffer_limited(draw: &mut Draw, seed: u64) -> Case {
     let bytes = whole(path.bdp() * 1500.0 * share).max(5000);
     let controller = draw.pick(&["newreno", "cubic", "bbr"]);
     let transport = format!("kind = \"tcp\", controller = \"{controller}\", send_buffer = {bytes}");
-    Case {
-        scenario: lone(&path, path.duration(20.0), seed, &transport, BULK),
-        allowed: vec!["underused_link"],
-        flow: Some("bulk"),
-        why: format!(
+    Case::new(
+        transfer(&path, 20.0, seed, &transport),
+        &["underused_link"],
+        format!(
             "{}: the send buffer is {bytes} bytes, {share:.2} BDP",
             path.words()
         ),
-        ..Case::planted("send_buffer_limited")
-    }
+    )
 }
 
 pub(super) fn receiver_limited(draw: &mut Draw, seed: u64) -> Case {
@@ -57,22 +53,21 @@ pub(super) fn receiver_limited(draw: &mut Draw, seed: u64) -> Case {
     } else {
         format!("kind = \"quic\", controller = \"{controller}\", initial_max_data = {bytes}")
     };
-    Case {
-        scenario: lone(&path, path.duration(20.0), seed, &transport, BULK),
-        allowed: vec!["underused_link"],
-        flow: Some("bulk"),
-        why: format!(
+    Case::new(
+        transfer(&path, 20.0, seed, &transport),
+        &["underused_link"],
+        format!(
             "{}: the receiver lets {bytes} bytes in, {share:.2} BDP",
             path.words()
         ),
-        ..Case::planted("receiver_limited")
-    }
+    )
 }
 
 pub(super) fn delayed_ack_stall(draw: &mut Draw, seed: u64) -> Case {
     let bdp = draw.log(6.0, 20.0);
-    let rate = draw.log(4.0, 30.0);
-    let path = Path::new(rate, ((bdp - 1.0) * 12.0 / rate).clamp(4.0, 40.0)).with_buffer(1.0, 6);
+    let path = Path::of_bdp(draw, bdp, [4.0, 30.0])
+        .rtt_within(4.0, 40.0)
+        .with_buffer(1.0, 6);
     let window = path.bdp() + path.buffer as f64;
     let every = whole(window * draw.real(2.5, 4.0)).max(24);
     let delay = whole(draw.real(6.0, 12.0) * path.base_ms()).max(100);
@@ -81,21 +76,15 @@ pub(super) fn delayed_ack_stall(draw: &mut Draw, seed: u64) -> Case {
         "{}, ack_every = {every}, max_ack_delay = \"{delay}ms\"",
         sender.transport
     );
-    Case {
-        scenario: lone(&path, path.duration(20.0), seed, &transport, BULK),
-        allowed: vec![
-            "underused_link",
-            "slow_start_overshoot",
-            "early_slow_start_exit",
-        ],
-        flow: Some("bulk"),
-        why: format!(
+    Case::new(
+        transfer(&path, 20.0, seed, &transport),
+        UNFILLED,
+        format!(
             "{}: the receiver waits for {every} packets or {delay} ms, and path and buffer hold \
              {window:.0} packets: each window waits for the timer",
             path.words()
         ),
-        ..Case::planted("delayed_ack_stall")
-    }
+    )
 }
 
 /// A pacer or TFRC whose timers fire at ticks of 10 ms.
@@ -116,33 +105,25 @@ fn ticks_of_tfrc(draw: &mut Draw, seed: u64) -> Case {
     if host {
         scenario += "[[host]]\nname = \"server\"\ntimer_hz = 100\n";
     }
-    scenario += &path.link("bottleneck", "server", "client");
-    scenario += &flow(
-        "bulk",
-        ["server", "client"],
-        &ccid3("rfc5348", rules),
-        BULK,
-        "",
-    );
-    Case {
+    scenario += &path.link("bottleneck", ENDS);
+    scenario += &flow("bulk", ENDS, &ccid3("rfc5348", rules), BULK, "");
+    Case::new(
         scenario,
-        allowed: vec![
+        &[
             "underused_link",
             "rate_oscillation",
             "slow_start_overshoot",
             "shallow_buffer",
             "pacer_limited",
         ],
-        flow: Some("bulk"),
-        why: format!(
+        format!(
             "{}: timers fire every 10 ms, in which {:.0} packets are due, and path and buffer \
              hold {:.0}",
             path.words(),
             10.0 / path.packet_ms(),
             path.bdp() + path.buffer as f64
         ),
-        ..Case::planted("timer_granularity")
-    }
+    )
 }
 
 /// BBR's pacer lets a burst of a millisecond out when its timer fires.
@@ -151,25 +132,23 @@ fn ticks_of_pacer(draw: &mut Draw, seed: u64) -> Case {
     let kind = draw.pick(&["tcp", "quic"]);
     let scenario = run(path.duration(15.0), seed)
         + "[[host]]\nname = \"server\"\ntimer_hz = 100\n"
-        + &path.link("bottleneck", "server", "client")
+        + &path.link("bottleneck", ENDS)
         + &flow(
             "bulk",
-            ["server", "client"],
+            ENDS,
             &format!("kind = \"{kind}\", controller = \"bbr\""),
             BULK,
             "",
         );
-    Case {
+    Case::new(
         scenario,
-        allowed: vec!["underused_link", "pacer_limited"],
-        flow: Some("bulk"),
-        why: format!(
+        &["underused_link", "pacer_limited"],
+        format!(
             "{}: timers fire every 10 ms, {:.0} times the interval between two packets",
             path.words(),
             10.0 / path.packet_ms()
         ),
-        ..Case::planted("timer_granularity")
-    }
+    )
 }
 
 pub(super) fn pacer_limited(draw: &mut Draw, seed: u64) -> Case {
@@ -178,15 +157,13 @@ pub(super) fn pacer_limited(draw: &mut Draw, seed: u64) -> Case {
     let kind = draw.pick(&["tcp", "quic"]);
     let transport =
         format!("kind = \"{kind}\", controller = \"bbr\", bbr = {{ pacing_margin = {share} }}");
-    Case {
-        scenario: lone(&path, path.duration(15.0), seed, &transport, BULK),
-        allowed: vec!["underused_link"],
-        flow: Some("bulk"),
-        why: format!(
+    Case::new(
+        transfer(&path, 15.0, seed, &transport),
+        &["underused_link"],
+        format!(
             "{}: the pacer leaves {share} of the estimated bandwidth free, more than a probe of \
              1.25 times it can win back",
             path.words()
         ),
-        ..Case::planted("pacer_limited")
-    }
+    )
 }

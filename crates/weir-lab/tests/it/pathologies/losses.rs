@@ -1,15 +1,15 @@
 //! Packets that are lost, late or out of order, and what timers make of it.
 
-use super::Case;
-use super::draw::{BULK, Draw, LOSS_BASED, Path, STREAMS, flow, run, whole};
-use super::queues::lone;
+use super::draw::{BULK, Draw, LOSS_BASED, Path, STREAMS, flow, lone, transfer, whole};
+use super::{Case, SLOW_START_END, UNFILLED};
 
 /// A path whose rate the law of Mathis, 1.22 / sqrt(p) packets a round trip, does not reach.
 fn roomy(draw: &mut Draw, loss: f64) -> Path {
     let window = 1.22 / loss.sqrt();
     let bdp = draw.real(5.0, 8.0) * window;
-    let rate = draw.log(5.0, 60.0);
-    Path::new(rate, ((bdp - 1.0) * 12.0 / rate).clamp(4.0, 300.0)).with_buffer(4.0, 120)
+    Path::of_bdp(draw, bdp, [5.0, 60.0])
+        .rtt_within(4.0, 300.0)
+        .with_buffer(4.0, 120)
 }
 
 pub(super) fn random_loss(draw: &mut Draw, seed: u64) -> Case {
@@ -17,21 +17,15 @@ pub(super) fn random_loss(draw: &mut Draw, seed: u64) -> Case {
     let mut path = roomy(draw, loss);
     path.forward = format!(", loss = {{ kind = \"random\", rate = {loss} }}");
     let sender = draw.pick(LOSS_BASED);
-    Case {
-        scenario: lone(&path, path.duration(30.0), seed, sender.transport, BULK),
-        allowed: vec![
-            "underused_link",
-            "early_slow_start_exit",
-            "slow_start_overshoot",
-        ],
-        flow: Some("bottleneck"),
-        why: format!(
+    Case::new(
+        transfer(&path, 30.0, seed, sender.transport),
+        UNFILLED,
+        format!(
             "{}: p = {loss} allows {:.0} packets a round trip, so the queue is empty",
             path.words(),
             1.22 / loss.sqrt()
         ),
-        ..Case::planted("random_loss")
-    }
+    )
 }
 
 pub(super) fn bursty_loss(draw: &mut Draw, seed: u64) -> Case {
@@ -44,21 +38,14 @@ pub(super) fn bursty_loss(draw: &mut Draw, seed: u64) -> Case {
         1.0 / burst
     );
     let sender = draw.pick(LOSS_BASED);
-    Case {
-        scenario: lone(&path, path.duration(40.0), seed, sender.transport, BULK),
-        allowed: vec![
-            "underused_link",
-            "early_slow_start_exit",
-            "slow_start_overshoot",
-            "timeout_storm",
-        ],
-        flow: Some("bottleneck"),
-        why: format!(
+    Case::new(
+        transfer(&path, 40.0, seed, sender.transport),
+        &[UNFILLED, &["timeout_storm"]].concat(),
+        format!(
             "{}: {burst:.1} packets in a row are lost, once in {gap:.0}",
             path.words()
         ),
-        ..Case::planted("bursty_loss")
-    }
+    )
 }
 
 pub(super) fn policer(draw: &mut Draw, seed: u64) -> Case {
@@ -69,48 +56,34 @@ pub(super) fn policer(draw: &mut Draw, seed: u64) -> Case {
     path.forward =
         format!(", policer = {{ kind = \"police\", rate = \"{rate}kbit\", burst = {burst} }}");
     let sender = draw.pick(LOSS_BASED);
-    Case {
-        scenario: lone(&path, path.duration(30.0), seed, sender.transport, BULK),
-        allowed: vec![
-            "underused_link",
-            "slow_start_overshoot",
-            "early_slow_start_exit",
-            "bursty_loss",
-        ],
-        flow: Some("bottleneck"),
-        why: format!(
+    Case::new(
+        transfer(&path, 30.0, seed, sender.transport),
+        &[UNFILLED, &["bursty_loss"]].concat(),
+        format!(
             "{}: a policer of {rate} kbit/s and {burst} bytes drops at {share:.2} of the link's \
              rate, without a queue",
             path.words()
         ),
-        ..Case::planted("policer")
-    }
+    )
 }
 
 pub(super) fn reordering(draw: &mut Draw, seed: u64) -> Case {
     let bdp = draw.log(60.0, 200.0);
-    let rate = draw.log(5.0, 60.0);
-    let mut path = Path::new(rate, (bdp - 1.0) * 12.0 / rate).with_buffer(1.0, 20);
+    let mut path = Path::of_bdp(draw, bdp, [5.0, 60.0]).with_buffer(1.0, 20);
     let displaced = draw.real(8.0, 20.0);
     let jitter = displaced * path.packet_ms();
     path.forward = format!(", netem = {{ jitter = \"{:.0}us\" }}", jitter * 1000.0);
     let sender = draw.pick(LOSS_BASED);
-    Case {
-        scenario: lone(&path, path.duration(20.0), seed, sender.transport, BULK),
-        allowed: vec![
-            "underused_link",
-            "early_slow_start_exit",
-            "slow_start_overshoot",
-        ],
-        flow: Some("bottleneck"),
-        why: format!(
+    Case::new(
+        transfer(&path, 20.0, seed, sender.transport),
+        UNFILLED,
+        format!(
             "{}: delays vary uniformly by {jitter:.1} ms to both sides, {:.0} packets in all, \
              where three late ones are a loss",
             path.words(),
             2.0 * displaced
         ),
-        ..Case::planted("reordering")
-    }
+    )
 }
 
 const WITH_TIMEOUT: &[&str] = &[
@@ -136,28 +109,16 @@ pub(super) fn spurious_timeout(draw: &mut Draw, seed: u64) -> Case {
         ", netem = {{ jitter = \"1us\", keep_order = true }}, change = [{}]",
         changes.join(", ")
     );
-    Case {
-        scenario: lone(
-            &path,
-            path.duration(30.0),
-            seed,
-            draw.pick(WITH_TIMEOUT),
-            BULK,
-        ),
-        allowed: vec![
-            "slow_start_overshoot",
-            "timeout_storm",
-            "early_slow_start_exit",
-        ],
-        flow: Some("bulk"),
-        why: format!(
+    Case::new(
+        transfer(&path, 30.0, seed, draw.pick(WITH_TIMEOUT)),
+        &[SLOW_START_END, &["timeout_storm"]].concat(),
+        format!(
             "{}: three times all packets take {spike} ms and none is lost, where the timeout is \
              at most about {:.0} ms",
             path.words(),
             1000.0 + path.base_ms() + path.buffer_ms()
         ),
-        ..Case::planted("spurious_timeout")
-    }
+    )
 }
 
 pub(super) fn timeout_storm(draw: &mut Draw, seed: u64) -> Case {
@@ -170,22 +131,20 @@ pub(super) fn timeout_storm(draw: &mut Draw, seed: u64) -> Case {
         .chain(["kind = \"dccp\", ccid = 2"])
         .collect();
     let duration = 4.0 + dead as f64 * 1.9 + 4.0;
-    Case {
-        scenario: lone(&path, duration, seed, draw.pick(&transports), BULK),
-        allowed: vec![
+    Case::new(
+        lone(&path, duration, seed, draw.pick(&transports), BULK),
+        &[
             "underused_link",
             "persistent_congestion",
             "slow_start_overshoot",
         ],
-        flow: Some("bulk"),
-        why: format!(
+        format!(
             "{}: nothing passes for {dead} s; a timeout of at most 1.3 s doubles at least {:.0} \
              times",
             path.words(),
             (dead as f64 / 1.3 + 1.0).log2().floor()
         ),
-        ..Case::planted("timeout_storm")
-    }
+    )
 }
 
 pub(super) fn persistent_congestion(draw: &mut Draw, seed: u64) -> Case {
@@ -197,16 +156,14 @@ pub(super) fn persistent_congestion(draw: &mut Draw, seed: u64) -> Case {
     let controller = draw.pick(&["newreno", "cubic"]);
     let transport = format!("kind = \"quic\", controller = \"{controller}\"");
     let duration = path.duration(16.0 + 2.0 * dead as f64 / 1000.0);
-    Case {
-        scenario: lone(&path, duration, seed, &transport, BULK),
-        allowed: vec!["timeout_storm", "underused_link", "slow_start_overshoot"],
-        flow: Some("bulk"),
-        why: format!(
+    Case::new(
+        lone(&path, duration, seed, &transport, BULK),
+        &["timeout_storm", "underused_link", "slow_start_overshoot"],
+        format!(
             "{}: nothing passes for {dead} ms, more than 3 probe timeouts of at most {pto:.0} ms",
             path.words()
         ),
-        ..Case::planted("persistent_congestion")
-    }
+    )
 }
 
 pub(super) fn ack_loss(draw: &mut Draw, seed: u64) -> Case {
@@ -222,18 +179,11 @@ pub(super) fn ack_loss(draw: &mut Draw, seed: u64) -> Case {
         path.backward = format!("ack_thinning = {{ kind = \"every\", n = {n} }}");
         why = format!("{}: one of {n} acknowledgements passes", path.words());
     }
-    Case {
-        scenario: lone(&path, path.duration(20.0), seed, sender.transport, BULK),
-        allowed: vec![
-            "underused_link",
-            "ack_compression",
-            "early_slow_start_exit",
-            "slow_start_overshoot",
-        ],
-        flow: Some("bottleneck.backward"),
+    Case::new(
+        transfer(&path, 20.0, seed, sender.transport),
+        &[UNFILLED, &["ack_compression"]].concat(),
         why,
-        ..Case::planted("ack_loss")
-    }
+    )
 }
 
 pub(super) fn ack_path_congestion(draw: &mut Draw, seed: u64) -> Case {
@@ -257,28 +207,27 @@ pub(super) fn ack_path_congestion(draw: &mut Draw, seed: u64) -> Case {
     );
     let senders = if upload { STREAMS } else { &STREAMS[..2] };
     let sender = draw.pick(senders);
-    let mut scenario = lone(&path, path.duration(20.0), seed, sender.transport, BULK);
+    let mut scenario = transfer(&path, 20.0, seed, sender.transport);
     let mut why = format!("acknowledgements need {needed:.0} kbit/s, the way back has {rate}");
     if upload {
         let app = format!("kind = \"cbr\", packet = 400, rate = \"{rate}kbit\"");
         scenario += &flow("upload", ["client", "server"], "kind = \"udp\"", &app, "");
         why += ", and an upload takes all of it";
     }
-    Case {
+    Case::new(
         scenario,
-        allowed: vec![
-            "underused_link",
-            "ack_loss",
-            "ack_compression",
-            "early_slow_start_exit",
-            "slow_start_overshoot",
-            "standing_queue",
-            "timeout_storm",
-        ],
-        flow: Some("bottleneck.backward"),
-        why: format!("{}: {why}", path.words()),
-        ..Case::planted("ack_path_congestion")
-    }
+        &[
+            UNFILLED,
+            &[
+                "ack_loss",
+                "ack_compression",
+                "standing_queue",
+                "timeout_storm",
+            ],
+        ]
+        .concat(),
+        format!("{}: {why}", path.words()),
+    )
 }
 
 pub(super) fn ack_compression(draw: &mut Draw, seed: u64) -> Case {
@@ -291,39 +240,13 @@ pub(super) fn ack_compression(draw: &mut Draw, seed: u64) -> Case {
     path = path.with_buffer(buffer, 25);
     path.backward = format!("netem = {{ slot = \"{:.0}us\" }}", slot * 1000.0);
     let sender = draw.pick(STREAMS);
-    Case {
-        scenario: lone(&path, path.duration(20.0), seed, sender.transport, BULK),
-        allowed: vec![
-            "underused_link",
-            "early_slow_start_exit",
-            "slow_start_overshoot",
-            "standing_queue",
-        ],
-        flow: Some("bottleneck.backward"),
-        why: format!(
+    Case::new(
+        transfer(&path, 20.0, seed, sender.transport),
+        &[UNFILLED, &["standing_queue"]].concat(),
+        format!(
             "{}: acknowledgements gather for {slot:.1} ms and arrive together, {:.0} of them",
             path.words(),
             slot / path.packet_ms() / 2.0
         ),
-        ..Case::planted("ack_compression")
-    }
-}
-
-/// A flow and its link beside others: used where two kinds are planted.
-pub(super) fn second(path: &Path, transport: &str, app: &str) -> String {
-    path.link("other-link", "other-server", "other-client")
-        + &flow(
-            "other",
-            ["other-server", "other-client"],
-            transport,
-            app,
-            "",
-        )
-}
-
-/// The `[run]` table and one link with its flow, for the same.
-pub(super) fn first(path: &Path, duration: f64, seed: u64, transport: &str) -> String {
-    run(duration, seed)
-        + &path.link("bottleneck", "server", "client")
-        + &flow("bulk", ["server", "client"], transport, BULK, "")
+    )
 }

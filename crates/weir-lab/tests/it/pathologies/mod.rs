@@ -9,7 +9,11 @@ mod healthy;
 mod judge;
 mod limits;
 mod losses;
+#[cfg(test)]
+mod page;
 mod queues;
+#[cfg(test)]
+mod score;
 mod shared;
 mod tfrc;
 mod two;
@@ -23,44 +27,44 @@ pub struct Case {
     pub name: String,
     /// The scenario, as TOML.
     pub scenario: String,
-    /// The kinds that are planted; the first is the cause that must come before the others. Empty
-    /// if all is well.
+    /// The kinds that are planted; none if all is well.
     pub labels: Vec<&'static str>,
     /// Kinds that may be found beside them, at any place, and need not be.
     pub allowed: Vec<&'static str>,
-    /// The flow, link or medium that it afflicts.
-    pub flow: Option<&'static str>,
     /// The formula of the kind with the numbers of this scenario.
     pub why: String,
 }
 
 impl Case {
-    fn healthy() -> Self {
+    /// Without a name and labels, which follow from the list that its generator stands in.
+    fn new(scenario: String, allowed: &[&'static str], why: String) -> Self {
         Self {
             name: String::new(),
-            scenario: String::new(),
+            scenario,
             labels: Vec::new(),
-            allowed: Vec::new(),
-            flow: None,
-            why: String::new(),
-        }
-    }
-
-    fn planted(kind: &'static str) -> Self {
-        Self {
-            labels: vec![kind],
-            ..Self::healthy()
+            allowed: allowed.to_vec(),
+            why,
         }
     }
 }
+
+/// How slow start may end beside what is planted.
+const SLOW_START_END: &[&str] = &["slow_start_overshoot", "early_slow_start_exit"];
+
+/// What may follow where losses keep the window small.
+const UNFILLED: &[&str] = &[
+    "underused_link",
+    "slow_start_overshoot",
+    "early_slow_start_exit",
+];
 
 type Generator = fn(&mut Draw, u64) -> Case;
 
 /// Every kind that is planted, with its generator. base is propagation and serialisation, BDP the
 /// rate times base. The comment of each is its definition.
 const KINDS: &[(&str, Generator)] = &[
-    // loss-based sender, drop-tail of at least 3.5 BDP and 90 ms: beta (1 + b) - 1 base stay
-    // queued [at most 1 BDP, or an AQM]
+    // loss-based sender, drop-tail of at least 3.5 BDP and 90 ms, that is b BDP: beta (1 + b) - 1
+    // base stay queued
     ("standing_queue", queues::standing_queue),
     // drop-tail below 0.15 BDP and 10 packets, BDP of 40 packets or more
     ("shallow_buffer", queues::shallow_buffer),
@@ -101,9 +105,9 @@ const KINDS: &[(&str, Generator)] = &[
     ("equation_table_floor", tfrc::equation_table_floor),
     // a stream whose application writes at most half the rate; in healthy families it is meant
     ("application_limited", limits::application_limited),
-    // the buffer or credit is 0.12 to 0.4 BDP
+    // the send buffer is 0.12 to 0.4 BDP
     ("send_buffer_limited", limits::send_buffer_limited),
-    // the buffer or credit is 0.12 to 0.4 BDP
+    // the receive buffer or credit is 0.12 to 0.4 BDP
     ("receiver_limited", limits::receiver_limited),
     // the pacing rate is 0.4 to 0.7 of the estimated bandwidth
     ("pacer_limited", limits::pacer_limited),
@@ -128,7 +132,7 @@ const KINDS: &[(&str, Generator)] = &[
     ("persistent_congestion", losses::persistent_congestion),
     // a third to six tenths of the acknowledgements are lost, or all but one of 8 to 20
     ("ack_loss", losses::ack_loss),
-    // the way back has a quarter to half of what acknowledgements need
+    // the way back has 0.2 to 0.4 of what acknowledgements need, or an upload takes all of it
     ("ack_path_congestion", losses::ack_path_congestion),
     // 12 and more acknowledgements arrive together
     ("ack_compression", losses::ack_compression),
@@ -147,8 +151,11 @@ const KINDS: &[(&str, Generator)] = &[
     ("wifi_contention", shared::wifi_contention),
     // interference that no station hears destroys a tenth of the frames and more
     ("wifi_retries", shared::wifi_retries),
+    // Copa's default mode and a loss-based sender begin together in one drop-tail queue
+    ("unfairness", shared::unfairness),
 ];
 
+/// The case of a place in a list, which is counted round.
 fn of(list: &[(&str, Generator)], index: usize, seed: u64) -> Case {
     let (name, make) = list[index % list.len()];
     let case = make(&mut Draw::new(seed, name), seed);
@@ -167,15 +174,13 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|(name, _)| *name)
 }
 
-/// A case of this kind; `None` for a word that is no kind.
+/// A case with this kind planted; `None` for a word that is no kind.
 pub fn of_kind(kind: &str, seed: u64) -> Option<Case> {
     let index = KINDS.iter().position(|(name, _)| *name == kind)?;
-    Some(of(KINDS, index, seed))
-}
-
-/// A case with one kind planted: the kinds in turn.
-pub fn planted(seed: u64) -> Case {
-    of(KINDS, turn(seed), seed)
+    Some(Case {
+        labels: vec![KINDS[index].0],
+        ..of(KINDS, index, seed)
+    })
 }
 
 /// A case in which all is well: the families in turn.
@@ -194,30 +199,28 @@ pub fn two(seed: u64) -> Case {
     of(two::PAIRS, index, seed)
 }
 
+/// Every kind, family and pair with this seed, each with the word for its list.
+fn all(seed: u64) -> impl Iterator<Item = (&'static str, Case)> {
+    let planted = kinds().filter_map(move |kind| Some(("planted", of_kind(kind, seed)?)));
+    let others = [("healthy", healthy::FAMILIES), ("two", two::PAIRS)].into_iter();
+    planted.chain(others.flat_map(move |(part, list)| {
+        (0..list.len()).map(move |index| (part, of(list, index, seed)))
+    }))
+}
+
 /// Writes every kind, family and pair for the seeds from `from` to `to` into `folder`: NAME.toml,
 /// whose head is a comment with the labels and the reason.
 pub fn write_all(folder: &std::path::Path, from: u64, to: u64) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    let lists = [
-        (KINDS, "planted"),
-        (healthy::FAMILIES, "healthy"),
-        (two::PAIRS, "two"),
-    ];
-    for seed in from..=to {
-        for (list, part) in lists {
-            for index in 0..list.len() {
-                let case = of(list, index, seed);
-                let head = format!(
-                    "# {part}: {}\n# allowed: {}\n# at: {}\n# why: {}\n",
-                    case.labels.join(" "),
-                    case.allowed.join(" "),
-                    case.flow.unwrap_or(""),
-                    case.why
-                );
-                let path = folder.join(format!("{part}-{}.toml", case.name));
-                std::fs::write(path, head + &case.scenario)?;
-            }
-        }
+    for (part, case) in (from..=to).flat_map(all) {
+        let head = format!(
+            "# {part}: {}\n# allowed: {}\n# why: {}\n",
+            case.labels.join(" "),
+            case.allowed.join(" "),
+            case.why
+        );
+        let path = folder.join(format!("{part}-{}.toml", case.name));
+        std::fs::write(path, head + &case.scenario)?;
     }
     Ok(())
 }
@@ -226,21 +229,15 @@ pub fn write_all(folder: &std::path::Path, from: u64, to: u64) -> std::io::Resul
 mod tests {
     use super::*;
 
-    fn cases(seed: u64) -> Vec<Case> {
-        let of_kinds = kinds().filter_map(|kind| of_kind(kind, seed));
-        of_kinds
-            .chain([planted(seed), healthy(seed), two(seed)])
-            .collect()
-    }
-
     #[test]
     fn every_case_is_a_valid_scenario_and_the_same_each_time() {
         for seed in 1..=40 {
-            for case in cases(seed) {
+            let cases: Vec<_> = all(seed).collect();
+            for (_, case) in &cases {
                 weir_lab::scenario::parse(&case.scenario, "case.toml")
                     .unwrap_or_else(|error| panic!("{}: {error}", case.name));
             }
-            assert_eq!(cases(seed), cases(seed));
+            assert!(all(seed).eq(cases));
         }
     }
 

@@ -1,14 +1,7 @@
 //! Queues that stand, overflow or stay empty: the size of the buffer and slow start.
 
-use super::Case;
-use super::draw::{BULK, Draw, LOSS_BASED, LossBased, Path, STREAMS, flow, run};
-
-/// The three parts of most scenarios: one flow over one link.
-pub(super) fn lone(path: &Path, duration_s: f64, seed: u64, transport: &str, app: &str) -> String {
-    run(duration_s, seed)
-        + &path.link("bottleneck", "server", "client")
-        + &flow("bulk", ["server", "client"], transport, app, "")
-}
+use super::draw::{BULK, Draw, LOSS_BASED, LossBased, Path, STREAMS, lone, transfer};
+use super::{Case, SLOW_START_END, UNFILLED};
 
 /// Seconds that CUBIC takes from an empty window to `packets`: K of RFC 9438 §4.2 with C = 0.4.
 fn cubic_s(packets: f64) -> f64 {
@@ -43,36 +36,27 @@ pub(super) fn standing_queue(draw: &mut Draw, seed: u64) -> Case {
     let sender = draw.pick(LOSS_BASED);
     let (path, duration) = standing_path(draw, sender);
     let standing = (sender.beta * (1.0 + path.buffer_bdp()) - 1.0) * path.base_ms();
-    Case {
-        scenario: lone(&path, duration, seed, sender.transport, BULK),
-        allowed: vec!["slow_start_overshoot", "early_slow_start_exit"],
-        flow: Some("bottleneck"),
-        why: format!(
+    Case::new(
+        lone(&path, duration, seed, sender.transport, BULK),
+        SLOW_START_END,
+        format!(
             "{}: after a reduction to {} of the window {standing:.0} ms are still queued",
             path.words(),
             sender.beta
         ),
-        ..Case::planted("standing_queue")
-    }
+    )
 }
 
 pub(super) fn shallow_buffer(draw: &mut Draw, seed: u64) -> Case {
     let sender = draw.pick(LOSS_BASED);
     let bdp = draw.log(40.0, 150.0);
-    let rate = draw.log(5.0, 50.0);
-    let mut path = Path::new(rate, (bdp - 1.0) * 12.0 / rate);
+    let mut path = Path::of_bdp(draw, bdp, [5.0, 50.0]);
     path.buffer = draw.int(2, 9).min((0.15 * bdp) as u64);
-    Case {
-        scenario: lone(&path, path.duration(20.0), seed, sender.transport, BULK),
-        allowed: vec![
-            "underused_link",
-            "slow_start_overshoot",
-            "early_slow_start_exit",
-        ],
-        flow: Some("bottleneck"),
-        why: format!("{}: below 0.3 BDP and 10 packets", path.words()),
-        ..Case::planted("shallow_buffer")
-    }
+    Case::new(
+        transfer(&path, 20.0, seed, sender.transport),
+        UNFILLED,
+        format!("{}: below 0.15 BDP and 10 packets", path.words()),
+    )
 }
 
 /// Senders whose slow start ends with a loss.
@@ -87,52 +71,45 @@ const TO_THE_LOSS: &[&str] = &[
 
 pub(super) fn slow_start_overshoot(draw: &mut Draw, seed: u64) -> Case {
     let bdp = draw.log(30.0, 400.0);
-    let rate = draw.log(4.0, 80.0);
-    let path = Path::new(rate, (bdp - 1.0) * 12.0 / rate);
+    let path = Path::of_bdp(draw, bdp, [4.0, 80.0]);
     let path = path.with_buffer(draw.real(0.6, 1.0), 12);
     let window = path.bdp() + path.buffer as f64;
     let duration = path.duration((60.0 * path.base_ms() / 1000.0).max(3.0));
-    Case {
-        scenario: lone(&path, duration, seed, draw.pick(TO_THE_LOSS), BULK),
-        allowed: vec![],
-        flow: Some("bulk"),
-        why: format!(
+    Case::new(
+        lone(&path, duration, seed, draw.pick(TO_THE_LOSS), BULK),
+        &[],
+        format!(
             "{}: slow start doubles until {window:.0} packets overflow, and sends up to as many \
              again before the loss is known",
             path.words()
         ),
-        ..Case::planted("slow_start_overshoot")
-    }
+    )
 }
 
 pub(super) fn early_slow_start_exit(draw: &mut Draw, seed: u64) -> Case {
     let bdp = draw.log(150.0, 400.0);
-    let rate = draw.log(10.0, 60.0);
-    let mut path = Path::new(rate, (bdp - 1.0) * 12.0 / rate);
+    let mut path = Path::of_bdp(draw, bdp, [10.0, 60.0]);
     path = path.with_buffer(1.0, 12);
     let number = draw.int(20, 50);
     path.forward = format!(", loss = {{ kind = \"trace\", drops = [{number}] }}");
     let duration = path.duration((30.0 * path.base_ms() / 1000.0).max(3.0));
-    Case {
-        scenario: lone(&path, duration, seed, draw.pick(STREAMS).transport, BULK),
-        allowed: vec!["underused_link"],
-        flow: Some("bulk"),
-        why: format!(
+    Case::new(
+        lone(&path, duration, seed, draw.pick(STREAMS).transport, BULK),
+        &["underused_link"],
+        format!(
             "{}: packet {number} is lost, when the window is at most {} packets, below half the \
              BDP of {:.0}",
             path.words(),
             number + 10,
             path.bdp() / 2.0
         ),
-        ..Case::planted("early_slow_start_exit")
-    }
+    )
 }
 
 /// After slow start's loss a twentieth of the window is left, and Reno adds a packet in a round.
 pub(super) fn underused_link(draw: &mut Draw, seed: u64) -> Case {
     let bdp = draw.log(200.0, 400.0);
-    let rate = draw.log(10.0, 40.0);
-    let path = Path::new(rate, (bdp - 1.0) * 12.0 / rate).with_buffer(1.0, 12);
+    let path = Path::of_bdp(draw, bdp, [10.0, 40.0]).with_buffer(1.0, 12);
     let left = draw.int(4, 10);
     let kind = draw.pick(&["tcp", "quic"]);
     let transport = format!(
@@ -142,15 +119,13 @@ pub(super) fn underused_link(draw: &mut Draw, seed: u64) -> Case {
     let rounds = path.bdp() / 2.5;
     let duration = (rounds * path.base_ms() / 1000.0).min(path.duration(1e9));
     let rounds = duration * 1000.0 / path.base_ms();
-    Case {
-        scenario: lone(&path, duration, seed, &transport, BULK),
-        allowed: vec!["slow_start_overshoot", "early_slow_start_exit"],
-        flow: Some("bulk"),
-        why: format!(
+    Case::new(
+        lone(&path, duration, seed, &transport, BULK),
+        SLOW_START_END,
+        format!(
             "{}: slow start ends at two BDP, {left} % are left, and {rounds:.0} rounds add as \
              many packets, less than half a BDP",
             path.words()
         ),
-        ..Case::planted("underused_link")
-    }
+    )
 }

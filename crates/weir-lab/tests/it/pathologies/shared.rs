@@ -1,14 +1,15 @@
 //! Flows that share a link or the air.
 
-use super::Case;
-use super::draw::{BULK, Draw, Path, flow, run, whole};
+use super::draw::{BULK, Draw, ENDS, Path, flow, run, whole};
+use super::{Case, SLOW_START_END, UNFILLED};
 
-fn jitter(host: &str, us: u64) -> String {
-    format!("[[host]]\nname = \"{host}\"\njitter = \"0us..{us}us\"\n")
-}
-
-fn packet_us(path: &Path) -> u64 {
-    whole(path.packet_ms() * 1000.0)
+/// One link, and a server whose packets leave up to the time of a packet late: flows that would
+/// else stay in step do not.
+pub(super) fn one_link(path: &Path, duration_s: f64, seed: u64) -> String {
+    let late_us = whole(path.packet_ms() * 1000.0);
+    run(duration_s, seed)
+        + &format!("[[host]]\nname = \"server\"\njitter = \"0us..{late_us}us\"\n")
+        + &path.link("bottleneck", ENDS)
 }
 
 pub(super) fn rtt_bias(draw: &mut Draw, seed: u64) -> Case {
@@ -17,19 +18,11 @@ pub(super) fn rtt_bias(draw: &mut Draw, seed: u64) -> Case {
     let ratio = draw.real(6.0, 12.0);
     let extra = (ratio - 1.0) * (path.base_ms() + path.buffer_ms()) / 2.0;
     let transport = format!("kind = \"tcp\", controller = \"{controller}\"");
-    let scenario = run(path.duration(60.0), seed)
-        + &jitter("server", packet_us(&path))
-        + &path.link("bottleneck", "server", "client")
-        + &flow(
-            "near",
-            ["server", "client"],
-            &transport,
-            BULK,
-            "start = \"0s..1s\"",
-        )
+    let scenario = one_link(&path, path.duration(60.0), seed)
+        + &flow("near", ENDS, &transport, BULK, "start = \"0s..1s\"")
         + &flow(
             "far",
-            ["server", "client"],
+            ENDS,
             &transport,
             BULK,
             &format!(
@@ -37,22 +30,15 @@ pub(super) fn rtt_bias(draw: &mut Draw, seed: u64) -> Case {
                 extra * 1000.0
             ),
         );
-    Case {
+    Case::new(
         scenario,
-        allowed: vec![
-            "unfairness",
-            "loss_synchronisation",
-            "slow_start_overshoot",
-            "early_slow_start_exit",
-        ],
-        flow: Some("far"),
-        why: format!(
+        &[SLOW_START_END, &["unfairness", "loss_synchronisation"]].concat(),
+        format!(
             "{}: two {controller} flows whose round-trip times differ by {ratio:.1} at a full \
              queue",
             path.words()
         ),
-        ..Case::planted("rtt_bias")
-    }
+    )
 }
 
 pub(super) fn latecomer_starved(draw: &mut Draw, seed: u64) -> Case {
@@ -84,60 +70,66 @@ pub(super) fn latecomer_starved(draw: &mut Draw, seed: u64) -> Case {
             why,
         )
     };
-    let scenario = run(begin + wanted, seed)
-        + &jitter("server", packet_us(&path))
-        + &path.link("bottleneck", "server", "client")
-        + &flow("first", ["server", "client"], reno, BULK, "")
+    let scenario = one_link(&path, begin + wanted, seed)
+        + &flow("first", ENDS, reno, BULK, "")
         + &flow(
             "late",
-            ["server", "client"],
+            ENDS,
             transport,
             BULK,
             &format!("start = \"{begin}s\"{more}"),
         );
-    Case {
+    Case::new(
         scenario,
-        allowed: vec![
-            "unfairness",
-            "early_slow_start_exit",
-            "loss_synchronisation",
-            "slow_start_overshoot",
-        ],
-        flow: Some("late"),
-        why: format!("{}: {why}", path.words()),
-        ..Case::planted("latecomer_starved")
-    }
+        &[SLOW_START_END, &["unfairness", "loss_synchronisation"]].concat(),
+        format!("{}: {why}", path.words()),
+    )
+}
+
+/// Copa without its competitive mode leaves a queue that the other has filled.
+pub(super) fn unfairness(draw: &mut Draw, seed: u64) -> Case {
+    let path = Path::drawn(draw, [8.0, 30.0], [20.0, 60.0]).with_buffer(1.0, 30);
+    let classic = draw.pick(&["newreno", "cubic"]);
+    let at_once = "start = \"0s..50ms\"";
+    let copa = "kind = \"tcp\", controller = \"copa\", copa = { mode_switching = false }";
+    let classic_tcp = format!("kind = \"tcp\", controller = \"{classic}\"");
+    let scenario = one_link(&path, path.duration(25.0), seed)
+        + &flow("by-delay", ENDS, copa, BULK, at_once)
+        + &flow("by-loss", ENDS, &classic_tcp, BULK, at_once);
+    Case::new(
+        scenario,
+        SLOW_START_END,
+        format!(
+            "{}: Copa keeps two packets queued, and {classic} fills the buffer",
+            path.words()
+        ),
+    )
 }
 
 pub(super) fn loss_synchronisation(draw: &mut Draw, seed: u64) -> Case {
     let count = draw.int(6, 12);
     let bdp = count as f64 * draw.real(8.0, 20.0);
-    let rate = draw.log(10.0, 40.0);
-    let path = Path::new(rate, ((bdp - 1.0) * 12.0 / rate).clamp(10.0, 120.0)).with_buffer(0.5, 12);
+    let path = Path::of_bdp(draw, bdp, [10.0, 40.0])
+        .rtt_within(10.0, 120.0)
+        .with_buffer(0.5, 12);
     let scenario = run(path.duration(30.0), seed)
-        + &path.link("bottleneck", "server", "client")
+        + &path.link("bottleneck", ENDS)
         + &flow(
             "bulk",
-            ["server", "client"],
+            ENDS,
             "kind = \"tcp\", controller = \"newreno\"",
             BULK,
             &format!("count = {count}\nstart = \"0s..200ms\""),
         );
-    Case {
+    Case::new(
         scenario,
-        allowed: vec![
-            "unfairness",
-            "slow_start_overshoot",
-            "early_slow_start_exit",
-        ],
-        flow: Some("bottleneck"),
-        why: format!(
+        &[SLOW_START_END, &["unfairness"]].concat(),
+        format!(
             "{}: {count} Reno flows with one round-trip time overflow one drop-tail queue by \
              {count} packets in a round, before any of them knows",
             path.words()
         ),
-        ..Case::planted("loss_synchronisation")
-    }
+    )
 }
 
 pub(super) fn incast(draw: &mut Draw, seed: u64) -> Case {
@@ -153,30 +145,29 @@ pub(super) fn incast(draw: &mut Draw, seed: u64) -> Case {
          {buffer} }} }},\n]\n"
     ) + &flow(
         "answer",
-        ["server", "client"],
+        ENDS,
         &format!("kind = \"tcp\", controller = \"{controller}\""),
         &format!("kind = \"bulk\", total = \"{size}kB\""),
         &format!("count = {count}"),
     );
-    Case {
+    Case::new(
         scenario,
-        allowed: vec![
-            "timeout_storm",
-            "shallow_buffer",
-            "slow_start_overshoot",
-            "early_slow_start_exit",
-            "loss_synchronisation",
-            "unfairness",
-            "underused_link",
-            "bursty_loss",
-        ],
-        flow: Some("port"),
-        why: format!(
+        &[
+            UNFILLED,
+            &[
+                "timeout_storm",
+                "shallow_buffer",
+                "loss_synchronisation",
+                "unfairness",
+                "bursty_loss",
+            ],
+        ]
+        .concat(),
+        format!(
             "{count} servers send 10 packets each at once, {} in all, into a port with {buffer}",
             count * 10
         ),
-        ..Case::planted("incast")
-    }
+    )
 }
 
 pub(super) fn l4s_beside_classic(draw: &mut Draw, seed: u64) -> Case {
@@ -185,38 +176,30 @@ pub(super) fn l4s_beside_classic(draw: &mut Draw, seed: u64) -> Case {
     let queue = format!("{{ kind = \"codel\", ecn = true, target = \"{target}ms\" }}");
     let path = path.with_queue(&queue);
     let classic = draw.pick(&["newreno", "cubic"]);
-    let scenario = run(path.duration(25.0), seed)
-        + &jitter("server", packet_us(&path))
-        + &path.link("bottleneck", "server", "client")
+    let scenario = one_link(&path, path.duration(25.0), seed)
         + &flow(
             "l4s",
-            ["server", "client"],
+            ENDS,
             "kind = \"tcp\", controller = \"prague\"",
             BULK,
             "start = \"0s..1s\"",
         )
         + &flow(
             "classic",
-            ["server", "client"],
+            ENDS,
             &format!("kind = \"tcp\", controller = \"{classic}\", ecn = true"),
             BULK,
             "start = \"0s..1s\"",
         );
-    Case {
+    Case::new(
         scenario,
-        allowed: vec![
-            "unfairness",
-            "slow_start_overshoot",
-            "early_slow_start_exit",
-        ],
-        flow: Some("classic"),
-        why: format!(
+        &[SLOW_START_END, &["unfairness"]].concat(),
+        format!(
             "{}: one queue marks both, Prague answers the share of marks and {classic} each mark \
              as a loss",
             path.words()
         ),
-        ..Case::planted("l4s_beside_classic")
-    }
+    )
 }
 
 fn air(standard: &str) -> String {
@@ -254,27 +237,26 @@ pub(super) fn wifi_contention(draw: &mut Draw, seed: u64) -> Case {
             "start = \"500ms\"",
         );
     }
-    Case {
+    Case::new(
         scenario,
-        allowed: vec![
-            "wifi_retries",
-            "standing_queue",
-            "unfairness",
-            "underused_link",
-            "slow_start_overshoot",
-            "early_slow_start_exit",
-            "ack_path_congestion",
-            "ack_loss",
-            "ack_compression",
-        ],
-        flow: Some("air"),
-        why: format!(
+        &[
+            UNFILLED,
+            &[
+                "wifi_retries",
+                "standing_queue",
+                "unfairness",
+                "ack_path_congestion",
+                "ack_loss",
+                "ack_compression",
+            ],
+        ]
+        .concat(),
+        format!(
             "{count} other stations offer {each} Mbit/s each, {} in all, to an air that carries \
              less than 30",
             count * each
         ),
-        ..Case::planted("wifi_contention")
-    }
+    )
 }
 
 /// A frame that meets a burst of interference at its receiver is sent again.
@@ -293,25 +275,24 @@ pub(super) fn wifi_retries(draw: &mut Draw, seed: u64) -> Case {
         draw.pick(&["newreno", "cubic"])
     );
     scenario += &flow("bulk", ["server", "laptop"], &transport, BULK, "");
-    Case {
+    Case::new(
         scenario,
-        allowed: vec![
-            "standing_queue",
-            "underused_link",
-            "random_loss",
-            "bursty_loss",
-            "slow_start_overshoot",
-            "early_slow_start_exit",
-            "ack_loss",
-            "ack_compression",
-        ],
-        flow: Some("air"),
-        why: format!(
+        &[
+            UNFILLED,
+            &[
+                "standing_queue",
+                "random_loss",
+                "bursty_loss",
+                "ack_loss",
+                "ack_compression",
+            ],
+        ]
+        .concat(),
+        format!(
             "bursts of {on} ms every {:.0} ms, which no station hears, destroy {:.2} of the \
              frames at least",
             on + off,
             on as f64 / (on + off) as f64
         ),
-        ..Case::planted("wifi_retries")
-    }
+    )
 }

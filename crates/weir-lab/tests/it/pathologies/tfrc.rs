@@ -1,8 +1,10 @@
 //! What is particular to TFRC: CCID 3 of DCCP.
 
 use super::Case;
-use super::draw::{BULK, Draw, MOST_PACKETS, PROFILES, Path, ccid3, flow, run, whole};
-use super::queues::lone;
+use super::draw::{
+    BULK, Draw, ENDS, MOST_PACKETS, PROFILES, Path, ccid3, flow, lone, run, transfer, whole,
+};
+use super::shared::one_link;
 
 /// The packets of a round trip at the least p of Linux, 0.01 %: 1 / sqrt(2 p / 3).
 const FLOOR_PACKETS: f64 = 122.0;
@@ -24,24 +26,22 @@ pub(super) fn late_notification(draw: &mut Draw, seed: u64) -> Case {
     let full_ms = path.base_ms() + path.buffer_ms();
     let duration = path.duration((12.0 * full_ms / 1000.0).max(5.0));
     let transport = ccid3(draw.pick(PROFILES), "oscillation = \"off\"");
-    Case {
-        scenario: lone(&path, duration, seed, &transport, BULK),
-        allowed: vec![
+    Case::new(
+        lone(&path, duration, seed, &transport, BULK),
+        &[
             "standing_queue",
             "slow_start_overshoot",
             "double_punishment",
             "rate_oscillation",
         ],
-        flow: Some("bulk"),
-        why: format!(
+        format!(
             "{}: X is at most twice the receive rate, so the buffer takes at least {:.1} base \
              round trips to fill, and the report another {:.1}",
             path.words(),
             path.buffer_bdp(),
             1.0 + path.buffer_bdp()
         ),
-        ..Case::planted("late_notification")
-    }
+    )
 }
 
 /// Oscillation reduction and the queue, in the long run.
@@ -55,44 +55,40 @@ fn long_run(draw: &mut Draw, seed: u64, tfrc: &str) -> (Path, String) {
 
 pub(super) fn rate_oscillation(draw: &mut Draw, seed: u64) -> Case {
     let (path, scenario) = long_run(draw, seed, "oscillation = \"off\"");
-    Case {
+    Case::new(
         scenario,
-        allowed: vec![
+        &[
             "standing_queue",
             "slow_start_overshoot",
             "late_notification",
             "double_punishment",
         ],
-        flow: Some("bulk"),
-        why: format!(
+        format!(
             "{}: X_calc is inversely proportional to R, which varies by {:.1} base",
             path.words(),
             path.buffer_bdp()
         ),
-        ..Case::planted("rate_oscillation")
-    }
+    )
 }
 
 pub(super) fn oscillation_reduction_holds_queue(draw: &mut Draw, seed: u64) -> Case {
     let rules = "oscillation = \"full\", oscillation_in_slow_start = \"exempt\"";
     let (path, scenario) = long_run(draw, seed, rules);
-    Case {
+    Case::new(
         scenario,
-        allowed: vec![
+        &[
             "standing_queue",
             "slow_start_overshoot",
             "late_notification",
             "double_punishment",
             "rate_oscillation",
         ],
-        flow: Some("bulk"),
-        why: format!(
+        format!(
             "{}: t_ipi is shortened by sqrt(R_sample)/R_sqmean whenever the queue drains, which \
              fills it again",
             path.words()
         ),
-        ..Case::planted("oscillation_reduction_holds_queue")
-    }
+    )
 }
 
 pub(super) fn oscillation_reduction_in_slow_start(draw: &mut Draw, seed: u64) -> Case {
@@ -102,9 +98,9 @@ pub(super) fn oscillation_reduction_in_slow_start(draw: &mut Draw, seed: u64) ->
     let mode = draw.pick(&["full", "increase-only"]);
     let rules = format!("oscillation = \"{mode}\", oscillation_in_slow_start = \"applied\"");
     let transport = ccid3(draw.pick(PROFILES), &rules);
-    Case {
-        scenario: lone(&path, duration, seed, &transport, BULK),
-        allowed: vec![
+    Case::new(
+        lone(&path, duration, seed, &transport, BULK),
+        &[
             "standing_queue",
             "slow_start_overshoot",
             "late_notification",
@@ -112,14 +108,12 @@ pub(super) fn oscillation_reduction_in_slow_start(draw: &mut Draw, seed: u64) ->
             "rate_oscillation",
             "oscillation_reduction_holds_queue",
         ],
-        flow: Some("bulk"),
-        why: format!(
+        format!(
             "{}: while slow start fills {:.1} base of queue, R_sample grows and lengthens t_ipi",
             path.words(),
             path.buffer_bdp()
         ),
-        ..Case::planted("oscillation_reduction_in_slow_start")
-    }
+    )
 }
 
 pub(super) fn feedback_starvation(draw: &mut Draw, seed: u64) -> Case {
@@ -151,17 +145,15 @@ fn loopback(draw: &mut Draw, seed: u64) -> Case {
             &format!("kind = \"cbr\", packet = {bytes}, rate = \"{rate}bit\""),
             "",
         );
-    Case {
+    Case::new(
         scenario,
-        allowed: vec!["timeout_storm", "cut_off_by_loss", "application_limited"],
-        flow: Some("stream"),
-        why: format!(
+        &["timeout_storm", "cut_off_by_loss", "application_limited"],
+        format!(
             "R tends to {:.1} us, below 4 us: R/4 truncates to 0, the window counter stands \
              still, no feedback is sent, and the nofeedback timer halves X",
             2.0 * delay_ns as f64 / 1000.0
         ),
-        ..Case::planted("feedback_starvation")
-    }
+    )
 }
 
 fn feedback_lost(draw: &mut Draw, seed: u64) -> Case {
@@ -170,23 +162,21 @@ fn feedback_lost(draw: &mut Draw, seed: u64) -> Case {
     path.backward =
         format!("change = [{{ at = \"2s\", loss = {{ kind = \"random\", rate = {loss} }} }}]");
     let transport = ccid3(draw.pick(PROFILES), "");
-    Case {
-        scenario: lone(&path, path.duration(30.0), seed, &transport, BULK),
-        allowed: vec![
+    Case::new(
+        transfer(&path, 30.0, seed, &transport),
+        &[
             "ack_loss",
             "underused_link",
             "timeout_storm",
             "rate_oscillation",
             "rate_held_by_receive_rate",
         ],
-        flow: Some("bulk"),
-        why: format!(
+        format!(
             "{loss} of the feedback is lost from 2 s on: none comes in four round trips with \
              probability {:.2}, and the nofeedback timer halves X",
             loss.powi(4)
         ),
-        ..Case::planted("feedback_starvation")
-    }
+    )
 }
 
 pub(super) fn rate_held_by_receive_rate(draw: &mut Draw, seed: u64) -> Case {
@@ -194,28 +184,26 @@ pub(super) fn rate_held_by_receive_rate(draw: &mut Draw, seed: u64) -> Case {
     let dead = draw.int(16, 30);
     path.tail = format!("[[link.outage]]\nat = \"8s\"\nduration = \"{dead}s\"");
     let duration = 8.0 + dead as f64 * 2.2;
-    Case {
-        scenario: lone(
+    Case::new(
+        lone(
             &path,
             duration,
             seed,
             &ccid3("rfc3448", "oscillation = \"off\""),
             BULK,
         ),
-        allowed: vec![
+        &[
             "timeout_storm",
             "persistent_congestion",
             "underused_link",
             "feedback_starvation",
         ],
-        flow: Some("bulk"),
-        why: format!(
+        format!(
             "{}: nothing passes for {dead} s, and X falls to a packet in seconds; then 2 X_recv \
              bounds it, and each packet doubles it, for much longer than 20 base round trips",
             path.words()
         ),
-        ..Case::planted("rate_held_by_receive_rate")
-    }
+    )
 }
 
 pub(super) fn double_punishment(draw: &mut Draw, seed: u64) -> Case {
@@ -226,23 +214,21 @@ pub(super) fn double_punishment(draw: &mut Draw, seed: u64) -> Case {
     let mut path = Path::new(rate, (bdp - 1.0) * 12.0 / rate).with_buffer(3.0 * factor, 12);
     path.forward = format!(", loss = {{ kind = \"random\", rate = {loss} }}");
     let transport = ccid3(draw.pick(PROFILES), "oscillation = \"off\"");
-    Case {
-        scenario: lone(&path, path.duration(150.0), seed, &transport, BULK),
-        allowed: vec![
+    Case::new(
+        transfer(&path, 150.0, seed, &transport),
+        &[
             "standing_queue",
             "late_notification",
             "rate_oscillation",
             "random_loss",
             "slow_start_overshoot",
         ],
-        flow: Some("bulk"),
-        why: format!(
+        format!(
             "{}: p = {loss} allows {factor:.1} times the link's rate at the base round-trip time, \
              so that R grows to {factor:.1} base; each random loss meets an X_calc that R has cut",
             path.words()
         ),
-        ..Case::planted("double_punishment")
-    }
+    )
 }
 
 /// A burst fills the queue, and a stream of UDP just below the link's rate keeps it.
@@ -259,39 +245,33 @@ pub(super) fn cut_off_by_delay(draw: &mut Draw, seed: u64) -> Case {
     let kbit = |share: f64| whole(path.rate * share * 1000.0 * 1400.0 / 1428.0);
     let (fill, noise) = (kbit(4.0), kbit(0.985));
     let media = draw.int(500, 900);
-    let ends = ["server", "client"];
     let duration = 45.0;
     assert!(duration * path.pps() < MOST_PACKETS, "too long");
-    let scenario = run(duration, seed)
-        + &format!(
-            "[[host]]\nname = \"server\"\njitter = \"0us..{}us\"\n",
-            whole(path.packet_ms() * 1000.0)
-        )
-        + &path.link("bottleneck", "server", "client")
+    let scenario = one_link(&path, duration, seed)
         + &flow(
             "media",
-            ends,
+            ENDS,
             &ccid3(draw.pick(PROFILES), "first_interval_alone = \"never\""),
             &format!("kind = \"cbr\", packet = 1000, rate = \"{media}kbit\""),
             "",
         )
         + &flow(
             "burst",
-            ends,
+            ENDS,
             "kind = \"udp\"",
             &format!("kind = \"cbr\", rate = \"{fill}kbit\", count = {packets}"),
             "start = \"5s\"",
         )
         + &flow(
             "noise",
-            ends,
+            ENDS,
             "kind = \"udp\"",
             &format!("kind = \"cbr\", rate = \"{noise}kbit\""),
             "start = \"5s\"",
         );
-    Case {
+    Case::new(
         scenario,
-        allowed: vec![
+        &[
             "standing_queue",
             "late_notification",
             "double_punishment",
@@ -300,16 +280,14 @@ pub(super) fn cut_off_by_delay(draw: &mut Draw, seed: u64) -> Case {
             "unfairness",
             "random_loss",
         ],
-        flow: Some("media"),
-        why: format!(
+        format!(
             "{}: from 5 s on {packets} packets are queued and stay: R is {:.0} base, p about \
              {loss}, X_calc at most {:.0} kbit/s of the stream's {media}",
             path.words(),
             1.0 + filled,
             8000.0 / (held_ms * (2.0 * loss / 3.0).sqrt())
         ),
-        ..Case::planted("cut_off_by_delay")
-    }
+    )
 }
 
 pub(super) fn cut_off_by_loss(draw: &mut Draw, seed: u64) -> Case {
@@ -318,41 +296,37 @@ pub(super) fn cut_off_by_loss(draw: &mut Draw, seed: u64) -> Case {
     path.forward = format!(", loss = {{ kind = \"random\", rate = {loss} }}");
     let media = draw.int(1000, 2000);
     let app = format!("kind = \"cbr\", packet = 1000, rate = \"{media}kbit\"");
-    Case {
-        scenario: lone(&path, 40.0, seed, &ccid3(draw.pick(PROFILES), ""), &app),
-        allowed: vec![
+    Case::new(
+        lone(&path, 40.0, seed, &ccid3(draw.pick(PROFILES), ""), &app),
+        &[
             "random_loss",
             "underused_link",
             "timeout_storm",
             "feedback_starvation",
             "rate_held_by_receive_rate",
         ],
-        flow: Some("bulk"),
-        why: format!(
+        format!(
             "{}: {loss} of the packets are lost at random, so that p is at least 0.1 and X_calc \
              below {:.0} kbit/s of the stream's {media}",
             path.words(),
             8000.0 / path.base_ms()
         ),
-        ..Case::planted("cut_off_by_loss")
-    }
+    )
 }
 
 pub(super) fn equation_table_floor(draw: &mut Draw, seed: u64) -> Case {
     let bdp = draw.log(350.0, 600.0);
-    let rate = draw.log(30.0, 80.0);
-    let mut path = Path::new(rate, (bdp - 1.0) * 12.0 / rate).with_buffer(4.0, 12);
+    let mut path = Path::of_bdp(draw, bdp, [30.0, 80.0]).with_buffer(4.0, 12);
     let number = whole(path.bdp() * draw.real(1.0, 1.6));
     path.forward = format!(", loss = {{ kind = \"trace\", drops = [{number}] }}");
     let duration = (6.0 + 40.0 * path.base_ms() / 1000.0)
         .min(MOST_PACKETS / path.pps())
         .ceil();
     let transport = ccid3(draw.pick(&["linux-2008", "linux-mainline"]), "");
-    Case {
-        scenario: lone(&path, duration, seed, &transport, BULK),
-        allowed: vec!["underused_link", "early_slow_start_exit"],
-        flow: Some("bulk"),
-        why: format!(
+    Case::new(
+        lone(&path, duration, seed, &transport, BULK),
+        &["underused_link", "early_slow_start_exit"],
+        format!(
             "{}: one packet is lost at the full rate, where p of the first interval is {:.1e}; \
              Linux's table has no p below 1e-4, whose {FLOOR_PACKETS} packets a round trip are \
              {:.2} of the BDP",
@@ -360,6 +334,5 @@ pub(super) fn equation_table_floor(draw: &mut Draw, seed: u64) -> Case {
             1.5 / path.bdp().powi(2),
             FLOOR_PACKETS / path.bdp()
         ),
-        ..Case::planted("equation_table_floor")
-    }
+    )
 }

@@ -1,15 +1,12 @@
 //! Two kinds at once, which do not exclude each other. Neither is the other's cause, so the order
 //! of the labels says nothing here.
 
-use super::draw::{BULK, Draw, LOSS_BASED, Path, STREAMS, run, whole};
-use super::losses::{first, second};
+use super::draw::{BULK, Draw, LOSS_BASED, Path, STREAMS, flow, lone, run, transfer, whole};
 use super::queues::standing_path;
-use super::{Case, of_kind};
-
-type Pair = fn(&mut Draw, u64) -> Case;
+use super::{Case, Generator, SLOW_START_END, UNFILLED, of_kind};
 
 /// The pairs, of which a seed takes one in turn.
-pub(super) const PAIRS: &[(&str, Pair)] = &[
+pub(super) const PAIRS: &[(&str, Generator)] = &[
     ("ack_loss_and_standing_queue", ack_loss_and_standing_queue),
     (
         "random_loss_and_receiver_limited",
@@ -93,18 +90,9 @@ fn ack_compression_and_random_loss(draw: &mut Draw, seed: u64) -> Case {
     let slot = (0.5 * path.base_ms()).max(8.0);
     path.backward = format!("netem = {{ slot = \"{:.0}us\" }}", slot * 1000.0);
     both(
-        first(
-            &path,
-            path.duration(20.0),
-            seed,
-            draw.pick(STREAMS).transport,
-        ),
+        transfer(&path, 20.0, seed, draw.pick(STREAMS).transport),
         &["random_loss", "ack_compression"],
-        &[
-            "underused_link",
-            "early_slow_start_exit",
-            "slow_start_overshoot",
-        ],
+        UNFILLED,
         format!(
             "{}: p = {loss} allows {window:.0} packets a round trip, whose acknowledgements \
              gather for {slot:.1} ms",
@@ -113,13 +101,16 @@ fn ack_compression_and_random_loss(draw: &mut Draw, seed: u64) -> Case {
     )
 }
 
+/// A flow and its link beside others.
+fn second(path: &Path, transport: &str, app: &str) -> String {
+    let ends = ["other-server", "other-client"];
+    path.link("other-link", ends) + &flow("other", ends, transport, app, "")
+}
+
 fn both(scenario: String, labels: &[&'static str], allowed: &[&'static str], why: String) -> Case {
     Case {
-        scenario,
-        allowed: allowed.to_vec(),
         labels: labels.to_vec(),
-        why,
-        ..Case::healthy()
+        ..Case::new(scenario, allowed, why)
     }
 }
 
@@ -130,13 +121,9 @@ fn ack_loss_and_standing_queue(draw: &mut Draw, seed: u64) -> Case {
     let loss = (draw.real(0.3, 0.5) * 100.0).round() / 100.0;
     path.backward = format!("loss = {{ kind = \"random\", rate = {loss} }}");
     both(
-        first(&path, duration, seed, sender.transport),
+        lone(&path, duration, seed, sender.transport, BULK),
         &["standing_queue", "ack_loss"],
-        &[
-            "slow_start_overshoot",
-            "early_slow_start_exit",
-            "ack_compression",
-        ],
+        &[SLOW_START_END, &["ack_compression"]].concat(),
         format!(
             "{}: and {loss} of the acknowledgements are lost",
             path.words()
@@ -147,8 +134,8 @@ fn ack_loss_and_standing_queue(draw: &mut Draw, seed: u64) -> Case {
 fn lossy(draw: &mut Draw) -> (Path, f64) {
     let loss = (draw.log(0.005, 0.03) * 1e4).round() / 1e4;
     let bdp = 5.0 * 1.22 / loss.sqrt();
-    let rate = draw.log(4.0, 20.0);
-    let mut path = Path::new(rate, ((bdp - 1.0) * 12.0 / rate).min(300.0)).with_buffer(4.0, 120);
+    let path = Path::of_bdp(draw, bdp, [4.0, 20.0]).rtt_within(0.0, 300.0);
+    let mut path = path.with_buffer(4.0, 120);
     path.forward = format!(", loss = {{ kind = \"random\", rate = {loss} }}");
     (path, loss)
 }
@@ -161,18 +148,10 @@ fn random_loss_and_receiver_limited(draw: &mut Draw, seed: u64) -> Case {
     let bytes = whole(other.bdp() * 1500.0 * share);
     let receiver = format!("kind = \"tcp\", controller = \"cubic\", receive_buffer = {bytes}");
     both(
-        first(
-            &path,
-            path.duration(20.0),
-            seed,
-            draw.pick(LOSS_BASED).transport,
-        ) + &second(&other, &receiver, BULK),
+        transfer(&path, 20.0, seed, draw.pick(LOSS_BASED).transport)
+            + &second(&other, &receiver, BULK),
         &["random_loss", "receiver_limited"],
-        &[
-            "underused_link",
-            "early_slow_start_exit",
-            "slow_start_overshoot",
-        ],
+        UNFILLED,
         format!("{loss} is lost on one link; on the other the window is {share:.2} BDP"),
     )
 }
@@ -183,14 +162,10 @@ fn standing_queue_and_random_loss(draw: &mut Draw, seed: u64) -> Case {
     let (mut path, loss) = lossy(draw);
     path.rate = path.rate.min(8.0);
     both(
-        first(&standing, duration, seed, sender.transport)
+        lone(&standing, duration, seed, sender.transport, BULK)
             + &second(&path, draw.pick(LOSS_BASED).transport, BULK),
         &["standing_queue", "random_loss"],
-        &[
-            "underused_link",
-            "early_slow_start_exit",
-            "slow_start_overshoot",
-        ],
+        UNFILLED,
         format!(
             "one flow in {}; {loss} is lost for the other",
             standing.words()
@@ -207,19 +182,10 @@ fn policer_and_application_limited(draw: &mut Draw, seed: u64) -> Case {
     let written = whole(other.rate * draw.real(0.1, 0.4) * 1000.0);
     let app = format!("kind = \"cbr\", rate = \"{written}kbit\"");
     both(
-        first(
-            &path,
-            path.duration(20.0),
-            seed,
-            draw.pick(LOSS_BASED).transport,
-        ) + &second(&other, draw.pick(STREAMS).transport, &app),
+        transfer(&path, 20.0, seed, draw.pick(LOSS_BASED).transport)
+            + &second(&other, draw.pick(STREAMS).transport, &app),
         &["policer", "application_limited"],
-        &[
-            "underused_link",
-            "slow_start_overshoot",
-            "early_slow_start_exit",
-            "bursty_loss",
-        ],
+        &[UNFILLED, &["bursty_loss"]].concat(),
         format!("a policer of {rate} kbit/s; the other application writes {written} kbit/s"),
     )
 }
