@@ -220,6 +220,7 @@ mod tests {
     fn numbers_have_three_digits_and_their_unit() {
         let shown = |column: &str, value: f64| Evidence::given("summary", column, value).shown();
         assert_eq!(shown("rtt_s", 0.044), "44 ms");
+        assert_eq!(shown("rtt_s", 0.005), "5 ms");
         assert_eq!(shown("rtt_s", 0.000_003), "3 µs");
         assert_eq!(shown("rtt_s", 1.2345), "1.23 s");
         assert_eq!(shown("allowed_rate_bps", 12_345_678.0), "12.3 Mbit/s");

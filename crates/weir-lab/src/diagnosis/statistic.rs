@@ -223,6 +223,11 @@ mod tests {
         let of = |statistic: Statistic, column| statistic.of(&table, column, 1..3, 10.0);
         assert_eq!(of(Statistic::Mean, "rtt_s"), Some(0.3));
         assert_eq!(of(Statistic::Length, "time_s"), Some(4.0));
+        // From the third row on 1 s and 5 s are left, and of the drops 7 - 2.
+        let length = Statistic::Length.of(&table, "time_s", 2..4, 10.0);
+        assert_eq!(length, Some(6.0));
+        let growth = Statistic::Growth.of(&table, "drops", 1..4, 10.0);
+        assert_eq!(growth, Some(5.0));
         assert_eq!(Statistic::Mean.of(&table, "rtt_s", 2..2, 10.0), None);
         assert_eq!(Statistic::Mean.of(&table, "rtt_s", 3..9, 10.0), None);
     }

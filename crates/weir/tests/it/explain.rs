@@ -1,20 +1,26 @@
 //! `weir explain` of scenarios, runs and traces of other programs, and what it refuses.
 
-use crate::common::{SCENARIO, folder_with, json, only_run, outcome};
+use crate::common::{folder_with, json, only_run, outcome};
 use serde_json::Value;
 
 /// One Reno flow fills a buffer of half a second.
-fn bloated() -> String {
-    SCENARIO
-        .replace("3s", "20s")
-        .replace("1Mbit", "5Mbit")
-        .replace("30000b", "300000b")
-        .replace(
-            "kind = \"dccp\", ccid = 3, profile = \"rfc5348\"",
-            "kind = \"tcp\", controller = \"newreno\"",
-        )
-        .replace(", packet = 1400", "")
-}
+const BLOATED: &str = r#"
+[run]
+duration = "20s"
+
+[[link]]
+name = "bottleneck"
+between = ["server", "client"]
+rate = "5Mbit"
+delay = "10ms"
+queue = { kind = "droptail", limit = 200 }
+
+[[flow]]
+name = "file"
+from = "server"
+to = "client"
+transport = { kind = "tcp", controller = "newreno" }
+"#;
 
 fn kinds(document: &Value) -> Vec<&str> {
     let findings = document["findings"].as_array().into_iter().flatten();
@@ -25,7 +31,7 @@ fn kinds(document: &Value) -> Vec<&str> {
 
 #[test]
 fn a_run_has_the_explanation_of_its_scenario_and_remedies_are_proved() {
-    let folder = folder_with(&bloated());
+    let folder = folder_with(BLOATED);
     let path = folder.path();
     let of_scenario = json(&outcome(path, &["explain", "path.toml", "--json"]));
     assert_eq!(of_scenario["version"], 1);
@@ -51,36 +57,57 @@ fn a_run_has_the_explanation_of_its_scenario_and_remedies_are_proved() {
     );
 }
 
-#[test]
-fn an_exported_capture_names_what_its_columns_show() {
-    let scenario = bloated().replace(
-        "controller = \"newreno\"",
-        "controller = \"newreno\", receive_buffer = \"8000b\"",
-    );
-    let folder = folder_with(&scenario.replace("\"5ms\"", "\"40ms\""));
+/// Of a run and of its capture at the sender, the first finding; and the capture's explanation.
+fn first_of_run_and_capture(scenario: &str) -> ([String; 2], Value) {
+    let folder = folder_with(scenario);
     let path = folder.path();
     outcome(path, &["run", "path.toml", "--packets"]);
     let run = only_run(path);
-    outcome(
-        path,
-        &[
-            "export", &run, "--format", "pcapng", "--host", "server", "--out", "x.pcapng",
-        ],
-    );
-    let of_run = json(&outcome(path, &["explain", &run, "--json"]));
-    let of_capture = json(&outcome(path, &["explain", "x.pcapng", "--json"]));
-    assert_eq!(kinds(&of_run).first(), Some(&"receiver_limited"));
-    assert_eq!(kinds(&of_capture).first(), Some(&"receiver_limited"));
-    let unknown = of_capture["unknown"].to_string();
-    assert!(unknown.contains("cwnd_bytes"), "{unknown}");
+    let export = [
+        "export", &run, "--format", "pcapng", "--host", "server", "--out", "x.pcapng",
+    ];
+    outcome(path, &export);
+    let explained = [run.as_str(), "x.pcapng"];
+    let explained = explained.map(|of| json(&outcome(path, &["explain", of, "--json"])));
     let plotted = outcome(path, &["plot", "x.pcapng", "--out", "plots"]);
     assert_eq!(plotted.0, Some(0), "{}", plotted.2);
     assert!(path.join("plots/index.html").is_file());
+    assert!(
+        !path.join("plots/network.svg").exists(),
+        "the trace shows no network"
+    );
+    let first = explained.each_ref().map(|document| {
+        let first = kinds(document).first().copied();
+        first.unwrap_or("nothing").to_owned()
+    });
+    let [_, capture] = explained;
+    (first, capture)
+}
+
+#[test]
+fn a_capture_of_a_run_has_the_same_first_finding() {
+    let (first, _) = first_of_run_and_capture(BLOATED);
+    assert_eq!(first, ["standing_queue", "standing_queue"]);
+    let small = BLOATED
+        .replace(
+            "controller = \"newreno\"",
+            "controller = \"newreno\", receive_buffer = \"8000b\"",
+        )
+        .replace("\"10ms\"", "\"40ms\"");
+    let (first, capture) = first_of_run_and_capture(&small);
+    assert_eq!(first, ["receiver_limited", "receiver_limited"]);
+    let unknown = capture["unknown"].to_string();
+    assert!(unknown.contains("cwnd_bytes"), "{unknown}");
+    // A capture has nothing that `--set` could change.
+    assert_eq!(
+        capture["findings"][0]["remedies"][0]["set"],
+        serde_json::json!([])
+    );
 }
 
 #[test]
 fn what_cannot_be_read_or_tried_is_said() {
-    let folder = folder_with(&bloated());
+    let folder = folder_with(BLOATED);
     let path = folder.path();
     std::fs::write(path.join("letter.txt"), "Dear reader,\n").unwrap();
     for (arguments, said) in [
