@@ -1,8 +1,9 @@
-//! The tables of a flow of a capture.
+//! The tables of a flow of packets: of a capture or of qlog.
 
 use super::Vantage;
 use super::rows::{Cell, Rows};
-use crate::table::Table;
+use crate::table::{Column, Table};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use weir_proto::time::{Duration, Instant};
 
@@ -19,8 +20,65 @@ pub(super) struct PacketRow {
     pub(super) event: &'static str,
     pub(super) number: f64,
     pub(super) size: u32,
-    pub(super) reason: &'static str,
+    pub(super) reason: Cow<'static, str>,
     pub(super) content: &'static str,
+    pub(super) packet_type: &'static str,
+}
+
+/// The end beside which a flow is traced. In the network, what is seen counts as the sender's.
+pub(super) const fn place_of(vantage: Vantage) -> &'static str {
+    match vantage {
+        Vantage::Receiver => "receiver",
+        Vantage::Sender | Vantage::Network => "sender",
+    }
+}
+
+impl PacketRow {
+    /// A packet of the flow's sender or of its receiver, as it is captured. In the network each
+    /// packet is one that its sender has sent.
+    pub(super) const fn captured(
+        at: Instant,
+        (vantage, of_sender): (Vantage, bool),
+        (number, size): (f64, u32),
+        content: &'static str,
+    ) -> Self {
+        let event = match (vantage, of_sender) {
+            (Vantage::Sender, false) | (Vantage::Receiver, true) => "received",
+            _ => "sent",
+        };
+        Self {
+            at,
+            place: match (vantage, of_sender) {
+                (Vantage::Network, false) => "receiver",
+                _ => place_of(vantage),
+            },
+            event,
+            number,
+            size,
+            reason: Cow::Borrowed(""),
+            content,
+            packet_type: "",
+        }
+    }
+
+    /// A packet that is lost.
+    pub(super) fn lost(
+        at: Instant,
+        place: &'static str,
+        (number, size): (f64, u32),
+        reason: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            at,
+            place,
+            event: "lost",
+            number,
+            size,
+            reason: reason.into(),
+            content: "",
+            packet_type: "",
+        }
+    }
 }
 
 /// The packets of all flows.
@@ -50,9 +108,10 @@ impl Packets {
                 ("event", Cell::Word(row.event)),
                 ("number", Cell::Number(row.number)),
                 ("size_bytes", Cell::Count(row.size.into())),
-                ("reason", Cell::Word(row.reason)),
+                ("reason", Cell::Word(&row.reason)),
                 ("flow", Cell::Word(flow)),
                 ("content", Cell::Word(row.content)),
+                ("packet_type", Cell::Word(row.packet_type)),
             ]);
         }
         table.finish_some()
@@ -75,7 +134,7 @@ impl Losses {
     }
 
     /// Octets that were sent again although they had arrived.
-    pub(super) fn add_needless(&mut self, octets: (u64, u64)) {
+    pub(super) fn add_spurious(&mut self, octets: (u64, u64)) {
         self.remember(octets, usize::MAX);
     }
 
@@ -88,7 +147,7 @@ impl Losses {
 
     /// These octets arrived twice: the last retransmission of them was for nothing. False if the
     /// sender never sent them twice, as if the network had copied them.
-    pub(super) fn take_back(&mut self, start: u64, end: u64) -> bool {
+    pub(super) fn undo(&mut self, start: u64, end: u64) -> bool {
         let named = |(from, until, _): &(u64, u64, usize)| *from < end && start < *until;
         let Some(place) = self.recent.iter().rposition(named) else {
             return false;
@@ -153,33 +212,36 @@ impl Intervals {
 
     pub(super) fn add_delivered(&mut self, now: Instant, octets: u64) {
         if let Some(counts) = self.at(now) {
-            counts.delivered += octets;
+            counts.delivered = counts.delivered.saturating_add(octets);
         }
     }
 
-    pub(super) fn add_packet(&mut self, now: Instant, marked: bool) {
+    pub(super) fn add_received(&mut self, now: Instant, packets: u64) {
         if let Some(counts) = self.at(now) {
-            counts.packets += 1;
-            counts.marks += u64::from(marked);
+            counts.packets = counts.packets.saturating_add(packets);
         }
     }
 
-    fn add_lost(&mut self, now: Instant) {
+    pub(super) fn add_mark(&mut self, now: Instant) {
         if let Some(counts) = self.at(now) {
-            counts.lost += 1;
+            counts.marks += 1;
         }
     }
 
-    pub(super) fn finish(mut self, lost: &[PacketRow], vantage: Vantage) -> Option<Table> {
-        for row in lost {
-            self.add_lost(row.at);
+    /// The table, with the losses among the packets of the flow, and without the columns that are
+    /// not known.
+    pub(super) fn finish(mut self, packets: &[PacketRow], unknown: &[&str]) -> Option<Table> {
+        for row in packets.iter().filter(|row| row.event == "lost") {
+            if let Some(counts) = self.at(row.at) {
+                counts.lost += 1;
+            }
         }
         let mut table = Rows::default();
         let length = self.length.as_secs_f64();
         for (number, counts) in self.counts.iter().enumerate() {
             let end = (number as u64 + 1).saturating_mul(self.length.as_nanos());
             let goodput = counts.delivered as f64 * 8.0 / length;
-            let row = [
+            table.push(&[
                 (
                     "time_s",
                     Cell::Number(Instant::from_nanos(end).as_secs_f64()),
@@ -188,12 +250,12 @@ impl Intervals {
                 ("packets_lost", Cell::Count(counts.lost)),
                 ("packets_received", Cell::Count(counts.packets)),
                 ("marks", Cell::Count(counts.marks)),
-            ];
-            // Only beside the receiver is known what arrived, and how.
-            let columns = if vantage == Vantage::Receiver { 5 } else { 3 };
-            table.push(row.get(..columns).unwrap_or(&row));
+            ]);
         }
-        table.finish_some()
+        let mut table = table.finish_some()?;
+        let is_known = |column: &Column| !unknown.contains(&column.name.as_str());
+        table.columns.retain(is_known);
+        Some(table)
     }
 }
 
