@@ -59,6 +59,12 @@ pub(super) fn damaged(line: u64, message: String) -> ImportError {
     }
 }
 
+/// A time in seconds.
+pub(super) fn seconds(text: &str) -> Option<f64> {
+    let time: f64 = text.parse().ok()?;
+    (0.0..f64::INFINITY).contains(&time).then_some(time)
+}
+
 /// Lines that a reader did not understand: their number, and the first.
 #[derive(Debug, Default)]
 pub(super) struct Unread {

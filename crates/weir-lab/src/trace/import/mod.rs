@@ -6,6 +6,8 @@
 //! tolerated and reported in [`Imported::remarks`]; a broken file is an error with its place.
 
 mod as_run;
+#[cfg(test)]
+mod captured_run;
 mod captures;
 mod dccp_capture;
 mod format;

@@ -12,7 +12,7 @@
 //!
 //! Sources: Linux, net/ipv4/tcp_probe.c, include/trace/events/tcp.h, net/dccp/probe.c.
 
-use super::lines::{FlowsByEnds, Lines, Unread, set_duration};
+use super::lines::{FlowsByEnds, Lines, Unread, seconds, set_duration};
 use super::rows::{Cell, Rows};
 use super::{ImportError, Imported, ImportedFlow, Vantage};
 use std::io::BufRead;
@@ -105,7 +105,7 @@ fn module(text: &str) -> Option<TcpLine> {
         return None;
     };
     Some(TcpLine {
-        time_s: time.parse().ok().filter(|time: &f64| time.is_finite())?,
+        time_s: seconds(time)?,
         ends: format!("{source} to {target}"),
         snd_nxt: hexadecimal(snd_nxt)?,
         snd_una: hexadecimal(snd_una)?,
@@ -126,11 +126,7 @@ fn tracepoint(text: &str) -> Option<TcpLine> {
         fields.find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
     };
     Some(TcpLine {
-        time_s: time
-            .strip_suffix(':')?
-            .parse()
-            .ok()
-            .filter(|time: &f64| time.is_finite())?,
+        time_s: seconds(time.strip_suffix(':')?)?,
         ends: format!("{} to {}", field("src")?, field("dest")?),
         snd_nxt: hexadecimal(field("snd_nxt")?)?,
         snd_una: hexadecimal(field("snd_una")?)?,
@@ -239,7 +235,7 @@ fn write_of(text: &str) -> Option<(String, [f64; 9])> {
         return None;
     }
     let mut row = [f64::NAN; 9];
-    row[0] = time.parse().ok().filter(|time: &f64| time.is_finite())?;
+    row[0] = seconds(time)?;
     row[1] = count(size)?;
     for (slot, field) in row.iter_mut().skip(2).zip(rest) {
         *slot = count(field)?;

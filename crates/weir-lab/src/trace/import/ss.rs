@@ -16,7 +16,7 @@
 //!
 //! Sources: iproute2, misc/ss.c (`tcp_stats_print`); Linux, `tcp_packets_in_flight`.
 
-use super::lines::{FlowsByEnds, Lines, Unread, damaged, set_duration};
+use super::lines::{FlowsByEnds, Lines, Unread, damaged, seconds, set_duration};
 use super::rows::{Cell, Rows};
 use super::{ImportError, Imported, ImportedFlow, Vantage};
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,11 +85,7 @@ impl Reading {
         }
         self.end_socket()?;
         let has_more = words.next().is_some();
-        if let Some(time) = first
-            .parse::<f64>()
-            .ok()
-            .filter(|time| time.is_finite() && !has_more)
-        {
+        if let Some(time) = seconds(first).filter(|_| !has_more) {
             self.start.get_or_insert(time);
             self.time = Some(time.max(self.time.unwrap_or(time)));
             self.seen.clear();

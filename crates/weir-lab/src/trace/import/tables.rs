@@ -286,3 +286,70 @@ impl Events {
         self.rows.finish_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_have_round_lengths_and_a_number_that_a_plot_can_show() {
+        let micros = [
+            (4_000_000, 20_000),
+            (5_828_000, 20_000),
+            (298_000, 1000),
+            (26_700_000, 100_000),
+            (100_000_000, 500_000),
+        ];
+        for (duration, expected) in micros {
+            let intervals = Intervals::new(Duration::from_micros(duration));
+            let expected = Duration::from_micros(expected);
+            assert_eq!(intervals.length, expected, "{duration}");
+        }
+        for exponent in -50..90 {
+            let seconds = 10_f64.powf(f64::from(exponent) / 10.0);
+            let rows = Intervals::new(Duration::from_secs_f64(seconds))
+                .counts
+                .len();
+            assert!((200..=501).contains(&rows), "{seconds}: {rows}");
+        }
+    }
+
+    /// 500 octets in the second of 200 intervals of 20 ms are 4000 bits in 0.02 s: 200 kbit/s. What
+    /// happens at the end of the last interval belongs to it, and at the end of another to the next.
+    #[test]
+    fn what_happens_is_counted_in_its_interval() {
+        let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
+        let table = |unknown: &[&str]| {
+            let mut intervals = Intervals::new(Duration::from_secs(4));
+            intervals.add_delivered(at(20), 300);
+            intervals.add_delivered(at(39), 200);
+            intervals.add_received(at(0), 1);
+            intervals.add_received(at(4000), 2);
+            intervals.add_mark(at(40));
+            let lost = PacketRow::lost(at(4000), "sender", (1.0, 100), "");
+            let sent = PacketRow {
+                event: "sent",
+                ..lost.clone()
+            };
+            intervals.finish(&[lost.clone(), sent, lost], unknown)
+        };
+        let all = table(&[]).unwrap();
+        assert_eq!(all.rows(), 200);
+        let column = |name: &str| all.as_numbers(name).unwrap();
+        assert_eq!(column("goodput_bps")[..3], [0.0, 200_000.0, 0.0]);
+        let counts = [
+            ("packets_lost", 199, 2.0, 2.0),
+            ("packets_received", 199, 2.0, 3.0),
+            ("marks", 2, 1.0, 1.0),
+        ];
+        for (name, row, value, sum) in counts {
+            let values = column(name);
+            assert_eq!((values[row], values.iter().sum()), (value, sum), "{name}");
+        }
+        let without = table(&["goodput_bps", "marks"]).unwrap();
+        let names = without.columns.iter().map(|column| column.name.as_str());
+        let names: Vec<_> = names.collect();
+        assert_eq!(names, ["time_s", "packets_lost", "packets_received"]);
+        assert!(Intervals::new(Duration::ZERO).finish(&[], &[]).is_none());
+    }
+}

@@ -12,7 +12,7 @@ use weir_proto::time::{Duration, Instant};
 
 /// Packets with a higher number after which a missing one is lost (NUMDUPACK of RFC 4341 §5, NDUPACK
 /// of RFC 5348 §5.1).
-const NUMDUPACK: u64 = 3;
+const NUMDUPACK: usize = 3;
 /// The number of packets that are remembered until they are reported.
 const MAX_OUTSTANDING: usize = 1 << 16;
 /// A gap of more numbers is no loss of packets but another connection.
@@ -39,6 +39,29 @@ struct Sent {
     payload: u32,
 }
 
+/// The highest numbers that have arrived, at most NUMDUPACK.
+#[derive(Debug, Default)]
+struct NewestArrivals(BTreeSet<u64>);
+
+impl NewestArrivals {
+    fn add(&mut self, number: u64) {
+        self.0.insert(number);
+        if self.0.len() > NUMDUPACK {
+            self.0.pop_first();
+        }
+    }
+
+    fn highest(&self) -> Option<u64> {
+        self.0.last().copied()
+    }
+
+    /// True if NUMDUPACK packets with higher numbers have arrived.
+    fn shows_lost(&self, number: u64) -> bool {
+        let least = self.0.first().filter(|_| self.0.len() == NUMDUPACK);
+        least.is_some_and(|least| number < *least)
+    }
+}
+
 /// A flow.
 pub(super) struct Flow {
     selected: Selected,
@@ -48,8 +71,8 @@ pub(super) struct Flow {
     highest: [SeqNum; 2],
     sent: BTreeMap<u64, Sent>,
     in_flight: u64,
-    /// Beside the receiver, the highest number that has arrived, and those below it that have not.
-    highest_arrived: Option<u64>,
+    arrived: NewestArrivals,
+    /// Beside the receiver, the numbers below the highest that have not arrived.
     missing: BTreeSet<u64>,
     /// How many more may be listed.
     listable: u64,
@@ -92,7 +115,7 @@ impl Flow {
             first: [None; 2],
             highest: [SeqNum::default(); 2],
             sent: BTreeMap::new(),
-            highest_arrived: None,
+            arrived: NewestArrivals::default(),
             in_flight: 0,
             missing: BTreeSet::new(),
             listable: MAX_GAP,
@@ -189,9 +212,9 @@ impl Flow {
             self.intervals.add_delivered(now, octets);
         }
         self.missing.remove(&number);
-        let last = self.highest_arrived;
+        let last = self.arrived.highest();
+        self.arrived.add(number);
         if last.is_none_or(|last| number > last) {
-            self.highest_arrived = Some(number);
             let gap = last.map_or(0, |last| number - last - 1);
             if gap <= self.listable.min(MAX_GAP) {
                 self.listable -= gap;
@@ -200,7 +223,7 @@ impl Flow {
         }
         self.listable += MISSING_PER_PACKET;
         while let Some(missing) = self.missing.first().copied()
-            && missing + NUMDUPACK <= number
+            && self.arrived.shows_lost(missing)
         {
             self.missing.remove(&missing);
             self.add_lost(now, missing, 0);
@@ -286,7 +309,6 @@ impl Flow {
     /// RFC 4340 §11.4: cells from the acknowledgement number downwards, of a state and a run.
     fn take_vectors(&mut self, now: Instant, ack: u64, packet: &Packet) {
         let mut next = Some(ack);
-        let mut newest = None;
         for option in &packet.options {
             let DccpOption::AckVector { cells, .. } = option else {
                 continue;
@@ -301,17 +323,14 @@ impl Flow {
                     };
                     next = number.checked_sub(1);
                     if !is_missing {
-                        newest = newest.max(Some(number));
+                        self.arrived.add(number);
                         self.deliver(now, number);
                     }
                 }
             }
         }
-        let Some(newest) = newest else {
-            return;
-        };
         while let Some((&number, &sent)) = self.sent.first_key_value()
-            && number + NUMDUPACK <= newest
+            && self.arrived.shows_lost(number)
         {
             self.sent.remove(&number);
             self.in_flight -= u64::from(sent.payload);

@@ -1,9 +1,9 @@
 //! Runs of our own, captured and read again.
 
+use super::super::captured_run::captured_run;
 use super::*;
-use crate::run::{RunOptions, RunOutput, TraceLevel, run};
+use crate::run::RunOutput;
 use crate::table::Table;
-use crate::trace::{CaptureOptions, capture_run};
 
 /// A run of a scenario and the flow of its capture at a host, or at both.
 struct Pair {
@@ -12,21 +12,7 @@ struct Pair {
 }
 
 fn pair(text: &str, host: Option<&str>) -> Pair {
-    let scenario = crate::scenario::parse(text, "test.toml").unwrap();
-    let options = RunOptions {
-        trace: TraceLevel::Full,
-        packets: true,
-        ..RunOptions::default()
-    };
-    let run = run(&scenario, &options).unwrap();
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let options = CaptureOptions {
-        host,
-        snap_octets: 96,
-        ..CaptureOptions::default()
-    };
-    let out = file.reopen().unwrap();
-    capture_run(&scenario, &run.summary, &options, out).unwrap();
+    let (run, file) = captured_run(text, host, 96);
     let imported = read_tcp_capture(file.path()).unwrap();
     Pair { run, imported }
 }
@@ -175,7 +161,12 @@ fn without_sack_the_octets_and_losses_of_a_run_come_back() {
     let [own, read] = pair.lost();
     assert!(own.len() > 10, "{}", own.len());
     assert_eq!(own.len(), read.len());
+    let [own, read] = pair.delivered();
+    assert_eq!(own, read);
     assert_eq!(differing(&pair, "rtt_s", 1e-9), [[0.0; 3]; 0]);
+    let flight = differing(&pair, "bytes_in_flight", 2.0 * 1460.0);
+    let rows = pair.beside("bytes_in_flight").len();
+    assert!(flight.len() * 50 < rows, "{} of {rows}", flight.len());
 }
 
 #[test]
