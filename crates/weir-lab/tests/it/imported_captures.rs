@@ -41,6 +41,11 @@ fn a_download_with_cut_frames_has_its_octets_and_the_round_trips_of_its_timestam
     let smallest = smallest.unwrap();
     assert!((0.049..0.06).contains(&smallest), "{smallest}");
     assert_eq!(imported.flows.len(), 1);
+    // The handshake is one sample, the echoes of timestamps are the others.
+    let mut samples = flow.trace.table.numbers("rtt_s").unwrap().to_vec();
+    samples.retain(|sample| !sample.is_nan());
+    samples.dedup();
+    assert!(samples.len() > 5, "{samples:?}");
 }
 
 #[test]
@@ -99,6 +104,12 @@ fn no_octet_of_a_capture_that_is_changed_or_missing_makes_the_import_panic() {
         };
         for length in (0..octets.len()).step_by(997) {
             import(octets[..length].to_vec());
+        }
+        // Each bit of the headers of the first frame.
+        for (index, mask) in (40..94).flat_map(|index| (0..8).map(move |mask| (index, mask))) {
+            let mut changed = octets[..2000].to_vec();
+            changed[index] ^= 1 << mask;
+            import(changed);
         }
         for (index, mask) in (24..octets.len()).step_by(211).zip((0..8).cycle()) {
             let mut changed = octets.clone();

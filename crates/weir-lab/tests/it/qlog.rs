@@ -235,7 +235,7 @@ fn each_packet_of_quic_has_its_type_and_its_number_once() {
 }
 
 /// RFC 9000 §13.2.3 and §19.3.1: an ACK frame lists what its sender has received, and no other
-/// packet; the packets of the run arrive in fewer ranges than a frame may have.
+/// packet.
 #[test]
 fn acknowledgements_report_exactly_the_packets_that_arrived_before_them() {
     let run = output(true);
@@ -257,7 +257,14 @@ fn acknowledgements_report_exactly_the_packets_that_arrived_before_them() {
             let ranges = frames[0]["acked_ranges"].as_array().unwrap().iter();
             let ends = ranges.map(|range| [0, 1].map(|end| range[end].as_u64().unwrap()));
             let listed: BTreeSet<u64> = ends.flat_map(|[first, last]| first..=last).collect();
-            assert_eq!(listed, *space, "{event}");
+            let newest: BTreeSet<u64> = match listed.first() {
+                // 32 ranges are the most that a frame has by default, and leave the oldest out.
+                Some(least) if frames[0]["acked_ranges"].as_array().map(Vec::len) == Some(32) => {
+                    space.range(least..).copied().collect()
+                }
+                _ => space.clone(),
+            };
+            assert_eq!(listed, newest, "{event}");
             reported += 1;
         }
     }

@@ -337,6 +337,21 @@ fn events_of_mvfst_give_counts_of_losses_and_the_limit_of_the_application() {
     assert_eq!(data, [3.0]);
 }
 
+/// Written by hand: the second event is 5 ms older than the first.
+#[test]
+fn events_that_are_older_than_the_one_before_are_sorted() {
+    let event = |time: u32, window: u32| {
+        format!(r#"{{"time":{time},"name":"recovery:metrics_updated","data":{{"cwnd":{window}}}}}"#)
+    };
+    let lines = [event(10, 1000), event(5, 2000), event(20, 3000)].join("\n");
+    let read = read(lines.as_bytes());
+    let table = &only(&read).table;
+    assert_eq!(values(table, "time_s"), [0.0, 0.005, 0.015]);
+    assert_eq!(values(table, "cwnd_bytes"), [2000.0, 1000.0, 3000.0]);
+    let said = "1 events are older than the one before and were sorted";
+    assert!(read.remarks.iter().any(|remark| remark == said));
+}
+
 /// Lengths near 2^64, which no packet has.
 #[test]
 fn absurd_lengths_of_datagrams_are_bounded() {

@@ -427,3 +427,33 @@ const fn state_of(kind: PacketType, own: bool) -> Option<&'static str> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 4340 §13.2: 1000 units of 10 µs, which the receiver waited, are no part of the 60 ms
+    /// between packet and report.
+    #[test]
+    fn the_elapsed_time_is_not_part_of_the_round_trip() {
+        let selected = Selected {
+            name: "dccp-1".to_owned(),
+            index: 0,
+            side: 0,
+            vantage: Vantage::Sender,
+        };
+        let mut flow = Flow::new(selected, Duration::from_secs(1));
+        let number = SeqNum::new(100);
+        (flow.first[0], flow.highest[0]) = (Some(number), number);
+        let sent = Sent {
+            at: Instant::ZERO,
+            size: 100,
+            payload: 0,
+        };
+        flow.sent.insert(0, sent);
+        let mut report = Packet::new_ack(SeqNum::new(5), number);
+        report.options.push(&DccpOption::ElapsedTime(1000));
+        flow.on_report(Instant::from_nanos(60_000_000), &report);
+        assert_eq!(flow.rtt.get().latest, Duration::from_millis(50));
+    }
+}
