@@ -1,4 +1,5 @@
-//! Lines of a log, with their numbers and a bound on their length; and flows of a log by their ends.
+//! Lines of a log, with their numbers and a bound on their length; and flows of a log by their
+//! ends.
 
 use super::{ImportError, Imported, ImportedFlow};
 use std::collections::BTreeMap;

@@ -40,7 +40,6 @@ impl PacketRow {
         at: Instant,
         (vantage, of_sender): (Vantage, bool),
         (number, size): (f64, u32),
-        content: &'static str,
     ) -> Self {
         let event = match (vantage, of_sender) {
             (Vantage::Sender, false) | (Vantage::Receiver, true) => "received",
@@ -56,7 +55,7 @@ impl PacketRow {
             number,
             size,
             reason: Cow::Borrowed(""),
-            content,
+            content: "",
             packet_type: "",
         }
     }
@@ -315,7 +314,8 @@ mod tests {
     }
 
     /// 500 octets in the second of 200 intervals of 20 ms are 4000 bits in 0.02 s: 200 kbit/s. What
-    /// happens at the end of the last interval belongs to it, and at the end of another to the next.
+    /// happens at the end of the last interval belongs to it, and at the end of another to the
+    /// next.
     #[test]
     fn what_happens_is_counted_in_its_interval() {
         let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);

@@ -10,8 +10,8 @@ use weir_proto::cc::rtt::RttEstimator;
 use weir_proto::dccp::wire::{DccpOption, Packet, PacketType, SeqNum};
 use weir_proto::time::{Duration, Instant};
 
-/// Packets with a higher number after which a missing one is lost (NUMDUPACK of RFC 4341 §5, NDUPACK
-/// of RFC 5348 §5.1).
+/// Packets with a higher number after which a missing one is lost (RFC 4341 §5; NDUPACK of RFC 5348
+/// §5.1).
 const NUMDUPACK: usize = 3;
 /// The number of packets that are remembered until they are reported.
 const MAX_OUTSTANDING: usize = 1 << 16;
@@ -151,12 +151,10 @@ impl Flow {
             PacketType::Ack => "acknowledgement",
             _ => "control",
         };
-        self.packets.push(PacketRow::captured(
-            now,
-            (vantage, of_sender),
-            (number as f64, size),
+        self.packets.push(PacketRow {
             content,
-        ));
+            ..PacketRow::captured(now, (vantage, of_sender), (number as f64, size))
+        });
         match (of_sender, vantage) {
             (true, Vantage::Receiver) => self.on_arrival(now, number, packet),
             (true, _) => self.on_departure(now, number, size, packet),

@@ -78,7 +78,7 @@ fn at_the_receiver_gaps_of_numbers_are_losses() {
     assert_eq!(imported.flows[0].vantage, Vantage::Receiver);
     let own = lost(run.packets.as_ref().unwrap());
     let read = lost(imported.packets.as_ref().unwrap());
-    // NDUPACK, RFC 5348 §5.1: a hole is a loss when three packets with higher numbers have
+    // NUMDUPACK, RFC 5348 §5.1: a hole is a loss when three packets with higher numbers have
     // arrived, as our own receiver decides; only a hole at the end of the capture may differ.
     assert!(own > 5, "{own}");
     assert!(own.abs_diff(read) <= 2, "{own} {read}");

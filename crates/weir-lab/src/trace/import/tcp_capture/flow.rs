@@ -78,12 +78,11 @@ impl Flow {
         let Some((content, number)) = content else {
             return;
         };
-        self.packets.push(PacketRow::captured(
-            now,
-            (self.setup.vantage, of_sender),
-            (number, segment.size()),
+        let vantage = self.setup.vantage;
+        self.packets.push(PacketRow {
             content,
-        ));
+            ..PacketRow::captured(now, (vantage, of_sender), (number, segment.size()))
+        });
     }
 
     fn set_bases(&mut self, of_sender: bool, segment: &Segment) {

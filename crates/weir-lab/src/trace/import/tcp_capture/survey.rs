@@ -1,10 +1,11 @@
 //! The first reading of a capture: its connections, how much data each has in which direction, and
 //! near which of its ends it was captured.
 //!
-//! The place follows from response times. Near an end, what the peer sends is answered at once, and what the
-//! end sends is answered after a round trip: SYN and SYN/ACK against SYN/ACK and ACK; without a
-//! handshake the echoes of timestamps, or data and its acknowledgement against an acknowledgement
-//! and the data that it releases. Unless one of them is ten times the other, the place is not known.
+//! The place follows from response times. Near an end, what the peer sends is answered at once, and
+//! what the end sends is answered after a round trip: SYN and SYN/ACK against SYN/ACK and ACK;
+//! without a handshake the echoes of timestamps, or data and its acknowledgement against an
+//! acknowledgement and the data that it releases. Unless one of them is ten times the other, the
+//! place is not known.
 
 use super::super::captures::{MAX_CONNECTIONS, Surveyed, near_end};
 use super::segment::{ACK, Options, SYN, Segment};
