@@ -5,14 +5,15 @@ use std::io::Cursor;
 use weir_lab::table::Table;
 use weir_lab::trace::capture::Capture;
 use weir_lab::trace::import::{
-    Imported, read_dccp_probe, read_dccp_twice, read_iperf3, read_ss, read_tcp_probe, read_twice,
+    Imported, read_dccp_capture_from, read_dccp_probe, read_iperf3, read_ss, read_tcp_capture_from,
+    read_tcp_probe,
 };
 
 pub fn check(bytes: &[u8]) {
     let mut open = || Capture::from_reader(Cursor::new(bytes.to_vec()));
     let results = [
-        read_twice(&mut open),
-        read_dccp_twice(&mut open),
+        read_tcp_capture_from(&mut open),
+        read_dccp_capture_from(&mut open),
         read_ss(bytes),
         read_tcp_probe(bytes, Some(1448)),
         read_dccp_probe(bytes),

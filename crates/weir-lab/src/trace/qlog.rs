@@ -381,7 +381,9 @@ fn packet_events<'a>(
     let numbers = |name| packets.as_numbers(name).unwrap_or_default();
     let (times, sequence, sizes) = (numbers("time_s"), numbers("number"), numbers("size_bytes"));
     let (places, names) = (words("place"), words("name"));
-    let (kinds, reasons) = (words("event"), words("reason"));
+    let kinds = words("event");
+    // A trace without losses has no reasons.
+    let reasons = packets.words("reason");
     let types = words("packet_type");
     let mut events = Vec::new();
     let rows = packets.rows();
@@ -391,12 +393,9 @@ fn packet_events<'a>(
         sizes.len(),
         places.len(),
         names.len(),
+        kinds.len(),
     ];
-    if columns
-        .into_iter()
-        .chain([kinds.len(), reasons.len()])
-        .any(|len| len != rows)
-    {
+    if columns.into_iter().any(|len| len != rows) {
         return events;
     }
     for row in 0..rows {
@@ -424,7 +423,7 @@ fn packet_events<'a>(
             },
             "lost" => Data::Lost {
                 header,
-                trigger: loss_trigger(&reasons[row]),
+                trigger: loss_trigger(word_of(reasons, row)),
             },
             _ => continue,
         };

@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use weir_lab::table::Table;
 use weir_lab::trace::capture::Capture;
-use weir_lab::trace::import::{Imported, Vantage, read_tcp_capture, read_twice};
+use weir_lab::trace::import::{Imported, Vantage, read_tcp_capture, read_tcp_capture_from};
 
 fn path(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/captures");
@@ -41,6 +41,11 @@ fn a_download_with_cut_frames_has_its_octets_and_the_round_trips_of_its_timestam
     let smallest = smallest.unwrap();
     assert!((0.049..0.06).contains(&smallest), "{smallest}");
     assert_eq!(imported.flows.len(), 1);
+    // The handshake is one sample, the echoes of timestamps are the others.
+    let mut samples = flow.trace.table.numbers("rtt_s").unwrap().to_vec();
+    samples.retain(|sample| !sample.is_nan());
+    samples.dedup();
+    assert!(samples.len() > 5, "{samples:?}");
 }
 
 #[test]
@@ -85,7 +90,7 @@ fn a_capture_that_ends_inside_a_frame_is_damaged_there() {
     let octets = std::fs::read(path("reassembly.pcap")).unwrap();
     let cut = octets[..octets.len() - 7].to_vec();
     let mut open = || Capture::from_reader(Cursor::new(cut.clone()));
-    let error = read_twice(&mut open).unwrap_err().to_string();
+    let error = read_tcp_capture_from(&mut open).unwrap_err().to_string();
     assert!(error.contains("frame 117, octet"), "{error}");
 }
 
@@ -95,10 +100,16 @@ fn no_octet_of_a_capture_that_is_changed_or_missing_makes_the_import_panic() {
         let octets = std::fs::read(path(name)).unwrap();
         let import = |octets: Vec<u8>| {
             let mut open = || Capture::from_reader(Cursor::new(octets.clone()));
-            let _ = read_twice(&mut open);
+            let _ = read_tcp_capture_from(&mut open);
         };
         for length in (0..octets.len()).step_by(997) {
             import(octets[..length].to_vec());
+        }
+        // Each bit of the headers of the first frame.
+        for (index, mask) in (40..94).flat_map(|index| (0..8).map(move |mask| (index, mask))) {
+            let mut changed = octets[..2000].to_vec();
+            changed[index] ^= 1 << mask;
+            import(changed);
         }
         for (index, mask) in (24..octets.len()).step_by(211).zip((0..8).cycle()) {
             let mut changed = octets.clone();

@@ -31,7 +31,8 @@ to = "server"
 transport = { kind = "dccp", ccid = 3 }
 "#;
 
-fn output(packets: bool) -> RunOutput {
+/// The run whose export is tested, with the rows of packets or without.
+pub(crate) fn output(packets: bool) -> RunOutput {
     let scenario = scenario::parse(SCENARIO, "test.toml").unwrap();
     let options = RunOptions {
         trace: TraceLevel::Full,
@@ -231,6 +232,43 @@ fn each_packet_of_quic_has_its_type_and_its_number_once() {
             assert_eq!(distinct.len(), numbered.len(), "{format}");
         }
     }
+}
+
+/// RFC 9000 §13.2.3 and §19.3.1: an ACK frame lists what its sender has received, and no other
+/// packet.
+#[test]
+fn acknowledgements_report_exactly_the_packets_that_arrived_before_them() {
+    let run = output(true);
+    let document = &documents(&run, "qlog")["quic.qlog"];
+    let mut reported = 0;
+    for trace in document["traces"].as_array().unwrap() {
+        let mut arrived: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
+        for event in trace["events"].as_array().unwrap() {
+            let header = &event["data"]["header"];
+            let packet_type = header["packet_type"].as_str().unwrap_or_default();
+            let space = arrived.entry(packet_type).or_default();
+            if event["name"] == "quic:packet_received" {
+                space.insert(header["packet_number"].as_u64().unwrap());
+            }
+            let frames = event["data"]["frames"].as_array();
+            let Some(frames) = frames.filter(|_| event["name"] == "quic:packet_sent") else {
+                continue;
+            };
+            let ranges = frames[0]["acked_ranges"].as_array().unwrap().iter();
+            let ends = ranges.map(|range| [0, 1].map(|end| range[end].as_u64().unwrap()));
+            let listed: BTreeSet<u64> = ends.flat_map(|[first, last]| first..=last).collect();
+            let newest: BTreeSet<u64> = match listed.first() {
+                // 32 ranges are the most that a frame has by default, and leave the oldest out.
+                Some(least) if frames[0]["acked_ranges"].as_array().map(Vec::len) == Some(32) => {
+                    space.range(least..).copied().collect()
+                }
+                _ => space.clone(),
+            };
+            assert_eq!(listed, newest, "{event}");
+            reported += 1;
+        }
+    }
+    assert!(reported > 100, "{reported}");
 }
 
 #[test]

@@ -54,8 +54,15 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a sample that includes `ack_delay`, the delay that the peer reports.
-    pub fn on_delayed_sample(&mut self, now: Instant, sample: Duration, ack_delay: Duration) {
+    /// Takes a sample that includes `ack_delay`, the delay that the peer reports. Returns
+    /// `adjusted_rtt` of RFC 9002 §5.3: the sample without the delay, if that is no less than the
+    /// minimum.
+    pub fn on_delayed_sample(
+        &mut self,
+        now: Instant,
+        sample: Duration,
+        ack_delay: Duration,
+    ) -> Duration {
         let rtt = &mut self.rtt;
         rtt.latest = sample;
         if self.first_sample_at.is_none() {
@@ -63,10 +70,9 @@ impl RttEstimator {
             rtt.min = sample;
             rtt.smoothed = sample;
             rtt.variation = sample / 2;
-            return;
+            return sample;
         }
         rtt.min = rtt.min.min(sample);
-        // RFC 9002 §5.3: the delay is taken off only if no less than the minimum remains.
         let adjusted = if sample >= rtt.min + ack_delay {
             sample - ack_delay
         } else {
@@ -75,6 +81,7 @@ impl RttEstimator {
         let deviation = rtt.smoothed.max(adjusted) - rtt.smoothed.min(adjusted);
         rtt.variation = (rtt.variation * 3 + deviation) / 4;
         rtt.smoothed = (rtt.smoothed * 7 + adjusted) / 8;
+        adjusted
     }
 
     /// The values for controllers and traces; zero before the first sample.
@@ -148,15 +155,18 @@ mod tests {
     fn follows_the_filter_of_rfc_9002() {
         let ms = Duration::from_millis;
         let mut rtt = RttEstimator::default();
-        rtt.on_delayed_sample(Instant::ZERO, ms(100), ms(25));
+        let first = rtt.on_delayed_sample(Instant::ZERO, ms(100), ms(25));
+        assert_eq!(first, ms(100));
         assert_eq!(rtt.get().smoothed, ms(100));
         assert_eq!(rtt.get().variation, ms(50));
         // 140 less 20 of delay is 120: variation (150 + 20) / 4, smoothed (700 + 120) / 8.
-        rtt.on_delayed_sample(Instant::ZERO, ms(140), ms(20));
+        let adjusted = rtt.on_delayed_sample(Instant::ZERO, ms(140), ms(20));
+        assert_eq!(adjusted, ms(120));
         assert_eq!(rtt.get().variation, Duration::from_micros(42_500));
         assert_eq!(rtt.get().smoothed, Duration::from_micros(102_500));
         // 110 less 60 is below the minimum of 100: the sample counts unadjusted.
-        rtt.on_delayed_sample(Instant::ZERO, ms(110), ms(60));
+        let adjusted = rtt.on_delayed_sample(Instant::ZERO, ms(110), ms(60));
+        assert_eq!(adjusted, ms(110));
         assert_eq!(rtt.get().min, ms(100));
         assert_eq!(rtt.get().smoothed, Duration::from_nanos(103_437_500));
     }

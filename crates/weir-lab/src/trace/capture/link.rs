@@ -10,7 +10,7 @@ const ETHERTYPES_VLAN: [u16; 4] = [0x8100, 0x88a8, 0x9100, 0x9200];
 
 const UDP: u8 = 17;
 /// The port of DCCP in UDP (RFC 6773 §3.8).
-pub(super) const ENCAPSULATION_PORT: u16 = 6511;
+pub(in crate::trace) const ENCAPSULATION_PORT: u16 = 6511;
 const UDP_HEADER_OCTETS: usize = 8;
 /// UDP header and the shortest DCCP header (RFC 6773 §3.3).
 const MIN_UDP_OCTETS: usize = 20;

@@ -27,7 +27,7 @@ mod pcapng;
 mod row;
 mod timestamp;
 
-pub(in crate::trace) use link::{Fragment, find_ip, is_known};
+pub(in crate::trace) use link::{ENCAPSULATION_PORT, Fragment, find_ip, is_known};
 pub use link::{IpPayload, find_dccp, find_dccp_at};
 pub use listing::{Listing, ListingError, ListingFormat};
 pub use row::{DecodedPacket, ListingRow};
@@ -173,7 +173,7 @@ impl Capture {
             format,
             buffer: Vec::new(),
             frames: 0,
-            udp_port: link::ENCAPSULATION_PORT,
+            udp_port: ENCAPSULATION_PORT,
         };
         if let Format::Pcapng(pcapng) = &mut capture.format {
             pcapng

@@ -8,9 +8,8 @@
 //!
 //! Source: iperf3, iperf_api.c (`iperf_print_intermediate`, `iperf_print_results`).
 
-use super::lines::flow;
 use super::rows::{Cell, Rows};
-use super::{ImportError, Imported, Vantage};
+use super::{ImportError, Imported, ImportedFlow, Vantage};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -215,27 +214,16 @@ fn import(document: Document, is_stream: bool) -> Result<Imported, ImportError> 
 
 impl Stream {
     fn push(&mut self, report: &Report, is_udp: bool) {
-        let none = f64::NAN;
+        let rtt = report.rtt.filter(|rtt| *rtt > 0.0).map(|rtt| rtt / 1e6);
         self.octets += report.bytes.max(0.0);
         self.last = self.last.max(report.end);
         self.sender = self.sender.or(report.sender);
         let at = ("time_s", Cell::Number(self.last));
         self.rows.push(&[
             at,
-            (
-                "smoothed_rtt_s",
-                Cell::Number(
-                    report
-                        .rtt
-                        .filter(|rtt| *rtt > 0.0)
-                        .map_or(none, |rtt| rtt / 1e6),
-                ),
-            ),
-            ("cwnd_bytes", Cell::Number(report.snd_cwnd.unwrap_or(none))),
-            (
-                "receive_window_bytes",
-                Cell::Number(report.snd_wnd.unwrap_or(none)),
-            ),
+            ("smoothed_rtt_s", Cell::optional(rtt)),
+            ("cwnd_bytes", Cell::optional(report.snd_cwnd)),
+            ("receive_window_bytes", Cell::optional(report.snd_wnd)),
             ("event", Cell::Word("controller")),
         ]);
         let lost = if is_udp {
@@ -258,14 +246,14 @@ impl Stream {
         self.intervals.push(&row);
     }
 
-    fn finish(self, name: String, (socket, is_udp): (i64, bool), end: &End) -> super::ImportedFlow {
+    fn finish(self, name: String, (socket, is_udp): (i64, bool), end: &End) -> ImportedFlow {
         let transport = if is_udp { "udp" } else { "tcp" };
         let vantage = match self.sender {
             Some(true) => Vantage::Sender,
             Some(false) => Vantage::Receiver,
             None => Vantage::Network,
         };
-        let mut flow = flow((name, transport), vantage, self.rows.finish());
+        let mut flow = ImportedFlow::new((name, transport), vantage, self.rows.finish());
         flow.trace.intervals = self.intervals.finish_some();
         flow.controller.clone_from(&end.sender_tcp_congestion);
         let of_stream = end
@@ -350,7 +338,8 @@ mod tests {
     #[test]
     fn damage_is_named_by_line_and_column() {
         let error = read_iperf3("{\n \"start\": 1}".as_bytes()).unwrap_err();
-        assert!(error.to_string().contains("line 2"), "{error}");
+        let said = error.to_string();
+        assert!(said.starts_with("is damaged at line 2, column"), "{said}");
         let error = read_iperf3(r#"{"error":"unable to connect"}"#.as_bytes()).unwrap_err();
         assert!(error.to_string().contains("unable to connect"), "{error}");
     }

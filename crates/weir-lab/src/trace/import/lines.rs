@@ -1,14 +1,14 @@
-//! Lines of a log, with their numbers and a bound on their length; and flows of a log by name.
+//! Lines of a log, with their numbers and a bound on their length; and flows of a log by their
+//! ends.
 
-use super::{ImportError, Imported, ImportedFlow, Vantage};
-use crate::run::FlowTrace;
-use crate::table::Table;
+use super::{ImportError, Imported, ImportedFlow};
+use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
 
 /// The longest line; a log with a longer one is no log of text.
 const MAX_LINE_OCTETS: u64 = 1 << 20;
 /// The number of flows of a log whose tables are kept.
-pub(super) const MAX_FLOWS: usize = 1024;
+const MAX_FLOWS: usize = 1024;
 
 /// The lines of a log.
 pub(super) struct Lines<R> {
@@ -60,6 +60,12 @@ pub(super) fn damaged(line: u64, message: String) -> ImportError {
     }
 }
 
+/// A time in seconds.
+pub(super) fn seconds(text: &str) -> Option<f64> {
+    let time: f64 = text.parse().ok()?;
+    (0.0..f64::INFINITY).contains(&time).then_some(time)
+}
+
 /// Lines that a reader did not understand: their number, and the first.
 #[derive(Debug, Default)]
 pub(super) struct Unread {
@@ -95,27 +101,51 @@ impl Unread {
     }
 }
 
-/// A flow with these tables.
-pub(super) fn flow(
-    (name, transport): (String, &'static str),
-    vantage: Vantage,
-    table: Table,
-) -> ImportedFlow {
-    ImportedFlow {
-        trace: FlowTrace {
-            name,
-            table,
-            events: None,
-            writes: None,
-            gaps: None,
-            frames: None,
-            requests: None,
-            intervals: None,
-        },
-        transport,
-        controller: None,
-        vantage,
-        delivered_bytes: None,
+/// The flows of a log by their ends, in the order of their first lines.
+#[derive(Debug)]
+pub(super) struct FlowsByEnds<T> {
+    flows: BTreeMap<String, (usize, T)>,
+    /// Lines of flows beyond the limit.
+    beyond: u64,
+}
+
+impl<T> Default for FlowsByEnds<T> {
+    fn default() -> Self {
+        Self {
+            flows: BTreeMap::new(),
+            beyond: 0,
+        }
+    }
+}
+
+impl<T: Default> FlowsByEnds<T> {
+    /// The flow of these ends; `None` beyond the limit.
+    pub(super) fn entry(&mut self, ends: String) -> Option<&mut T> {
+        let number = self.flows.len();
+        if number >= MAX_FLOWS && !self.flows.contains_key(&ends) {
+            self.beyond += 1;
+            return None;
+        }
+        let entry = self.flows.entry(ends);
+        Some(&mut entry.or_insert_with(|| (number, T::default())).1)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+
+    /// A sentence about what is beyond the limit, if there is any: `lines are of flows`.
+    pub(super) fn remark(&self, what: &str) -> Option<String> {
+        let beyond = self.beyond;
+        (beyond > 0).then(|| format!("{beyond} {what} beyond the first {MAX_FLOWS}"))
+    }
+
+    /// The ends of the flows, and the flows.
+    pub(super) fn in_order(self) -> Vec<(String, T)> {
+        let mut flows: Vec<_> = self.flows.into_iter().collect();
+        flows.sort_by_key(|(_, (number, _))| *number);
+        let flows = flows.into_iter().map(|(ends, (_, flow))| (ends, flow));
+        flows.collect()
     }
 }
 

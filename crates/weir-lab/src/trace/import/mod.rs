@@ -6,6 +6,9 @@
 //! tolerated and reported in [`Imported::remarks`]; a broken file is an error with its place.
 
 mod as_run;
+#[cfg(test)]
+mod captured_run;
+mod captures;
 mod dccp_capture;
 mod format;
 mod iperf3;
@@ -20,12 +23,12 @@ mod tcp_capture;
 use crate::run::FlowTrace;
 use crate::table::Table;
 
-pub use dccp_capture::{read_dccp_capture, read_dccp_twice};
+pub use dccp_capture::{read_dccp_capture, read_dccp_capture_from};
 pub use format::read;
 pub use iperf3::read_iperf3;
 pub use probes::{read_dccp_probe, read_tcp_probe};
 pub use ss::read_ss;
-pub use tcp_capture::{read_tcp_capture, read_twice};
+pub use tcp_capture::{read_tcp_capture, read_tcp_capture_from};
 
 /// A trace of another program.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +61,28 @@ pub struct ImportedFlow {
     pub vantage: Vantage,
     /// Octets of data that arrived for the first time or were acknowledged, if the file shows it.
     pub delivered_bytes: Option<f64>,
+}
+
+impl ImportedFlow {
+    /// A flow of this name and transport with a table and nothing else.
+    fn new((name, transport): (String, &'static str), vantage: Vantage, table: Table) -> Self {
+        Self {
+            trace: FlowTrace {
+                name,
+                table,
+                events: None,
+                writes: None,
+                gaps: None,
+                frames: None,
+                requests: None,
+                intervals: None,
+            },
+            transport,
+            controller: None,
+            vantage,
+            delivered_bytes: None,
+        }
+    }
 }
 
 /// The place at which a flow was traced.

@@ -12,10 +12,9 @@
 //!
 //! Sources: Linux, net/ipv4/tcp_probe.c, include/trace/events/tcp.h, net/dccp/probe.c.
 
-use super::lines::{Lines, MAX_FLOWS, Unread, flow, set_duration};
+use super::lines::{FlowsByEnds, Lines, Unread, seconds, set_duration};
 use super::rows::{Cell, Rows};
-use super::{ImportError, Imported, Vantage};
-use std::collections::BTreeMap;
+use super::{ImportError, Imported, ImportedFlow, Vantage};
 use std::io::BufRead;
 
 /// ssthresh before the first reduction (TCP_INFINITE_SSTHRESH).
@@ -39,7 +38,8 @@ struct TcpFlow {
     rows: Rows,
     una: Option<u32>,
     delivered: u64,
-    min_s: Option<f64>,
+    /// The time of the last row; lines of two processors may be out of order.
+    last_s: f64,
 }
 
 /// Reads a log of tcp_probe, of the module or of the tracepoint. The segment size in octets turns
@@ -53,8 +53,8 @@ pub fn read_tcp_probe(
 ) -> Result<Imported, ImportError> {
     let mut lines = Lines::new(reader);
     let mut unread = Unread::default();
-    let mut flows: BTreeMap<String, (usize, TcpFlow)> = BTreeMap::new();
-    let (mut start, mut beyond) = (None, 0_u64);
+    let mut flows: FlowsByEnds<TcpFlow> = FlowsByEnds::default();
+    let mut start = None;
     while let Some(text) = lines.next()? {
         if text.trim().is_empty() || text.starts_with('#') {
             continue;
@@ -63,15 +63,10 @@ pub fn read_tcp_probe(
             unread.add(lines.number(), &text);
             continue;
         };
-        if flows.len() >= MAX_FLOWS && !flows.contains_key(&line.ends) {
-            beyond += 1;
-            continue;
+        if let Some(flow) = flows.entry(line.ends.clone()) {
+            let since = line.time_s - *start.get_or_insert(line.time_s);
+            flow.push(since, &line, segment_octets);
         }
-        let since = line.time_s - *start.get_or_insert(line.time_s);
-        let number = flows.len();
-        let entry = flows.entry(line.ends.clone());
-        let entry = entry.or_insert_with(|| (number, TcpFlow::default()));
-        entry.1.push(since, &line, segment_octets);
     }
     if flows.is_empty() {
         return Err(unread.no_flow("a line of tcp_probe"));
@@ -88,16 +83,11 @@ pub fn read_tcp_probe(
                 .to_owned(),
         );
     }
-    if beyond > 0 {
-        let text = format!("{beyond} lines are of flows beyond the first {MAX_FLOWS}");
-        imported.remarks.push(text);
-    }
-    let mut flows: Vec<_> = flows.into_iter().collect();
-    flows.sort_by_key(|(_, (number, _))| *number);
-    for (ends, (number, found)) in flows {
+    imported.remarks.extend(flows.remark("lines are of flows"));
+    for (number, (ends, found)) in flows.in_order().into_iter().enumerate() {
         let name = format!("tcp-{}", number + 1);
         imported.remarks.push(format!("{name} is {ends}"));
-        let mut flow = flow((name, "tcp"), Vantage::Sender, found.rows.finish());
+        let mut flow = ImportedFlow::new((name, "tcp"), Vantage::Sender, found.rows.finish());
         flow.delivered_bytes = Some(found.delivered as f64);
         imported.flows.push(flow);
     }
@@ -115,7 +105,7 @@ fn module(text: &str) -> Option<TcpLine> {
         return None;
     };
     Some(TcpLine {
-        time_s: time.parse().ok().filter(|time: &f64| time.is_finite())?,
+        time_s: seconds(time)?,
         ends: format!("{source} to {target}"),
         snd_nxt: hexadecimal(snd_nxt)?,
         snd_una: hexadecimal(snd_una)?,
@@ -136,11 +126,7 @@ fn tracepoint(text: &str) -> Option<TcpLine> {
         fields.find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
     };
     Some(TcpLine {
-        time_s: time
-            .strip_suffix(':')?
-            .parse()
-            .ok()
-            .filter(|time: &f64| time.is_finite())?,
+        time_s: seconds(time.strip_suffix(':')?)?,
         ends: format!("{} to {}", field("src")?, field("dest")?),
         snd_nxt: hexadecimal(field("snd_nxt")?)?,
         snd_una: hexadecimal(field("snd_una")?)?,
@@ -178,10 +164,9 @@ impl TcpFlow {
             f64::NAN
         };
         let flight = line.snd_nxt.wrapping_sub(line.snd_una);
-        self.min_s = Some(self.min_s.map_or(since, |last| last.max(since)));
+        self.last_s = self.last_s.max(since);
         self.rows.push(&[
-            // Lines of two processors may be out of order.
-            ("time_s", Cell::Number(self.min_s.unwrap_or(since).max(0.0))),
+            ("time_s", Cell::Number(self.last_s)),
             ("smoothed_rtt_s", Cell::Number(srtt)),
             ("cwnd_bytes", Cell::Number(octets(line.cwnd))),
             ("bytes_in_flight", Cell::Number(f64::from(flight))),
@@ -200,8 +185,8 @@ impl TcpFlow {
 pub fn read_dccp_probe(reader: impl BufRead) -> Result<Imported, ImportError> {
     let mut lines = Lines::new(reader);
     let mut unread = Unread::default();
-    let mut flows: BTreeMap<String, (usize, Rows)> = BTreeMap::new();
-    let (mut start, mut last, mut beyond) = (None, 0.0_f64, 0_u64);
+    let mut flows: FlowsByEnds<Rows> = FlowsByEnds::default();
+    let (mut start, mut last) = (None, 0.0_f64);
     while let Some(text) = lines.next()? {
         if text.trim().is_empty() {
             continue;
@@ -210,17 +195,11 @@ pub fn read_dccp_probe(reader: impl BufRead) -> Result<Imported, ImportError> {
             unread.add(lines.number(), &text);
             continue;
         };
-        if flows.len() >= MAX_FLOWS && !flows.contains_key(&ends) {
-            beyond += 1;
-            continue;
+        if let Some(rows) = flows.entry(ends) {
+            let [time, ..] = row;
+            last = last.max(time - *start.get_or_insert(time));
+            push_write(rows, last, &row);
         }
-        let [time, ..] = row;
-        last = last.max(time - *start.get_or_insert(time));
-        let number = flows.len();
-        let (_, rows) = flows
-            .entry(ends)
-            .or_insert_with(|| (number, Rows::default()));
-        push_write(rows, last, &row);
     }
     if flows.is_empty() {
         return Err(unread.no_flow("a line of dccp_probe"));
@@ -230,19 +209,14 @@ pub fn read_dccp_probe(reader: impl BufRead) -> Result<Imported, ImportError> {
         remarks: unread.remark().into_iter().collect(),
         ..Imported::default()
     };
-    if beyond > 0 {
-        let text = format!("{beyond} lines are of flows beyond the first {MAX_FLOWS}");
-        imported.remarks.push(text);
-    }
-    let mut flows: Vec<_> = flows.into_iter().collect();
-    flows.sort_by_key(|(_, (number, _))| *number);
-    for (ends, (number, rows)) in flows {
+    imported.remarks.extend(flows.remark("lines are of flows"));
+    for (number, (ends, rows)) in flows.in_order().into_iter().enumerate() {
         let name = format!("dccp-{}", number + 1);
         imported.remarks.push(format!("{name} is {ends}"));
         let writes = rows.finish();
         let mut table = writes.clone();
         table.columns.retain(|column| column.name != "write_bytes");
-        let mut flow = flow((name, "dccp"), Vantage::Sender, table);
+        let mut flow = ImportedFlow::new((name, "dccp"), Vantage::Sender, table);
         flow.trace.writes = Some(writes);
         imported.flows.push(flow);
     }
@@ -261,7 +235,7 @@ fn write_of(text: &str) -> Option<(String, [f64; 9])> {
         return None;
     }
     let mut row = [f64::NAN; 9];
-    row[0] = time.parse().ok().filter(|time: &f64| time.is_finite())?;
+    row[0] = seconds(time)?;
     row[1] = count(size)?;
     for (slot, field) in row.iter_mut().skip(2).zip(rest) {
         *slot = count(field)?;

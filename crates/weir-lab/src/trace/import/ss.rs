@@ -16,7 +16,7 @@
 //!
 //! Sources: iproute2, misc/ss.c (`tcp_stats_print`); Linux, `tcp_packets_in_flight`.
 
-use super::lines::{Lines, MAX_FLOWS, Unread, damaged, flow, set_duration};
+use super::lines::{FlowsByEnds, Lines, Unread, damaged, seconds, set_duration};
 use super::rows::{Cell, Rows};
 use super::{ImportError, Imported, ImportedFlow, Vantage};
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,7 +59,7 @@ pub fn read_ss(reader: impl BufRead) -> Result<Imported, ImportError> {
 
 #[derive(Debug, Default)]
 struct Reading {
-    sockets: BTreeMap<String, SocketLog>,
+    sockets: FlowsByEnds<SocketLog>,
     /// The sockets of the sample that is being read.
     seen: BTreeSet<String>,
     /// The time of the sample and of the first.
@@ -69,7 +69,6 @@ struct Reading {
     /// The socket whose lines are being read.
     open: Option<(u64, String, String)>,
     unread: Unread,
-    beyond: u64,
 }
 
 impl Reading {
@@ -86,11 +85,7 @@ impl Reading {
         }
         self.end_socket()?;
         let has_more = words.next().is_some();
-        if let Some(time) = first
-            .parse::<f64>()
-            .ok()
-            .filter(|time| time.is_finite() && !has_more)
-        {
+        if let Some(time) = seconds(first).filter(|_| !has_more) {
             self.start.get_or_insert(time);
             self.time = Some(time.max(self.time.unwrap_or(time)));
             self.seen.clear();
@@ -136,11 +131,9 @@ impl Reading {
         if !sample.numbers.contains_key("cwnd") {
             return Ok(());
         }
-        if self.sockets.len() >= MAX_FLOWS && !self.sockets.contains_key(&ends) {
-            self.beyond += 1;
+        let Some(socket) = self.sockets.entry(ends) else {
             return Ok(());
-        }
-        let socket = self.sockets.entry(ends).or_default();
+        };
         socket.controller = controller.or(socket.controller.take());
         socket.samples.push(sample);
         Ok(())
@@ -148,7 +141,8 @@ impl Reading {
 
     fn finish(self) -> Result<Imported, ImportError> {
         let is_timed = self.start.is_some();
-        let mut sockets: Vec<_> = self.sockets.into_iter().collect();
+        let beyond = self.sockets.remark("samples are of sockets");
+        let mut sockets = self.sockets.in_order();
         if sockets.is_empty() {
             return Err(self.unread.no_flow(EXPECTED));
         }
@@ -180,12 +174,7 @@ impl Reading {
                 all - sockets.len()
             ));
         }
-        if self.beyond > 0 {
-            let beyond = self.beyond;
-            remarks.push(format!(
-                "{beyond} samples are of sockets beyond the first {MAX_FLOWS}"
-            ));
-        }
+        remarks.extend(beyond);
         sockets.sort_by(|(_, a), (_, b)| b.last("bytes_acked").total_cmp(&a.last("bytes_acked")));
         for (number, (ends, socket)) in sockets.into_iter().enumerate() {
             let name = format!("tcp-{}", number + 1);
@@ -370,7 +359,7 @@ impl SocketLog {
             }
         }
         let delivered = self.last("bytes_acked");
-        let mut flow = flow((name, "tcp"), Vantage::Sender, rows.finish());
+        let mut flow = ImportedFlow::new((name, "tcp"), Vantage::Sender, rows.finish());
         flow.controller = self.controller;
         flow.trace.intervals = intervals.finish_some();
         flow.delivered_bytes = Some(delivered);

@@ -1,8 +1,9 @@
-//! The tables of a flow of a capture.
+//! The tables of a flow of packets: of a capture or of qlog.
 
 use super::Vantage;
 use super::rows::{Cell, Rows};
-use crate::table::Table;
+use crate::table::{Column, Table};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use weir_proto::time::{Duration, Instant};
 
@@ -19,8 +20,64 @@ pub(super) struct PacketRow {
     pub(super) event: &'static str,
     pub(super) number: f64,
     pub(super) size: u32,
-    pub(super) reason: &'static str,
+    pub(super) reason: Cow<'static, str>,
     pub(super) content: &'static str,
+    pub(super) packet_type: &'static str,
+}
+
+/// The end beside which a flow is traced. In the network, what is seen counts as the sender's.
+pub(super) const fn place_of(vantage: Vantage) -> &'static str {
+    match vantage {
+        Vantage::Receiver => "receiver",
+        Vantage::Sender | Vantage::Network => "sender",
+    }
+}
+
+impl PacketRow {
+    /// A packet of the flow's sender or of its receiver, as it is captured. In the network each
+    /// packet is one that its sender has sent.
+    pub(super) const fn captured(
+        at: Instant,
+        (vantage, of_sender): (Vantage, bool),
+        (number, size): (f64, u32),
+    ) -> Self {
+        let event = match (vantage, of_sender) {
+            (Vantage::Sender, false) | (Vantage::Receiver, true) => "received",
+            _ => "sent",
+        };
+        Self {
+            at,
+            place: match (vantage, of_sender) {
+                (Vantage::Network, false) => "receiver",
+                _ => place_of(vantage),
+            },
+            event,
+            number,
+            size,
+            reason: Cow::Borrowed(""),
+            content: "",
+            packet_type: "",
+        }
+    }
+
+    /// A packet that is lost.
+    pub(super) fn lost(
+        at: Instant,
+        place: &'static str,
+        (number, size): (f64, u32),
+        reason: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            at,
+            place,
+            event: "lost",
+            number,
+            size,
+            reason: reason.into(),
+            content: "",
+            packet_type: "",
+        }
+    }
 }
 
 /// The packets of all flows.
@@ -50,9 +107,10 @@ impl Packets {
                 ("event", Cell::Word(row.event)),
                 ("number", Cell::Number(row.number)),
                 ("size_bytes", Cell::Count(row.size.into())),
-                ("reason", Cell::Word(row.reason)),
+                ("reason", Cell::Word(&row.reason)),
                 ("flow", Cell::Word(flow)),
                 ("content", Cell::Word(row.content)),
+                ("packet_type", Cell::Word(row.packet_type)),
             ]);
         }
         table.finish_some()
@@ -75,7 +133,7 @@ impl Losses {
     }
 
     /// Octets that were sent again although they had arrived.
-    pub(super) fn add_needless(&mut self, octets: (u64, u64)) {
+    pub(super) fn add_spurious(&mut self, octets: (u64, u64)) {
         self.remember(octets, usize::MAX);
     }
 
@@ -88,7 +146,7 @@ impl Losses {
 
     /// These octets arrived twice: the last retransmission of them was for nothing. False if the
     /// sender never sent them twice, as if the network had copied them.
-    pub(super) fn take_back(&mut self, start: u64, end: u64) -> bool {
+    pub(super) fn undo(&mut self, start: u64, end: u64) -> bool {
         let named = |(from, until, _): &(u64, u64, usize)| *from < end && start < *until;
         let Some(place) = self.recent.iter().rposition(named) else {
             return false;
@@ -153,33 +211,36 @@ impl Intervals {
 
     pub(super) fn add_delivered(&mut self, now: Instant, octets: u64) {
         if let Some(counts) = self.at(now) {
-            counts.delivered += octets;
+            counts.delivered = counts.delivered.saturating_add(octets);
         }
     }
 
-    pub(super) fn add_packet(&mut self, now: Instant, marked: bool) {
+    pub(super) fn add_received(&mut self, now: Instant, packets: u64) {
         if let Some(counts) = self.at(now) {
-            counts.packets += 1;
-            counts.marks += u64::from(marked);
+            counts.packets = counts.packets.saturating_add(packets);
         }
     }
 
-    fn add_lost(&mut self, now: Instant) {
+    pub(super) fn add_mark(&mut self, now: Instant) {
         if let Some(counts) = self.at(now) {
-            counts.lost += 1;
+            counts.marks += 1;
         }
     }
 
-    pub(super) fn finish(mut self, lost: &[PacketRow], vantage: Vantage) -> Option<Table> {
-        for row in lost {
-            self.add_lost(row.at);
+    /// The table, with the losses among the packets of the flow, and without the columns that are
+    /// not known.
+    pub(super) fn finish(mut self, packets: &[PacketRow], unknown: &[&str]) -> Option<Table> {
+        for row in packets.iter().filter(|row| row.event == "lost") {
+            if let Some(counts) = self.at(row.at) {
+                counts.lost += 1;
+            }
         }
         let mut table = Rows::default();
         let length = self.length.as_secs_f64();
         for (number, counts) in self.counts.iter().enumerate() {
             let end = (number as u64 + 1).saturating_mul(self.length.as_nanos());
             let goodput = counts.delivered as f64 * 8.0 / length;
-            let row = [
+            table.push(&[
                 (
                     "time_s",
                     Cell::Number(Instant::from_nanos(end).as_secs_f64()),
@@ -188,12 +249,12 @@ impl Intervals {
                 ("packets_lost", Cell::Count(counts.lost)),
                 ("packets_received", Cell::Count(counts.packets)),
                 ("marks", Cell::Count(counts.marks)),
-            ];
-            // Only beside the receiver is known what arrived, and how.
-            let columns = if vantage == Vantage::Receiver { 5 } else { 3 };
-            table.push(row.get(..columns).unwrap_or(&row));
+            ]);
         }
-        table.finish_some()
+        let mut table = table.finish_some()?;
+        let is_known = |column: &Column| !unknown.contains(&column.name.as_str());
+        table.columns.retain(is_known);
+        Some(table)
     }
 }
 
@@ -222,5 +283,73 @@ impl Events {
 
     pub(super) fn finish(self) -> Option<Table> {
         self.rows.finish_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_have_round_lengths_and_a_number_that_a_plot_can_show() {
+        let micros = [
+            (4_000_000, 20_000),
+            (5_828_000, 20_000),
+            (298_000, 1000),
+            (26_700_000, 100_000),
+            (100_000_000, 500_000),
+        ];
+        for (duration, expected) in micros {
+            let intervals = Intervals::new(Duration::from_micros(duration));
+            let expected = Duration::from_micros(expected);
+            assert_eq!(intervals.length, expected, "{duration}");
+        }
+        for exponent in -50..90 {
+            let seconds = 10_f64.powf(f64::from(exponent) / 10.0);
+            let rows = Intervals::new(Duration::from_secs_f64(seconds))
+                .counts
+                .len();
+            assert!((200..=501).contains(&rows), "{seconds}: {rows}");
+        }
+    }
+
+    /// 500 octets in the second of 200 intervals of 20 ms are 4000 bits in 0.02 s: 200 kbit/s. What
+    /// happens at the end of the last interval belongs to it, and at the end of another to the
+    /// next.
+    #[test]
+    fn what_happens_is_counted_in_its_interval() {
+        let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
+        let table = |unknown: &[&str]| {
+            let mut intervals = Intervals::new(Duration::from_secs(4));
+            intervals.add_delivered(at(20), 300);
+            intervals.add_delivered(at(39), 200);
+            intervals.add_received(at(0), 1);
+            intervals.add_received(at(4000), 2);
+            intervals.add_mark(at(40));
+            let lost = PacketRow::lost(at(4000), "sender", (1.0, 100), "");
+            let sent = PacketRow {
+                event: "sent",
+                ..lost.clone()
+            };
+            intervals.finish(&[lost.clone(), sent, lost], unknown)
+        };
+        let all = table(&[]).unwrap();
+        assert_eq!(all.rows(), 200);
+        let column = |name: &str| all.as_numbers(name).unwrap();
+        assert_eq!(column("goodput_bps")[..3], [0.0, 200_000.0, 0.0]);
+        let counts = [
+            ("packets_lost", 199, 2.0, 2.0),
+            ("packets_received", 199, 2.0, 3.0),
+            ("marks", 2, 1.0, 1.0),
+        ];
+        for (name, row, value, sum) in counts {
+            let values = column(name);
+            assert_eq!((values[row], values.iter().sum()), (value, sum), "{name}");
+        }
+        let without = table(&["goodput_bps", "marks"]).unwrap();
+        let names = without.columns.iter().map(|column| column.name.as_str());
+        let names: Vec<_> = names.collect();
+        assert_eq!(names, ["time_s", "packets_lost", "packets_received"]);
+        assert!(Intervals::new(Duration::ZERO).finish(&[], &[]).is_none());
     }
 }

@@ -1,17 +1,18 @@
 //! A followed direction of a DCCP connection.
 
-use super::super::Vantage;
-use super::super::rows::{Cell, Rows};
-use super::super::tables::{Events, Intervals, Losses, PacketRow, Packets};
-use crate::table::Table;
+use super::super::captures::Selected;
+use super::super::rows::{Cell, Rows, rtt_cells};
+use super::super::tables::{Events, Intervals, Losses, PacketRow, Packets, place_of};
+use super::super::{ImportedFlow, Vantage};
 use crate::trace::capture::DecodedPacket;
 use std::collections::{BTreeMap, BTreeSet};
 use weir_proto::cc::rtt::RttEstimator;
 use weir_proto::dccp::wire::{DccpOption, Packet, PacketType, SeqNum};
 use weir_proto::time::{Duration, Instant};
 
-/// Packets with a higher number after which a missing one is lost (RFC 4341 §5, RFC 5348 §5.1).
-const DUPLICATES: u64 = 3;
+/// Packets with a higher number after which a missing one is lost (RFC 4341 §5; NDUPACK of RFC 5348
+/// §5.1).
+const NUMDUPACK: usize = 3;
 /// The number of packets that are remembered until they are reported.
 const MAX_OUTSTANDING: usize = 1 << 16;
 /// A gap of more numbers is no loss of packets but another connection.
@@ -38,27 +39,40 @@ struct Sent {
     payload: u32,
 }
 
-/// The tables of a flow.
-pub(super) struct Finished {
-    pub(super) table: Table,
-    pub(super) events: Option<Table>,
-    pub(super) intervals: Option<Table>,
-    pub(super) controller: Option<&'static str>,
-    pub(super) delivered: Option<u64>,
+/// The highest numbers that have arrived, at most NUMDUPACK.
+#[derive(Debug, Default)]
+struct NewestArrivals(BTreeSet<u64>);
+
+impl NewestArrivals {
+    fn add(&mut self, number: u64) {
+        self.0.insert(number);
+        if self.0.len() > NUMDUPACK {
+            self.0.pop_first();
+        }
+    }
+
+    fn highest(&self) -> Option<u64> {
+        self.0.last().copied()
+    }
+
+    /// True if NUMDUPACK packets with higher numbers have arrived.
+    fn shows_lost(&self, number: u64) -> bool {
+        let least = self.0.first().filter(|_| self.0.len() == NUMDUPACK);
+        least.is_some_and(|least| number < *least)
+    }
 }
 
 /// A flow.
 pub(super) struct Flow {
-    name: String,
-    side: usize,
-    vantage: Vantage,
+    selected: Selected,
     place: &'static str,
     /// The first number of each end, and the highest so far.
     first: [Option<SeqNum>; 2],
     highest: [SeqNum; 2],
     sent: BTreeMap<u64, Sent>,
     in_flight: u64,
-    /// Numbers that have not arrived, beside the receiver.
+    arrived: NewestArrivals,
+    /// Beside the receiver, the numbers below the highest that have not arrived.
     missing: BTreeSet<u64>,
     /// How many more may be listed.
     listable: u64,
@@ -94,16 +108,14 @@ impl Default for Feedback {
 }
 
 impl Flow {
-    pub(super) fn new(name: &str, side: usize, vantage: Vantage, duration: Duration) -> Self {
-        let at_receiver = vantage == Vantage::Receiver;
+    pub(super) fn new(selected: Selected, duration: Duration) -> Self {
         Self {
-            name: name.to_owned(),
-            side,
-            vantage,
-            place: if at_receiver { "receiver" } else { "sender" },
+            place: place_of(selected.vantage),
+            selected,
             first: [None; 2],
             highest: [SeqNum::default(); 2],
             sent: BTreeMap::new(),
+            arrived: NewestArrivals::default(),
             in_flight: 0,
             missing: BTreeSet::new(),
             listable: MAX_GAP,
@@ -125,8 +137,9 @@ impl Flow {
     pub(super) fn on_packet(&mut self, now: Instant, side: usize, packet: &DecodedPacket<'_>) {
         let size = u32::try_from(packet.segment.length).unwrap_or(u32::MAX);
         let packet = &packet.decoded.packet;
-        let of_sender = side == self.side;
-        let own = of_sender == (self.vantage != Vantage::Receiver);
+        let of_sender = side == self.selected.side;
+        let vantage = self.selected.vantage;
+        let own = of_sender == (vantage != Vantage::Receiver);
         if let Some(state) = state_of(packet.kind, own) {
             self.events.add(now, self.place, ("state", state), None);
         }
@@ -138,23 +151,11 @@ impl Flow {
             PacketType::Ack => "acknowledgement",
             _ => "control",
         };
-        let event = match (self.vantage, of_sender) {
-            (Vantage::Sender, false) | (Vantage::Receiver, true) => "received",
-            _ => "sent",
-        };
         self.packets.push(PacketRow {
-            at: now,
-            place: match (self.vantage, of_sender) {
-                (Vantage::Network, false) => "receiver",
-                _ => self.place,
-            },
-            event,
-            number: number as f64,
-            size,
-            reason: "",
             content,
+            ..PacketRow::captured(now, (vantage, of_sender), (number as f64, size))
         });
-        match (of_sender, self.vantage) {
+        match (of_sender, vantage) {
             (true, Vantage::Receiver) => self.on_arrival(now, number, packet),
             (true, _) => self.on_departure(now, number, size, packet),
             (false, _) => self.on_report(now, packet),
@@ -202,23 +203,16 @@ impl Flow {
     }
 
     fn on_arrival(&mut self, now: Instant, number: u64, packet: &Packet) {
-        self.intervals.add_packet(now, false);
+        self.intervals.add_received(now, 1);
         if packet.kind.carries_data() {
             let octets = u64::from(packet.payload.len());
             self.delivered += octets;
             self.intervals.add_delivered(now, octets);
         }
         self.missing.remove(&number);
-        // `sent` holds the highest number that has arrived.
-        let last = self.sent.last_key_value().map(|(number, _)| *number);
+        let last = self.arrived.highest();
+        self.arrived.add(number);
         if last.is_none_or(|last| number > last) {
-            self.sent.clear();
-            let sent = Sent {
-                at: now,
-                size: 0,
-                payload: 0,
-            };
-            self.sent.insert(number, sent);
             let gap = last.map_or(0, |last| number - last - 1);
             if gap <= self.listable.min(MAX_GAP) {
                 self.listable -= gap;
@@ -227,23 +221,15 @@ impl Flow {
         }
         self.listable += MISSING_PER_PACKET;
         while let Some(missing) = self.missing.first().copied()
-            && missing + DUPLICATES <= number
+            && self.arrived.shows_lost(missing)
         {
             self.missing.remove(&missing);
-            self.lose(now, missing, 0, "packet_threshold");
+            self.add_lost(now, missing, 0);
         }
     }
 
-    fn lose(&mut self, now: Instant, number: u64, size: u32, reason: &'static str) {
-        let row = PacketRow {
-            at: now,
-            place: self.place,
-            event: "lost",
-            number: number as f64,
-            size,
-            reason,
-            content: "",
-        };
+    fn add_lost(&mut self, now: Instant, number: u64, size: u32) {
+        let row = PacketRow::lost(now, self.place, (number as f64, size), "packet_threshold");
         self.losses.add(row, (number, number + 1));
     }
 
@@ -292,7 +278,7 @@ impl Flow {
             }
             self.feedback = report;
         }
-        if self.vantage != Vantage::Receiver {
+        if self.selected.vantage != Vantage::Receiver {
             self.take_sample(now, ack, report.elapsed);
             self.take_vectors(now, ack, packet);
         }
@@ -321,7 +307,6 @@ impl Flow {
     /// RFC 4340 §11.4: cells from the acknowledgement number downwards, of a state and a run.
     fn take_vectors(&mut self, now: Instant, ack: u64, packet: &Packet) {
         let mut next = Some(ack);
-        let mut newest = None;
         for option in &packet.options {
             let DccpOption::AckVector { cells, .. } = option else {
                 continue;
@@ -336,21 +321,18 @@ impl Flow {
                     };
                     next = number.checked_sub(1);
                     if !is_missing {
-                        newest = newest.max(Some(number));
+                        self.arrived.add(number);
                         self.deliver(now, number);
                     }
                 }
             }
         }
-        let Some(newest) = newest else {
-            return;
-        };
         while let Some((&number, &sent)) = self.sent.first_key_value()
-            && number + DUPLICATES <= newest
+            && self.arrived.shows_lost(number)
         {
             self.sent.remove(&number);
             self.in_flight -= u64::from(sent.payload);
-            self.lose(now, number, sent.size, "packet_threshold");
+            self.add_lost(now, number, sent.size);
         }
     }
 
@@ -374,22 +356,13 @@ impl Flow {
     }
 
     fn push_row(&mut self, at: Instant) {
-        let none = f64::NAN;
-        let rtt = self.rtt.get();
-        let has_sample = self.rtt.smoothed().is_some();
-        let known = |duration: Duration| {
-            if has_sample {
-                duration.as_secs_f64()
-            } else {
-                none
-            }
-        };
-        let smoothed = if self.has_vector {
-            known(rtt.smoothed)
+        let [rtt, of_acks, min_rtt] = rtt_cells(&self.rtt);
+        let smoothed_rtt = if self.has_vector {
+            of_acks
         } else {
-            self.smoothed_s.unwrap_or(none)
+            Cell::optional(self.smoothed_s)
         };
-        let of_vector = |octets: u64| if self.has_vector { octets as f64 } else { none };
+        let of_vector = |octets: u64| Cell::optional(self.has_vector.then_some(octets as f64));
         self.rows.push(&[
             ("time_s", Cell::Number(at.as_secs_f64())),
             (
@@ -400,11 +373,11 @@ impl Flow {
                 "loss_event_rate",
                 Cell::Number(self.feedback.loss_event_rate),
             ),
-            ("rtt_s", Cell::Number(known(rtt.latest))),
-            ("smoothed_rtt_s", Cell::Number(smoothed)),
-            ("bytes_in_flight", Cell::Number(of_vector(self.in_flight))),
-            ("min_rtt_s", Cell::Number(known(rtt.min))),
-            ("delivered_bytes", Cell::Number(of_vector(self.delivered))),
+            ("rtt_s", rtt),
+            ("smoothed_rtt_s", smoothed_rtt),
+            ("bytes_in_flight", of_vector(self.in_flight)),
+            ("min_rtt_s", min_rtt),
+            ("delivered_bytes", of_vector(self.delivered)),
             // Of TFRC it is X_recv.
             (
                 "delivery_rate_bps",
@@ -414,22 +387,27 @@ impl Flow {
         ]);
     }
 
-    pub(super) fn finish(mut self, packets: &mut Packets) -> Finished {
+    pub(super) fn finish(mut self, packets: &mut Packets) -> ImportedFlow {
         if self.rows.is_empty() {
             self.push_row(Instant::ZERO);
         }
-        let lost = self.losses.finish();
-        let knows = self.has_vector || self.vantage == Vantage::Receiver;
-        let intervals = self.intervals.finish(&lost, self.vantage).filter(|_| knows);
-        self.packets.extend(lost);
-        packets.add(&self.name, self.packets);
-        Finished {
-            table: self.rows.finish(),
-            events: self.events.finish(),
-            intervals,
-            controller: self.has_feedback.then_some("tfrc"),
-            delivered: knows.then_some(self.delivered),
-        }
+        let Selected { name, vantage, .. } = self.selected;
+        self.packets.extend(self.losses.finish());
+        let at_receiver = vantage == Vantage::Receiver;
+        let unknown: &[&str] = if at_receiver {
+            &["marks"]
+        } else {
+            &["packets_received", "marks"]
+        };
+        let knows = self.has_vector || at_receiver;
+        let intervals = self.intervals.finish(&self.packets, unknown);
+        packets.add(&name, self.packets);
+        let mut flow = ImportedFlow::new((name, "dccp"), vantage, self.rows.finish());
+        flow.trace.events = self.events.finish();
+        flow.trace.intervals = intervals.filter(|_| knows);
+        flow.controller = self.has_feedback.then(|| "tfrc".to_owned());
+        flow.delivered_bytes = knows.then_some(self.delivered as f64);
+        flow
     }
 }
 
@@ -445,5 +423,35 @@ const fn state_of(kind: PacketType, own: bool) -> Option<&'static str> {
         (PacketType::Reset, false) => Some("TIMEWAIT"),
         (PacketType::Reset, true) => Some("CLOSED"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 4340 §13.2: 1000 units of 10 µs, which the receiver waited, are no part of the 60 ms
+    /// between packet and report.
+    #[test]
+    fn the_elapsed_time_is_not_part_of_the_round_trip() {
+        let selected = Selected {
+            name: "dccp-1".to_owned(),
+            index: 0,
+            side: 0,
+            vantage: Vantage::Sender,
+        };
+        let mut flow = Flow::new(selected, Duration::from_secs(1));
+        let number = SeqNum::new(100);
+        (flow.first[0], flow.highest[0]) = (Some(number), number);
+        let sent = Sent {
+            at: Instant::ZERO,
+            size: 100,
+            payload: 0,
+        };
+        flow.sent.insert(0, sent);
+        let mut report = Packet::new_ack(SeqNum::new(5), number);
+        report.options.push(&DccpOption::ElapsedTime(1000));
+        flow.on_report(Instant::from_nanos(60_000_000), &report);
+        assert_eq!(flow.rtt.get().latest, Duration::from_millis(50));
     }
 }

@@ -12,29 +12,18 @@ mod flow;
 #[cfg(test)]
 mod tests;
 
+use super::captures::{
+    Frames, MAX_CONNECTIONS, OpenCapture, Surveyed, each_frame, near_end, select_flows,
+};
 use super::tables::Packets;
-use super::{ImportError, Imported, ImportedFlow, Vantage};
-use crate::run::FlowTrace;
-use crate::trace::capture::{Capture, CaptureError, DecodedPacket, Timestamp};
+use super::{ImportError, Imported};
+use crate::trace::capture::{Capture, CaptureError, DecodedPacket, ENCAPSULATION_PORT, ListingRow};
 use flow::Flow;
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use weir_proto::dccp::wire::PacketType;
 use weir_proto::time::{Duration, Instant};
-
-/// The number of connections whose tables are kept: the largest by octets of data.
-const MAX_FOLLOWED: usize = 16;
-/// The number of connections, each at each interface, that are told apart.
-const MAX_CONNECTIONS: usize = 1 << 16;
-/// A direction with less than this part of a connection's data is no flow.
-const LEAST_PART: u64 = 20;
-/// The least ratio of the two gaps of a handshake at a known place.
-const CLEAR_RATIO: u64 = 10;
-
-/// An interface and the two ends.
-type Key = (u32, [SocketAddr; 2]);
 
 /// Reads the DCCP connections of a capture, pcap or pcapng, also packed with gzip.
 ///
@@ -42,94 +31,87 @@ type Key = (u32, [SocketAddr; 2]);
 /// If the file cannot be read, is no capture or is damaged, with the frame and the octet, or has no
 /// DCCP connection with data.
 pub fn read_dccp_capture(path: &Path) -> Result<Imported, ImportError> {
-    read_dccp_twice(&mut || Capture::open(path))
+    read_dccp_capture_from(&mut || Capture::open(path))
 }
 
 /// Reads the capture that `open` opens, twice.
 ///
 /// # Errors
 /// As [`read_dccp_capture`].
-pub fn read_dccp_twice(
+pub fn read_dccp_capture_from(
     open: &mut dyn FnMut() -> Result<Capture, CaptureError>,
 ) -> Result<Imported, ImportError> {
-    let mut surveys: BTreeMap<Key, Survey> = BTreeMap::new();
-    let mut beyond = 0_u64;
-    let read = each_packet(open, |now, key, side, packet| {
-        if surveys.len() < MAX_CONNECTIONS || surveys.contains_key(&key) {
-            surveys.entry(key).or_default().on_packet(now, side, packet);
-        } else {
-            beyond += 1;
+    let mut surveys: Vec<Survey> = Vec::new();
+    let read = each_packet(open, |now, found, packet| {
+        if found.index == surveys.len() {
+            surveys.push(Survey::new(found.ends));
+        }
+        if let Some(survey) = surveys.get_mut(found.index) {
+            survey.on_packet(now, found.side, packet);
         }
     })?;
-    let mut remarks = read.remarks();
-    if beyond > 0 {
+    let mut remarks = read.frames.remarks("DCCP packets");
+    if read.beyond > 0 {
+        let beyond = read.beyond;
         remarks.push(format!(
             "{beyond} packets are of connections beyond the first {MAX_CONNECTIONS}"
         ));
     }
-    let chosen = choose(&surveys, &mut remarks);
-    if chosen.is_empty() {
+    let surveyed: Vec<Surveyed> = surveys.iter().map(Survey::surveyed).collect();
+    let selected = select_flows("dccp", &surveyed, &mut remarks);
+    if selected.is_empty() {
         let message = format!("{} DCCP packets, none with data", read.packets);
         return Err(ImportError::NoFlow(message));
     }
-    let of = |chosen: &Chosen| Flow::new(&chosen.name, chosen.side, chosen.vantage, read.duration);
-    let mut flows: Vec<Flow> = chosen.iter().map(of).collect();
-    each_packet(open, |now, key, side, packet| {
-        for (flow, chosen) in flows.iter_mut().zip(&chosen) {
-            if chosen.key == key {
-                flow.on_packet(now, side, packet);
-            }
+    let duration = read.frames.duration;
+    let flows = selected
+        .into_iter()
+        .map(|one| (one.index, Flow::new(one, duration)));
+    let mut flows: Vec<(usize, Flow)> = flows.collect();
+    each_packet(open, |now, found, packet| {
+        for (_, flow) in flows.iter_mut().filter(|(index, _)| *index == found.index) {
+            flow.on_packet(now, found.side, packet);
         }
     })?;
-    let mut imported = Imported {
+    let mut packets = Packets::default();
+    let flows = flows.into_iter().map(|(_, flow)| flow.finish(&mut packets));
+    let flows = flows.collect();
+    Ok(Imported {
         format: "capture, DCCP".to_owned(),
-        duration_s: read.duration.as_secs_f64(),
+        flows,
+        packets: packets.finish(),
+        duration_s: duration.as_secs_f64(),
         remarks,
         ..Imported::default()
-    };
-    let mut packets = Packets::default();
-    for (flow, chosen) in flows.into_iter().zip(&chosen) {
-        imported
-            .flows
-            .push(imported_flow(flow, chosen, &mut packets));
-    }
-    imported.packets = packets.finish();
-    Ok(imported)
-}
-
-fn imported_flow(flow: Flow, chosen: &Chosen, packets: &mut Packets) -> ImportedFlow {
-    let done = flow.finish(packets);
-    ImportedFlow {
-        trace: FlowTrace {
-            name: chosen.name.clone(),
-            table: done.table,
-            events: done.events,
-            writes: None,
-            gaps: None,
-            frames: None,
-            requests: None,
-            intervals: done.intervals,
-        },
-        transport: "dccp",
-        controller: done.controller.map(str::to_owned),
-        vantage: chosen.vantage,
-        delivered_bytes: done.delivered.map(|octets| octets as f64),
-    }
+    })
 }
 
 /// What is known of a connection at an interface.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Survey {
+    ends: [SocketAddr; 2],
     payload: [u64; 2],
     packets: u64,
     client: Option<usize>,
     request_at: Option<Instant>,
     response_at: Option<Instant>,
     /// Request to Response, Response to what the client answers.
-    gaps: [Option<Duration>; 2],
+    response_times: [Option<Duration>; 2],
 }
 
 impl Survey {
+    const fn new(ends: [SocketAddr; 2]) -> Self {
+        Self {
+            ends,
+            payload: [0; 2],
+            packets: 0,
+            client: None,
+            request_at: None,
+            response_at: None,
+            response_times: [None; 2],
+        }
+    }
+
     fn on_packet(&mut self, now: Instant, side: usize, packet: &DecodedPacket<'_>) {
         let packet = &packet.decoded.packet;
         self.packets += 1;
@@ -142,180 +124,88 @@ impl Survey {
             PacketType::Request => {
                 self.client = Some(side);
                 // The answer to one of several says nothing.
-                self.gaps[0] = self.request_at.map(|_| Duration::ZERO);
+                self.response_times[0] = self.request_at.map(|_| Duration::ZERO);
                 self.request_at = Some(now);
             }
             PacketType::Response => {
                 self.client = Some(1 - side);
-                let gap = self.request_at.map(|since| now.since(since));
-                self.gaps[0] = self.gaps[0].xor(gap);
+                let passed = self.request_at.map(|since| now.since(since));
+                self.response_times[0] = self.response_times[0].xor(passed);
                 self.response_at = Some(now);
             }
-            _ if self.client == Some(side) && self.gaps[1].is_none() => {
-                self.gaps[1] = self.response_at.map(|since| now.since(since));
+            _ if self.client == Some(side) && self.response_times[1].is_none() => {
+                self.response_times[1] = self.response_at.map(|since| now.since(since));
             }
             _ => {}
         }
     }
 
-    /// The end near which the capture was made: what it sends is answered after a round trip.
-    fn near(&self) -> Option<usize> {
-        let (Some(client), [Some(first), Some(second)]) = (self.client, self.gaps) else {
-            return None;
+    /// What decides whether the connection is followed, and the end near which the capture was
+    /// made, from the handshake.
+    fn surveyed(&self) -> Surveyed {
+        let near = match (self.client, self.response_times) {
+            (Some(client), [Some(first), Some(second)]) => near_end(client, [first, second]),
+            _ => None,
         };
-        if second * CLEAR_RATIO < first {
-            Some(client)
-        } else if first * CLEAR_RATIO < second {
-            Some(1 - client)
-        } else {
-            None
+        Surveyed {
+            ends: self.ends,
+            instance: 0,
+            payload: self.payload,
+            packets: self.packets,
+            near,
         }
-    }
-
-    fn is_flow(&self, side: usize) -> bool {
-        let own = self.payload.get(side).copied().unwrap_or(0);
-        own > 0 && own.saturating_mul(LEAST_PART) >= self.payload.iter().sum()
     }
 }
 
-/// A flow that is followed.
-struct Chosen {
-    name: String,
-    key: Key,
+/// The connection of a packet.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    /// Its number in the order of the file.
+    index: usize,
+    ends: [SocketAddr; 2],
+    /// The end that sent the packet.
     side: usize,
-    vantage: Vantage,
 }
 
-/// The flows of the largest connections, each at the interface that is nearest to its sender.
-fn choose(surveys: &BTreeMap<Key, Survey>, remarks: &mut Vec<String>) -> Vec<Chosen> {
-    let mut connections: BTreeMap<[SocketAddr; 2], Vec<(u32, &Survey)>> = BTreeMap::new();
-    for ((interface, ends), survey) in surveys {
-        connections
-            .entry(*ends)
-            .or_default()
-            .push((*interface, survey));
-    }
-    let octets = |places: &[(u32, &Survey)]| {
-        let of = |(_, survey): &(u32, &Survey)| survey.payload.iter().sum();
-        places.iter().map(of).max().unwrap_or(0_u64)
-    };
-    let mut connections: Vec<_> = connections.into_iter().collect();
-    connections.retain(|(_, places)| octets(places) > 0);
-    connections.sort_by_key(|(ends, places)| (Reverse(octets(places)), *ends));
-    if let Some(left) = connections
-        .get(MAX_FOLLOWED..)
-        .filter(|left| !left.is_empty())
-    {
-        remarks.push(format!(
-            "{} smaller connections are left out: the {MAX_FOLLOWED} largest are read",
-            left.len()
-        ));
-    }
-    let mut chosen = Vec::new();
-    for (number, (ends, places)) in connections.iter().take(MAX_FOLLOWED).enumerate() {
-        let sent = |side: usize| {
-            places
-                .iter()
-                .map(move |(_, survey)| survey.payload[side])
-                .max()
-        };
-        let sides = if sent(1) > sent(0) { [1, 0] } else { [0, 1] };
-        let mut name = format!("dccp-{}", number + 1);
-        for side in sides {
-            let known = places.iter().filter(|(_, survey)| survey.is_flow(side));
-            let ranked = known.map(|(interface, survey)| match survey.near() {
-                Some(near) if near == side => (2, Vantage::Sender, *interface),
-                Some(_) => (1, Vantage::Receiver, *interface),
-                None => (0, Vantage::Network, *interface),
-            });
-            let best = ranked.max_by_key(|(rank, _, interface)| (*rank, Reverse(*interface)));
-            let Some((_, vantage, interface)) = best else {
-                continue;
-            };
-            remarks.push(describe(&name, [ends[side], ends[1 - side]], vantage));
-            let backward = format!("{name}.backward");
-            chosen.push(Chosen {
-                name: std::mem::replace(&mut name, backward),
-                key: (interface, *ends),
-                side,
-                vantage,
-            });
-        }
-    }
-    chosen
-}
-
-fn describe(name: &str, [from, to]: [SocketAddr; 2], vantage: Vantage) -> String {
-    let place = match vantage {
-        Vantage::Sender => "captured at the sender",
-        Vantage::Receiver => "captured at the receiver",
-        Vantage::Network => {
-            "the place of the capture cannot be told: round trips are between it and the receiver"
-        }
-    };
-    format!("{name} is {from} to {to}: {place}")
-}
-
-/// The counts of a reading.
-#[derive(Debug, Default)]
-struct Read {
+/// A reading of a capture.
+struct Reading {
+    frames: Frames,
     packets: u64,
-    malformed: u64,
-    first_malformed: Option<(u64, String)>,
-    timeless: u64,
-    duration: Duration,
+    /// Packets of connections beyond the limit.
+    beyond: u64,
 }
 
-impl Read {
-    fn remarks(&self) -> Vec<String> {
-        let mut remarks = Vec::new();
-        if let Some((frame, reason)) = &self.first_malformed {
-            remarks.push(format!(
-                "{} DCCP packets cannot be read, the first in frame {frame}: {reason}",
-                self.malformed
-            ));
-        }
-        if self.timeless > 0 {
-            remarks.push(format!(
-                "{} frames have no time and are left out",
-                self.timeless
-            ));
-        }
-        remarks
-    }
-}
-
-/// Reads a capture to its end.
+/// Reads a capture to its end. A connection at another interface is another one.
 fn each_packet(
-    open: &mut dyn FnMut() -> Result<Capture, CaptureError>,
-    mut on_packet: impl FnMut(Instant, Key, usize, &DecodedPacket<'_>),
-) -> Result<Read, ImportError> {
-    let mut capture = open()?;
-    let mut read = Read::default();
-    let mut start: Option<Timestamp> = None;
-    let mut now = Instant::ZERO;
-    while let Some(row) = capture.next_row()? {
-        let packet = match &row.content {
-            Ok(packet) => packet,
-            Err(reason) => {
-                read.malformed += 1;
-                let first = &mut read.first_malformed;
-                first.get_or_insert_with(|| (row.frame, reason.clone()));
-                continue;
-            }
+    open: &mut OpenCapture<'_>,
+    mut on_packet: impl FnMut(Instant, Found, &DecodedPacket<'_>),
+) -> Result<Reading, ImportError> {
+    let mut connections: BTreeMap<(u32, [SocketAddr; 2]), usize> = BTreeMap::new();
+    let (mut packets, mut beyond) = (0, 0);
+    let frames = each_frame(open, |now, frame| {
+        let Some(row) = ListingRow::of_frame(frame, ENCAPSULATION_PORT) else {
+            return Ok(());
         };
-        let Some(time) = row.time else {
-            read.timeless += 1;
-            continue;
-        };
-        let since = time.nanos_since(*start.get_or_insert(time));
-        now = now.max(Instant::from_nanos(u64::try_from(since).unwrap_or(0)));
-        read.packets += 1;
+        let packet = row.content?;
+        packets += 1;
         let [source, destination] = packet.addresses();
         let ends = [source.min(destination), source.max(destination)];
-        let side = usize::from(source != ends[0]);
-        on_packet(now, (row.interface, ends), side, packet);
-    }
-    read.duration = now.since(Instant::ZERO);
-    Ok(read)
+        let (key, next) = ((row.interface, ends), connections.len());
+        if next >= MAX_CONNECTIONS && !connections.contains_key(&key) {
+            beyond += 1;
+            return Ok(());
+        }
+        let found = Found {
+            index: *connections.entry(key).or_insert(next),
+            ends,
+            side: usize::from(source != ends[0]),
+        };
+        on_packet(now, found, &packet);
+        Ok(())
+    })?;
+    Ok(Reading {
+        frames,
+        packets,
+        beyond,
+    })
 }

@@ -1,8 +1,9 @@
 //! Runs of our own, captured and read again, and a capture of Linux.
 
+use super::super::Vantage;
+use super::super::captured_run::captured_run;
 use super::*;
-use crate::run::{RunOptions, RunOutput, TraceLevel, run};
-use crate::trace::{CaptureOptions, capture_run};
+use crate::run::RunOutput;
 
 fn pair(transport: &str, host: &str) -> (RunOutput, Imported) {
     let text = format!(
@@ -21,21 +22,8 @@ fn pair(transport: &str, host: &str) -> (RunOutput, Imported) {
         transport = {transport}
         "#
     );
-    let scenario = crate::scenario::parse(&text, "test.toml").unwrap();
-    let options = RunOptions {
-        trace: TraceLevel::Full,
-        packets: true,
-        ..RunOptions::default()
-    };
-    let run = run(&scenario, &options).unwrap();
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let options = CaptureOptions {
-        host: Some(host),
-        ..CaptureOptions::default()
-    };
-    capture_run(&scenario, &run.summary, &options, file.reopen().unwrap()).unwrap();
-    let imported = read_dccp_capture(file.path()).unwrap();
-    (run, imported)
+    let (run, file) = captured_run(&text, Some(host), 0);
+    (run, read_dccp_capture(file.path()).unwrap())
 }
 
 /// The values of a column, without a value left out, and of equal neighbours one.
@@ -90,10 +78,23 @@ fn at_the_receiver_gaps_of_numbers_are_losses() {
     assert_eq!(imported.flows[0].vantage, Vantage::Receiver);
     let own = lost(run.packets.as_ref().unwrap());
     let read = lost(imported.packets.as_ref().unwrap());
-    // DUPLICATES, RFC 5348 §5.1: a hole is a loss when three packets with higher numbers have
+    // NUMDUPACK, RFC 5348 §5.1: a hole is a loss when three packets with higher numbers have
     // arrived, as our own receiver decides; only a hole at the end of the capture may differ.
     assert!(own > 5, "{own}");
     assert!(own.abs_diff(read) <= 2, "{own} {read}");
+    let packets = imported.packets.as_ref().unwrap();
+    let events = packets.words("event").unwrap().iter();
+    let numbers = packets.numbers("number").unwrap();
+    let rows: Vec<_> = events.map(|event| &**event).zip(numbers).collect();
+    for (row, (_, missing)) in rows
+        .iter()
+        .enumerate()
+        .filter(|(_, (event, _))| *event == "lost")
+    {
+        let higher = |(event, number): &&(&str, &f64)| *event == "received" && *number > missing;
+        let before = rows[..row].iter().filter(higher).count();
+        assert_eq!(before, 3, "{missing}");
+    }
 }
 
 #[test]

@@ -1,9 +1,16 @@
 //! One clock for all connections of a file.
 
 use super::connections::Connection;
+use weir_proto::time::Instant;
 
 /// Traces of one file that begin farther apart than this, in seconds, have no clock in common.
-const FARTHEST_S: f64 = 86_400.0;
+const MAX_DISTANCE_S: f64 = 86_400.0;
+
+/// A time in seconds to the nanosecond, which takes away the error of a sum of decimal fractions;
+/// negative times and NaN are zero.
+pub(super) const fn instant(seconds: f64) -> Instant {
+    Instant::from_nanos((seconds * 1e9).round() as u64)
+}
 
 /// Lets all times count from the earliest event of the file. Traces whose references are given
 /// count from the same moment. Returns false if the connections have no clock in common, so that
@@ -19,7 +26,7 @@ pub(super) fn set_to_zero(connections: &mut [Connection]) -> bool {
         earliest = earliest.min(begin);
         latest = latest.max(begin);
     }
-    let common = latest - earliest <= FARTHEST_S;
+    let common = latest - earliest <= MAX_DISTANCE_S;
     for (connection, base) in connections.iter_mut().zip(&bases) {
         let zero = if common {
             earliest - (base - least)
@@ -27,8 +34,7 @@ pub(super) fn set_to_zero(connections: &mut [Connection]) -> bool {
             first(connection).unwrap_or_default()
         };
         for (time, _) in &mut connection.records {
-            // To the nanosecond, which takes away the error of a sum of decimal fractions.
-            *time = ((*time - zero) * 1e9).round() / 1e9;
+            *time -= zero;
         }
     }
     common

@@ -1,31 +1,29 @@
 //! The flows of a file from its connections.
 
-use super::clock;
+use super::clock::{instant, set_to_zero};
 use super::connections::{Collector, Connection, Oddities};
+use super::contents::Contents;
+use super::flow_builder::{BuiltFlow, FlowBuilder};
 use super::head::{FileHead, TraceHead};
-use super::rows::packet_table;
 use super::stacks::Stack;
-use super::traits::Traits;
-use super::walk::{Walk, Walked};
-use crate::run::FlowTrace;
+use crate::trace::import::tables::Packets;
 use crate::trace::import::{ImportError, Imported, ImportedFlow, Vantage};
-use std::sync::Arc;
+use weir_proto::time::{Duration, Instant};
 
 /// Letters of a connection's identifier that its flow's name has.
 const ID_LETTERS: usize = 8;
 
-/// A connection whose events have been read.
-struct Read {
+/// A connection at one end, and the tables of its events.
+struct ReadEnd {
     head: TraceHead,
-    traits: Traits,
-    walked: Walked,
-    last_s: f64,
+    contents: Contents,
+    built: BuiltFlow,
 }
 
 /// The flows of all connections.
 pub(super) fn imported(mut collector: Collector) -> Result<Imported, ImportError> {
     let mut connections = collector.finish();
-    let has_clock = clock::set_to_zero(&mut connections);
+    let has_clock = set_to_zero(&mut connections);
     let mut remarks = remarks_of(&collector.oddities);
     if !has_clock {
         let text =
@@ -33,74 +31,75 @@ pub(super) fn imported(mut collector: Collector) -> Result<Imported, ImportError
         remarks.push(text.to_owned());
     }
     let head = &collector.head;
-    let read = connections
-        .into_iter()
-        .filter_map(|connection| read(connection, head));
-    let read: Vec<Read> = read.collect();
-    if read.is_empty() {
+    let known = connections.into_iter().map(|connection| {
+        let contents = Contents::of(&connection);
+        (connection, contents)
+    });
+    let known: Vec<_> = known
+        .filter(|(_, contents)| contents.packets || contents.controller)
+        .collect();
+    if known.is_empty() {
         let events = collector.read();
         let text =
             format!("none of its {events} events is of packets or congestion control of QUIC");
         return Err(ImportError::NoFlow(text));
     }
-    let duration_s = read.iter().map(|one| one.last_s).fold(0.0, f64::max);
+    let last = known.iter().filter_map(|(one, _)| one.records.last());
+    let end = last.map(|(seconds, _)| instant(*seconds)).max();
+    let duration = end.unwrap_or_default().since(Instant::ZERO);
+    let read = known
+        .into_iter()
+        .map(|(connection, contents)| read(connection, contents, head, duration));
+    let read: Vec<ReadEnd> = read.collect();
     for one in &read {
         remark_on(one, head, &mut remarks);
     }
     let producer = producer_of(head, read.first().map(|one| &one.head));
-    let (mut flows, mut ends, mut names) = (Vec::new(), Vec::new(), Vec::new());
-    for pair in paired(read) {
+    let (mut flows, mut packets, mut names) = (Vec::new(), Packets::default(), Vec::new());
+    for mut pair in paired(read) {
         let name = unused(name_of(&pair.first.head), &mut names);
-        let shared: Arc<str> = name.as_str().into();
-        let mut first = pair.first;
-        let packets = std::mem::take(&mut first.walked.packets);
-        ends.push((
-            [Arc::clone(&first.walked.place), Arc::clone(&shared)],
-            packets,
-        ));
+        packets.add(&name, std::mem::take(&mut pair.first.built.packets));
         if let Some(other) = pair.other {
-            ends.push(([other.walked.place, shared], other.walked.packets));
+            packets.add(&name, other.built.packets);
         }
-        flows.push(flow_of(name, first, duration_s));
+        flows.push(flow_of(name, pair.first));
     }
     remarks.dedup();
     Ok(Imported {
         format: head.format(),
         producer,
         flows,
-        packets: packet_table(ends),
-        duration_s,
+        packets: packets.finish(),
+        duration_s: duration.as_secs_f64(),
         remarks,
     })
 }
 
-/// Reads the events of a connection; `None` if nothing in it is of packets or congestion control.
-fn read(connection: Connection, file: &FileHead) -> Option<Read> {
-    let traits = Traits::of(&connection);
-    if !traits.packets && !traits.controller {
-        return None;
-    }
-    let last_s = connection.records.last().map_or(0.0, |record| record.0);
+fn read(
+    connection: Connection,
+    contents: Contents,
+    file: &FileHead,
+    duration: Duration,
+) -> ReadEnd {
     let stack = Stack::of(file, &connection.head);
-    let walk = Walk::new(&connection, &traits, stack);
-    let walked = walk.run(connection.records);
-    Some(Read {
+    let builder = FlowBuilder::new(&connection, &contents, stack, duration);
+    let built = builder.build(connection.records);
+    ReadEnd {
         head: connection.head,
-        traits,
-        walked,
-        last_s,
-    })
+        contents,
+        built,
+    }
 }
 
 /// One flow: its sender or the only end, and its receiver if that was traced too.
 struct Pair {
-    first: Read,
-    other: Option<Read>,
+    first: ReadEnd,
+    other: Option<ReadEnd>,
 }
 
 /// Puts the two ends of each connection together. The ends of a connection have the same
 /// identifier; two ends without one that are the only ones of the file are of one connection.
-fn paired(all: Vec<Read>) -> Vec<Pair> {
+fn paired(all: Vec<ReadEnd>) -> Vec<Pair> {
     let only_two = all.len() == 2;
     let mut pairs: Vec<Pair> = Vec::new();
     for one in all {
@@ -116,14 +115,14 @@ fn paired(all: Vec<Read>) -> Vec<Pair> {
                 ends,
                 [Some("client"), Some("server")] | [Some("server"), Some("client")]
             );
-            pair.other.is_none() && same && both && pair.first.traits.sends != one.traits.sends
+            pair.other.is_none() && same && both && pair.first.contents.sends != one.contents.sends
         };
         match pairs
             .iter()
             .position(is_other_end)
             .and_then(|at| pairs.get_mut(at))
         {
-            Some(pair) if one.traits.sends => {
+            Some(pair) if one.contents.sends => {
                 pair.other = Some(std::mem::replace(&mut pair.first, one));
             }
             Some(pair) => pair.other = Some(one),
@@ -136,29 +135,14 @@ fn paired(all: Vec<Read>) -> Vec<Pair> {
     pairs
 }
 
-fn flow_of(name: String, one: Read, duration_s: f64) -> ImportedFlow {
-    let vantage = one.head.vantage(one.traits.sends);
-    let walked = one.walked;
-    let intervals = one.traits.packets.then(|| {
-        let has_data = walked.data.is_some();
-        walked.happened.table(duration_s, has_data)
-    });
-    ImportedFlow {
-        trace: FlowTrace {
-            name,
-            table: walked.flow.table(),
-            events: walked.events.table(),
-            writes: None,
-            gaps: None,
-            frames: None,
-            requests: None,
-            intervals: intervals.flatten(),
-        },
-        transport: "quic",
-        controller: None,
-        vantage,
-        delivered_bytes: walked.data.map(|octets| octets as f64),
-    }
+fn flow_of(name: String, one: ReadEnd) -> ImportedFlow {
+    let vantage = one.head.vantage(one.contents.sends);
+    let built = one.built;
+    let mut flow = ImportedFlow::new((name, "quic"), vantage, built.table);
+    flow.trace.events = built.events;
+    flow.trace.intervals = built.intervals;
+    flow.delivered_bytes = built.data.map(|octets| octets as f64);
+    flow
 }
 
 /// The end of the connection, and the first letters of its identifier: `server-b0bf29d0`.
@@ -228,32 +212,32 @@ fn remarks_of(oddities: &Oddities) -> Vec<String> {
 }
 
 /// What the events of a connection do not say.
-fn remark_on(one: &Read, file: &FileHead, remarks: &mut Vec<String>) {
-    let (traits, mut add) = (&one.traits, |text: &str| remarks.push(text.to_owned()));
-    if traits.rtt_in_seconds {
+fn remark_on(one: &ReadEnd, file: &FileHead, remarks: &mut Vec<String>) {
+    let (contents, mut add) = (&one.contents, |text: &str| remarks.push(text.to_owned()));
+    if contents.rtt_in_seconds {
         add("the round-trip times are in seconds, as quinn writes them");
     }
     let stack = Stack::of(file, &one.head);
     if stack.paces_in_octets() {
         add("the pacing rate is taken as octets per second, which quiche writes");
     }
-    if stack.has_raw_ack_delay() && !traits.latest_rtt {
+    if stack.has_raw_ack_delay() && !contents.latest_rtt {
         add("the delays of acknowledgements are numbers without a unit, and not subtracted");
     }
-    if traits.paths {
+    if contents.paths {
         add("the packets of several paths are put together");
     }
     if one.head.vantage(true) == Vantage::Network {
         add("the trace was taken in the network: what it computes is not what the sender knew");
     }
-    if !traits.packets {
+    if !contents.packets {
         add("the file has no packets: which octets arrived is not known");
-    } else if traits.sends && !traits.acknowledgements {
+    } else if contents.sends && !contents.acknowledgements {
         add("the file has no acknowledgements: which octets arrived is not known");
-    } else if traits.sends && !traits.sent_frames {
+    } else if contents.sends && !contents.sent_frames {
         add("the file has no frames of the packets that were sent: the goodput is not known");
     }
-    if !traits.sends && traits.controller {
+    if !contents.sends && contents.controller {
         add("the metrics of the receiving end are not read: they are of the other direction");
     }
 }

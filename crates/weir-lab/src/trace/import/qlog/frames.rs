@@ -28,7 +28,8 @@ pub(super) fn frames_of(list: &Value, space: Space) -> Option<Frames> {
                 match kind {
                     "stream" => streams.extend(stream(members)),
                     "datagram" => {
-                        frames.datagram_octets += payload(members).unwrap_or_default();
+                        let octets = payload(members).unwrap_or_default();
+                        frames.datagram_octets = frames.datagram_octets.saturating_add(octets);
                     }
                     "data_blocked" | "stream_data_blocked" => frames.blocked = true,
                     "max_data" | "max_stream_data" => frames.credit = true,

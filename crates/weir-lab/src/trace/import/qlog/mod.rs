@@ -14,23 +14,21 @@
 
 mod clock;
 mod connections;
+mod contents;
 mod document;
 mod event;
 mod fields;
+mod flow_builder;
 mod flows;
 mod frames;
 mod head;
 mod input;
-mod intervals;
 mod record;
 mod rows;
-mod rtt;
 mod sent;
 mod stacks;
 #[cfg(test)]
 mod tests;
-mod traits;
-mod walk;
 
 use super::{ImportError, Imported};
 use connections::Collector;

@@ -4,6 +4,7 @@
 use super::record::{APPLICATION, Packet, SPACES, Space, StreamOctets};
 use std::collections::BTreeMap;
 use weir_proto::ranges::RangeSet;
+use weir_proto::time::Instant;
 
 /// The content of a packet, in the words of a run's table `packets`.
 pub(super) const DATA: &str = "data";
@@ -12,7 +13,7 @@ pub(super) const ACKNOWLEDGEMENT: &str = "acknowledgement";
 pub(super) const CONTROL: &str = "control";
 
 struct SentPacket {
-    time_s: f64,
+    at: Instant,
     size: u32,
     ack_eliciting: bool,
     lost: bool,
@@ -21,8 +22,8 @@ struct SentPacket {
 }
 
 /// What an acknowledgement reports for the first time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Newly {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct NewlyAcked {
     pub(super) packets: u64,
     /// Octets of packets.
     pub(super) octets: u64,
@@ -31,7 +32,7 @@ pub(super) struct Newly {
     /// When the packet with the largest number was sent, if that is newly acknowledged, and one of
     /// the newly acknowledged elicited an acknowledgement: what gives a sample of the round-trip
     /// time (RFC 9002 §5.1).
-    pub(super) largest_sent_s: Option<f64>,
+    pub(super) largest_sent_at: Option<Instant>,
 }
 
 #[derive(Default)]
@@ -59,7 +60,7 @@ impl SentPackets {
     }
 
     /// Takes a packet that is sent; returns its content, empty if its frames are not known.
-    pub(super) fn on_sent(&mut self, time_s: f64, packet: &Packet) -> &'static str {
+    pub(super) fn on_sent(&mut self, at: Instant, packet: &Packet) -> &'static str {
         let (content, ack_eliciting, counts) = match &packet.frames {
             Some(frames) => {
                 let content = self.content(packet);
@@ -74,7 +75,7 @@ impl SentPackets {
         if let (Some(number), true) = (packet.number, counts) {
             let frames = packet.frames.as_ref();
             let sent = SentPacket {
-                time_s,
+                at,
                 size: packet.size.unwrap_or_default(),
                 ack_eliciting,
                 lost: false,
@@ -109,11 +110,11 @@ impl SentPackets {
     }
 
     /// Packets of these numbers are acknowledged.
-    pub(super) fn on_acked(&mut self, space: Space, ranges: &[(u64, u64)]) -> Newly {
-        let mut newly = Newly::default();
+    pub(super) fn on_acked(&mut self, space: Space, ranges: &[(u64, u64)]) -> NewlyAcked {
+        let mut newly = NewlyAcked::default();
         let largest = ranges.iter().map(|(_, last)| *last).max();
         let mut eliciting = false;
-        let mut largest_sent_s = None;
+        let mut largest_sent_at = None;
         let sent = self.spaces.entry(space).or_default();
         for &(first, last) in ranges {
             let numbers: Vec<u64> = sent
@@ -134,11 +135,11 @@ impl SentPackets {
                 newly.data = newly.data.saturating_add(packet.datagram_octets);
                 eliciting |= packet.ack_eliciting;
                 if Some(number) == largest {
-                    largest_sent_s = Some(packet.time_s);
+                    largest_sent_at = Some(packet.at);
                 }
             }
         }
-        newly.largest_sent_s = largest_sent_s.filter(|_| eliciting);
+        newly.largest_sent_at = largest_sent_at.filter(|_| eliciting);
         if newly.packets > 0 && space % SPACES == APPLICATION {
             self.drop_handshake(space - APPLICATION);
         }

@@ -8,15 +8,15 @@
 use std::collections::BTreeMap;
 use weir_proto::time::{Duration, Instant};
 
-/// The number of duplicates after which a segment is presumed lost (RFC 5681 §3.2).
-pub(super) const DUPLICATES: u64 = 3;
+/// Duplicate acknowledgements after which a segment is presumed lost (DupThresh of RFC 6675 §2).
+pub(super) const DUP_THRESH: u64 = 3;
 
 /// Octets with one history, up to `end`.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     end: u64,
     last: Instant,
-    again: bool,
+    retransmitted: bool,
     sacked: bool,
     lost: bool,
     /// False for octets that the capture does not have.
@@ -67,11 +67,11 @@ impl Flight {
     }
 
     /// New octets leave; `seen` is false for those that the capture skips.
-    pub(super) fn on_new(&mut self, start: u64, end: u64, now: Instant, seen: bool) {
+    pub(super) fn on_send(&mut self, start: u64, end: u64, now: Instant, seen: bool) {
         let sent = Sent {
             end,
             last: now,
-            again: false,
+            retransmitted: false,
             sacked: false,
             lost: false,
             seen,
@@ -84,12 +84,12 @@ impl Flight {
     /// outstanding.
     pub(super) fn history(&self, octet: u64) -> Option<(Instant, bool)> {
         let (_, sent) = self.sent.range(..=octet).next_back()?;
-        (sent.end > octet).then_some((sent.last, sent.again))
+        (sent.end > octet).then_some((sent.last, sent.retransmitted))
     }
 
     /// Outstanding octets leave again; returns those that had left before and are not known to have
     /// arrived, zero if the capture sees them for the first time.
-    pub(super) fn on_again(&mut self, start: u64, end: u64, now: Instant) -> u64 {
+    pub(super) fn on_retransmit(&mut self, start: u64, end: u64, now: Instant) -> u64 {
         self.split(start);
         self.split(end);
         let mut octets = 0;
@@ -106,7 +106,7 @@ impl Flight {
             if sent.lost {
                 self.outstanding += length;
             }
-            (sent.last, sent.again, sent.lost) = (now, true, false);
+            (sent.last, sent.retransmitted, sent.lost) = (now, true, false);
         }
         octets
     }
@@ -119,7 +119,7 @@ impl Flight {
             if sent.sacked {
                 self.sacked -= sent.end - start;
             } else {
-                self.arrived(start, sent, now, delivered);
+                self.on_delivered(start, sent, now, delivered);
             }
         }
         if self.recovery.is_some_and(|point| ack >= point) {
@@ -147,7 +147,7 @@ impl Flight {
             self.sent.remove(from);
             if !sent.sacked {
                 self.sacked += sent.end - from;
-                self.arrived(*from, *sent, now, delivered);
+                self.on_delivered(*from, *sent, now, delivered);
             }
         }
         // Neighbours that have arrived are one range, so that reports of many segments are cheap.
@@ -166,13 +166,13 @@ impl Flight {
         self.sent.insert(start, merged);
     }
 
-    fn arrived(&mut self, start: u64, sent: Sent, now: Instant, delivered: &mut Delivered) {
+    fn on_delivered(&mut self, start: u64, sent: Sent, now: Instant, delivered: &mut Delivered) {
         let length = sent.end - start;
         delivered.octets += length;
         if !sent.lost {
             self.outstanding -= length;
         }
-        if sent.seen && !sent.again {
+        if sent.seen && !sent.retransmitted {
             delivered.sample_from = delivered.sample_from.max(Some(sent.last));
             // RFC 8985 §6.2, step 3.
             self.reordered |= sent.end < self.highest;
@@ -185,7 +185,7 @@ impl Flight {
         {
             // RFC 8985 §6.2, step 2: an early acknowledgement is one of the first transmission.
             let rtt = now.since(sent.last);
-            if !sent.again || rtt >= self.newest_rtt / 2 {
+            if !sent.retransmitted || rtt >= self.newest_rtt / 2 {
                 self.newest = Some((sent.last, sent.end));
                 self.newest_rtt = rtt;
             }
@@ -193,22 +193,22 @@ impl Flight {
     }
 
     /// Marks segments as lost that were overtaken; `next` is the end of all data sent.
-    pub(super) fn find_lost(&mut self, now: Instant, min_rtt: Duration, mss: u64, next: u64) {
+    pub(super) fn detect_lost(&mut self, now: Instant, min_rtt: Duration, mss: u64, next: u64) {
         let (Some((newest, newest_end)), 1..) = (self.newest, self.sacked) else {
             return;
         };
-        let many = self.sacked >= DUPLICATES * mss;
+        let many = self.sacked >= DUP_THRESH * mss;
         let window = if !self.reordered && (self.recovery.is_some() || many) {
             Duration::ZERO
         } else {
             min_rtt / 4
         };
-        let patience = self.newest_rtt + window;
+        let loss_delay = self.newest_rtt + window;
         for (start, sent) in self.sent.range_mut(..self.highest) {
             if sent.sacked || sent.lost || (sent.last, sent.end) >= (newest, newest_end) {
                 continue;
             }
-            if now.since(sent.last) >= patience {
+            if now.since(sent.last) >= loss_delay {
                 sent.lost = true;
                 self.outstanding -= sent.end - start;
                 self.recovery = self.recovery.or(Some(next));
@@ -217,24 +217,24 @@ impl Flight {
     }
 
     /// The first octets are lost: without SACK, at duplicate and partial acknowledgements.
-    pub(super) fn lose_first(&mut self, octets: u64, next: u64) {
+    pub(super) fn mark_first_lost(&mut self, octets: u64, next: u64) {
         let Some((start, _)) = self.sent.first_key_value() else {
             return;
         };
         let end = start + octets;
         self.split(end);
-        self.lose(|first, _| first < end);
+        self.mark_lost(|first, _| first < end);
         self.recovery = self.recovery.or(Some(next));
     }
 
     /// A timeout: all that is older than a round trip is lost, and the first octet.
     pub(super) fn on_timeout(&mut self, now: Instant, rtt: Duration, next: u64) {
         let first = self.sent.first_key_value().map_or(0, |(start, _)| *start);
-        self.lose(|start, sent| start == first || now.since(sent.last) >= rtt);
+        self.mark_lost(|start, sent| start == first || now.since(sent.last) >= rtt);
         self.recovery = Some(next);
     }
 
-    fn lose(&mut self, is_lost: impl Fn(u64, &Sent) -> bool) {
+    fn mark_lost(&mut self, is_lost: impl Fn(u64, &Sent) -> bool) {
         for (start, sent) in &mut self.sent {
             if !sent.sacked && !sent.lost && is_lost(*start, sent) {
                 sent.lost = true;

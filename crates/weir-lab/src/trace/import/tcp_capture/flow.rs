@@ -1,23 +1,13 @@
 //! A followed direction of a connection: numbers of octets from sequence numbers, and the tables.
 
-use super::super::Vantage;
-use super::super::tables::{Events, Intervals, Losses, PacketRow, Packets};
+use super::super::tables::{Events, Intervals, Losses, PacketRow, Packets, place_of};
+use super::super::{ImportedFlow, Vantage};
 use super::receiver::Receiver;
 use super::records::{Acknowledgement, Data, FlowSetup, Log};
 use super::segment::{ACK, FIN, RST, SYN, Segment};
 use super::sender::Sender;
 use super::states::States;
-use crate::table::Table;
 use weir_proto::time::{Duration, Instant};
-
-/// The tables of a flow.
-#[derive(Debug)]
-pub(super) struct Finished {
-    pub(super) table: Table,
-    pub(super) events: Option<Table>,
-    pub(super) intervals: Option<Table>,
-    pub(super) delivered: u64,
-}
 
 #[derive(Debug)]
 enum Observer {
@@ -43,21 +33,20 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    pub(super) fn new(setup: &FlowSetup, duration: Duration) -> Self {
-        let at_receiver = setup.vantage == Vantage::Receiver;
+    pub(super) fn new(setup: FlowSetup, duration: Duration) -> Self {
         let log = Log {
             events: Events::default(),
             losses: Losses::default(),
             intervals: Intervals::new(duration),
-            place: if at_receiver { "receiver" } else { "sender" },
+            place: place_of(setup.vantage),
         };
-        let observer = if at_receiver {
-            Observer::Receiver(Box::new(Receiver::new(setup)))
+        let observer = if setup.vantage == Vantage::Receiver {
+            Observer::Receiver(Box::new(Receiver::new(&setup)))
         } else {
-            Observer::Sender(Box::new(Sender::new(setup)))
+            Observer::Sender(Box::new(Sender::new(&setup)))
         };
         Self {
-            setup: setup.clone(),
+            setup,
             log,
             states: States::default(),
             observer,
@@ -89,22 +78,10 @@ impl Flow {
         let Some((content, number)) = content else {
             return;
         };
-        let event = match (self.setup.vantage, of_sender) {
-            (Vantage::Sender, false) | (Vantage::Receiver, true) => "received",
-            _ => "sent",
-        };
+        let vantage = self.setup.vantage;
         self.packets.push(PacketRow {
-            at: now,
-            // In the network each packet is one that its sender has sent.
-            place: match (self.setup.vantage, of_sender) {
-                (Vantage::Network, false) => "receiver",
-                _ => place,
-            },
-            event,
-            number,
-            size: segment.size(),
-            reason: "",
             content,
+            ..PacketRow::captured(now, (vantage, of_sender), (number, segment.size()))
         });
     }
 
@@ -270,20 +247,24 @@ impl Flow {
         remarks
     }
 
-    pub(super) fn finish(mut self, packets: &mut Packets) -> Finished {
+    pub(super) fn finish(mut self, packets: &mut Packets) -> ImportedFlow {
+        let FlowSetup { name, vantage, .. } = self.setup;
         let (table, delivered) = match self.observer {
             Observer::Sender(sender) => sender.finish(),
             Observer::Receiver(receiver) => receiver.finish(),
         };
-        let lost = self.log.losses.finish();
-        let intervals = self.log.intervals.finish(&lost, self.setup.vantage);
-        self.packets.extend(lost);
-        packets.add(&self.setup.name, self.packets);
-        Finished {
-            table,
-            events: self.log.events.finish(),
-            intervals,
-            delivered,
-        }
+        self.packets.extend(self.log.losses.finish());
+        // What arrived, and how, is known beside the receiver only.
+        let unknown: &[&str] = match vantage {
+            Vantage::Receiver => &[],
+            Vantage::Sender | Vantage::Network => &["packets_received", "marks"],
+        };
+        let intervals = self.log.intervals.finish(&self.packets, unknown);
+        packets.add(&name, self.packets);
+        let mut flow = ImportedFlow::new((name, "tcp"), vantage, table);
+        flow.trace.events = self.log.events.finish();
+        flow.trace.intervals = intervals;
+        flow.delivered_bytes = Some(delivered as f64);
+        flow
     }
 }

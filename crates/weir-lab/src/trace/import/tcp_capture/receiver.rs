@@ -1,7 +1,7 @@
 //! What a capture beside the receiver shows: what arrived, gaps that retransmissions fill, and
 //! round trips from timestamps that the data echoes (RFC 7323 §4).
 
-use super::super::rows::{Cell, Rows};
+use super::super::rows::{Cell, Rows, rtt_cells};
 use super::super::tables::PacketRow;
 use super::records::{Acknowledgement, Data, FlowSetup, Log};
 use crate::run::DeliveryRate;
@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, VecDeque};
 use weir_proto::cc::rtt::RttEstimator;
 use weir_proto::time::{Duration, Instant};
 
-/// A gap that is filled earlier is reordering if no round trip is known, as Wireshark decides.
-const REORDERING: Duration = Duration::from_millis(3);
+/// The reordering timeout if no round trip is known, which is Wireshark's.
+const DEFAULT_REORDERING_TIMEOUT: Duration = Duration::from_millis(3);
 /// The number of timestamps whose echo is waited for.
 const MAX_ECHOES: usize = 1 << 16;
 
@@ -60,7 +60,10 @@ impl Receiver {
 
     /// Data arrives; returns its kind: at the receiver all is data.
     pub(super) fn on_data(&mut self, now: Instant, data: &Data, log: &mut Log) -> &'static str {
-        log.intervals.add_packet(now, data.ce);
+        log.intervals.add_received(now, 1);
+        if data.ce {
+            log.intervals.add_mark(now);
+        }
         if let Some(echo) = data.echo {
             self.on_echo(now, echo);
         }
@@ -68,17 +71,10 @@ impl Receiver {
         if data.start < self.next {
             let (octets, since) = self.fill(data.start, data.end.min(self.next));
             new += octets;
-            let is_late = since.is_some_and(|since| now.since(since) >= self.patience());
+            let is_late = since.is_some_and(|since| now.since(since) >= self.reordering_timeout());
             if is_late {
-                let row = PacketRow {
-                    at: now,
-                    place: log.place,
-                    event: "lost",
-                    number: data.start as f64,
-                    size: data.size,
-                    reason: "",
-                    content: "",
-                };
+                let segment = (data.start as f64, data.size);
+                let row = PacketRow::lost(now, log.place, segment, "");
                 log.losses.add(row, (data.start, data.end));
             }
         }
@@ -94,11 +90,11 @@ impl Receiver {
         "data"
     }
 
-    /// A retransmission takes a round trip at least.
-    fn patience(&self) -> Duration {
+    /// A gap that is filled earlier is reordering: a retransmission takes a round trip at least.
+    fn reordering_timeout(&self) -> Duration {
         let min = self.rtt.get().min;
         if min.is_zero() {
-            REORDERING
+            DEFAULT_REORDERING_TIMEOUT
         } else {
             min * 4 / 5
         }
@@ -143,7 +139,7 @@ impl Receiver {
         if let (Some(&(start, end)), second) = (ack.sacks.first(), ack.sacks.get(1)) {
             let within = second.is_some_and(|second| start >= second.0 && end <= second.1);
             // RFC 2883 §4.
-            if (end <= ack.ack || within) && log.losses.take_back(start, end) {
+            if (end <= ack.ack || within) && log.losses.undo(start, end) {
                 log.events.add(now, log.place, ("spurious", ""), None);
             }
         }
@@ -165,27 +161,16 @@ impl Receiver {
     }
 
     fn push_row(&mut self, at: Instant) {
-        let rtt = self.rtt.get();
-        let has_sample = self.rtt.smoothed().is_some();
-        let known = |duration: Duration| {
-            Cell::Number(if has_sample {
-                duration.as_secs_f64()
-            } else {
-                f64::NAN
-            })
-        };
-        let window = self.window.map_or(f64::NAN, |window| window as f64);
+        let [rtt, smoothed_rtt, min_rtt] = rtt_cells(&self.rtt);
+        let window = self.window.map(|window| window as f64);
         self.rows.push(&[
             ("time_s", Cell::Number(at.as_secs_f64())),
-            ("rtt_s", known(rtt.latest)),
-            ("smoothed_rtt_s", known(rtt.smoothed)),
-            ("receive_window_bytes", Cell::Number(window)),
-            ("min_rtt_s", known(rtt.min)),
+            ("rtt_s", rtt),
+            ("smoothed_rtt_s", smoothed_rtt),
+            ("receive_window_bytes", Cell::optional(window)),
+            ("min_rtt_s", min_rtt),
             ("delivered_bytes", Cell::Number(self.delivered as f64)),
-            (
-                "delivery_rate_bps",
-                Cell::Number(self.rate_bps.unwrap_or(f64::NAN)),
-            ),
+            ("delivery_rate_bps", Cell::optional(self.rate_bps)),
             ("event", Cell::Word("controller")),
         ]);
     }

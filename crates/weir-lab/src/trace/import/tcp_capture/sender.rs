@@ -1,8 +1,8 @@
 //! What a capture beside the sender shows: round trips, octets in flight, losses and timeouts.
 
-use super::super::rows::{Cell, Rows};
+use super::super::rows::{Cell, Rows, rtt_cells};
 use super::super::tables::PacketRow;
-use super::flight::{DUPLICATES, Delivered, Flight};
+use super::flight::{DUP_THRESH, Delivered, Flight};
 use super::records::{Acknowledgement, Data, FlowSetup, Log};
 use crate::run::DeliveryRate;
 use crate::table::Table;
@@ -10,11 +10,11 @@ use weir_proto::cc::rtt::{RttEstimator, TimeoutRules};
 use weir_proto::time::{Duration, Instant};
 
 /// What a sender sends at most this long after an acknowledgement is released by it.
-const MOMENT: Duration = Duration::from_millis(1);
+const RELEASED_WITHIN: Duration = Duration::from_millis(1);
 /// RFC 6298 §2 with the least timeout of Linux.
 const TIMEOUT: TimeoutRules = TimeoutRules {
     initial: Duration::from_millis(1000),
-    granularity: MOMENT,
+    granularity: RELEASED_WITHIN,
     minimum: Duration::from_millis(200),
     maximum: Duration::from_millis(120_000),
 };
@@ -36,7 +36,7 @@ pub(super) struct Sender {
     rate_bps: Option<f64>,
     delivered: u64,
     /// Duplicate acknowledgements since the last new one.
-    duplicates: u64,
+    dup_acks: u64,
     /// Timeouts and probes in a row.
     timeouts: u32,
     probes: u32,
@@ -44,7 +44,7 @@ pub(super) struct Sender {
     timeout_until: u64,
     skipped: u64,
     /// The time of the row that is not complete.
-    moment: Option<Instant>,
+    row_at: Option<Instant>,
     rows: Rows,
 }
 
@@ -68,12 +68,12 @@ impl Sender {
             rate: DeliveryRate::default(),
             rate_bps: None,
             delivered: 0,
-            duplicates: 0,
+            dup_acks: 0,
             timeouts: 0,
             probes: 0,
             timeout_until: 0,
             skipped: 0,
-            moment: None,
+            row_at: None,
             rows: Rows::default(),
         }
     }
@@ -90,28 +90,28 @@ impl Sender {
 
     /// Data leaves; returns its kind.
     pub(super) fn on_data(&mut self, now: Instant, data: &Data, log: &mut Log) -> &'static str {
-        self.continue_moment(now);
+        self.continue_row(now);
         let mut content = "data";
         let is_probe = self.window == Some(0) && data.start <= self.una + 1;
         if is_probe {
             self.on_probe(now, log);
         }
         if data.start < self.next {
-            let again = Data {
+            let sent_before = Data {
                 end: data.end.min(self.next),
                 ..*data
             };
-            if self.on_again(now, &again, is_probe, log) {
+            if self.on_retransmit(now, &sent_before, is_probe, log) {
                 content = "retransmission";
             }
         }
         if data.start > self.next {
-            self.flight.on_new(self.next, data.start, now, false);
+            self.flight.on_send(self.next, data.start, now, false);
             self.skipped += data.start - self.next;
             self.next = data.start;
         }
         if data.end > self.next {
-            self.flight.on_new(self.next, data.end, now, true);
+            self.flight.on_send(self.next, data.end, now, true);
             self.next = data.end;
         }
         content
@@ -132,9 +132,9 @@ impl Sender {
     }
 
     /// Octets that were sent before leave again; false if the capture saw them late the first time.
-    fn on_again(&mut self, now: Instant, data: &Data, is_probe: bool, log: &mut Log) -> bool {
+    fn on_retransmit(&mut self, now: Instant, data: &Data, is_probe: bool, log: &mut Log) -> bool {
         if data.end <= self.una {
-            log.losses.add_needless((data.start, data.end));
+            log.losses.add_spurious((data.start, data.end));
             return true;
         }
         if !is_probe && self.is_timeout(now, data) {
@@ -142,14 +142,14 @@ impl Sender {
         }
         let reason = if data.start < self.timeout_until {
             "timeout"
-        } else if self.has_duplicates() {
+        } else if self.has_dup_acks() {
             "packet_threshold"
         } else if self.flight.sacked() > 0 {
             "time_threshold"
         } else {
             ""
         };
-        let octets = self.flight.on_again(data.start, data.end, now);
+        let octets = self.flight.on_retransmit(data.start, data.end, now);
         if octets == 0 {
             // Selectively acknowledged already, or seen for the first time.
             let arrived = self
@@ -157,29 +157,22 @@ impl Sender {
                 .history(data.start)
                 .is_some_and(|(last, _)| last < now);
             if arrived {
-                log.losses.add_needless((data.start, data.end));
+                log.losses.add_spurious((data.start, data.end));
             }
             return arrived;
         }
         if is_probe {
             return true;
         }
-        let row = PacketRow {
-            at: now,
-            place: log.place,
-            event: "lost",
-            number: data.start as f64,
-            size: data.size,
-            reason,
-            content: "",
-        };
+        let segment = (data.start as f64, data.size);
+        let row = PacketRow::lost(now, log.place, segment, reason);
         log.losses.add(row, (data.start, data.end));
         true
     }
 
-    fn has_duplicates(&self) -> bool {
+    fn has_dup_acks(&self) -> bool {
         // RFC 6675 §4: more than two segments' worth of octets.
-        self.duplicates >= DUPLICATES || self.flight.sacked() > (DUPLICATES - 1) * self.mss
+        self.dup_acks >= DUP_THRESH || self.flight.sacked() > (DUP_THRESH - 1) * self.mss
     }
 
     /// True if a timeout sends these octets again (RFC 6298 §5.4): the first outstanding one, after
@@ -188,26 +181,26 @@ impl Sender {
         if data.start > self.una {
             return false;
         }
-        let Some((last, again)) = self.flight.history(self.una) else {
+        let Some((last, retransmitted)) = self.flight.history(self.una) else {
             return false;
         };
         let silence = now.since(last.max(self.una_at));
         silence >= self.rtt.timeout(&TIMEOUT, 0)
-            && now.since(self.last_ack_at) > MOMENT
-            && (again || !self.has_duplicates())
+            && now.since(self.last_ack_at) > RELEASED_WITHIN
+            && (retransmitted || !self.has_dup_acks())
     }
 
     fn on_timeout(&mut self, now: Instant, log: &mut Log) {
-        self.end_moment();
+        self.flush_row();
         log.events
             .add(now, log.place, ("timeout", ""), Some(self.timeouts));
         self.push_row(now, "timeout");
         self.timeouts += 1;
         self.timeout_until = self.next;
-        self.duplicates = 0;
+        self.dup_acks = 0;
         let rtt = self.rtt.smoothed().unwrap_or(TIMEOUT.minimum);
         self.flight.on_timeout(now, rtt, self.next);
-        self.moment = Some(now);
+        self.row_at = Some(now);
     }
 
     /// An acknowledgement arrives.
@@ -215,11 +208,11 @@ impl Sender {
         if ack.ack < self.una {
             return;
         }
-        self.end_moment();
-        self.moment = Some(now);
+        self.flush_row();
+        self.row_at = Some(now);
         let mut delivered = Delivered::default();
         if ack.ack > self.next {
-            self.flight.on_new(self.next, ack.ack, now, false);
+            self.flight.on_send(self.next, ack.ack, now, false);
             self.skipped += ack.ack - self.next;
             self.next = ack.ack;
         }
@@ -234,7 +227,7 @@ impl Sender {
             (self.una, self.una_at) = (ack.ack, now);
             self.timeouts = 0;
         } else if ack.pure && self.next > self.una && (same_window || !ack.sacks.is_empty()) {
-            self.duplicates += 1;
+            self.dup_acks += 1;
         }
         self.take_sacks(now, ack, &mut delivered, log);
         self.presume_lost(now, advance);
@@ -262,7 +255,7 @@ impl Sender {
             let within = second.is_some_and(|second| start >= second.0 && end <= second.1);
             // RFC 2883 §4: the first block is a duplicate if it is acknowledged already.
             if index == 0 && (end <= ack.ack || within) {
-                if log.losses.take_back(start, end) {
+                if log.losses.undo(start, end) {
                     log.events.add(now, log.place, ("spurious", ""), None);
                 }
             } else if end <= self.next {
@@ -275,15 +268,15 @@ impl Sender {
     fn presume_lost(&mut self, now: Instant, advance: u64) {
         if self.uses_sack {
             let min_rtt = self.rtt.get().min;
-            self.flight.find_lost(now, min_rtt, self.mss, self.next);
-        } else if self.duplicates == DUPLICATES && !self.flight.recovering()
+            self.flight.detect_lost(now, min_rtt, self.mss, self.next);
+        } else if self.dup_acks == DUP_THRESH && !self.flight.recovering()
             || advance > 0 && self.flight.recovering()
         {
             // RFC 6582 §3.2: the third duplicate and each partial acknowledgement.
-            self.flight.lose_first(self.mss, self.next);
+            self.flight.mark_first_lost(self.mss, self.next);
         }
         if advance > 0 {
-            self.duplicates = 0;
+            self.dup_acks = 0;
         }
     }
 
@@ -293,7 +286,7 @@ impl Sender {
         let arrived = if self.uses_sack {
             0
         } else {
-            self.duplicates * self.mss
+            self.dup_acks * self.mss
         };
         self.flight.in_flight().saturating_sub(arrived)
     }
@@ -308,45 +301,42 @@ impl Sender {
     }
 
     /// Data leaves: it belongs to the row of what released it, or begins one.
-    fn continue_moment(&mut self, now: Instant) {
-        if self.moment.is_none_or(|since| now.since(since) > MOMENT) {
-            self.end_moment();
-            self.moment = Some(now);
+    fn continue_row(&mut self, now: Instant) {
+        if self
+            .row_at
+            .is_none_or(|since| now.since(since) > RELEASED_WITHIN)
+        {
+            self.flush_row();
+            self.row_at = Some(now);
         }
     }
 
-    fn end_moment(&mut self) {
-        if let Some(at) = self.moment.take() {
+    fn flush_row(&mut self) {
+        if let Some(at) = self.row_at.take() {
             self.push_row(at, "controller");
         }
     }
 
     fn push_row(&mut self, at: Instant, event: &str) {
-        let none = Cell::Number(f64::NAN);
-        let secs = |duration: Duration| Cell::Number(duration.as_secs_f64());
-        let rtt = self.rtt.get();
-        let has_sample = self.rtt.smoothed().is_some();
-        let known = |duration| if has_sample { secs(duration) } else { none };
-        let window = self.window.map_or(f64::NAN, |window| window as f64);
+        let [rtt, smoothed_rtt, _] = rtt_cells(&self.rtt);
+        let window = self.window.map(|window| window as f64);
+        let min_rtt = self.min_rtt.map(Duration::as_secs_f64);
         self.rows.push(&[
             ("time_s", Cell::Number(at.as_secs_f64())),
-            ("rtt_s", known(rtt.latest)),
-            ("smoothed_rtt_s", known(rtt.smoothed)),
+            ("rtt_s", rtt),
+            ("smoothed_rtt_s", smoothed_rtt),
             ("bytes_in_flight", Cell::Number(self.in_flight() as f64)),
             ("bound", Cell::Word(self.bound())),
-            ("receive_window_bytes", Cell::Number(window)),
-            ("min_rtt_s", self.min_rtt.map_or(none, secs)),
+            ("receive_window_bytes", Cell::optional(window)),
+            ("min_rtt_s", Cell::optional(min_rtt)),
             ("delivered_bytes", Cell::Number(self.delivered as f64)),
-            (
-                "delivery_rate_bps",
-                Cell::Number(self.rate_bps.unwrap_or(f64::NAN)),
-            ),
+            ("delivery_rate_bps", Cell::optional(self.rate_bps)),
             ("event", Cell::Word(event)),
         ]);
     }
 
     pub(super) fn finish(mut self) -> (Table, u64) {
-        self.end_moment();
+        self.flush_row();
         (self.rows.finish(), self.delivered)
     }
 }

@@ -1,22 +1,20 @@
 //! The first reading of a capture: its connections, how much data each has in which direction, and
 //! near which of its ends it was captured.
 //!
-//! The place follows from gaps. Near an end, what the peer sends is answered at once, and what the
-//! end sends is answered after a round trip: SYN and SYN/ACK against SYN/ACK and ACK; without a
-//! handshake the echoes of timestamps, or data and its acknowledgement against an acknowledgement
-//! and the data that it releases. Unless one gap is ten times the other, the place is not known.
+//! The place follows from response times. Near an end, what the peer sends is answered at once, and
+//! what the end sends is answered after a round trip: SYN and SYN/ACK against SYN/ACK and ACK;
+//! without a handshake the echoes of timestamps, or data and its acknowledgement against an
+//! acknowledgement and the data that it releases. Unless one of them is ten times the other, the
+//! place is not known.
 
+use super::super::captures::{MAX_CONNECTIONS, Surveyed, near_end};
 use super::segment::{ACK, Options, SYN, Segment};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use weir_proto::time::{Duration, Instant};
 
-/// The number of connections, each at each interface, that are told apart.
-const MAX_CONNECTIONS: usize = 1 << 16;
-/// The least ratio of the gaps at a known place.
-const CLEAR_RATIO: u64 = 10;
-/// The least number of gaps without a handshake.
-const MIN_GAPS: u32 = 3;
+/// The least number of response times without a handshake.
+const MIN_RESPONSES: u32 = 3;
 
 /// Finds the connection of a segment. A connection at another interface is another one, and so is
 /// one with another initial sequence number.
@@ -100,37 +98,37 @@ fn ends(segment: &Segment) -> [SocketAddr; 2] {
 /// What is known of a connection at an interface.
 #[derive(Clone, Debug)]
 pub(super) struct Survey {
-    pub(super) ends: [SocketAddr; 2],
-    pub(super) instance: u32,
-    pub(super) segments: u64,
+    ends: [SocketAddr; 2],
+    instance: u32,
+    segments: u64,
     /// Octets of data that each end sent.
-    pub(super) payload: [u64; 2],
+    payload: [u64; 2],
     /// The options of each end's SYN.
-    pub(super) syn: [Option<Options>; 2],
+    syn: [Option<Options>; 2],
     /// The largest segment of each end that is no larger than an Ethernet frame, in octets of data.
-    pub(super) largest: [u32; 2],
+    largest: [u32; 2],
     /// The end that opened it.
     client: Option<usize>,
     syn_at: [Option<Instant>; 2],
     /// SYN to SYN/ACK, SYN/ACK to ACK.
     handshake: [Option<Duration>; 2],
     /// Of timestamps, of data to its acknowledgement, of an acknowledgement to new data.
-    echoes: [Gap; 2],
-    data: [Gap; 2],
-    acks: [Gap; 2],
+    echoes: [ResponseTime; 2],
+    data: [ResponseTime; 2],
+    acks: [ResponseTime; 2],
     retried: bool,
 }
 
 /// The smallest time until something is answered.
 #[derive(Clone, Copy, Debug, Default)]
-struct Gap {
+struct ResponseTime {
     pending: Option<(u32, Instant)>,
     last: Option<u32>,
     least: Option<Duration>,
     count: u32,
 }
 
-impl Gap {
+impl ResponseTime {
     /// `value` is sent; values that are not later than one before are no measurement.
     fn begin(&mut self, value: u32, now: Instant) {
         let is_later = self
@@ -147,14 +145,14 @@ impl Gap {
         if let Some((wanted, since)) = self.pending
             && value.wrapping_sub(wanted) as i32 >= 0
         {
-            let gap = now.since(since);
-            self.least = Some(self.least.map_or(gap, |least| least.min(gap)));
+            let passed = now.since(since);
+            self.least = Some(self.least.map_or(passed, |least| least.min(passed)));
             (self.pending, self.count) = (None, self.count + 1);
         }
     }
 
     fn known(&self) -> Option<Duration> {
-        self.least.filter(|_| self.count >= MIN_GAPS)
+        self.least.filter(|_| self.count >= MIN_RESPONSES)
     }
 }
 
@@ -170,9 +168,9 @@ impl Survey {
             client: None,
             syn_at: [None; 2],
             handshake: [None; 2],
-            echoes: [Gap::default(); 2],
-            data: [Gap::default(); 2],
-            acks: [Gap::default(); 2],
+            echoes: [ResponseTime::default(); 2],
+            data: [ResponseTime::default(); 2],
+            acks: [ResponseTime::default(); 2],
             retried: false,
         }
     }
@@ -229,24 +227,28 @@ impl Survey {
         self.syn_at[side] = Some(now);
     }
 
+    /// What decides whether the connection is followed.
+    pub(super) fn surveyed(&self) -> Surveyed {
+        Surveyed {
+            ends: self.ends,
+            instance: self.instance,
+            payload: self.payload,
+            packets: self.segments,
+            near: self.near(),
+        }
+    }
+
     /// The end near which the capture was made, if that can be told.
-    pub(super) fn near(&self) -> Option<usize> {
-        let (side, [far, near]) = match (self.client, self.handshake) {
-            (Some(client), [Some(first), Some(second)]) => (client, [first, second]),
-            _ => (0, self.gaps()?),
-        };
-        if near * CLEAR_RATIO < far {
-            Some(side)
-        } else if far * CLEAR_RATIO < near {
-            Some(1 - side)
-        } else {
-            None
+    fn near(&self) -> Option<usize> {
+        match (self.client, self.handshake) {
+            (Some(client), [Some(first), Some(second)]) => near_end(client, [first, second]),
+            _ => near_end(0, self.response_times()?),
         }
     }
 
     /// The times until what each end sends is answered.
-    fn gaps(&self) -> Option<[Duration; 2]> {
-        let of = |gaps: [&Gap; 2]| Some([gaps[0].known()?, gaps[1].known()?]);
+    fn response_times(&self) -> Option<[Duration; 2]> {
+        let of = |[a, b]: [&ResponseTime; 2]| Some([a.known()?, b.known()?]);
         let released = if self.payload[0] >= self.payload[1] {
             [&self.data[0], &self.acks[1]]
         } else {

@@ -1,9 +1,9 @@
 //! Runs of our own, captured and read again.
 
+use super::super::captured_run::captured_run;
 use super::*;
-use crate::run::{RunOptions, RunOutput, TraceLevel, run};
+use crate::run::RunOutput;
 use crate::table::Table;
-use crate::trace::{CaptureOptions, capture_run};
 
 /// A run of a scenario and the flow of its capture at a host, or at both.
 struct Pair {
@@ -12,21 +12,7 @@ struct Pair {
 }
 
 fn pair(text: &str, host: Option<&str>) -> Pair {
-    let scenario = crate::scenario::parse(text, "test.toml").unwrap();
-    let options = RunOptions {
-        trace: TraceLevel::Full,
-        packets: true,
-        ..RunOptions::default()
-    };
-    let run = run(&scenario, &options).unwrap();
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let options = CaptureOptions {
-        host,
-        snap_octets: 96,
-        ..CaptureOptions::default()
-    };
-    let out = file.reopen().unwrap();
-    capture_run(&scenario, &run.summary, &options, out).unwrap();
+    let (run, file) = captured_run(text, host, 96);
     let imported = read_tcp_capture(file.path()).unwrap();
     Pair { run, imported }
 }
@@ -175,6 +161,8 @@ fn without_sack_the_octets_and_losses_of_a_run_come_back() {
     let [own, read] = pair.lost();
     assert!(own.len() > 10, "{}", own.len());
     assert_eq!(own.len(), read.len());
+    let [own, read] = pair.delivered();
+    assert_eq!(own, read);
     assert_eq!(differing(&pair, "rtt_s", 1e-9), [[0.0; 3]; 0]);
 }
 
@@ -234,14 +222,14 @@ fn at_the_receiver_losses_are_holes_that_are_filled_late() {
 }
 
 /// A capture made by hand: raw IPv4 in the microsecond format.
-struct Tape {
+struct TestCapture {
     octets: Vec<u8>,
     id: u16,
 }
 
-/// A segment of a tape.
+/// A segment of a capture.
 #[derive(Clone, Default)]
-struct Cut {
+struct TestSegment {
     micros: u32,
     /// From the client at 10.0.0.1:40000, else from the server at 10.0.0.2:80.
     client: bool,
@@ -253,7 +241,7 @@ struct Cut {
     options: Vec<u8>,
 }
 
-impl Tape {
+impl TestCapture {
     fn new() -> Self {
         let mut octets = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0];
         octets.extend([0; 8]);
@@ -263,36 +251,42 @@ impl Tape {
     }
 
     /// Writes the headers only, as with a short snap length.
-    fn add(&mut self, cut: &Cut) {
+    fn add(&mut self, segment: &TestSegment) {
         self.id += 1;
-        let header = 20 + cut.options.len() as u16;
-        let total = 20 + header + cut.payload;
+        let header = 20 + segment.options.len() as u16;
+        let total = 20 + header + segment.payload;
         let mut packet = vec![0x45, 0];
         packet.extend(total.to_be_bytes());
         packet.extend(self.id.to_be_bytes());
         packet.extend([0x40, 0, 64, 6, 0, 0]);
         let ends = [([10, 0, 0, 1], 40_000_u16), ([10, 0, 0, 2], 80)];
-        let [from, to] = if cut.client { ends } else { [ends[1], ends[0]] };
+        let [from, to] = if segment.client {
+            ends
+        } else {
+            [ends[1], ends[0]]
+        };
         packet.extend(from.0);
         packet.extend(to.0);
         packet.extend(from.1.to_be_bytes());
         packet.extend(to.1.to_be_bytes());
-        packet.extend(cut.seq.to_be_bytes());
-        packet.extend(cut.ack.to_be_bytes());
-        packet.extend([((header / 4) << 4) as u8, cut.flags]);
-        packet.extend(cut.window.to_be_bytes());
+        packet.extend(segment.seq.to_be_bytes());
+        packet.extend(segment.ack.to_be_bytes());
+        packet.extend([((header / 4) << 4) as u8, segment.flags]);
+        packet.extend(segment.window.to_be_bytes());
         packet.extend([0; 4]);
-        packet.extend(&cut.options);
-        self.octets.extend((cut.micros / 1_000_000).to_le_bytes());
-        self.octets.extend((cut.micros % 1_000_000).to_le_bytes());
+        packet.extend(&segment.options);
+        self.octets
+            .extend((segment.micros / 1_000_000).to_le_bytes());
+        self.octets
+            .extend((segment.micros % 1_000_000).to_le_bytes());
         self.octets.extend((packet.len() as u32).to_le_bytes());
         self.octets
-            .extend((20 + u32::from(header) + u32::from(cut.payload)).to_le_bytes());
+            .extend((20 + u32::from(header) + u32::from(segment.payload)).to_le_bytes());
         self.octets.extend(packet);
     }
 
     fn data(&mut self, micros: u32, seq: u32, payload: u16) {
-        self.add(&Cut {
+        self.add(&TestSegment {
             micros,
             client: true,
             seq,
@@ -300,7 +294,7 @@ impl Tape {
             flags: 0x10,
             window: 1000,
             payload,
-            ..Cut::default()
+            ..TestSegment::default()
         });
     }
 
@@ -313,36 +307,39 @@ impl Tape {
                 options.extend(end.to_be_bytes());
             }
         }
-        self.add(&Cut {
+        self.add(&TestSegment {
             micros,
             seq: 1,
             ack,
             flags: 0x10,
             window,
             options,
-            ..Cut::default()
+            ..TestSegment::default()
         });
     }
 
     /// SYN, SYN/ACK after 40 ms and ACK, so that the client's data begins at `initial` + 1.
     fn open(&mut self, initial: u32) {
-        let options = vec![2, 4, 3, 232, 4, 2, 1, 3, 3, 0, 1, 1];
-        let syn = Cut {
+        self.open_with(initial, vec![2, 4, 3, 232, 4, 2, 1, 3, 3, 0, 1, 1]);
+    }
+
+    fn open_with(&mut self, initial: u32, options: Vec<u8>) {
+        let syn = TestSegment {
             client: true,
             seq: initial,
             flags: 2,
             window: 60_000,
             options: options.clone(),
-            ..Cut::default()
+            ..TestSegment::default()
         };
         self.add(&syn);
-        self.add(&Cut {
+        self.add(&TestSegment {
             micros: 40_000,
             ack: initial.wrapping_add(1),
             flags: 0x12,
             window: 60_000,
             options,
-            ..Cut::default()
+            ..TestSegment::default()
         });
         let next = initial.wrapping_add(1);
         self.data(40_001, next, 0);
@@ -350,7 +347,7 @@ impl Tape {
 
     fn read(&self) -> Imported {
         let mut open = || Capture::from_reader(std::io::Cursor::new(self.octets.clone()));
-        read_twice(&mut open).unwrap()
+        read_tcp_capture_from(&mut open).unwrap()
     }
 }
 
@@ -370,14 +367,14 @@ fn lost_of(imported: &Imported) -> Vec<f64> {
 
 #[test]
 fn numbers_that_wrap_and_a_missing_syn_leave_the_octets() {
-    let mut tape = Tape::new();
+    let mut capture = TestCapture::new();
     let start = 0xffff_ff00_u32;
     for number in 0..10 {
         let (at, seq) = (number * 50_000, start.wrapping_add(number * 1000));
-        tape.data(at, seq, 1000);
-        tape.ack(at + 40_000, seq.wrapping_add(1000), 500, &[]);
+        capture.data(at, seq, 1000);
+        capture.ack(at + 40_000, seq.wrapping_add(1000), 500, &[]);
     }
-    let imported = tape.read();
+    let imported = capture.read();
     let flow = &imported.flows[0];
     assert_eq!(flow.delivered_bytes, Some(10_000.0));
     // No SYN, so the scale of the window is not known.
@@ -397,31 +394,31 @@ fn numbers_that_wrap_and_a_missing_syn_leave_the_octets() {
 
 #[test]
 fn a_dsack_takes_a_loss_back() {
-    let tape = |dsack: bool| {
-        let mut tape = Tape::new();
-        tape.open(99);
+    let capture = |dsack: bool| {
+        let mut capture = TestCapture::new();
+        capture.open(99);
         for number in 0..5 {
-            tape.data(50_000, 100 + number * 1000, 1000);
+            capture.data(50_000, 100 + number * 1000, 1000);
         }
         // The first segment is overtaken, and sent again at the third report.
         for number in 2..5 {
-            tape.ack(
+            capture.ack(
                 90_000 + number * 10,
                 100,
                 60_000,
                 &[(1100, 100 + number * 1000 + 1000)],
             );
         }
-        tape.data(90_050, 100, 1000);
-        tape.ack(92_000, 5100, 60_000, &[]);
+        capture.data(90_050, 100, 1000);
+        capture.ack(92_000, 5100, 60_000, &[]);
         let block = [(100, 1100)];
-        tape.ack(130_000, 5100, 60_000, if dsack { &block } else { &[] });
-        tape.read()
+        capture.ack(130_000, 5100, 60_000, if dsack { &block } else { &[] });
+        capture.read()
     };
-    let real = tape(false);
+    let real = capture(false);
     assert_eq!(lost_of(&real), [0.09005]);
     assert_eq!(events_of(&real, "spurious"), 0);
-    let spurious = tape(true);
+    let spurious = capture(true);
     assert_eq!(lost_of(&spurious), [0.0; 0]);
     assert_eq!(events_of(&spurious, "spurious"), 1);
     assert_eq!(spurious.flows[0].delivered_bytes, Some(5000.0));
@@ -429,24 +426,76 @@ fn a_dsack_takes_a_loss_back() {
 
 #[test]
 fn a_retransmission_after_silence_is_a_timeout_and_a_closed_window_is_probed() {
-    let mut tape = Tape::new();
-    tape.open(99);
-    tape.data(50_000, 100, 1000);
+    let mut capture = TestCapture::new();
+    capture.open(99);
+    capture.data(50_000, 100, 1000);
     // The handshake took 40 ms, so RTO is 40 + 4 * 20 = 120 ms, but at least 200 ms.
-    tape.data(255_000, 100, 1000);
-    tape.ack(295_000, 1100, 0, &[]);
-    tape.data(595_000, 1100, 1);
-    tape.ack(635_000, 1100, 0, &[]);
-    tape.data(1_235_000, 1100, 1);
-    tape.ack(1_275_000, 1101, 60_000, &[]);
-    let imported = tape.read();
+    capture.data(255_000, 100, 1000);
+    capture.ack(300_000, 1100, 0, &[]);
+    capture.data(595_000, 1100, 1);
+    capture.ack(635_000, 1100, 0, &[]);
+    capture.data(1_235_000, 1100, 1);
+    capture.ack(1_275_000, 1101, 60_000, &[]);
+    let imported = capture.read();
     assert_eq!(imported.flows[0].vantage, Vantage::Sender);
     assert_eq!(events_of(&imported, "timeout"), 1);
     assert_eq!(events_of(&imported, "window_probe"), 2);
     assert_eq!(lost_of(&imported), [0.255]);
     let table = &imported.flows[0].trace.table;
-    // Karn: the acknowledgement of the octets sent twice is no sample.
-    assert!(!table.numbers("rtt_s").unwrap().contains(&0.245));
+    // Karn: the acknowledgement of the octets sent twice is no sample, neither of 250 ms nor of 45.
+    let samples = table.numbers("rtt_s").unwrap();
+    assert!(!samples.contains(&0.25) && !samples.contains(&0.045));
     let bound = table.words("bound").unwrap();
     assert!(bound.iter().any(|word| &**word == "receiver_credit"));
+}
+
+/// RFC 8985 §6.2: the round trip is 40 ms, so that a segment is lost 40 + 40 / 4 = 50 ms after it
+/// was sent if a later one has arrived. 40.01 ms after it the first and the third segment are in
+/// flight; 50.02 ms after it the third has arrived, and the first is lost.
+#[test]
+fn a_segment_is_presumed_lost_after_the_reordering_window() {
+    let mut capture = TestCapture::new();
+    capture.open(99);
+    for (micros, seq) in [(50_000, 100), (50_010, 1100), (60_020, 2100)] {
+        capture.data(micros, seq, 1000);
+    }
+    capture.ack(90_010, 100, 60_000, &[(1100, 2100)]);
+    capture.ack(100_020, 100, 60_000, &[(1100, 3100)]);
+    let imported = capture.read();
+    let table = &imported.flows[0].trace.table;
+    let flight = numbers(table, "bytes_in_flight");
+    assert_eq!(flight[flight.len() - 2..], [2000.0, 0.0]);
+}
+
+/// RFC 5681 §3.2, RFC 6582 §3.2: of five segments three duplicate acknowledgements show that three
+/// have arrived and that the first is lost, which leaves one in flight.
+#[test]
+fn without_sack_the_third_duplicate_acknowledgement_shows_a_loss() {
+    let mut capture = TestCapture::new();
+    capture.open_with(99, vec![2, 4, 3, 232]);
+    for number in 0..5 {
+        capture.data(50_000, 100 + number * 1000, 1000);
+    }
+    for number in 0..3 {
+        capture.ack(90_000 + number, 100, 60_000, &[]);
+    }
+    let imported = capture.read();
+    let table = &imported.flows[0].trace.table;
+    assert_eq!(numbers(table, "bytes_in_flight").last(), Some(&1000.0));
+}
+
+/// The same identification of IPv4 5 ms later is a copy, 20 ms later it is a retransmission.
+#[test]
+fn a_packet_with_the_same_identification_is_a_copy_for_ten_milliseconds() {
+    let mut capture = TestCapture::new();
+    capture.open(99);
+    for micros in [50_000, 55_000, 70_000] {
+        capture.data(micros, 100, 1000);
+        capture.id -= 1;
+    }
+    capture.ack(90_000, 1100, 60_000, &[]);
+    let imported = capture.read();
+    let said = "1 packets were captured twice; the copies are left out";
+    assert!(imported.remarks.iter().any(|remark| remark == said));
+    assert_eq!(lost_of(&imported), [0.07]);
 }

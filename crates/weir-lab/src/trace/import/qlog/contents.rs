@@ -1,7 +1,7 @@
-//! What a connection's events have, which decides how they are read.
+//! What the events of a connection contain, which decides how they are read.
 
 use super::connections::Connection;
-use super::record::{Metrics, Packet, Record};
+use super::record::{Metrics, Packet, Record, SPACES};
 
 /// RFC 9002 §6.2.2: the round-trip time before the first sample, in seconds.
 const INITIAL_RTT_S: f64 = 0.333;
@@ -24,7 +24,7 @@ pub(super) enum TimeoutSource {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Traits {
+pub(super) struct Contents {
     /// The traced end sends the most data.
     pub(super) sends: bool,
     pub(super) packets: bool,
@@ -45,10 +45,10 @@ pub(super) struct Traits {
     pub(super) rtt_in_seconds: bool,
 }
 
-impl Traits {
+impl Contents {
     pub(super) fn of(connection: &Connection) -> Self {
         let mut found = Self::default();
-        let (mut sent, mut received) = (Amount::default(), Amount::default());
+        let (mut sent, mut received) = (Volume::default(), Volume::default());
         let mut smoothed = None;
         for (_, record) in &connection.records {
             match record {
@@ -60,7 +60,7 @@ impl Traits {
                     sent.add(packet);
                     found.sent_frames |= packet.frames.is_some();
                     found.sent_sizes |= packet.size.is_some();
-                    found.paths |= packet.space >= super::record::SPACES;
+                    found.paths |= packet.space >= SPACES;
                 }
                 Record::Received(packet) => {
                     received.add(packet);
@@ -94,9 +94,9 @@ impl Traits {
     }
 }
 
-/// What an end sends.
+/// How much an end sends.
 #[derive(Default)]
-struct Amount {
+struct Volume {
     /// Octets of streams and datagrams.
     data: u64,
     /// Octets of packets.
@@ -104,7 +104,7 @@ struct Amount {
     packets: u64,
 }
 
-impl Amount {
+impl Volume {
     fn add(&mut self, packet: &Packet) {
         self.packets += 1;
         self.octets = self
