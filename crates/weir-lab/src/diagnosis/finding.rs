@@ -122,9 +122,10 @@ impl Remedy {
         let set = self.set.iter();
         let set = set.map(|set| format!("--set '{}'", set.text()));
         let options = set.collect::<Vec<_>>().join(" ");
-        match options.is_empty() {
-            true => options,
-            false => format!("{before}{options}{after}"),
+        if options.is_empty() {
+            options
+        } else {
+            format!("{before}{options}{after}")
         }
     }
 }

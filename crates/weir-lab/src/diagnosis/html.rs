@@ -45,9 +45,10 @@ fn held(explanation: &Explanation, html: &mut String) {
         let shares = held.shares.iter();
         let shares = shares.map(|share| format!("{} {}", share.bound, share.share.shown()));
         let shares: Vec<String> = shares.collect();
-        let shares = match shares.is_empty() {
-            true => "the trace does not say".to_owned(),
-            false => shares.join(", "),
+        let shares = if shares.is_empty() {
+            "the trace does not say".to_owned()
+        } else {
+            shares.join(", ")
         };
         let rule = held.shares.iter().find_map(|share| share.rule.as_ref());
         let rule = rule.map(|(rule, share)| format!("{rule} {}", share.shown()));

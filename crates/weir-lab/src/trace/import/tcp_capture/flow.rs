@@ -192,6 +192,8 @@ impl Flow {
         } else {
             self.setup.window_scale
         };
+        // Zero is zero in any scale; the window of a RST says nothing.
+        let scale = scale.or((segment.window == 0 && !segment.has(RST)).then_some(0));
         let acknowledgement = Acknowledgement {
             // The FIN takes a number, but is no octet.
             ack: self.fin.map_or(ack, |fin| ack.min(fin.max(near))),

@@ -393,6 +393,33 @@ fn numbers_that_wrap_and_a_missing_syn_leave_the_octets() {
 }
 
 #[test]
+fn a_window_of_zero_is_closed_whatever_its_scale() {
+    let mut capture = TestCapture::new();
+    for number in 0..10 {
+        let (at, seq) = (number * 50_000, 1000 + number * 1000);
+        capture.data(at, seq, 1000);
+        capture.ack(
+            at + 40_000,
+            seq + 1000,
+            if number < 9 { 500 } else { 0 },
+            &[],
+        );
+    }
+    let imported = capture.read();
+    let bound = imported.flows[0].trace.table.words("bound").unwrap();
+    let last = bound.last().map(|word| &**word);
+    // Nothing is in flight and nothing may be: that is not for the application's want of data.
+    assert_eq!(last, Some("receiver_credit"));
+    assert_eq!(
+        bound
+            .iter()
+            .filter(|word| &***word == "receiver_credit")
+            .count(),
+        1
+    );
+}
+
+#[test]
 fn a_dsack_takes_a_loss_back() {
     let capture = |dsack: bool| {
         let mut capture = TestCapture::new();
