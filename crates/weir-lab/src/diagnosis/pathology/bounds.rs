@@ -117,6 +117,10 @@ fn finding(detector: &Detector, flow: &FlowView<'_>, share: Evidence, symptom: &
 
 /// With the remedy that settings of octets become twice the bandwidth-delay product.
 fn larger(finding: Finding, flow: &FlowView<'_>, place: RemedyPlace, keys: &[&str]) -> Finding {
+    let text = "buffers or credit of twice the bandwidth-delay product";
+    if flow.declared.is_none() {
+        return finding.remedy::<String>(place, text, Some(Vec::new()));
+    }
     let octets = flow
         .bdp()
         .map(|bdp| format!("{:.0}", (2.0 * bdp.value).max(65_536.0)));
@@ -124,7 +128,6 @@ fn larger(finding: Finding, flow: &FlowView<'_>, place: RemedyPlace, keys: &[&st
         let set = keys.iter().map(|key| (flow.setting(key), octets.clone()));
         set.collect::<Vec<_>>()
     });
-    let text = "buffers or credit of twice the bandwidth-delay product";
     finding.remedy(place, text, set.filter(|set| !set.is_empty()))
 }
 
