@@ -2,11 +2,12 @@
 
 use super::finding::Evidence;
 use super::view::{FlowView, View};
+use schemars::JsonSchema;
 use serde::Serialize;
 use weir_proto::event::SndLim;
 
 /// What held a sender.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Held {
     /// The flow.
     pub flow: String,
@@ -15,7 +16,7 @@ pub struct Held {
 }
 
 /// A bound on a sender.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct HeldShare {
     /// The word of the column `bound`.
     pub bound: String,

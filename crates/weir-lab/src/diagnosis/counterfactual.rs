@@ -12,6 +12,7 @@ use crate::lint::draws_random_numbers;
 use crate::replication::in_order;
 use crate::run::{RunError, RunOutput, Summary};
 use crate::scenario::{Override, Scenario, parse_with};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Runs a scenario with its whole trace; the caller knows transports and limits. The number is the
@@ -19,7 +20,7 @@ use serde::Serialize;
 pub type Runner<'a> = dyn Fn(&Scenario, u64) -> Result<RunOutput, RunError> + Sync + 'a;
 
 /// What a remedy did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Trial {
     /// The kind of the finding that it should end.
     pub kind: &'static str,
@@ -42,7 +43,7 @@ pub struct Trial {
 }
 
 /// A measure before and after.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
     /// The flow, group or link.
     pub of: String,

@@ -2,6 +2,7 @@
 
 use super::statistic::Statistic;
 use crate::scenario::Override;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A kind of pathology: its definition, its source and its name.
@@ -20,7 +21,7 @@ pub struct Pathology {
 }
 
 /// A number that an explanation is based on, with the place where it is found again.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Evidence {
     /// The table, such as `flows/stream`; `summary` and `scenario` for what stands there, `derived`
     /// for what was counted over several tables.
@@ -38,7 +39,7 @@ pub struct Evidence {
 }
 
 /// A sentence with the numbers in it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Statement {
     /// The sentence.
     pub text: String,
@@ -47,19 +48,20 @@ pub struct Statement {
 }
 
 /// A change of the scenario that should end a pathology.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Remedy {
     /// What it is, in words.
     pub text: String,
     /// The settings, as `--set` takes them; none where there is no scenario.
     #[serde(serialize_with = "as_text")]
+    #[schemars(with = "Vec<String>")]
     pub set: Vec<Override>,
     /// Whether the sender, the receiver or the network changes.
     pub place: RemedyPlace,
 }
 
 /// Who has to change for a remedy; in the order in which remedies are tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RemedyPlace {
     /// The sender.
@@ -71,7 +73,7 @@ pub enum RemedyPlace {
 }
 
 /// Something that went wrong, with its proof.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     /// The kind, from [`Pathology::kind`].
     pub kind: &'static str,

@@ -9,6 +9,7 @@
 //!
 //! Detectors read the trace and the scenario, and judge nothing by a name of a flow, host or link.
 
+mod bands;
 mod bounds;
 mod causes;
 mod counterfactual;
@@ -21,6 +22,8 @@ mod text;
 mod trace;
 mod view;
 
+pub(crate) use bands::add_findings;
+pub use bands::with_findings;
 pub use bounds::{Held, HeldShare};
 pub use counterfactual::{Change, Runner, Trial, try_remedies};
 pub use finding::{Evidence, Finding, Pathology, Remedy, RemedyPlace, Statement};
@@ -29,11 +32,12 @@ pub use statistic::Statistic;
 pub use text::{explanation_text, trials_text};
 pub use trace::{Trace, TracedFlow};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use view::View;
 
 /// The explanation of a trace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Explanation {
     /// The version of this form.
     pub version: u32,
@@ -46,7 +50,7 @@ pub struct Explanation {
 }
 
 /// A column that is missing, and what could not be looked for without it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unknown {
     /// The column.
     pub column: &'static str,
@@ -83,16 +87,28 @@ pub fn pathologies() -> impl Iterator<Item = &'static Pathology> {
     pathology::DETECTORS.iter().map(|detector| detector.about)
 }
 
+/// An explanation in JSON, with what the remedies did if they were tried.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "Weir explanation")]
+struct Document<'a> {
+    #[serde(flatten)]
+    explanation: &'a Explanation,
+    /// What the remedies did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trials: Option<&'a [Trial]>,
+}
+
+/// The JSON Schema (draft 2020-12) of [`explanation_json`].
+pub fn explanation_schema() -> serde_json::Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+    let schema = settings
+        .into_generator()
+        .into_root_schema_for::<Document<'_>>();
+    schema.to_value()
+}
+
 /// The explanation as one JSON document, with what the remedies did if they were tried.
 pub fn explanation_json(explanation: &Explanation, trials: Option<&[Trial]>) -> String {
-    /// The document.
-    #[derive(Serialize)]
-    struct Document<'a> {
-        #[serde(flatten)]
-        explanation: &'a Explanation,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        trials: Option<&'a [Trial]>,
-    }
     let document = Document {
         explanation,
         trials,

@@ -2,12 +2,13 @@
 //! that it can be computed again from the rows that it names.
 
 use crate::table::{Table, Values};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::ops::Range;
 
 /// A number of a column over some rows. A value holds from its row until the next one; those over
 /// time are weighted by that.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
     /// The value below or at which the column is for this share of the time.

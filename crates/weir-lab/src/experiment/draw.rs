@@ -8,6 +8,7 @@ use super::plot_plan::{PlotKind, PlotPlan};
 use super::published::{Published, unit_scale};
 use super::row_result::RowResult;
 use super::run_data::{Runs, Runset};
+use crate::diagnosis::{Explanation, add_findings};
 use crate::report::{
     Axis, Colour, NamedPlot, Plot, PlotLayer, SawtoothOverlay, Shape, packet_interval,
     packets_per_second, rate_by_limit, round_trip_time, window_sawtooth,
@@ -68,6 +69,7 @@ impl Drawing<'_> {
             PlotKind::Series => self.series(plan)?,
         };
         plot.title.push_str(&self.which_of_many(plan));
+        let explained = self.explanation(plan);
         let points = self.points(plan);
         if let Some(until) = plan.until_s {
             let shown = points.iter().map(|point| point.0);
@@ -79,7 +81,18 @@ impl Drawing<'_> {
         if !points.is_empty() {
             plot = plot.with("published", Colour(7), Shape::Published(points));
         }
+        if let Some(explanation) = explained {
+            add_findings(&mut plot, explanation, None);
+        }
         Some(plot)
+    }
+
+    /// What went wrong in the run of a plot that shows a single one.
+    fn explanation(&self, plan: &PlotPlan) -> Option<&Explanation> {
+        let [name] = plan.runs.as_slice() else {
+            return None;
+        };
+        self.runs.get(name)?.trace()?.explanation.as_ref()
     }
 
     /// The note that a trace is one of many; empty if there is only one run.

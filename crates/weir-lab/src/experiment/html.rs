@@ -5,6 +5,7 @@ use super::reproduction::{ExperimentResult, Reproduction, RunResult};
 use super::row_result::{InVariant, RowResult};
 use super::strip::strip;
 use super::variants::VariantResult;
+use crate::diagnosis::Finding;
 use crate::report::page::{Page, escaped};
 use crate::theory::significant;
 use crate::verdict::Verdict;
@@ -117,6 +118,7 @@ fn section(page: &mut Page, experiment: &ExperimentResult) {
     conditions(page, experiment, heading, RowKind::Input);
     let heading = "Conditions that the document does not give, fitted or chosen by us";
     conditions(page, experiment, heading, RowKind::Parameter);
+    explained(page, experiment);
     runs(page, experiment);
 }
 
@@ -388,6 +390,35 @@ fn conditions(page: &mut Page, experiment: &ExperimentResult, heading: &str, kin
         headings.push("how it was set");
     }
     page.table(&headings, rows.iter().map(html));
+}
+
+/// What went wrong in the runs that plots show.
+fn explained(page: &mut Page, experiment: &ExperimentResult) {
+    let runs = experiment.runs.iter();
+    let found = runs.flat_map(|run| run.explained.iter().map(move |finding| (run, finding)));
+    let mut found = found.peekable();
+    if found.peek().is_none() {
+        return;
+    }
+    page.text(
+        "h3",
+        "",
+        "What went wrong, as weir explain finds it in the runs of the plots",
+    );
+    let html = |(run, finding): (&RunResult, &Finding)| {
+        let [from, to] = finding.span_s;
+        format!(
+            "<tr><td>{}</td><td>{}: {}{}</td><td class=\"n\">{from:.2}</td>\
+             <td class=\"n\">{to:.2}</td><td>{}</td></tr>\n",
+            escaped(&run.plan.name),
+            escaped(&finding.subject),
+            escaped(finding.title),
+            small(finding.citation),
+            escaped(&finding.symptom.text)
+        )
+    };
+    let headings = ["run", "finding", "#from, s", "#to, s", "what is seen"];
+    page.table(&headings, found.map(html));
 }
 
 fn runs(page: &mut Page, experiment: &ExperimentResult) {

@@ -38,6 +38,7 @@ fn observation() -> RunData {
         packets_lost: 2,
         summary: serde_json::json!({ "links": { "air.ap": { "drops": 3 } } }),
         fingerprint: None,
+        explanation: None,
     }
 }
 

@@ -9,6 +9,7 @@ use super::run_data::{Observation, Runs};
 use super::runner::{Backends, parse_scenario, run_once};
 use super::tally::Tally;
 use super::variants::VariantResult;
+use crate::diagnosis::Finding;
 use crate::lint::draws_random_numbers;
 use crate::replication::in_order;
 use crate::report::NamedPlot;
@@ -76,6 +77,9 @@ pub struct RunResult {
     /// What ran in real time: the program, and the kernel if its TCP is measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured_with: Option<String>,
+    /// What went wrong in the first run, if a plot shows it: in its first flow and on the links.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub explained: Vec<Finding>,
 }
 
 /// A finding, and whether all rows that show it hold.
@@ -268,7 +272,7 @@ fn observe(
     backends: Backends<'_>,
 ) -> Result<Observation, ExperimentError> {
     let name = &job.plan.name;
-    let result = run_once(&job.scenario, job.plan, job.trace, backends);
+    let result = run_once(&job.scenario, job.plan, job.trace, job.keep, backends);
     let observation = result.map(|mut data| {
         if !experiment.published.reads_log_of(name) {
             // The log of writes may be large.
@@ -448,6 +452,10 @@ fn result(experiment: &Prepared, variants: &[Runs]) -> Result<ExperimentResult, 
                 measured_with: runs
                     .get(&plan.name)
                     .and_then(|runset| runset.build().map(str::to_owned)),
+                explained: runs
+                    .get(&plan.name)
+                    .and_then(|runset| runset.trace()?.explanation.as_ref())
+                    .map_or_else(Vec::new, |explanation| explanation.findings.clone()),
             })
             .collect(),
         plots: draw::plots(name, published, &rows, runs),

@@ -3,6 +3,7 @@
 use super::measure::Measure;
 use super::measurement::Measurement;
 use super::published::{Published, Row};
+use crate::diagnosis::Explanation;
 use crate::replication::{Fingerprint, Replicates};
 use crate::table::Table;
 use std::collections::BTreeMap;
@@ -30,6 +31,8 @@ pub(super) struct RunData {
     pub summary: serde_json::Value,
     /// A hash of the run's behaviour, independent of the seed's value.
     pub fingerprint: Option<Fingerprint>,
+    /// What held the sender and what went wrong, of a run that a plot shows.
+    pub explanation: Option<Explanation>,
 }
 
 /// The values measured in one run.

@@ -2,6 +2,7 @@
 
 use super::published::{RunPlan, Testbed};
 use super::run_data::RunData;
+use crate::diagnosis::{Trace, explain};
 use crate::replication::Fingerprint;
 use crate::run::columns;
 use crate::run::{RunOptions, RunOutput, TraceLevel, TransportRegistry, run};
@@ -40,7 +41,7 @@ pub(super) fn parse_scenario(file: &str, text: &str, set: &[String]) -> Result<S
 }
 
 /// Runs a scenario with the seed `scenario.run.seed` and keeps as much of its trace as `trace`
-/// selects.
+/// selects, with an explanation if a plot shows it.
 ///
 /// # Errors
 /// If the run fails.
@@ -48,6 +49,7 @@ pub(super) fn run_once(
     scenario: &Scenario,
     plan: &RunPlan,
     trace: TraceLevel,
+    is_drawn: bool,
     backends: Backends<'_>,
 ) -> Result<RunData, String> {
     let name = scenario.flows.iter().flat_map(Flow::names).next();
@@ -72,6 +74,7 @@ pub(super) fn run_once(
         packets_sent: summary.packets_sent,
         packets_lost: summary.packets_lost,
         fingerprint: Some(fingerprint),
+        explanation: is_drawn.then(|| explain(&Trace::of_run(&output))),
         summary: serde_json::to_value(&output.summary).map_err(|error| error.to_string())?,
         ..RunData::default()
     };

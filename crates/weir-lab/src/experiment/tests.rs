@@ -136,7 +136,14 @@ fn periodic_loss_gives_fifty_packets_in_seven_round_trips() {
     let plan = &published.runs[0];
     let text = source.scenarios[&plan.scenario].replace("duration = \"11s\"", "duration = \"4s\"");
     let scenario = parse_scenario(&plan.scenario, &text, &[]).unwrap();
-    let run = run_once(&scenario, plan, TraceLevel::Full, Backends::default()).unwrap();
+    let run = run_once(
+        &scenario,
+        plan,
+        TraceLevel::Full,
+        false,
+        Backends::default(),
+    )
+    .unwrap();
     let runs = Runs::from([runset(&published, &plan.name, vec![run])]);
     let rows = judge(&published.rows, &runs).unwrap();
     let throughput = rows.iter().find(|row| row.id == "periodic-every").unwrap();

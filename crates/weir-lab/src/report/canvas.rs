@@ -76,6 +76,15 @@ pub(super) fn wrapped(words: &str, characters: usize) -> Vec<String> {
     lines
 }
 
+/// The text, or its beginning and an ellipsis, in at most this many characters.
+pub(super) fn shortened(words: &str, characters: usize) -> String {
+    if words.chars().count() <= characters {
+        return words.to_owned();
+    }
+    let kept: String = words.chars().take(characters.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
 /// A text element.
 pub(super) fn words(out: &mut String, class: &str, at: Pixel, anchor: &str, words: &str) {
     let _ = writeln!(

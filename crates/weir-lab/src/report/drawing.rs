@@ -7,14 +7,14 @@ use super::topology::Topology;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Drawing {
     /// Two axes and layers of marks.
-    Plot(Plot),
+    Plot(Box<Plot>),
     /// Hosts and the links between them.
     Topology(Topology),
 }
 
 impl From<Plot> for Drawing {
     fn from(plot: Plot) -> Self {
-        Self::Plot(plot)
+        Self::Plot(Box::new(plot))
     }
 }
 

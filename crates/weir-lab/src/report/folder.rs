@@ -145,7 +145,7 @@ fn failed(path: &Path, source: io::Error) -> ReportError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Axis, Drawing, Plot};
+    use crate::report::{Axis, Plot};
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap().flatten();
@@ -170,7 +170,7 @@ mod tests {
         let named = NamedPlot {
             name: "rate".to_owned(),
             caption: String::new(),
-            drawing: Drawing::Plot(plot),
+            drawing: plot.into(),
         };
         folder.plots(&[]).unwrap();
         assert!(names(place.path()).contains(&PAGE.to_owned()));
@@ -190,11 +190,7 @@ mod tests {
         let named = |name: &str| NamedPlot {
             name: name.to_owned(),
             caption: String::new(),
-            drawing: Drawing::Plot(Plot::new(
-                "Rate",
-                Axis::time(),
-                Axis::linear("rate", "bit/s"),
-            )),
+            drawing: Plot::new("Rate", Axis::time(), Axis::linear("rate", "bit/s")).into(),
         };
         // No file can have the name of a folder.
         fs::create_dir_all(place.path().join("late.png/inside")).unwrap();

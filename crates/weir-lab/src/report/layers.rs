@@ -1,7 +1,7 @@
 //! Draws the layers of a plot into its canvas.
 
 use super::canvas::{Canvas, n};
-use super::plot::{Colour, ErrorBar, MARKERS, PlotLayer, Shape, Strip};
+use super::plot::{Colour, Episode, ErrorBar, MARKERS, PlotLayer, Shape, Strip};
 use super::thin::{self, PathData, Pixel};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,6 +9,11 @@ use std::fmt::Write as _;
 /// Height of a strip and of the gap above it, in pixels.
 pub(super) const STRIP: f64 = 22.0;
 pub(super) const STRIP_GAP: f64 = 6.0;
+/// Height of an episode and of the gap above it, in pixels.
+pub(super) const EPISODE: f64 = 18.0;
+pub(super) const EPISODE_GAP: f64 = 3.0;
+/// The least width of an episode, so that a short one remains visible, in pixels.
+const EPISODE_WIDTH: f64 = 2.0;
 /// Pixels between two marks on a line.
 const MARK_EVERY: f64 = 110.0;
 
@@ -266,6 +271,17 @@ impl Canvas {
                 self.data(&class, "strip", &format!("{}: {name}", strip.name), path);
             }
         }
+    }
+
+    /// The bar of an episode.
+    pub(super) fn episode(&mut self, episode: &Episode, top: f64) {
+        let (from, to) = (self.px(episode.span.0), self.px(episode.span.1));
+        let to = to.max(from + EPISODE_WIDTH);
+        let mut path = PathData::default();
+        let bottom = top + EPISODE;
+        path.add(&[(from, top), (to, top), (to, bottom), (from, bottom)]);
+        path.close();
+        self.data("episode", "strip", &episode.name, path);
     }
 
     /// The pieces of a strip from left to right with the shares of the categories in each; a range

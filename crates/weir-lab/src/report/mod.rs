@@ -54,7 +54,7 @@ pub use flow_plots::{
 pub use folder::{ReportError, ReportFolder};
 #[cfg(feature = "files")]
 pub use pdf::{PdfError, pdf};
-pub use plot::{Colour, ErrorBar, Plot, PlotLayer, Shape, Strip};
+pub use plot::{Colour, Episode, ErrorBar, Plot, PlotLayer, Shape, Strip};
 #[cfg(feature = "files")]
 pub use png::{PngError, png};
 pub use run_pictures::{RunPictures, Section, pictures_of};

@@ -67,7 +67,7 @@ const SCRIPT: &str = include_str!("page.js");
 /// SHA-256 of the contents of the style and script elements: Content Security Policy Level 3 §2.3.1
 /// allows them by their hashes in place of `unsafe-inline`. A test computes them and reports the
 /// new ones if the style or the script has changed.
-pub(super) const STYLE_HASH: &str = "sha256-Vk2eQNN6IDbzCTRSLoyCBHHK4rsfeJbeVvItNPCbrTU=";
+pub(super) const STYLE_HASH: &str = "sha256-WjcaVpK9KRXgp1M0KjXgL+Zj2vK3pIRvCZEuMJib1kc=";
 pub(super) const SCRIPT_HASH: &str = "sha256-NHk0/1ACKl8s6mHZspLRXVD1YZf5DMEPDisjWdUqQoE=";
 
 /// The content security policy of the page: only its own style and script are allowed. Text from

@@ -28,7 +28,7 @@ fn figure(name: &str, plot: Plot) -> NamedPlot {
     NamedPlot {
         name: name.to_owned(),
         caption: "A caption.".to_owned(),
-        drawing: Drawing::Plot(plot),
+        drawing: plot.into(),
     }
 }
 

@@ -184,6 +184,16 @@ pub struct Strip {
     pub categories: Vec<(String, Colour)>,
 }
 
+/// A named range of the horizontal axis, drawn as a bar of its own below the plot: a finding of an
+/// explanation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Episode {
+    /// The text on the bar.
+    pub name: String,
+    /// Where it begins and ends.
+    pub span: (f64, f64),
+}
+
 /// A plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
@@ -197,6 +207,8 @@ pub struct Plot {
     pub layers: Vec<PlotLayer>,
     /// Strips below the plot on the same horizontal axis.
     pub strips: Vec<Strip>,
+    /// Bars below the strips, which may overlap in time.
+    pub episodes: Vec<Episode>,
     /// Height of the area between the axes in pixels, unless `size` is given.
     pub height: f64,
     /// Width and height of the whole picture in pixels, if not the default.
@@ -212,6 +224,7 @@ impl Plot {
             y,
             layers: Vec::new(),
             strips: Vec::new(),
+            episodes: Vec::new(),
             height: 320.0,
             size: None,
         }
@@ -229,7 +242,12 @@ impl Plot {
     }
 
     /// True if the horizontal axis is virtual time.
-    pub(super) fn is_over_time(&self) -> bool {
+    pub(crate) fn is_over_time(&self) -> bool {
         self.x.is_time()
+    }
+
+    /// The range of the horizontal axis that is shown.
+    pub(crate) fn shown(&self) -> (f64, f64) {
+        self.axes().0.ends()
     }
 }

@@ -36,6 +36,9 @@ const DARK: Theme = Theme {
     ],
 };
 
+/// The colour of what went wrong; text on it has a halo.
+const ALARM: &str = "#e69f00";
+
 /// The number of categorical colours.
 pub const COLOURS: usize = 30;
 
@@ -58,8 +61,10 @@ impl Theme {
             shade,
             ..
         } = self;
-        let mut text =
-            format!("--paper:{paper};--ink:{ink};--soft:{soft};--grid:{grid};--shade:{shade};");
+        let mut text = format!(
+            "--paper:{paper};--ink:{ink};--soft:{soft};--grid:{grid};--shade:{shade};\
+             --alarm:{ALARM};"
+        );
         for (number, colour) in self.colours.iter().enumerate() {
             let _ = write!(text, "--c{number}:{colour};");
         }
@@ -70,7 +75,7 @@ impl Theme {
 /// CSS rules for the plots' classes; `colour` converts the name of a colour to CSS.
 fn rules(colour: impl Fn(&str) -> String) -> String {
     let (paper, ink, soft) = (colour("paper"), colour("ink"), colour("soft"));
-    let (grid, shade) = (colour("grid"), colour("shade"));
+    let (grid, shade, alarm) = (colour("grid"), colour("shade"), colour("alarm"));
     let mut text = format!(
         ".paper{{fill:{paper}}}.frame{{fill:none;stroke:{soft}}}.tick{{stroke:{soft}}}\
          .grid{{stroke:{grid}}}.minor{{stroke:{grid};stroke-opacity:.55}}\
@@ -84,6 +89,7 @@ fn rules(colour: impl Fn(&str) -> String) -> String {
          .dash1{{stroke-dasharray:6 4}}.dash2{{stroke-dasharray:2 3}}\
          .dash3{{stroke-dasharray:10 3 2 3}}.thin{{stroke-width:1.2}}\
          .band{{fill:{shade};fill-opacity:.13}}.bar{{fill-opacity:.5}}\
+         .episode{{fill:{alarm};fill-opacity:.5}}\
          .ribbon{{fill-opacity:.22}}.span{{fill-opacity:.85}}\
          .m{{stroke:{paper};stroke-width:.8}}text.m{{stroke:none}}\
          text.halo{{stroke:{paper};stroke-width:3px}}\
@@ -111,6 +117,7 @@ pub fn standalone_style() -> String {
             (None, "ink") => LIGHT.ink,
             (None, "soft") => LIGHT.soft,
             (None, "grid") => LIGHT.grid,
+            (None, "alarm") => ALARM,
             (None, _) => LIGHT.shade,
         };
         literal.to_owned()

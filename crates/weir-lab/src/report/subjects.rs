@@ -84,6 +84,24 @@ impl PlotData {
         data
     }
 
+    /// A run in memory with the tables of its flows.
+    pub fn of_run(output: RunOutput) -> Self {
+        let flows = output.flows.iter();
+        let intervals = flows.filter_map(|of| Some((of.name.clone(), of.intervals.clone()?)));
+        let intervals: Vec<_> = intervals.collect();
+        let requests = output.flows.iter();
+        let requests = requests.filter_map(|of| Some((of.name.clone(), of.requests.clone()?)));
+        let transfers = output.transfers.iter();
+        let transfers = transfers.map(|of| (of.name.clone(), of.table.clone()));
+        let transfers: Vec<_> = transfers.chain(requests).collect();
+        let mut data = Self::new(output);
+        for (name, table) in intervals {
+            data.add_intervals(name, table);
+        }
+        data.transfers.extend(transfers);
+        data
+    }
+
     /// Adds the table `intervals/NAME` of a flow.
     pub fn add_intervals(&mut self, flow: String, table: Table) {
         let columns = table.columns.iter();

@@ -8,9 +8,10 @@
 
 use super::axis::ScaledAxis;
 use super::canvas::{
-    Canvas, Frame, NARROW, ROW, TITLE_CHARACTER, WIDTH, escape, n, width_of, wrapped,
+    CHARACTER, Canvas, Frame, NARROW, ROW, TITLE_CHARACTER, WIDTH, escape, n, shortened, width_of,
+    wrapped,
 };
-use super::layers::{STRIP, STRIP_GAP};
+use super::layers::{EPISODE, EPISODE_GAP, STRIP, STRIP_GAP};
 use super::legend::legend_rows;
 use super::plot::{Plot, Shape};
 use super::style::standalone_style;
@@ -69,7 +70,14 @@ impl Plot {
         }
     }
 
-    fn axes(&self) -> (ScaledAxis, ScaledAxis) {
+    /// The height of the strips and the episodes.
+    fn height_below(&self) -> f64 {
+        let strips = self.strips.len() as f64 * (STRIP + STRIP_GAP);
+        let episodes = self.episodes.len() as f64 * (EPISODE + EPISODE_GAP);
+        strips + episodes
+    }
+
+    pub(super) fn axes(&self) -> (ScaledAxis, ScaledAxis) {
         let extent = || self.layers.iter().flat_map(|layer| layer.shape.extent());
         let spans = self.strips.iter().flat_map(|strip| &strip.spans);
         let edges = spans.flat_map(|span| [span.0, span.1]);
@@ -99,7 +107,7 @@ impl Plot {
         let legend_at = 10.0 + ROW * title.len() as f64;
         let legend = legend_rows(self, x.ends(), width - title_at - RIGHT);
         let top = legend_at + ROW * legend.len() as f64 + 10.0;
-        let below = self.strips.len() as f64 * (STRIP + STRIP_GAP) + BOTTOM;
+        let below = self.height_below() + BOTTOM;
         let height = match room.total {
             Some(total) => (total - top - below).max(LEAST_HEIGHT),
             None => room.height,
@@ -240,14 +248,20 @@ impl Canvas {
             );
             top += STRIP + STRIP_GAP;
         }
+        if !plot.episodes.is_empty() {
+            let at = (self.frame.left - 7.0, top + 13.0);
+            self.words(at, "ts", "end", "findings");
+        }
     }
 
     fn layers(&mut self, plot: &Plot) {
         let Frame {
             left, right, top, ..
         } = self.frame;
-        let strips = plot.strips.len() as f64 * (STRIP + STRIP_GAP);
-        let (width, height) = (n(right - left), n(self.frame.height() + strips));
+        let (width, height) = (
+            n(right - left),
+            n(self.frame.height() + plot.height_below()),
+        );
         let id = escape(&self.id);
         let _ = writeln!(
             self.text,
@@ -264,12 +278,25 @@ impl Canvas {
             self.strip(strip, strip_top);
             strip_top += STRIP + STRIP_GAP;
         }
+        for episode in &plot.episodes {
+            self.episode(episode, strip_top);
+            strip_top += EPISODE + EPISODE_GAP;
+        }
         self.text.push_str("</g></g>\n");
         self.rectangle("frame", (left, top), (right - left, self.frame.height()));
         let mut strip_top = self.frame.bottom + STRIP_GAP;
         for _ in &plot.strips {
             self.rectangle("frame", (left, strip_top), (right - left, STRIP));
             strip_top += STRIP + STRIP_GAP;
+        }
+        for episode in &plot.episodes {
+            self.rectangle("frame", (left, strip_top), (right - left, EPISODE));
+            let fits = ((right - left) / CHARACTER) as usize;
+            let at = (left + 6.0, strip_top + 13.0);
+            for class in ["ts halo", "ts"] {
+                self.words(at, class, "start", &shortened(&episode.name, fits));
+            }
+            strip_top += EPISODE + EPISODE_GAP;
         }
         self.text.push_str("<g class=\"marks\">\n");
         for (number, layer) in plot.layers.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! `weir explain RUN|SCENARIO|TRACE`: what held each sender, what went wrong, and what should help.
 
+use super::plot::{explained, plot_data, read_import};
 use super::runs::read_scenario;
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
@@ -14,14 +15,14 @@ use weir_lab::diagnosis::{
     Explanation, Trace, Trial, explain, explanation_html, explanation_json, explanation_text,
     trials_text, try_remedies,
 };
-use weir_lab::report::RunPictures;
 use weir_lab::report::page::pictures_page;
+use weir_lab::report::{PlotData, PlotSelection, RunPictures};
 use weir_lab::run::{
     RunError, RunOptions, RunOutput, Summary, TraceLevel, is_measured, run as simulate,
 };
 use weir_lab::scenario::{Scenario, overrides};
 use weir_lab::trace::RunFolder;
-use weir_lab::trace::import::{self, Imported};
+use weir_lab::trace::import::Imported;
 
 /// The arguments of the command.
 #[derive(Debug, Args)]
@@ -36,30 +37,40 @@ pub struct Arguments {
     /// Try the remedies: run without the cause, with the same seeds, and compare
     #[arg(long = "try")]
     try_remedies: bool,
-    /// Write a page with the explanation
+    /// Write a page with the explanation and the pictures of the run
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     #[command(flatten)]
     output: JsonOutput,
 }
 
+/// What is explained.
+enum Subject {
+    /// The folder of a run.
+    Folder(Box<RunFolder>),
+    /// A trace of another program.
+    Foreign(Imported),
+    /// The run of a scenario.
+    Run(Box<RunOutput>),
+}
+
 /// Prints the explanation.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (explanation, trials) = if arguments.run.is_dir() {
-        of_folder(arguments)?
-    } else if is_foreign(&arguments.run) {
-        of_import(arguments)?
-    } else {
-        let scenario = scenario(&arguments.run, &arguments.set)?;
-        let output = simulated(&scenario, None)?;
-        let explanation = explain(&Trace::of_run(&output));
-        let trials = trials(arguments, &scenario, &output.summary, &explanation);
-        (explanation, trials)
+    let subject = subject(arguments)?;
+    let explanation = match &subject {
+        Subject::Folder(folder) => explain(&Trace::of_folder(folder)?),
+        Subject::Foreign(imported) => explain(&Trace::of_import(imported)),
+        Subject::Run(output) => explain(&Trace::of_run(output)),
+    };
+    let trials = match &subject {
+        Subject::Folder(folder) => {
+            trials(arguments, folder.scenario(), folder.summary(), &explanation)
+        }
+        Subject::Run(output) => trials(arguments, &output.scenario, &output.summary, &explanation),
+        Subject::Foreign(_) => None,
     };
     if let Some(file) = &arguments.html {
-        let title = format!("Why {}", arguments.run.display());
-        let head = explanation_html(&explanation);
-        let page = pictures_page(&title, &head, &RunPictures::default());
+        let page = page(&arguments.run, subject, &explanation)?;
         write_with(file, |mut out| Ok(out.write_all(page.as_bytes())?))?;
     }
     let text = match (arguments.output.json, &trials) {
@@ -68,6 +79,35 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         (false, Some(trials)) => explanation_text(&explanation) + &trials_text(trials),
     };
     Ok(terminal::print(&text)?)
+}
+
+/// Reads or runs what is to be explained.
+fn subject(arguments: &Arguments) -> Result<Subject, Failure> {
+    if arguments.run.is_dir() {
+        return Ok(Subject::Folder(Box::new(folder(arguments)?)));
+    }
+    if is_foreign(&arguments.run) {
+        return Ok(Subject::Foreign(foreign(arguments)?));
+    }
+    let scenario = scenario(&arguments.run, &arguments.set)?;
+    Ok(Subject::Run(Box::new(simulated(&scenario, None)?)))
+}
+
+/// The explanation with the pictures of the run.
+fn page(path: &Path, subject: Subject, explanation: &Explanation) -> Result<String, Failure> {
+    let selection = PlotSelection::default();
+    let is_foreign = matches!(subject, Subject::Foreign(_));
+    let data = match subject {
+        Subject::Folder(folder) => PlotData::read(&folder, &selection)?,
+        Subject::Foreign(imported) => plot_data(imported)?,
+        Subject::Run(output) => PlotData::of_run(*output),
+    };
+    let title = format!("Why {}", path.display());
+    let explained = explained(&data, &selection, explanation, is_foreign);
+    // An explanation without pictures is better than none.
+    let (head, pictures) =
+        explained.unwrap_or_else(|_| (explanation_html(explanation), RunPictures::default()));
+    Ok(pictures_page(&title, &head, &pictures))
 }
 
 /// What the remedies did, if they are to be tried.
@@ -90,7 +130,7 @@ fn is_foreign(path: &Path) -> bool {
     !is_stdin && path.extension().is_none_or(|extension| extension != "toml")
 }
 
-fn of_import(arguments: &Arguments) -> Result<(Explanation, Option<Vec<Trial>>), Failure> {
+fn foreign(arguments: &Arguments) -> Result<Imported, Failure> {
     if arguments.try_remedies || !arguments.set.is_empty() {
         let message =
             "--try and --set are of what can be run, and this is a trace of another program";
@@ -101,27 +141,20 @@ fn of_import(arguments: &Arguments) -> Result<(Explanation, Option<Vec<Trial>>),
     for remark in &imported.remarks {
         terminal::status(&format!("  {remark}"));
     }
-    Ok((explain(&Trace::of_import(&imported)), None))
+    Ok(imported)
 }
 
-/// A trace of another program.
-pub fn read_import(path: &Path) -> Result<Imported, Failure> {
-    import::read(path).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
-}
-
-fn of_folder(arguments: &Arguments) -> Result<(Explanation, Option<Vec<Trial>>), Failure> {
+fn folder(arguments: &Arguments) -> Result<RunFolder, Failure> {
     if !arguments.set.is_empty() {
         let message = "--set is of a scenario, and this is the folder of a run".to_owned();
         return Err(Failure::Usage(message));
     }
     let folder = RunFolder::open(&arguments.run)?;
-    let explanation = explain(&Trace::of_folder(&folder)?);
     if arguments.try_remedies && is_measured(folder.summary()) {
         let message = "a measured run cannot be repeated, so that --try is of simulated runs";
         return Err(Failure::Usage(message.to_owned()));
     }
-    let trials = trials(arguments, folder.scenario(), folder.summary(), &explanation);
-    Ok((explanation, trials))
+    Ok(folder)
 }
 
 fn scenario(path: &Path, set: &[String]) -> Result<Scenario, Failure> {

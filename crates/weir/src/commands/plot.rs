@@ -1,7 +1,6 @@
 //! `weir plot RUN…`: the pictures of one run, or comparing several runs, as SVG, PNG or PDF, and
 //! one page with all of them.
 
-use super::explain::read_import;
 use super::summary_table::{SummaryTables, summary_tables};
 use crate::arguments::{JsonOutput, print_files, time};
 use crate::exit::Failure;
@@ -11,11 +10,12 @@ use clap::{Args, ValueEnum};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use weir_lab::diagnosis::{Trace, explain, explanation_html};
+use weir_lab::diagnosis::{Explanation, Trace, explain, explanation_html, with_findings};
 use weir_lab::report::page::{escaped, pictures_page};
-use weir_lab::report::{self, NamedPlot, PlotData, PlotSelection, RunPictures};
+use weir_lab::report::{self, NamedPlot, PlotData, PlotError, PlotSelection, RunPictures};
 use weir_lab::run::Summary;
 use weir_lab::trace::RunFolder;
+use weir_lab::trace::import::{self, Imported};
 
 /// The arguments of the command.
 #[derive(Debug, Args)]
@@ -124,15 +124,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let (title, head, pictures) = match runs.as_slice() {
         [run] => {
-            let pictures = report::pictures_of(run, &selection);
-            let pictures = if is_foreign {
-                pictures.map(without_network)
-            } else {
-                pictures
-            };
-            let head = tables(&run.output.summary, is_foreign) + &explanation;
             let what = if is_foreign { "Trace" } else { "Run" };
-            (format!("{what} {}", first.display()), head, pictures)
+            let title = format!("{what} {}", first.display());
+            match explained(run, &selection, &explanation, is_foreign) {
+                Ok((head, pictures)) => (title, head, Ok(pictures)),
+                Err(error) => (title, String::new(), Err(error)),
+            }
         }
         several => {
             let pictures = report::comparison(several, &selection);
@@ -153,35 +150,56 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     print_files(arguments.output, &written)
 }
 
-/// What the pictures of the runs need, and the explanation of a single one in HTML.
+/// What stands above the pictures of a run, or of a trace of another program, and the pictures with
+/// the findings below them.
+pub fn explained(
+    data: &PlotData,
+    selection: &PlotSelection,
+    explanation: &Explanation,
+    is_foreign: bool,
+) -> Result<(String, RunPictures), PlotError> {
+    let pictures = report::pictures_of(data, selection)?;
+    let pictures = if is_foreign {
+        without_network(pictures)
+    } else {
+        pictures
+    };
+    let head = tables(&data.output.summary, is_foreign) + &explanation_html(explanation);
+    Ok((head, with_findings(pictures, explanation)))
+}
+
+/// What the pictures of the runs need, and the explanation of a single one.
 fn runs_of(
     arguments: &Arguments,
     selection: &PlotSelection,
-) -> Result<(Vec<PlotData>, String), Failure> {
+) -> Result<(Vec<PlotData>, Explanation), Failure> {
     let opened = arguments.runs.iter().map(|run| RunFolder::open(run));
     let opened = opened.collect::<Result<Vec<_>, _>>()?;
     if let [folder] = opened.as_slice() {
-        let explanation = explanation_html(&explain(&Trace::of_folder(folder)?));
+        let explanation = explain(&Trace::of_folder(folder)?);
         return Ok((vec![PlotData::read(folder, selection)?], explanation));
     }
     let runs = opened.iter().map(PlotData::read_to_compare);
-    Ok((runs.collect::<Result<_, _>>()?, String::new()))
+    Ok((runs.collect::<Result<_, _>>()?, Explanation::default()))
 }
 
-/// A trace of another program in the form of a run, and its explanation in HTML.
-fn imported(path: &Path) -> Result<(Vec<PlotData>, String), Failure> {
+/// A trace of another program.
+pub fn read_import(path: &Path) -> Result<Imported, Failure> {
+    import::read(path).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+}
+
+/// A trace of another program in the form of a run, and its explanation.
+fn imported(path: &Path) -> Result<(Vec<PlotData>, Explanation), Failure> {
     let imported = read_import(path)?;
-    let explanation = explanation_html(&explain(&Trace::of_import(&imported)));
+    let explanation = explain(&Trace::of_import(&imported));
+    Ok((vec![plot_data(imported)?], explanation))
+}
+
+/// What the pictures of a trace of another program need.
+pub fn plot_data(imported: Imported) -> Result<PlotData, Failure> {
     let run = imported.into_run();
     let run = run.map_err(|error| Failure::Failed(error.to_string()))?;
-    let flows = run.flows.iter();
-    let intervals = flows.filter_map(|flow| Some((flow.name.clone(), flow.intervals.clone()?)));
-    let intervals: Vec<_> = intervals.collect();
-    let mut data = PlotData::new(run);
-    for (name, table) in intervals {
-        data.add_intervals(name, table);
-    }
-    Ok((vec![data], explanation))
+    Ok(PlotData::of_run(run))
 }
 
 /// Writes the pictures in each format and the page, either all or none; returns their paths.

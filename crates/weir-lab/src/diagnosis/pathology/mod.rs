@@ -137,11 +137,18 @@ impl Finding {
     /// Adds another queue discipline of a link as a remedy; none behind a token bucket, which has a
     /// queue of its own.
     fn with_queue(self, link: &LinkView<'_>, kind: &str, text: &str) -> Self {
-        let bucket = link
-            .direction
-            .and_then(|direction| direction.shaper.as_ref());
-        let path = link.setting("queue").filter(|_| bucket.is_none());
-        let set = path.map(|path| vec![(path, format!("{{ kind = \"{kind}\" }}"))]);
+        let set = queue_of(link).map(|path| vec![(path, format!("{{ kind = \"{kind}\" }}"))]);
+        self.remedy(RemedyPlace::Network, text, set)
+    }
+
+    /// Adds CoDel that marks as a remedy, for a flow whose transport answers to marks.
+    fn with_marks(self, flow: &FlowView<'_>, link: &LinkView<'_>) -> Self {
+        let answers = ["dccp", "tcp", "quic"].contains(&flow.transport);
+        let set = queue_of(link).filter(|_| answers).map(|path| {
+            let queue = "{ kind = \"codel\", ecn = true }".to_owned();
+            vec![(path, queue), (flow.setting("ecn"), "true".to_owned())]
+        });
+        let text = "ECN, and CoDel that marks in the queue";
         self.remedy(RemedyPlace::Network, text, set)
     }
 
@@ -155,6 +162,14 @@ impl Finding {
             set,
         )
     }
+}
+
+/// The path of the queue of a link; none behind a token bucket, which has a queue of its own.
+fn queue_of(link: &LinkView<'_>) -> Option<String> {
+    let bucket = link
+        .direction
+        .and_then(|direction| direction.shaper.as_ref());
+    link.setting("queue").filter(|_| bucket.is_none())
 }
 
 /// The findings of a rule that looks at one flow.

@@ -6,6 +6,7 @@ use crate::diagnosis::losses::reductions;
 use crate::diagnosis::statistic::Statistic;
 use crate::diagnosis::view::{FlowView, LinkView, View};
 use crate::lint::view::Control;
+use weir_net::queue::CodelConfig;
 
 /// A queue that never empties: bufferbloat.
 pub(super) const STANDING: Detector = Detector {
@@ -29,10 +30,11 @@ pub(super) const LATE: Detector = Detector {
     about: &Pathology {
         kind: "late_notification",
         title: "late congestion notification",
-        definition: "A rate-controlled sender goes on for more than 3 smoothed round trips after the \
-                     queueing delay has exceeded the base round-trip time, until its loss event rate \
-                     grows for the first time, and the delay then exceeds 4 base round trips.",
-        citation: "G. Renker, DCCP CCID-3 over a wireless router, 2007; RFC 5348 §3.1",
+        definition: "A rate-controlled sender goes on for more than 3 smoothed round trips, and for \
+                     more than one and two of CoDel's intervals of 100 ms, after the queueing delay has \
+                     exceeded the base round-trip time, until its loss event rate grows for the \
+                     first time, and the delay then exceeds 4 base round trips.",
+        citation: "G. Renker, DCCP CCID-3 over a wireless router, 2007; RFC 5348 §3.1; RFC 8289 §4.3",
         needs: &["rtt_s", "allowed_rate_bps", "loss_event_rate"],
     },
     applies: tfrc,
@@ -97,7 +99,7 @@ fn standing(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         link.name
     );
     let finding = finding.because(&said, queue);
-    Some(with_short_queue(finding, link))
+    Some(with_short_queue(finding, flow, link))
 }
 
 /// The link on a flow's path whose queue held most.
@@ -110,9 +112,10 @@ fn fullest<'v>(view: &'v View<'v>, flow: &'v FlowView<'_>) -> Option<&'v LinkVie
 }
 
 /// Queue disciplines that keep the queue short.
-fn with_short_queue(finding: Finding, link: &LinkView<'_>) -> Finding {
+fn with_short_queue(finding: Finding, flow: &FlowView<'_>, link: &LinkView<'_>) -> Finding {
     finding
         .with_queue(link, "codel", "CoDel in the queue")
+        .with_marks(flow, link)
         .with_queue(link, "fq_codel", "FQ-CoDel in the queue")
 }
 
@@ -121,8 +124,10 @@ fn with_short_queue(finding: Finding, link: &LinkView<'_>) -> Finding {
 const LATE_ROUND_TRIPS: f64 = 3.0;
 const LATE_QUEUE: f64 = 4.0;
 
-/// The share of a flow's life from which on a late notice matters more than what follows it.
+/// The share of a flow's life, or the base round trips, from which on a late notice matters more
+/// than what follows it.
 const LONG: f64 = 0.03;
+const LONG_ROUND_TRIPS: f64 = 100.0;
 
 fn late(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     if !flow.is_tfrc() {
@@ -144,12 +149,17 @@ fn late(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         .main
         .measure("smoothed_rtt_s", rows.clone(), Statistic::Mean)?;
     let most = flow.main.measure("rtt_s", rows.clone(), Statistic::Most)?;
+    // Within two intervals CoDel has told of a standing queue, also if that was once below the
+    // target meanwhile.
+    let managed_s = 2.0 * CodelConfig::default().interval.as_secs_f64();
     let is_late = length.value > LATE_ROUND_TRIPS * rtt.value
+        && length.value > rtt.value + managed_s
         && most.value - base.value > LATE_QUEUE * base.value;
     if !is_late {
         return None;
     }
     let lateness = LATE_ROUND_TRIPS * rtt.value / length.value;
+    let long_s = LONG_ROUND_TRIPS * base.value;
     let symptom = Statement::new(
         "For {} the round trip, without a queue {}, grew to {} before the first loss told the \
          sender.",
@@ -162,14 +172,14 @@ fn late(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let rates = rate(Statistic::First).zip(rate(Statistic::Most));
     // Three round trips are hardly late, ten are.
     let [begin, end] = flow.life();
-    let is_long = length.value > LONG * (end - begin);
+    let is_long = length.value > (LONG * (end - begin)).min(long_s);
     let severity = if is_long { 0.8 * (1.0 - lateness) } else { 0.4 };
     let mut finding = Finding::new(LATE.about, flow.name, severity, symptom).because(
         "Meanwhile the allowed rate X rose from {} to {}, because no equation held it.",
         rates.map(|(first, most)| vec![first, most]),
     );
     if let Some(link) = fullest(view, flow) {
-        finding = with_short_queue(finding, link);
+        finding = with_short_queue(finding, flow, link);
     }
     Some(finding)
 }

@@ -113,18 +113,10 @@ fn starvation(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         "The nofeedback timer expired {} times, and X fell from {} to {}.",
         vec![count, first, last],
     );
-    let suppressed = flow.events.as_ref().and_then(|events| {
-        let word = "suppressed: window_counter".to_owned();
-        let count = events.measure("detail", events.all(), Statistic::CountOf(word))?;
-        let rtt = flow
-            .main
-            .measure("rtt_s", flow.main.all(), Statistic::Quantile(0.5))?;
-        (count.value > 0.0).then(|| vec![rtt, count])
-    });
     let finding = Finding::new(STARVATION.about, flow.name, severity, symptom).because(
-        "The round trip is {}, of which a window counter lasts a quarter; the receiver suppressed its \
-         feedback from then on ({} change in the trace), because the counter had not advanced.",
-        suppressed,
+        "The round trip was {}, of which a window counter lasts a quarter, and the receiver suppressed \
+         its feedback ({} in its trace), because the counter had not advanced.",
+        suppressed(flow, &rows),
     );
     let clamp = vec![(flow.setting("tfrc.rtt_min"), "5us")];
     Some(finding.remedy(
@@ -132,6 +124,23 @@ fn starvation(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         "samples of the round trip of 5 µs at least",
         Some(clamp),
     ))
+}
+
+/// The round trip before a silence, and how often the receiver suppressed its feedback from the
+/// last one before it to its end.
+fn suppressed(flow: &FlowView<'_>, silence: &std::ops::Range<usize>) -> Option<Vec<Evidence>> {
+    let events = flow.events.as_ref()?;
+    let happened = flow.main.words("event");
+    let is_feedback = |row: &usize| happened.get(*row).is_some_and(|e| &**e == "controller");
+    let last = (0..silence.start).rfind(is_feedback)?;
+    let rtt = flow.main.at("rtt_s", last)?;
+    let end = flow.main.times().get(silence.end);
+    let from = *flow.main.times().get(last)?;
+    let mut within = events.within([from, *end.unwrap_or(&flow.main.end_s)]);
+    within.start += usize::from(events.times().get(within.start)? < &from);
+    let word = "suppressed: window_counter".to_owned();
+    let count = events.measure("detail", within, Statistic::CountOf(word))?;
+    (count.value > 0.0).then(|| vec![rtt, count])
 }
 
 /// All rows, if the timer expires again and again although the packets arrive, and what it has
@@ -251,6 +260,7 @@ fn calculated(flow: &FlowView<'_>, rows: std::ops::Range<usize>) -> Option<Evide
 
 fn cut_off(flow: &FlowView<'_>, by_loss: bool) -> Option<Finding> {
     let base = flow.base.clone()?;
+    let base_s = base.value;
     let rtt = flow.main.numbers("smoothed_rtt_s")?;
     let p = flow.main.numbers("loss_event_rate")?;
     let is_far = |row: usize| rtt[row] > CUT_OFF_ROUND_TRIPS * base.value;
@@ -303,5 +313,12 @@ fn cut_off(flow: &FlowView<'_>, by_loss: bool) -> Option<Finding> {
     };
     let finding = Finding::new(about, flow.name, severity, symptom);
     let rules = flow.rules_of("rfc5348");
-    Some(finding.remedy(RemedyPlace::Sender, "the rules of RFC 5348", rules))
+    let finding = finding.remedy(RemedyPlace::Sender, "the rules of RFC 5348", rules);
+    let bound = (!by_loss).then(|| {
+        let most = CUT_OFF_ROUND_TRIPS * base_s;
+        let most = format!("{:.0}ms", (most * 1e3).max(1.0));
+        vec![(flow.setting("tfrc.wireless.equation_rtt_max"), most)]
+    });
+    let text = "a round trip of at most 20 base ones in the equation";
+    Some(finding.remedy(RemedyPlace::Sender, text, bound))
 }
