@@ -13,6 +13,8 @@ mod losses;
 mod page;
 mod queues;
 #[cfg(test)]
+mod sample;
+#[cfg(test)]
 mod score;
 mod shared;
 mod tfrc;

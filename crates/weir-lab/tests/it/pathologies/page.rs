@@ -1,18 +1,23 @@
 //! Writes `docs/pathologies.md` (`WEIR_BLESS=1`): the definitions of the code, and how well the
 //! detectors do on labelled scenarios.
 
+use super::sample::Sample;
 use super::score::{Count, FRESH, half_found, planted_score, unhealthy};
 use std::fmt::Write as _;
+use std::path::Path;
 use weir_lab::diagnosis::pathologies;
 
 const PAGE: &str = "../../docs/pathologies.md";
+/// The folder of the pictures, from the page's.
+const PICTURES: &str = "pictures/pathologies";
 
 /// Cases of each kind, healthy cases and cases of two kinds.
 const ROUNDS: u64 = 6;
 const HEALTHY: u64 = 200;
 const TWO: u64 = 50;
 
-/// The page up to the table of the judgement, which needs some hundred runs.
+/// The definitions of all kinds, each with a picture of a planted one and the remedies that are
+/// offered for it.
 fn definitions() -> String {
     let mut text = String::from(
         "# Pathologies\n\nWhat `weir explain` looks for. base is the round-trip time without queues: \
@@ -30,6 +35,19 @@ fn definitions() -> String {
             "\n## {}\n`{}`. {}{needs}\n\n*{}*\n",
             pathology.title, pathology.kind, pathology.definition, pathology.citation
         );
+        let Some(sample) = Sample::of(pathology.kind) else {
+            continue;
+        };
+        let file = format!("{PICTURES}/{}.svg", pathology.kind);
+        if std::env::var_os("WEIR_BLESS").is_some() {
+            let path = Path::new(PAGE).with_file_name(&file);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            std::fs::write(path, &sample.svg).expect("a picture");
+        }
+        let _ = writeln!(text, "\n![{}]({file})", pathology.title);
+        if !sample.remedies.is_empty() {
+            let _ = writeln!(text, "\nRemedies: {}.", sample.remedies.join("; "));
+        }
     }
     text.push_str(METHOD);
     text
