@@ -81,7 +81,8 @@ pub struct Finding {
     pub title: &'static str,
     /// The flow or the link that it is found at.
     pub subject: String,
-    /// Other flows of the same entry of the scenario at which it is found too, less severe.
+    /// Other flows at which it is found too: less severe ones of the same entry of the scenario, or
+    /// in the same queue.
     pub also: Vec<String>,
     /// How much it matters, from 0 to 1: the share of time or capacity that it costs.
     pub severity: f64,

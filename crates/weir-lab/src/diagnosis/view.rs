@@ -350,6 +350,11 @@ impl FlowView<'_> {
         ["tcp", "quic", "quinn"].contains(&self.transport)
     }
 
+    /// True if its controller has a model of its path, as BBR has.
+    pub(super) fn has_model(&self) -> bool {
+        matches!(self.control, Control::Model { .. })
+    }
+
     /// True if congestion control holds it for more than half of the time of these rows, or the
     /// trace does not say.
     pub(super) fn is_controlled(&self, rows: &Range<usize>) -> bool {

@@ -57,6 +57,30 @@ fn a_run_has_the_explanation_of_its_scenario_and_remedies_are_proved() {
     );
 }
 
+#[test]
+fn flows_in_one_queue_have_one_finding_at_the_flow_that_fills_it() {
+    let flow = BLOATED.find("[[flow]]").expect("a flow");
+    let second = BLOATED[flow..]
+        .replace("\"file\"", "\"call\"")
+        .replace("newreno", "bbr");
+    let first = &BLOATED[flow..];
+    // BBR stands first in the file, and Reno fills the queue.
+    let both = format!("{}{second}{first}", &BLOATED[..flow]);
+    let folder = folder_with(&both);
+    let explained = json(&outcome(folder.path(), &["explain", "path.toml", "--json"]));
+    let queues: Vec<&Value> = explained["findings"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|finding| finding["kind"] == "standing_queue")
+        .collect();
+    let [finding] = queues.as_slice() else {
+        panic!("{explained:#}");
+    };
+    assert_eq!(finding["subject"], "file");
+    assert_eq!(finding["also"], serde_json::json!(["call"]));
+}
+
 /// Of a run and of its capture at the sender, the first finding; and the capture's explanation.
 fn first_of_run_and_capture(scenario: &str) -> ([String; 2], Value) {
     let folder = folder_with(scenario);

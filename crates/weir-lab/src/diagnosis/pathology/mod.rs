@@ -128,8 +128,7 @@ impl Finding {
 
     /// Adds BBR as a remedy, for a flow whose window controller can be chosen.
     fn with_bbr(self, flow: &FlowView<'_>, text: &str) -> Self {
-        let set = flow
-            .is_stream()
+        let set = (flow.is_stream() && !flow.has_model())
             .then(|| vec![(flow.setting("controller"), "bbr")]);
         self.remedy(RemedyPlace::Sender, text, set)
     }

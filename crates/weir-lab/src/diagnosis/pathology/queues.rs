@@ -22,7 +22,7 @@ pub(super) const STANDING: Detector = Detector {
         needs: &["rtt_s"],
     },
     applies: any,
-    examine: |view| each_flow(view, standing),
+    examine: standing_queues,
 };
 
 /// Losses that tell a sender of a queue many round trips after it has grown.
@@ -48,6 +48,28 @@ const MEDIAN_SHARE: f64 = 1.5;
 const MEDIAN_S: f64 = 0.020;
 /// The base round trips over which a queue stands.
 const ROUND_TRIPS: f64 = 20.0;
+
+/// One finding for each queue that stands, at the flow that fills it: a controller with a model of
+/// its path finds the queue there.
+fn standing_queues(view: &View<'_>) -> Vec<Finding> {
+    let found = view.flows.iter();
+    let found = found.filter_map(|flow| Some((flow, standing(view, flow)?)));
+    let mut found: Vec<(&FlowView<'_>, Finding)> = found.collect();
+    found.sort_by(|(a, of_a), (b, of_b)| {
+        let severity = || of_b.severity.total_cmp(&of_a.severity);
+        a.has_model().cmp(&b.has_model()).then_with(severity)
+    });
+    let mut kept: Vec<(Option<&str>, Finding)> = Vec::new();
+    for (flow, finding) in found {
+        let queue = fullest(view, flow).map(|link| &*link.name);
+        let mut others = kept.iter_mut();
+        match others.find(|(other, _)| queue.is_some() && *other == queue) {
+            Some((_, known)) => known.also.push(finding.subject),
+            _ => kept.push((queue, finding)),
+        }
+    }
+    kept.into_iter().map(|(_, finding)| finding).collect()
+}
 
 fn standing(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let base = flow.base.clone()?;
