@@ -23,5 +23,14 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
         exec(compile(block, str(page), "exec"), names)
 
 
+def test_the_code_of_the_readme_runs(tmp_path, monkeypatch):
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    (scenario,) = re.findall(r"```toml title=\"path.toml\"\n(.*?)```", readme, re.DOTALL)
+    (code,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    Path("path.toml").write_text(scenario)
+    exec(compile(code, "README.md", "exec"), {})
+
+
 def test_there_are_pages():
     assert len(WITH_CODE) >= 3

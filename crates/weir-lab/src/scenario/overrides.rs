@@ -374,6 +374,10 @@ fn set_in_table(
         (entry.place, entry.value) = (place, value);
         return Ok(());
     }
+    if entry.value.raw.as_text().is_some_and(is_word) {
+        // A word alone stands for the table of that kind.
+        entry.value.raw = Raw::Table(Table::of_kind(entry.value.clone()));
+    }
     match &mut entry.value.raw {
         Raw::Table(inner) => set_in_table(inner, rest, value, done + 1),
         Raw::Array(elements) if elements.iter().all(is_table) => {
@@ -385,6 +389,15 @@ fn set_in_table(
             Err(WrongStep::new(done, message, help))
         }
     }
+}
+
+/// True for a word, and not for a quantity or a name of a file.
+fn is_word(text: &str) -> bool {
+    let mut letters = text.chars();
+    let first = letters.next();
+    let is_letter = |letter: char| letter.is_ascii_lowercase();
+    first.is_some_and(is_letter)
+        && letters.all(|letter| is_letter(letter) || letter.is_ascii_digit() || letter == '_')
 }
 
 const fn is_table(element: &Spanned) -> bool {

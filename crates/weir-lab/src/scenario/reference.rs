@@ -49,7 +49,8 @@ fn introduction() -> String {
          | fraction | a number from 0 to 1, or a text in percent such as `\"2%\"` |\n\
          | switch | `true` or `false`, or `\"on\"` or `\"off\"` |\n\
          | name | 1 to 64 letters, digits, `_` and `-`, of which the first is a letter or digit |\n\n\
-         A table with a key `kind` has the keys of that kind. The single rules of transports and \
+         A table with a key `kind` has the keys of that kind; the word alone stands for the table \
+         without other keys: `queue = \"codel\"`. The single rules of transports and \
          controllers come [last](#all-rules-of-transports-and-controllers). Values of the command line \
          (`--set flow.NAME.transport.tfrc.oscillation=off`) name the same keys.\n",
         words(&DURATION),

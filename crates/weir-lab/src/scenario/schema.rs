@@ -141,6 +141,15 @@ impl Definitions {
 
     fn variants(&mut self, key: &str, variants: &[Variant]) -> Json {
         let mut kinds = Vec::new();
+        let bare = variants.iter().filter(|variant| {
+            let mut fields = variant.table.fields.iter();
+            fields.all(|field| field.presence != Presence::Required)
+        });
+        let bare: Vec<Json> = bare.map(|variant| json!(variant.keyword.word)).collect();
+        if !bare.is_empty() {
+            // A word alone stands for the table of that kind without other keys.
+            kinds.push(json!({ "enum": bare }));
+        }
         for Variant { keyword, table } in variants {
             let mut schema = self.table(table);
             schema["properties"]["kind"] = json!({ "const": keyword.word });

@@ -174,6 +174,39 @@ fn overrides_reach_everything_by_name() {
 }
 
 #[test]
+fn a_word_alone_stands_for_the_table_of_its_kind() {
+    let link = "queue = { kind = \"codel\" }";
+    let text = |queue: &str| {
+        let rate = format!("rate = \"9Mbit\"\n{link}");
+        let text = whole(&rate, "controller = \"cubic\"", "kind = \"bulk\"");
+        assert!(text.contains(link), "{text}");
+        text.replace(link, queue)
+    };
+    let resolved = |text: &str, set: &[(&str, &str)]| {
+        let set = set.iter().map(|(path, value)| Override {
+            path: (*path).to_owned(),
+            value: (*value).to_owned(),
+        });
+        let set: Vec<Override> = set.collect();
+        let scenario = parse_with(text, "path.toml", &set);
+        scenario.map(|scenario| scenario.resolved_toml())
+    };
+    let table = resolved(&text(link), &[]).unwrap();
+    assert_eq!(resolved(&text("queue = \"codel\""), &[]).unwrap(), table);
+    let name = &parse(&text(link), "path.toml").unwrap().links[0].name;
+    let queue = format!("link.{name}.queue");
+    let plain = text("queue = { kind = \"droptail\", limit = 100 }");
+    assert_eq!(resolved(&plain, &[(&queue, "codel")]).unwrap(), table);
+    // A key of the kind that the word has named.
+    let target = format!("{queue}.target");
+    let both = resolved(&text("queue = \"codel\""), &[(&target, "7ms")]).unwrap();
+    assert!(both.contains("target = \"7ms\""), "{both}");
+    let wrong = resolved(&text("queue = \"coddle\""), &[]).unwrap_err();
+    let wrong = wrong.to_string();
+    assert!(wrong.contains("there is no \"coddle\""), "{wrong}");
+}
+
+#[test]
 fn a_star_names_all_entries_of_a_list() {
     let set = |path: &str| {
         let value = Override {

@@ -446,7 +446,7 @@ impl<V: Variants> Form<Option<V>> for OrKind {
     ) -> Result<(), Diagnostic> {
         let mut keywords = vec![self.none];
         keywords.extend(V::keywords());
-        reader.section(value, &mut |inner| {
+        reader.kind_section(value, &mut |inner| {
             let Some(word) = inner.kind(&keywords) else {
                 return;
             };

@@ -25,7 +25,7 @@ impl<S: Settings + Default + Clone> Form<Option<S>> for OrTable {
         value: &Spanned,
         reader: &mut Reader<'_>,
     ) -> Result<(), Diagnostic> {
-        reader.section(value, &mut |inner| {
+        reader.kind_section(value, &mut |inner| {
             let Some(word) = inner.kind(&[self.none, self.some]) else {
                 return;
             };

@@ -102,6 +102,17 @@ impl From<Raw> for Spanned {
 }
 
 impl Table {
+    /// The table that a word alone stands for: its `kind` is the word.
+    pub fn of_kind(word: Spanned) -> Self {
+        Self {
+            entries: vec![KeyValue {
+                key: "kind".to_owned(),
+                place: word.place,
+                value: word,
+            }],
+        }
+    }
+
     /// The entry of this key.
     pub fn get(&self, key: &str) -> Option<&KeyValue> {
         self.entries.iter().find(|entry| entry.key == key)

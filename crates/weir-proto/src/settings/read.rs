@@ -126,6 +126,17 @@ impl<'a> Reader<'a> {
         self.table_at(value, title, read);
     }
 
+    /// Reads the table of a `kind` of the current key. A word alone stands for the table of that
+    /// kind without other keys: `queue = "codel"`.
+    pub(super) fn kind_section(&mut self, value: &Spanned, read: &mut dyn FnMut(&mut Reader<'_>)) {
+        if value.raw.as_text().is_none() {
+            return self.section(value, read);
+        }
+        let title = self.title_of_key();
+        let table = Table::of_kind(value.clone());
+        self.descend(&table, (title, value.place), read);
+    }
+
     /// Reads the list of tables of the current key.
     pub(super) fn elements(&mut self, value: &Spanned, read: &mut dyn FnMut(&Spanned, &mut Self)) {
         if let Raw::Array(elements) = &value.raw {

@@ -127,7 +127,7 @@ pub fn read_no_section<S: Settings>(settings: &mut S, reader: &mut Reader<'_>) {
 /// Reads the enum of the reader's current key. If the kind does not change, the value keeps the
 /// settings that the table leaves out.
 pub fn read_variants<V: Variants>(variants: &mut V, value: &Spanned, reader: &mut Reader<'_>) {
-    reader.section(value, &mut |inner| {
+    reader.kind_section(value, &mut |inner| {
         let Some(word) = inner.kind(&V::keywords()) else {
             return;
         };

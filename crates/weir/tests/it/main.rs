@@ -16,6 +16,7 @@ mod paths;
 mod peers;
 mod quic_flood;
 mod quinn;
+mod readme;
 mod rules;
 mod signals;
 mod testbed;
