@@ -7,6 +7,10 @@ macro_rules! examples {
 }
 
 examples! {
+    WEIR:
+        "weir run examples/cubic-newreno.toml"
+        "weir explain examples/cubic-newreno.toml --try"
+        "weir reproduce lossy-link";
     REPRODUCE:
         "weir reproduce"
         "weir reproduce lossy-link --out reports"

@@ -42,7 +42,8 @@ use std::ffi::OsString;
     name = "weir",
     version = build::VERSION,
     propagate_version = true,
-    infer_long_args = false
+    infer_long_args = false,
+    after_help = examples::WEIR
 )]
 pub struct Cli {
     /// Only errors, warnings and results on stderr
@@ -92,7 +93,7 @@ pub enum Command {
     /// Evaluate a law: TFRC, Mathis, PFTK, CUBIC …
     #[command(after_help = examples::THEORY)]
     Theory(theory::Arguments),
-    /// Print the JSON Schema of the scenario
+    /// Print the JSON Schema of the scenario, or of an explanation
     #[command(after_help = examples::SCHEMA)]
     Schema(schema::Arguments),
     /// Wait for tests of `weir send`, over DCCP in UDP (RFC 6773) or another transport

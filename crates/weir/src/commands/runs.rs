@@ -164,6 +164,29 @@ impl<'a> RunResults<'a> {
         }
     }
 
+    /// A line that counts the findings of lint; each is a detail. Of a scenario from standard input,
+    /// which cannot be read again, a line for each.
+    fn remarks(&self) -> String {
+        let scenario = &self.arguments.scenario;
+        let count = self.findings.len();
+        let lines = self.findings.iter();
+        let lines: Vec<String> = lines.map(|finding| format!("lint: {finding}\n")).collect();
+        if scenario == Path::new("-") {
+            return lines.concat();
+        }
+        for line in lines {
+            terminal::detail(|| line.trim_end().to_owned());
+        }
+        let s = if count == 1 { "" } else { "s" };
+        match count {
+            0 => String::new(),
+            _ => format!(
+                "{count} remark{s} on the scenario: weir lint {}\n",
+                scenario.display()
+            ),
+        }
+    }
+
     /// Writes the index of several runs; prints the tables of replicated runs, or with `--json` the
     /// document of all runs.
     pub fn finish(mut self) -> Result<(), Failure> {
@@ -184,9 +207,7 @@ impl<'a> RunResults<'a> {
             let tables: String = tables.collect();
             let index = index.filter(|_| !tables.is_empty());
             let index = index.map_or_else(String::new, |index| index + "\n");
-            let findings = self.findings.iter();
-            let lines = findings.map(|finding| format!("lint: {finding}\n"));
-            let findings = lines.collect::<Vec<_>>().concat();
+            let findings = self.remarks();
             let failing = self
                 .replicated
                 .then(|| expectations::failing_runs(&self.runs));

@@ -23,9 +23,10 @@ type Column<T> = (&'static str, fn(&T) -> Option<String>);
 
 /// The rates and losses of each flow.
 const RATES: &[Column<FlowSummary>] = &[
+    ("goodput", |flow| rate(flow.goodput_bps)),
+    ("held by", held_by),
     ("alive", |flow| seconds(flow.active_s)),
     ("throughput", |flow| rate(flow.throughput_bps)),
-    ("goodput", |flow| rate(flow.goodput_bps)),
     ("sent", |flow| Some(flow.packets_sent.to_string())),
     ("lost", |flow| Some(flow.packets_lost.to_string())),
     ("sent again", |flow| {
@@ -47,6 +48,10 @@ const DELAYS: &[Column<FlowSummary>] = &[
     ("in queues p50", |flow| seconds(flow.queueing_delay_s?.p50)),
     ("p95", |flow| seconds(flow.queueing_delay_s?.p95)),
     ("jitter", |flow| seconds(flow.jitter_s?.mean)),
+];
+
+/// The round trips that its controller measured.
+const ROUND_TRIPS: &[Column<FlowSummary>] = &[
     ("round trip p50", |flow| seconds(flow.rtt_s?.p50)),
     ("p95", |flow| seconds(flow.rtt_s?.p95)),
     ("p99", |flow| seconds(flow.rtt_s?.p99)),
@@ -54,6 +59,13 @@ const DELAYS: &[Column<FlowSummary>] = &[
         seconds(flow.latency_under_load?.base_rtt_s)
     }),
 ];
+
+/// What held its sender for most of the time.
+fn held_by(flow: &FlowSummary) -> Option<String> {
+    let shares = flow.bound_share.iter();
+    let most = shares.max_by(|a, b| a.1.total_cmp(b.1));
+    most.map(|(bound, share)| format!("{bound} {}", percent(*share).unwrap_or_default()))
+}
 
 /// The quality of video for its viewer.
 const VIDEO: &[Column<FlowSummary>] = &[
@@ -189,6 +201,7 @@ pub fn summary_tables(summary: &Summary) -> SummaryTables {
     let tables = [
         table("flow", RATES, &flows),
         table("flow", DELAYS, &flows),
+        table("flow", ROUND_TRIPS, &flows),
         table("video", VIDEO, &video),
         table("group", GROUPS, &groups),
         table("transfers", TRANSFERS, &transfers),

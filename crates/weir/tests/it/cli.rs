@@ -391,7 +391,12 @@ fn lint_says_a_line_for_each_finding() {
     let (status, ..) = outcome(folder.path(), &["lint", "path.toml", "--deny"]);
     assert_eq!(status, Some(3));
     let (_, text, _) = outcome(folder.path(), &["run", "path.toml", "--summary-only"]);
-    assert!(text.contains("\nlint: run.seed [seeds]: "), "{text}");
+    assert!(
+        text.contains(" on the scenario: weir lint path.toml\n"),
+        "{text}"
+    );
+    let (_, _, err) = outcome(folder.path(), &["run", "path.toml", "--summary-only", "-v"]);
+    assert!(err.contains("lint: run.seed [seeds]: "), "{err}");
     let (_, text, _) = outcome(folder.path(), &["lint", "--rules"]);
     assert!(text.contains("\nphase "), "{text}");
 }
