@@ -164,8 +164,8 @@ impl<'a> RunResults<'a> {
         }
     }
 
-    /// A line that counts the findings of lint; each is a detail. Of a scenario from standard input,
-    /// which cannot be read again, a line for each.
+    /// A line that counts the findings of lint; each is a detail. Of a scenario from standard
+    /// input, which cannot be read again, a line for each.
     fn remarks(&self) -> String {
         let scenario = &self.arguments.scenario;
         let count = self.findings.len();
