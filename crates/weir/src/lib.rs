@@ -20,6 +20,7 @@ mod interrupt;
 mod kernel_testbed;
 mod limits;
 mod measure;
+mod mistaken;
 mod quinn;
 mod terminal;
 #[cfg(target_os = "linux")]

@@ -1,6 +1,7 @@
 //! The source of an experiment's files: the binary itself, or a folder.
 
 use super::{ExperimentError, Published};
+use crate::scenario::error::suggestion;
 use crate::scenario::files::read_text;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -101,7 +102,7 @@ impl ExperimentFiles {
         let folder = EMBEDDED.iter().find(|folder| folder.name == name);
         let folder = folder.ok_or_else(|| ExperimentError::Unknown {
             name: name.to_owned(),
-            known: Self::names().join(", "),
+            known: suggestion(name, "known are", &Self::names()),
         })?;
         Ok(Self {
             name: folder.name.to_owned(),

@@ -58,13 +58,12 @@ impl From<ScenarioError> for ExperimentError {
 pub enum ExperimentError {
     /// No such experiment among those compiled in.
     #[error(
-        "there is no experiment \"{name}\" and no folder of this name with a published.toml; known \
-         are {known}"
+        "there is no experiment \"{name}\" and no folder of this name with a published.toml; {known}"
     )]
     Unknown {
         /// The requested name.
         name: String,
-        /// The names that exist.
+        /// The names that exist, and which of them was probably meant.
         known: String,
     },
     /// `published.toml` cannot be used; the message has the place.

@@ -258,8 +258,8 @@ fn unknown_experiments_are_named_with_the_known_ones() {
         .to_string();
     assert_eq!(
         message,
-        "there is no experiment \"loopbak\" and no folder of this name with a published.toml; known \
-         are loopback, lossy-link, \
+        "there is no experiment \"loopbak\" and no folder of this name with a published.toml; did you \
+         mean \"loopback\"? known are: loopback, lossy-link, \
          oscillation, deep-fifo, cut-off, friendliness, cubic-window, rtt-fairness, dualq-coupling, \
          slow-start, rfc8867, outage, sim-vs-wire, sim-vs-kernel"
     );

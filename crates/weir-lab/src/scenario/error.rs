@@ -66,10 +66,26 @@ pub(crate) fn similar<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(candidate, _)| candidate)
 }
 
-/// "did you mean …" if a known word is similar, then the known words.
+/// What other programs call something, and its word here.
+const SYNONYMS: [(&str, &str); 9] = [
+    ("reno", "newreno"),
+    ("bbr2", "bbr"),
+    ("bbr3", "bbr"),
+    ("bbrv3", "bbr"),
+    ("fifo", "droptail"),
+    ("pfifo", "droptail"),
+    ("bfifo", "droptail"),
+    ("fq-codel", "fq_codel"),
+    ("gcc", "nada"),
+];
+
+/// "did you mean …" if a known word is similar or has another name elsewhere, then the known words.
 pub(crate) fn suggestion(word: &str, what: &str, known: &[&str]) -> String {
     let list = format!("{what}: {}", known.join(", "));
-    match similar(word, known.iter().copied()) {
+    let called = SYNONYMS.iter().find(|(other, _)| *other == word);
+    let called = called.map(|(_, here)| *here);
+    let called = called.filter(|here| known.contains(here));
+    match called.or_else(|| similar(word, known.iter().copied())) {
         Some(near) => format!("did you mean \"{near}\"? {list}"),
         None => list,
     }

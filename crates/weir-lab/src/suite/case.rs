@@ -21,7 +21,10 @@ use weir_proto::units::{UnitError, parse_duration, parse_rate};
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
     /// There is no such suite.
-    #[error("there is no suite \"{0}\"; name one of them (bbr), or a folder with cases")]
+    #[error(
+        "there is no suite \"{0}\"; name one of them (bbr), or a folder with cases; what RFC 9743 \
+         asks is weir evaluate"
+    )]
     Unknown(String),
     /// A file that cannot be read.
     #[error("{path}: {message}")]

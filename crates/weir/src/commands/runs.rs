@@ -8,6 +8,7 @@ use super::run_name::RunNames;
 use super::summary_table::summary_tables;
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
+use crate::mistaken;
 use crate::terminal;
 use clap::Args;
 use serde_json::json;
@@ -68,7 +69,13 @@ impl RunArguments {
 pub fn read_scenario(path: &Path) -> Result<String, Failure> {
     let stdin = path == Path::new("-");
     let from = if stdin { Path::new("/dev/stdin") } else { path };
-    read_input(from).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+    let said = |why: String| Failure::Usage(format!("{}: {why}", path.display()));
+    let text = read_input(from);
+    let known = text.as_deref().unwrap_or_default();
+    if let Some(why) = mistaken::for_a_scenario(path, known) {
+        return Err(said(why));
+    }
+    text.map_err(said)
 }
 
 /// The maximum delay before finished runs are added to the index.

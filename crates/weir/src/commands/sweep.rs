@@ -4,6 +4,7 @@ use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::interrupt::interrupt_flag;
 use crate::limits::{LimitArguments, Watchdog};
+use crate::mistaken;
 use crate::quinn;
 use crate::terminal;
 use clap::Args;
@@ -35,7 +36,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let message = "write max_events in the plan: it belongs to its results";
         return Err(Failure::Usage(message.to_owned()));
     }
-    let plan = Plan::load(&arguments.plan)?;
+    let plan = Plan::load(&arguments.plan).map_err(|error| {
+        let text = std::fs::read_to_string(&arguments.plan).unwrap_or_default();
+        match mistaken::for_a_plan(&arguments.plan, &text) {
+            Some(why) => Failure::Usage(format!("{}: {why}", arguments.plan.display())),
+            None => error.into(),
+        }
+    })?;
     let first = plan.item(0).map(|item| plan.scenario(&item));
     for warning in first.transpose()?.iter().flat_map(|run| &run.outside) {
         terminal::notice(&format!("warning: {warning}"));
