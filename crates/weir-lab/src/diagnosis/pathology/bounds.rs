@@ -12,7 +12,8 @@ pub(super) const APPLICATION: Detector = Detector {
         kind: "application_limited",
         title: "limited by the application",
         definition: "For more than half of its time, no data waits at a sender of a stream whose application is \
-                     not requests and responses or media.",
+                     not requests and responses or media; or a socket of which single samples are known has \
+                     been idle for a second and for longer than it ever had data to send.",
         citation: "RFC 7661 §4; RFC 4898, tcpEStatsPerfSndLimTimeSnd",
         needs: &["bound"],
     },
@@ -20,7 +21,9 @@ pub(super) const APPLICATION: Detector = Detector {
     examine: |view| {
         each_flow(view, |_, flow| {
             let symptom = "The application had nothing to send for {} of the time.";
-            let share = bound(flow, "application")?;
+            let Some(share) = bound(flow, "application") else {
+                return idle(flow);
+            };
             let is_meant = match flow.declared.map(|flow| &flow.app) {
                 Some(AppConfig::Cbr(_)) => !flow.is_stream(),
                 Some(AppConfig::Bulk(_)) | None => false,
@@ -38,7 +41,8 @@ pub(super) const SEND_BUFFER: Detector = Detector {
         kind: "send_buffer_limited",
         title: "limited by the send buffer",
         definition: "For more than half of its time, all data of a full send buffer was sent and waits \
-                     for acknowledgements.",
+                     for acknowledgements; by the counters of a socket, of the time in which it had data \
+                     to send.",
         citation: "RFC 4898, tcpEStatsPerfSndLimTimeSnd; Linux tcp_info, tcpi_sndbuf_limited",
         needs: &["bound"],
     },
@@ -47,7 +51,10 @@ pub(super) const SEND_BUFFER: Detector = Detector {
         each_flow(view, |_, flow| {
             let symptom = "All data of the send buffer was sent, and waited for acknowledgements, for \
                            {} of the time.";
-            let share = bound(flow, "send_buffer").filter(|share| share.value > MOST)?;
+            let share = bound(flow, "send_buffer").filter(|share| share.value > MOST);
+            let Some(share) = share else {
+                return counted(flow, &SEND_BUFFER, "send_buffer_limited_s");
+            };
             let found = finding(&SEND_BUFFER, flow, share, symptom);
             let keys: &[&str] = if flow.transport == "tcp" {
                 &["send_buffer"]
@@ -65,7 +72,7 @@ pub(super) const RECEIVER: Detector = Detector {
         kind: "receiver_limited",
         title: "limited by the receive window",
         definition: "For more than half of its time, the receiver's window or credit allows no more \
-                     data.",
+                     data; by the counters of a socket, of the time in which it had data to send.",
         citation: "RFC 9293 §3.8.6; RFC 9000 §4.1; RFC 4898, tcpEStatsPerfSndLimTimeRwin",
         needs: &["bound"],
     },
@@ -103,10 +110,52 @@ pub(super) const ANTI_AMPLIFICATION: Detector = Detector {
 
 /// The share of the time above which a bound decides what a flow gets.
 const MOST: f64 = 0.5;
+/// The least time that a socket is idle, in seconds.
+const IDLE_S: f64 = 1.0;
 
 /// The share of a flow's time in which this bound held it.
 fn bound(flow: &FlowView<'_>, word: &str) -> Option<Evidence> {
     flow.main.share("bound", word, flow.alive())
+}
+
+/// A bound that held a socket for most of the time in which it had data to send, by its counters:
+/// of a trace whose rows do not say it, such as a single sample.
+fn counted(flow: &FlowView<'_>, detector: &Detector, column: &str) -> Option<Finding> {
+    let bounds = flow.main.words("bound");
+    if bounds.iter().any(|bound| !bound.is_empty()) {
+        return None;
+    }
+    let (held, busy) = (flow.counter(column)?, flow.counter("busy_s")?);
+    let share = held.value / busy.value;
+    if share.is_nan() || share <= MOST {
+        return None;
+    }
+    let share_of = Evidence::given("derived", "held_share", share);
+    let symptom = Statement::new(
+        "For {} of the {} in which the socket had data to send, {}, this held it.",
+        vec![held, busy, share_of],
+    );
+    Some(Finding::new(detector.about, flow.name, share, symptom))
+}
+
+/// A socket that has been idle for longer than it ever was busy: its life is at least both.
+fn idle(flow: &FlowView<'_>) -> Option<Finding> {
+    let none = |column: &str| {
+        flow.counter(column)
+            .is_some_and(|octets| octets.value == 0.0)
+    };
+    let sent = flow.counter("sent_bytes").filter(|sent| sent.value > 0.0)?;
+    let (since, busy) = (flow.counter("since_sent_s")?, flow.counter("busy_s")?);
+    let waits = !none("unacknowledged_bytes") || !none("unsent_bytes");
+    if waits || since.value <= busy.value || since.value < IDLE_S {
+        return None;
+    }
+    let symptom = Statement::new(
+        "Nothing waits, and the last data was sent {} before, longer than the {} in which the socket had data \
+         to send; it sent {} in all.",
+        vec![since, busy, sent],
+    );
+    Some(Finding::new(APPLICATION.about, flow.name, 0.5, symptom))
 }
 
 fn finding(detector: &Detector, flow: &FlowView<'_>, share: Evidence, symptom: &str) -> Finding {
@@ -129,7 +178,10 @@ fn larger(finding: Finding, flow: &FlowView<'_>, place: RemedyPlace, keys: &[&st
 }
 
 fn receiver(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
-    let share = bound(flow, "receiver_credit").filter(|share| share.value > MOST)?;
+    let share = bound(flow, "receiver_credit").filter(|share| share.value > MOST);
+    let Some(share) = share else {
+        return counted(flow, &RECEIVER, "receiver_limited_s");
+    };
     let symptom = "The receiver's window or credit allowed no more data for {} of the time.";
     let most = flow
         .main

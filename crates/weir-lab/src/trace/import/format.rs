@@ -20,6 +20,7 @@ pub fn read(path: &Path) -> Result<Imported, ImportError> {
         Some(Format::Capture) => read_capture(path),
         Some(Format::Qlog) => qlog::read(open()?),
         Some(Format::Iperf3) => super::read_iperf3(open()?),
+        Some(Format::Iperf3Text) => super::read_iperf3_text(open()?),
         Some(Format::TcpProbe) => super::read_tcp_probe(open()?, None),
         Some(Format::DccpProbe) => super::read_dccp_probe(open()?),
         Some(Format::Ss) => super::read_ss(open()?),
@@ -49,6 +50,7 @@ enum Format {
     Capture,
     Qlog,
     Iperf3,
+    Iperf3Text,
     TcpProbe,
     DccpProbe,
     Ss,
@@ -106,8 +108,11 @@ impl Format {
         if line.contains("tcp_probe:") || line.contains("tcp:tcp_probe") {
             return Some(Self::TcpProbe);
         }
-        if line.contains("cwnd:") && line.contains("rtt:") {
+        if super::ss::is_line(line) {
             return Some(Self::Ss);
+        }
+        if super::iperf3::is_line(line) {
+            return Some(Self::Iperf3Text);
         }
         let has_addresses = words.len() > 3 && words[1..3].iter().all(|word| word.contains(':'));
         match words.first()?.parse::<f64>() {

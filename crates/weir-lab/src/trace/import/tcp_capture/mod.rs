@@ -25,6 +25,7 @@ mod states;
 mod survey;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use super::captures::{
     Frames, MAX_CONNECTIONS, OpenCapture, Selected, Surveyed, each_frame, select_flows,
@@ -121,6 +122,7 @@ fn setup(selected: &Selected, survey: &Survey) -> FlowSetup {
         },
         // What the other direction carries belongs to a flow of its own.
         is_alone: !survey.surveyed().is_flow(peer),
+        has_turns: !selected.is_second,
     }
 }
 
