@@ -5,7 +5,8 @@ use super::view::{FlowView, View};
 use serde::Serialize;
 use weir_proto::event::SndLim;
 
-/// What held a sender.
+/// What held a sender: shares of its time, or, of a trace without a row for them, of the time in
+/// which the socket had data to send.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Held {
     /// The flow.
@@ -58,8 +59,29 @@ fn shares(flow: &FlowView<'_>) -> Vec<HeldShare> {
             })
         })
         .collect();
+    if shares.is_empty() {
+        shares = counted(flow);
+    }
     shares.sort_by(|a, b| b.share.value.total_cmp(&a.share.value));
     shares
+}
+
+/// The shares of the time in which a socket had data to send, by its counters.
+fn counted(flow: &FlowView<'_>) -> Vec<HeldShare> {
+    let bounds = [
+        (SndLim::ReceiverCredit, "receiver_limited_s"),
+        (SndLim::SendBuffer, "send_buffer_limited_s"),
+    ];
+    let shares = bounds.into_iter().filter_map(|(bound, column)| {
+        let share = flow.counter(column)?.value / flow.counter("busy_s")?.value;
+        let bound = bound.name().to_owned();
+        (share >= LEAST_SHARE).then(|| HeldShare {
+            share: Evidence::given("derived", format!("{bound}_share"), share),
+            rule: None,
+            bound,
+        })
+    });
+    shares.collect()
 }
 
 /// The rule that bound the controller for the longest time.

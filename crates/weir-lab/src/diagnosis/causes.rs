@@ -84,8 +84,6 @@ const CAUSES: &[(&str, &[&str])] = &[
         &["timeout_storm", "heavy_retransmission"],
     ),
     ("black_hole", &["timeout_storm", "heavy_retransmission"]),
-    ("slow_server", &["application_limited"]),
-    ("slow_client", &["application_limited"]),
     (
         "ack_path_congestion",
         &["ack_loss", "ack_compression", "timeout_storm"],

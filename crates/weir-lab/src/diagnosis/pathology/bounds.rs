@@ -1,6 +1,6 @@
 //! Senders that neither the path nor congestion control holds.
 
-use super::{Detector, any, each_flow};
+use super::{Detector, any, each_flow, turns};
 use crate::diagnosis::Statistic;
 use crate::diagnosis::finding::{Evidence, Finding, Pathology, RemedyPlace, Statement};
 use crate::diagnosis::view::{FlowView, View};
@@ -12,7 +12,8 @@ pub(super) const APPLICATION: Detector = Detector {
         kind: "application_limited",
         title: "limited by the application",
         definition: "For more than half of its time, no data waits at a sender of a stream whose application is \
-                     not requests and responses or media; or a socket of which single samples are known has \
+                     not requests and responses or media, as far as the scenario says it, or as more than half \
+                     of that time passes within turns of a captured connection; or a socket of which single samples are known has \
                      been idle for a second and for longer than it ever had data to send.",
         citation: "RFC 7661 §4; RFC 4898, tcpEStatsPerfSndLimTimeSnd",
         needs: &["bound"],
@@ -26,7 +27,12 @@ pub(super) const APPLICATION: Detector = Detector {
             };
             let is_meant = match flow.declared.map(|flow| &flow.app) {
                 Some(AppConfig::Cbr(_)) => !flow.is_stream(),
-                Some(AppConfig::Bulk(_)) | None => false,
+                Some(AppConfig::Bulk(_)) => false,
+                // Requests and responses pause between turns, and others within one.
+                None => {
+                    let idle = share.value * flow.main.length(&flow.alive());
+                    turns::between(flow).is_some_and(|between| between >= MOST * idle)
+                }
                 Some(_) => true,
             };
             let enough = share.value > MOST && !is_meant;

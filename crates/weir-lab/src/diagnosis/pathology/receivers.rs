@@ -12,8 +12,8 @@ pub(super) const CLOSED: Detector = Detector {
         title: "receive window that stays closed",
         definition: "The advertised window is zero for more than 5 % of a flow's life and for 200 ms at once, the \
                      least time after which a sender probes it; or, at the last sample of a socket, data waits \
-                     unsent with nothing outstanding while the timer of window probes has backed off at least \
-                     twice; or the windows of both directions are zero at the end of the trace, with nothing \
+                     unsent with nothing outstanding, the receiver's window has held it for a second or more, \
+                     and the timer of window probes has backed off at least twice; or the windows of both directions are zero at the end of the trace, with nothing \
                      outstanding.",
         citation: "RFC 9293 §3.8.6.1; RFC 1122 §4.2.2.17; RFC 6429",
         needs: &["receive_window_bytes"],
@@ -55,6 +55,8 @@ const CLOSED_SHARE: f64 = 0.05;
 const CLOSED_S: f64 = 0.2;
 /// The times that the timer of window probes has backed off.
 const PROBES: f64 = 2.0;
+/// How long the receiver's window held a socket that probes it, in seconds.
+const HELD_S: f64 = 1.0;
 /// How long data waits unread.
 const UNREAD_S: f64 = 1.0;
 /// The share of a receive buffer that is full.
@@ -129,7 +131,10 @@ fn probing(flow: &FlowView<'_>) -> Option<Finding> {
     let is_probing = ["", "persist"].contains(&timer)
         && outstanding.is_none_or(|octets| octets.value <= 0.0)
         && probes.value >= PROBES;
-    if !is_probing || unsent.value <= 0.0 {
+    // A window that did not hold the sender is not closed: something else keeps its packets back.
+    let held = flow.counter("receiver_limited_s");
+    let is_held = held.map_or(timer == "persist", |held| held.value >= HELD_S);
+    if !is_probing || !is_held || unsent.value <= 0.0 {
         return None;
     }
     let symptom = Statement::new(

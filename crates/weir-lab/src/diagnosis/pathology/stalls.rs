@@ -13,8 +13,8 @@ pub(super) const BLACK_HOLE: Detector = Detector {
         title: "black hole: nothing is answered any more",
         definition: "To the end of an imported trace, octets are outstanding, at least 3 timeouts follow each \
                      other, or 2 after which 5 s pass, and no segment of the peer comes after the first of \
-                     them; of a socket, whose timer doubles, 3 timeouts, and no acknowledgement for 0.8 of \
-                     the timeout that runs. Or, where only intervals are known, all of at least 3 s at the \
+                     them; of a socket, 3 timeouts or window probes in a row, and the last acknowledgement \
+                     came before the last transmission, by more than a quarter of the timeout that runs. Or, where only intervals are known, all of at least 3 s at the \
                      end carry nothing while at least 2 packets are sent again, and others before did.",
         citation: "RFC 9293 §3.8.3; RFC 1122 §4.2.3.5, R1; RFC 8899 §2",
         needs: &[],
@@ -46,8 +46,10 @@ pub(super) const PMTU: Detector = Detector {
 const TIMEOUTS: f64 = 3.0;
 const TIMEOUTS_WITH_WAIT: f64 = 2.0;
 const WAIT_S: f64 = 5.0;
-/// The share of the running timeout of a socket in which nothing came.
-const OF_TIMEOUT: f64 = 0.8;
+/// The share of the running timeout by which the last acknowledgement is older than the last
+/// transmission, and the longest timeout of Linux (TCP_RTO_MAX), in seconds.
+const OF_TIMEOUT: f64 = 0.25;
+const LONGEST_TIMEOUT_S: f64 = 120.0;
 /// The length of intervals without octets, and the packets sent again in them.
 const NOTHING_S: f64 = 3.0;
 const SENT_AGAIN: f64 = 2.0;
@@ -79,13 +81,30 @@ struct Waiting {
 
 fn waiting(flow: &FlowView<'_>) -> Option<Waiting> {
     let counters = flow.counters.as_ref().filter(|_| is_imported(flow))?;
+    let octets = |column: &str| flow.counter(column).filter(|octets| octets.value > 0.0);
     let waiting = Waiting {
         rows: last_timeouts(counters)?,
-        outstanding: flow.counter("unacknowledged_bytes")?,
+        outstanding: octets("unacknowledged_bytes").or_else(|| octets("unsent_bytes"))?,
         timeouts: flow.counter("timeouts_in_a_row")?,
         since: flow.counter("since_heard_s")?,
     };
-    (waiting.outstanding.value > 0.0).then_some(waiting)
+    Some(waiting)
+}
+
+/// True if the last acknowledgement of a socket came well before its last transmission.
+fn is_unanswered(flow: &FlowView<'_>, waiting: &Waiting) -> Option<bool> {
+    let counters = flow.counters.as_ref()?;
+    let is_probing = counters.words("timer").last().map_or("", |timer| timer) == "persist";
+    let timeout = flow.counter("rto_s")?.value;
+    // The timer of window probes doubles a timeout that stays.
+    let doubled = if is_probing {
+        timeout * libm::exp2(waiting.timeouts.value)
+    } else {
+        timeout
+    };
+    let sent = flow.counter("since_sent_s").map_or(0.0, |sent| sent.value);
+    let before = waiting.since.value - sent;
+    Some(before >= OF_TIMEOUT * doubled.min(LONGEST_TIMEOUT_S))
 }
 
 /// The segments of the peer that came in the rows; `None` if the trace does not count them.
@@ -102,10 +121,7 @@ fn silent(flow: &FlowView<'_>) -> Option<Finding> {
             let is_long = count >= TIMEOUTS_WITH_WAIT && waiting.since.value >= WAIT_S;
             heard.value <= 0.0 && (count >= TIMEOUTS || is_long)
         }
-        None => {
-            let timeout = flow.counter("rto_s")?.value;
-            count >= TIMEOUTS && waiting.since.value >= OF_TIMEOUT * timeout
-        }
+        None => count >= TIMEOUTS && is_unanswered(flow, &waiting)?,
     };
     if !is_silent {
         return None;
@@ -114,7 +130,8 @@ fn silent(flow: &FlowView<'_>) -> Option<Finding> {
     let wait = waiting.since.value;
     let severity = (wait / (end - begin).max(wait)).clamp(0.3, 1.0);
     let symptom = Statement::new(
-        "{} are outstanding after {} timeouts in a row, and nothing has come from the peer for {}.",
+        "{} wait for an acknowledgement, or to be sent, after {} timeouts in a row, and nothing has come \
+         from the peer for {}.",
         vec![waiting.outstanding, waiting.timeouts, waiting.since],
     );
     let lengths = lengths(flow);

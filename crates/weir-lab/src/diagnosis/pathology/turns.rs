@@ -3,7 +3,7 @@
 use super::{Detector, each_flow};
 use crate::diagnosis::Statistic;
 use crate::diagnosis::finding::{Evidence, Finding, Pathology, RemedyPlace, Statement};
-use crate::diagnosis::view::{FlowView, Rows};
+use crate::diagnosis::view::{FlowView, Rows, View};
 
 /// A path on which each turn takes long.
 pub(super) const LONG_PATH: Detector = Detector {
@@ -17,7 +17,11 @@ pub(super) const LONG_PATH: Detector = Detector {
         needs: &[],
     },
     applies: has_turns,
-    examine: |view| each_flow(view, |_, flow| long_path(flow)),
+    examine: |view| {
+        each_flow(view, |view, flow| {
+            first_with(view, flow).and_then(long_path)
+        })
+    },
 };
 
 /// A server that thinks.
@@ -34,7 +38,11 @@ pub(super) const SLOW_SERVER: Detector = Detector {
         needs: &[],
     },
     applies: has_turns,
-    examine: |view| each_flow(view, |_, flow| slow_end(flow, &SLOW_SERVER, "server_s")),
+    examine: |view| {
+        each_flow(view, |view, flow| {
+            slow_end(first_with(view, flow)?, &SLOW_SERVER, "server_s")
+        })
+    },
 };
 
 /// A client that thinks.
@@ -48,7 +56,11 @@ pub(super) const SLOW_CLIENT: Detector = Detector {
         needs: &[],
     },
     applies: has_turns,
-    examine: |view| each_flow(view, |_, flow| slow_end(flow, &SLOW_CLIENT, "client_s")),
+    examine: |view| {
+        each_flow(view, |view, flow| {
+            slow_end(first_with(view, flow)?, &SLOW_CLIENT, "client_s")
+        })
+    },
 };
 
 /// The shortest round trip that is long, in seconds.
@@ -61,6 +73,21 @@ const MOST: f64 = 0.5;
 
 fn has_turns(flow: &FlowView<'_>) -> bool {
     flow.turns.is_some()
+}
+
+/// The flow, if it is the first with its turns: those of a connection stand with both directions.
+fn first_with<'v>(view: &'v View<'_>, flow: &'v FlowView<'v>) -> Option<&'v FlowView<'v>> {
+    let times = flow.turns.as_ref()?.times();
+    let same = |other: &&FlowView<'_>| other.turns.as_ref().map(Rows::times) == Some(times);
+    let first = view.flows.iter().find(same)?;
+    std::ptr::eq(first.name, flow.name).then_some(flow)
+}
+
+/// The time of a connection that passes between turns, in seconds.
+pub(super) fn between(flow: &FlowView<'_>) -> Option<f64> {
+    let turns = flow.turns.as_ref()?;
+    let sums = ["path_s", "client_s", "server_s"].map(|column| sum(turns, column));
+    Some(sums.into_iter().flatten().map(|sum| sum.value).sum())
 }
 
 /// The time from the handshake to the last data, and when it begins and ends.
@@ -129,6 +156,8 @@ fn slow_end(flow: &FlowView<'_>, detector: &Detector, column: &str) -> Option<Fi
     if share <= MOST || most.value < WAIT_S || most.value <= OF_PATH * path {
         return None;
     }
+    // A client often waits for its user.
+    let most_severe = if column == "server_s" { 1.0 } else { 0.5 };
     let said = if column == "server_s" {
         "Of the {} of the connection {} pass between requests and the first octets of their answers beside \
          the path's time, once {}."
@@ -136,7 +165,8 @@ fn slow_end(flow: &FlowView<'_>, detector: &Detector, column: &str) -> Option<Fi
         "Of the {} of the connection {} pass before requests, between which nothing is on its way, once {}."
     };
     let symptom = Statement::new(said, vec![time, waited, most]);
-    let finding = Finding::new(detector.about, flow.name, share.min(1.0), symptom).over(span);
+    let severity = most_severe * share.min(1.0);
+    let finding = Finding::new(detector.about, flow.name, severity, symptom).over(span);
     let path = farther(turns).map(|(_, path)| vec![path]);
     Some(finding.because("A round trip takes {} at least.", path))
 }

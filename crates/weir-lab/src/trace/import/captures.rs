@@ -138,8 +138,6 @@ pub(super) struct Selected {
     /// The end that sends the data.
     pub(super) side: usize,
     pub(super) vantage: Vantage,
-    /// The other direction of the connection is a flow too, and stands before this one.
-    pub(super) is_second: bool,
 }
 
 /// The flows of the largest connections, each at the interface that is nearest to its sender.
@@ -181,7 +179,6 @@ pub(super) fn select_flows(
             remarks.push(describe(&name, one, side, vantage, places.len()));
             let backward = format!("{name}.backward");
             selected.push(Selected {
-                is_second: name.ends_with(".backward"),
                 name: std::mem::replace(&mut name, backward),
                 index,
                 side,

@@ -64,7 +64,8 @@ pub struct ImportedFlow {
     /// Counters over the life of the connection and what waits in it, at some times: those of a
     /// socket (`ss`), or of a capture at its timeouts and its end.
     pub counters: Option<Table>,
-    /// The handshake and the turns of the connection's ends, if the file shows both directions.
+    /// The handshake and the turns of the connection's ends, if the file shows both directions;
+    /// those of the other direction's flow are the same.
     pub turns: Option<Table>,
 }
 

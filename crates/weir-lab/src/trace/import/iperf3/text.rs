@@ -300,7 +300,8 @@ Connecting to host 10.0.0.2, port 5201
         let other = imported.flows[1].trace.intervals.as_ref().unwrap();
         // 87.4 * 1024 octets in a second, whose rate is rounded to nothing.
         let rates = other.numbers("goodput_bps").unwrap();
-        assert_eq!(rates, [4.19e6, 87.4 * 1024.0 * 8.0]);
+        assert!((rates[0] - 4.19e6).abs() < 1e-3, "{rates:?}");
+        assert_eq!(rates[1], 87.4 * 1024.0 * 8.0);
         let said = imported.remarks.join("\n");
         assert!(said.contains("tcp-2 is 10.0.0.1 port 40002"), "{said}");
         assert!(said.contains("1 reports of the time"), "{said}");
@@ -331,7 +332,7 @@ Connecting to host 10.0.0.2, port 5201
     fn a_second_test_is_a_remark_and_a_damaged_line_an_error_with_its_place() {
         let imported = read_iperf3_text(format!("{SENDER}{SENDER}").as_bytes()).unwrap();
         let said = imported.remarks.join("\n");
-        assert!(said.contains("another test begins in line 18"), "{said}");
+        assert!(said.contains("another test begins in line 17"), "{said}");
         let text = "[ ID] Interval\n[  5]   0.00-1.00   sec  much MBytes  8 Mbits/sec\n";
         let error = read_iperf3_text(text.as_bytes()).unwrap_err();
         assert!(

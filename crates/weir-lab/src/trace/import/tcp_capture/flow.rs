@@ -23,8 +23,7 @@ pub(super) struct Flow {
     setup: FlowSetup,
     log: Log,
     states: States,
-    /// Of one of the two directions of a connection.
-    turns: Option<Turns>,
+    turns: Turns,
     observer: Observer,
     end: Instant,
     /// The sequence number of offset zero of the data, and of what the receiver sends.
@@ -54,7 +53,7 @@ impl Flow {
         Self {
             log,
             states: States::default(),
-            turns: setup.has_turns.then(Turns::default),
+            turns: Turns::default(),
             observer,
             end: Instant::ZERO + duration,
             setup,
@@ -77,9 +76,7 @@ impl Flow {
         if let Some(state) = self.states.on_segment(own, segment) {
             self.log.events.add(now, place, ("state", state), None);
         }
-        if let Some(turns) = &mut self.turns {
-            turns.on_segment(now, side, segment);
-        }
+        self.turns.on_segment(now, side, segment);
         if let Observer::Sender(sender) = &mut self.observer
             && !of_sender
         {
@@ -283,7 +280,7 @@ impl Flow {
         flow.trace.events = self.log.events.finish();
         flow.trace.intervals = intervals;
         flow.counters = self.log.counters.finish_some();
-        flow.turns = self.turns.and_then(Turns::finish);
+        flow.turns = self.turns.finish();
         flow.delivered_bytes = Some(delivered as f64);
         flow
     }

@@ -122,7 +122,6 @@ fn setup(selected: &Selected, survey: &Survey) -> FlowSetup {
         },
         // What the other direction carries belongs to a flow of its own.
         is_alone: !survey.surveyed().is_flow(peer),
-        has_turns: !selected.is_second,
     }
 }
 

@@ -21,8 +21,6 @@ pub(super) struct FlowSetup {
     pub(super) handshake: Option<Duration>,
     /// The other direction is no flow.
     pub(super) is_alone: bool,
-    /// It keeps the turns of the connection's ends.
-    pub(super) has_turns: bool,
 }
 
 /// What both kinds of observers write to.
