@@ -5,8 +5,7 @@ use super::view::{FlowView, View};
 use serde::Serialize;
 use weir_proto::event::SndLim;
 
-/// What held a sender: shares of its time, or, of a trace without a row for them, of the time in
-/// which the socket had data to send.
+/// What held a sender: shares of its time, or, of a single sample of a socket, of its life.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Held {
     /// The flow.
@@ -66,14 +65,23 @@ fn shares(flow: &FlowView<'_>) -> Vec<HeldShare> {
     shares
 }
 
-/// The shares of the time in which a socket had data to send, by its counters.
+/// The shares of the life of a socket, by its counters. Its life is at least the time in which it
+/// had data to send and, if nothing waits, the time since it last sent.
 fn counted(flow: &FlowView<'_>) -> Vec<HeldShare> {
+    let value = |column: &str| flow.counter(column).map(|counter| counter.value);
+    let Some(busy) = value("busy_s") else {
+        return Vec::new();
+    };
+    let waits = ["unacknowledged_bytes", "unsent_bytes"].map(value);
+    let is_idle = waits.iter().all(|octets| *octets == Some(0.0));
+    let idle = value("since_sent_s").filter(|_| is_idle).unwrap_or(0.0);
     let bounds = [
-        (SndLim::ReceiverCredit, "receiver_limited_s"),
-        (SndLim::SendBuffer, "send_buffer_limited_s"),
+        (SndLim::ReceiverCredit, value("receiver_limited_s")),
+        (SndLim::SendBuffer, value("send_buffer_limited_s")),
+        (SndLim::Application, Some(idle)),
     ];
-    let shares = bounds.into_iter().filter_map(|(bound, column)| {
-        let share = flow.counter(column)?.value / flow.counter("busy_s")?.value;
+    let shares = bounds.into_iter().filter_map(|(bound, held)| {
+        let share = held? / (busy + idle);
         let bound = bound.name().to_owned();
         (share >= LEAST_SHARE).then(|| HeldShare {
             share: Evidence::given("derived", format!("{bound}_share"), share),

@@ -161,16 +161,25 @@ fn a_receiver_that_does_not_read_is_told_from_one_that_just_received() {
 }
 
 #[test]
-fn a_socket_is_idle_if_it_waits_longer_than_it_was_ever_busy() {
-    let values = |busy: u32, unsent: u32| {
-        format!("bytes_sent:90000 bytes_acked:90001 busy:{busy}ms lastsnd:5000 notsent:{unsent}")
+fn an_idle_socket_is_no_finding_and_its_share_is_told() {
+    let held = |values: &str| {
+        let imported = read_ss(Cursor::new(socket("0 0", values))).unwrap();
+        let explanation = explained(&imported);
+        assert_eq!(kinds(&explanation), [""; 0]);
+        let shares = explanation.held[0].shares.iter();
+        let shares = shares.map(|share| (share.bound.clone(), share.share.value));
+        shares.collect::<Vec<_>>()
     };
+    // Of at least 20 s of life, 15 idle and 2 held by the receiver's window.
+    let idle = "bytes_sent:90000 bytes_acked:90001 busy:5000ms rwnd_limited:2000ms(40.0%) \
+                lastsnd:15000";
+    let shares = [("application", 0.75), ("receiver_credit", 0.1)];
     assert_eq!(
-        of_ss(&socket("0 0", &values(4999, 0))),
-        ["application_limited"]
+        held(idle),
+        shares.map(|(bound, share)| (bound.to_owned(), share))
     );
-    assert_eq!(of_ss(&socket("0 0", &values(5001, 0))), [""; 0]);
-    assert_eq!(of_ss(&socket("0 9600", &values(4999, 9600))), [""; 0]);
+    let waiting = idle.to_owned() + " notsent:9600";
+    assert_eq!(held(&waiting), [("receiver_credit".to_owned(), 0.4)]);
 }
 
 #[test]
@@ -178,7 +187,7 @@ fn text_of_ss_that_was_cut_quoted_or_wrapped_is_read() {
     let cut = "ESTAB  Send-Q=3899264  timer:(persist,1min13sec,0) backoff:9\n  bbr mss:1448 \
                pmtu:1500 cwnd:346 ssthresh:140\n  bytes_sent:157091065 retrans:0/1\n  \
                delivery_rate 47Mbps rwnd_limited:146880ms(95.7%) notsent:3899264\n";
-    assert_eq!(of_ss(cut), ["closed_window"]);
+    assert_eq!(of_ss(cut), ["closed_window", "receiver_limited"]);
     let imported = read_ss(Cursor::new(cut)).unwrap();
     assert_eq!(imported.flows[0].controller.as_deref(), Some("bbr"));
     let cwnd = imported.flows[0].trace.table.numbers("cwnd_bytes").unwrap();
@@ -242,4 +251,23 @@ fn intervals_without_an_octet_are_a_black_hole_if_packets_are_sent_again() {
     };
     assert_eq!(test([2, 1, 0, 1]), ["black_hole"]);
     assert_eq!(test([2, 1, 0, 0]), [""; 0]);
+}
+
+#[test]
+fn a_window_that_stays_without_a_loss_is_not_what_limits() {
+    let test = |lost: u32, windows: [u32; 7]| {
+        let mut text = String::from("[ ID] Interval Transfer Bandwidth Retr Cwnd\n");
+        for (second, window) in windows.iter().enumerate() {
+            let lost = if second == 3 { lost } else { 0 };
+            text += &format!(
+                "[  4] {second}.00-{}.00 sec 11.2 MBytes 94.4 Mbits/sec {lost} {window} KBytes\n",
+                second + 1
+            );
+        }
+        kinds(&explained(&read_iperf3_text(Cursor::new(text)).unwrap()))
+    };
+    let same = [822; 7];
+    assert_eq!(test(0, same), ["not_congestion_limited"]);
+    assert_eq!(test(1, same), [""; 0]);
+    assert_eq!(test(0, [822, 822, 822, 822, 822, 823, 824]), [""; 0]);
 }

@@ -11,10 +11,9 @@ pub(super) const APPLICATION: Detector = Detector {
     about: &Pathology {
         kind: "application_limited",
         title: "limited by the application",
-        definition: "For more than half of its time, no data waits at a sender of a stream whose application is \
-                     not requests and responses or media, as far as the scenario says it, or as more than half \
-                     of that time passes within turns of a captured connection; or a socket of which single samples are known has \
-                     been idle for a second and for longer than it ever had data to send.",
+        definition: "For more than half of its time, no data waits at a sender of a stream whose application, by \
+                     the scenario, is not requests and responses or media. The time of a captured connection \
+                     ends with its last data, and pauses between the turns of its ends do not count.",
         citation: "RFC 7661 §4; RFC 4898, tcpEStatsPerfSndLimTimeSnd",
         needs: &["bound"],
     },
@@ -22,15 +21,14 @@ pub(super) const APPLICATION: Detector = Detector {
     examine: |view| {
         each_flow(view, |_, flow| {
             let symptom = "The application had nothing to send for {} of the time.";
-            let Some(share) = bound(flow, "application") else {
-                return idle(flow);
-            };
+            let share = bound(flow, "application")?;
             let is_meant = match flow.declared.map(|flow| &flow.app) {
                 Some(AppConfig::Cbr(_)) => !flow.is_stream(),
                 Some(AppConfig::Bulk(_)) => false,
                 // Requests and responses pause between turns, and others within one.
                 None => {
-                    let idle = share.value * flow.main.length(&flow.alive());
+                    let [from, until] = share.span_s.unwrap_or_default();
+                    let idle = share.value * (until - from);
                     turns::between(flow).is_some_and(|between| between >= MOST * idle)
                 }
                 Some(_) => true,
@@ -52,7 +50,7 @@ pub(super) const SEND_BUFFER: Detector = Detector {
         citation: "RFC 4898, tcpEStatsPerfSndLimTimeSnd; Linux tcp_info, tcpi_sndbuf_limited",
         needs: &["bound"],
     },
-    applies: any,
+    applies: is_not_counted,
     examine: |view| {
         each_flow(view, |_, flow| {
             let symptom = "All data of the send buffer was sent, and waited for acknowledgements, for \
@@ -82,7 +80,7 @@ pub(super) const RECEIVER: Detector = Detector {
         citation: "RFC 9293 §3.8.6; RFC 9000 §4.1; RFC 4898, tcpEStatsPerfSndLimTimeRwin",
         needs: &["bound"],
     },
-    applies: any,
+    applies: is_not_counted,
     examine: |view| each_flow(view, receiver),
 };
 
@@ -114,14 +112,42 @@ pub(super) const ANTI_AMPLIFICATION: Detector = Detector {
     examine: |view| each_flow(view, anti_amplification),
 };
 
+/// A window that is neither filled nor reduced.
+pub(super) const OTHER: Detector = Detector {
+    about: &Pathology {
+        kind: "not_congestion_limited",
+        title: "held by something other than congestion control",
+        definition: "In an imported trace without the column bound, the congestion window stays the same for more \
+                     than half of at least 5 rows in a row, no packet is lost and the rate varies by less than 0.2 \
+                     of its mean in that time. A window that is used in full would grow.",
+        citation: "RFC 7661 §4.2; RFC 9002 §7.8; Linux tcp_is_cwnd_limited",
+        needs: &["cwnd_bytes"],
+    },
+    applies: is_without_bounds,
+    examine: |view| each_flow(view, |_, flow| other(flow)),
+};
+
+/// The rows in a row in which a window stays the same, and by how much the rate varies in them.
+const SAME_ROWS: usize = 5;
+const STEADY: f64 = 0.2;
+
 /// The share of the time above which a bound decides what a flow gets.
 const MOST: f64 = 0.5;
-/// The least time that a socket is idle, in seconds.
-const IDLE_S: f64 = 1.0;
 
-/// The share of a flow's time in which this bound held it.
+/// The share of a flow's time in which this bound held it. What follows the last data of a captured
+/// connection is the end of the capture.
 fn bound(flow: &FlowView<'_>, word: &str) -> Option<Evidence> {
-    flow.main.share("bound", word, flow.alive())
+    let mut rows = flow.alive();
+    if let Some(last) = turns::last_data_s(flow) {
+        let before = flow.main.times().partition_point(|time| *time < last);
+        rows.end = rows.end.min(before.max(1));
+    }
+    flow.main.share("bound", word, rows)
+}
+
+/// True unless the counters of a socket say what its rows do not.
+fn is_not_counted(flow: &FlowView<'_>) -> bool {
+    flow.counter("busy_s").is_none()
 }
 
 /// A bound that held a socket for most of the time in which it had data to send, by its counters:
@@ -142,26 +168,6 @@ fn counted(flow: &FlowView<'_>, detector: &Detector, column: &str) -> Option<Fin
         vec![held, busy, share_of],
     );
     Some(Finding::new(detector.about, flow.name, share, symptom))
-}
-
-/// A socket that has been idle for longer than it ever was busy: its life is at least both.
-fn idle(flow: &FlowView<'_>) -> Option<Finding> {
-    let none = |column: &str| {
-        flow.counter(column)
-            .is_some_and(|octets| octets.value == 0.0)
-    };
-    let sent = flow.counter("sent_bytes").filter(|sent| sent.value > 0.0)?;
-    let (since, busy) = (flow.counter("since_sent_s")?, flow.counter("busy_s")?);
-    let waits = !none("unacknowledged_bytes") || !none("unsent_bytes");
-    if waits || since.value <= busy.value || since.value < IDLE_S {
-        return None;
-    }
-    let symptom = Statement::new(
-        "Nothing waits, and the last data was sent {} before, longer than the {} in which the socket had data \
-         to send; it sent {} in all.",
-        vec![since, busy, sent],
-    );
-    Some(Finding::new(APPLICATION.about, flow.name, 0.5, symptom))
 }
 
 fn finding(detector: &Detector, flow: &FlowView<'_>, share: Evidence, symptom: &str) -> Finding {
@@ -241,5 +247,45 @@ fn anti_amplification(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         flow.name,
         severity,
         symptom,
+    ))
+}
+
+fn is_without_bounds(flow: &FlowView<'_>) -> bool {
+    flow.declared.is_none() && flow.transport == "tcp" && !flow.has("bound")
+}
+
+fn other(flow: &FlowView<'_>) -> Option<Finding> {
+    if !is_without_bounds(flow) {
+        return None;
+    }
+    let windows = flow.main.numbers("cwnd_bytes")?;
+    let intervals = flow.intervals.as_ref()?;
+    let same = flow
+        .main
+        .longest(|row| row > 0 && windows.get(row) == windows.get(row - 1))?;
+    let times = flow.main.times();
+    let span = [*times.get(same.start)?, *times.get(same.end - 1)?];
+    // An interval's time is its end: that of its first row is of the window before.
+    let of = intervals.times().partition_point(|time| *time < span[0])
+        ..intervals.times().partition_point(|time| *time <= span[1]);
+    let lost = intervals.measure("packets_lost", of.clone(), Statistic::Sum)?;
+    let rate = intervals.measure("goodput_bps", of.clone(), Statistic::Mean)?;
+    let varies = intervals.measure("goodput_bps", of, Statistic::Variation)?;
+    let is_long = same.len() >= SAME_ROWS && 2 * same.len() > windows.len();
+    if !is_long || lost.value > 0.0 || varies.value >= STEADY || rate.value <= 0.0 {
+        return None;
+    }
+    let window = flow.main.measure("cwnd_bytes", same, Statistic::Least)?;
+    let symptom = Statement::new(
+        "The congestion window stays at {} without a loss ({} packets), while the rate stays at {} and varies \
+         by {} of it.",
+        vec![window, lost, rate, varies],
+    );
+    let finding = Finding::new(OTHER.about, flow.name, 0.3, symptom).over(span);
+    Some(finding.advice(
+        RemedyPlace::Sender,
+        "what else may hold it, which this trace does not tell apart: the send or receive buffer \
+         (without -w, or larger net.ipv4.tcp_wmem and tcp_rmem), the application, or the rate of the \
+         sender's own link",
     ))
 }

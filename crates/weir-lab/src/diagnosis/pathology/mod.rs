@@ -24,7 +24,8 @@ use crate::scenario::Override;
 /// A detector of one kind of pathology.
 pub(super) struct Detector {
     pub(super) about: &'static Pathology,
-    /// Whether it makes sense for a flow: TFRC's rules concern no window.
+    /// Whether it makes sense for a flow, so that what it lacks is said: TFRC's rules concern no
+    /// window, and what counters say needs no rows.
     pub(super) applies: fn(&FlowView<'_>) -> bool,
     pub(super) examine: fn(&View<'_>) -> Vec<Finding>,
 }
@@ -38,6 +39,7 @@ pub(super) const DETECTORS: &[Detector] = &[
     bounds::RECEIVER,
     bounds::PACER,
     bounds::ANTI_AMPLIFICATION,
+    bounds::OTHER,
     oscillation::OSCILLATION,
     oscillation::HOLDS,
     oscillation::IN_SLOW_START,
@@ -59,7 +61,7 @@ pub(super) const DETECTORS: &[Detector] = &[
     stalls::PMTU,
     turns::LONG_PATH,
     turns::SLOW_SERVER,
-    turns::SLOW_CLIENT,
+    turns::CLIENT,
     timeouts::STORM,
     timeouts::PERSISTENT,
     timeouts::SPURIOUS,

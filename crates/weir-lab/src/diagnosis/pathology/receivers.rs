@@ -18,7 +18,7 @@ pub(super) const CLOSED: Detector = Detector {
         citation: "RFC 9293 §3.8.6.1; RFC 1122 §4.2.2.17; RFC 6429",
         needs: &["receive_window_bytes"],
     },
-    applies: is_tcp,
+    applies: |flow| is_tcp(flow) && flow.counter("receiver_limited_s").is_none(),
     examine: |view| each_flow(view, |_, flow| closed(flow)),
 };
 

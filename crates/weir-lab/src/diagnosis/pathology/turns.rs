@@ -33,7 +33,7 @@ pub(super) const SLOW_SERVER: Detector = Detector {
                      first of its answer, less the path's time, adds up to more than half of the time from the \
                      handshake to the last data, and once to 200 ms or more and to more than twice the \
                      path's time. The server is the end that did not open the connection.",
-        citation: "J. Nielsen, Response Times: the three important limits, 1993; C. Sanders, Practical Packet \
+        citation: "web.dev, Time to First Byte (800 ms and less are good), 2021; C. Sanders, Practical Packet \
                    Analysis, 2017",
         needs: &[],
     },
@@ -46,27 +46,29 @@ pub(super) const SLOW_SERVER: Detector = Detector {
 };
 
 /// A client that thinks.
-pub(super) const SLOW_CLIENT: Detector = Detector {
+pub(super) const CLIENT: Detector = Detector {
     about: &Pathology {
-        kind: "slow_client",
-        title: "slow requests of the client",
+        kind: "client_think_time",
+        title: "think time of the client",
         definition: "As slow_server, of what passes between the handshake or the last octet of an answer and the \
-                     first of the next request.",
-        citation: "C. Sanders, Practical Packet Analysis, 2017; RFC 7661 §1",
+                     first of the next request, once 1 s or more.",
+        citation: "J. Nielsen, Response Times: the three important limits, 1993; C. Sanders, Practical Packet Analysis, 2017; RFC 7661 §1",
         needs: &[],
     },
     applies: has_turns,
     examine: |view| {
         each_flow(view, |view, flow| {
-            slow_end(first_with(view, flow)?, &SLOW_CLIENT, "client_s")
+            slow_end(first_with(view, flow)?, &CLIENT, "client_s")
         })
     },
 };
 
 /// The shortest round trip that is long, in seconds.
 const LONG_S: f64 = 0.4;
-/// The wait that a person notices, in seconds, and how many times the path's it is.
-const WAIT_S: f64 = 0.2;
+/// The wait that is long for a server and for a client, in seconds, and how many times the path's
+/// it is.
+const SERVER_S: f64 = 0.8;
+const CLIENT_S: f64 = 1.0;
 const OF_PATH: f64 = 2.0;
 /// The share of a connection's time that makes a wait matter.
 const MOST: f64 = 0.5;
@@ -81,6 +83,12 @@ fn first_with<'v>(view: &'v View<'_>, flow: &'v FlowView<'v>) -> Option<&'v Flow
     let same = |other: &&FlowView<'_>| other.turns.as_ref().map(Rows::times) == Some(times);
     let first = view.flows.iter().find(same)?;
     std::ptr::eq(first.name, flow.name).then_some(flow)
+}
+
+/// When the last data of a connection was seen.
+pub(super) fn last_data_s(flow: &FlowView<'_>) -> Option<f64> {
+    let ends = flow.turns.as_ref()?.numbers("end_s")?.iter();
+    ends.copied().reduce(f64::max)
 }
 
 /// The time of a connection that passes between turns, in seconds.
@@ -99,8 +107,7 @@ fn connection(turns: &Rows<'_>) -> Option<(Evidence, [f64; 2])> {
     let is_handshake = bytes.first() == Some(&0.0);
     let before = path.filter(|path| is_handshake && path.is_finite());
     let from = first - before.copied().unwrap_or(0.0);
-    let ends = turns.numbers("end_s")?.iter();
-    let until = ends.fold(f64::NEG_INFINITY, |a, b| a.max(*b));
+    let until = turns.numbers("end_s")?.iter().copied().reduce(f64::max)?;
     let time = Evidence::given("derived", "connection_s", until - from);
     (time.value > 0.0).then_some((time, [from, until]))
 }
@@ -153,7 +160,12 @@ fn slow_end(flow: &FlowView<'_>, detector: &Detector, column: &str) -> Option<Fi
     let most = turns.measure(column, turns.all(), Statistic::Most)?;
     let path = farther(turns).map_or(0.0, |(least, _)| least);
     let share = waited.value / time.value;
-    if share <= MOST || most.value < WAIT_S || most.value <= OF_PATH * path {
+    let long = if column == "server_s" {
+        SERVER_S
+    } else {
+        CLIENT_S
+    };
+    if share <= MOST || most.value < long || most.value <= OF_PATH * path {
         return None;
     }
     // A client often waits for its user.

@@ -220,10 +220,21 @@ impl Sample {
             }
             "busy" | "rwnd_limited" | "sndbuf_limited" => {
                 // `rwnd_limited:12ms(1.2%)`.
-                let (millis, _) = value
+                let (millis, share) = value
                     .split_once("ms")
                     .ok_or_else(|| not_a(name, value, "time in ms"))?;
-                self.numbers.insert(name.to_owned(), plain(millis)? / 1e3);
+                let time = plain(millis)? / 1e3;
+                self.numbers.insert(name.to_owned(), time);
+                // The share is of the time that the socket was busy, which an author may have cut.
+                let percent = share
+                    .strip_prefix('(')
+                    .and_then(|rest| rest.strip_suffix("%)"));
+                if let Some(percent) = percent.and_then(|text| plain(text).ok())
+                    && percent >= 1.0
+                {
+                    let busy = time * 100.0 / percent;
+                    self.numbers.entry("busy".to_owned()).or_insert(busy);
+                }
             }
             "bbr" => {
                 let inner = value.trim_start_matches('(').trim_end_matches(')');

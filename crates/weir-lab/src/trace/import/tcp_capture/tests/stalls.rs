@@ -172,11 +172,17 @@ fn page(path: u32, client: u32, server: u32) -> TestCapture {
 fn a_slow_page_is_the_paths_the_clients_or_the_servers() {
     assert_eq!(kinds(&page(30_000, 100, 22_000)), [""; 0]);
     assert_eq!(kinds(&page(879_000, 300, 16_000)), ["long_path"]);
-    assert_eq!(kinds(&page(24_000, 1_345_000, 16_000)), ["slow_client"]);
+    assert_eq!(
+        kinds(&page(24_000, 1_345_000, 16_000)),
+        ["client_think_time"]
+    );
     assert_eq!(kinds(&page(19_000, 200, 983_000)), ["slow_server"]);
-    // A path of a continent is no finding, and neither is a wait of less than two round trips.
+    // A path of a continent is no finding, and neither is a wait of less than two round trips or of
+    // 800 ms.
+    assert_eq!(kinds(&page(19_000, 200, 780_000)), [""; 0]);
+    assert_eq!(kinds(&page(19_000, 990_000, 10_000)), [""; 0]);
     assert_eq!(kinds(&page(390_000, 100, 16_000)), [""; 0]);
-    assert_eq!(kinds(&page(190_000, 100, 370_000)), [""; 0]);
+    assert_eq!(kinds(&page(450_000, 100, 890_000)), [""; 0]);
 }
 
 /// The request is lost and sent again after a second: the server is not slow.
