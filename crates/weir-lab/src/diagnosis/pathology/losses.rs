@@ -16,7 +16,8 @@ pub(super) const RANDOM: Detector = Detector {
                      the base round-trip time in the round trip before. On average the wire loses fewer \
                      than 1.6 packets at once. Of a capture, which shows no window, retransmissions that no \
                      timeout causes stand for reductions, one in a round trip, and the octets in flight before \
-                     them vary by more than a quarter of their mean: a queue or a policer drops at the same.",
+                     them vary by more than a quarter of their median, from the first to the third quartile: \
+                     a queue drops at a level.",
         citation: "RFC 3135 §3.2; RFC 2488 §3",
         needs: &["rtt_s"],
     },
@@ -58,10 +59,7 @@ pub(super) const SHALLOW: Detector = Detector {
         title: "shallow buffer",
         definition: "A drop-tail queue in front of a bulk flow's slowest link holds less than 0.3 of the \
                      bandwidth-delay product, drops at least 3 packets, and the link is used for less than \
-                     95 % of the time. Of a capture: at least 5 such reductions, before which the octets in \
-                     flight vary by less than 0.15 of their mean, with a queueing delay of 0.05 to 0.3 base \
-                     round trips in the median, and a mean delivery rate below 95 % of the rate that is \
-                     exceeded for a twentieth of the time.",
+                     95 % of the time.",
         citation: "G. Appenzeller et al., Sizing Router Buffers, 2004; RFC 3439 §A.2",
         needs: &[],
     },
@@ -90,12 +88,8 @@ const NO_QUEUE: f64 = 0.1;
 const BURST: f64 = 1.6;
 /// Reductions that a finding needs.
 const REDUCTIONS: usize = 3;
-/// By how much of their mean the octets in flight before losses vary: above, the losses are at
-/// random; below, they come at the same level.
+/// By how much of their median the octets in flight before losses vary that are at random.
 const AT_RANDOM: f64 = 0.25;
-const AT_A_LEVEL: f64 = 0.15;
-/// Losses of a capture that show a shallow buffer.
-const LEVELS: usize = 5;
 
 fn wire(view: &View<'_>, flow: &FlowView<'_>, bursty: bool) -> Option<Finding> {
     let base = flow.base.clone()?;
@@ -172,15 +166,17 @@ fn is_captured(flow: &FlowView<'_>) -> bool {
     flow.declared.is_none() && flow.transport == "tcp" && !flow.has("cwnd_bytes")
 }
 
-/// By how much of their mean the octets in flight before some losses vary.
+/// By how much of their median the octets in flight before some losses vary, from the first to the
+/// third quartile: the losses of slow start are at another level, and few.
 fn variation(losses: &[&Reduction]) -> Option<f64> {
-    let flights: Vec<f64> = losses.iter().filter_map(|one| one.flight).collect();
-    let mean = flights.iter().sum::<f64>() / flights.len() as f64;
-    let squares = flights
-        .iter()
-        .map(|flight| (flight - mean) * (flight - mean));
-    let variance = squares.sum::<f64>() / flights.len() as f64;
-    (flights.len() >= REDUCTIONS && mean > 0.0).then(|| libm::sqrt(variance) / mean)
+    let mut flights: Vec<f64> = losses.iter().filter_map(|one| one.flight).collect();
+    flights.sort_by(f64::total_cmp);
+    let at = |quarters: usize| flights.get((flights.len() * quarters / 4).min(flights.len() - 1));
+    if flights.len() < REDUCTIONS {
+        return None;
+    }
+    let (low, middle, high) = (at(1)?, at(2)?, at(3)?);
+    (*middle > 0.0).then(|| (high - low) / middle)
 }
 
 /// Losses without a queue, as a capture shows them.
@@ -195,48 +191,12 @@ fn lost_in_capture(
     let rtt = flow.main.at("rtt_s", middle.row)?;
     let symptom = Statement::new(
         "In {} round trips packets were lost, though the round trip took {} at such a loss, on a path of {} \
-         without a queue; the octets in flight before them vary by {} of their mean.",
+         without a queue; the octets in flight before them vary by {} of their median.",
         vec![events, rtt, flow.base.clone()?, varies],
     );
     let span = [losses.first()?.at_s, losses.last()?.at_s];
     let finding = Finding::new(about, flow.name, 0.7, symptom).over(span);
     Some(against_loss(finding, flow, None))
-}
-
-/// A queue that drops at the same level, as a capture shows it.
-fn shallow_in_capture(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
-    let base = flow.base.clone()?;
-    let all = reductions(view, flow);
-    let losses: Vec<&Reduction> = all.iter().filter(|one| !one.is_timeout).collect();
-    let mut queues: Vec<f64> = losses.iter().map(|one| one.queue_s).collect();
-    queues.sort_by(f64::total_cmp);
-    let middle = queues.get(queues.len() / 2)? / base.value;
-    let varies = variation(&losses).filter(|of| *of < AT_A_LEVEL)?;
-    let rows = flow.alive();
-    let rate = |statistic| {
-        let rows = rows.clone();
-        flow.main.measure("delivery_rate_bps", rows, statistic)
-    };
-    let (mean, most) = (rate(Statistic::Mean)?, rate(Statistic::Quantile(0.95))?);
-    let is_idle = mean.value < 0.95 * most.value;
-    if losses.len() < LEVELS || !(0.05..0.3).contains(&middle) || !is_idle {
-        return None;
-    }
-    let symptom = Statement::new(
-        "{} times packets were lost when the queue delayed by {} of the {} that the path takes without one, \
-         with octets in flight that vary by {} of their mean; the mean rate was {}, and for a twentieth of \
-         the time {} or more.",
-        vec![
-            Evidence::given("derived", "loss_events", losses.len() as f64),
-            Evidence::given("derived", "queue_share", middle),
-            base,
-            Evidence::given("derived", "flight_variation", varies),
-            mean,
-            most,
-        ],
-    );
-    let finding = Finding::new(SHALLOW.about, flow.name, 0.2, symptom).over(flow.life());
-    Some(finding.with_bbr(flow, "a controller that paces"))
 }
 
 /// With what makes losses rarer or less harmful.
@@ -307,9 +267,6 @@ fn policer(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
 }
 
 fn shallow(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
-    if is_captured(flow) {
-        return shallow_in_capture(view, flow);
-    }
     let link = view.bottleneck(flow)?;
     let summary = link.summary?;
     let (limit, bdp) = (link.limit_bytes()?, flow.bdp()?);
@@ -374,4 +331,40 @@ fn reordering(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
                 .map(|undone| vec![undone]),
         ),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn losses(flights: &[f64]) -> Vec<Reduction> {
+        let of = |flight: &f64| Reduction {
+            row: 0,
+            at_s: 0.0,
+            queue_s: 0.0,
+            drop: Drop::Unknown,
+            is_timeout: false,
+            flight: Some(*flight),
+            lost: 1.0,
+        };
+        flights.iter().map(of).collect()
+    }
+
+    fn varies(flights: &[f64]) -> Option<f64> {
+        let losses = losses(flights);
+        variation(&losses.iter().collect::<Vec<_>>())
+    }
+
+    /// Of eight sorted numbers the first quartile is the third, the median the fifth, the third
+    /// quartile the seventh.
+    #[test]
+    fn the_level_of_losses_is_that_of_their_middle_half() {
+        assert_eq!(varies(&[8.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]), Some(0.8));
+        // Two losses of slow start at another level do not matter.
+        let level = [13.0, 250.0, 62.0, 62.0, 62.0, 62.0, 62.0, 62.0, 62.0];
+        assert_eq!(varies(&level), Some(0.0));
+        assert_eq!(varies(&[1.0, 2.0]), None);
+        assert_eq!(varies(&[0.0, 0.0, 0.0]), None);
+        assert_eq!(varies(&[]), None);
+    }
 }

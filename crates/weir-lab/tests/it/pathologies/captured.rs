@@ -14,6 +14,12 @@ use weir_lab::trace::{CaptureOptions, capture_run};
 /// The kinds that are found in a capture at the host `host`; `None` if it has no TCP.
 fn found_in_capture(scenario: &str, host: &str) -> Option<Vec<&'static str>> {
     let scenario = parse(scenario, "case.toml").expect("a scenario");
+    let is_tcp = |flow: &weir_lab::scenario::Flow| {
+        matches!(flow.transport, weir_lab::scenario::Transport::Tcp(_))
+    };
+    if !scenario.flows.iter().any(is_tcp) {
+        return None;
+    }
     let options = RunOptions {
         trace: TraceLevel::Summary,
         ..RunOptions::default()
@@ -58,7 +64,7 @@ const OF_APPLICATIONS: [&str; 3] = [
 fn captures_of_healthy_runs_have_no_finding() {
     let cases: Vec<Case> = (FRESH..FRESH + 56).map(healthy).collect();
     let found = of_cases(&cases);
-    assert!(found.len() >= 20, "{}", found.len());
+    assert!(found.len() >= 10, "{}", found.len());
     let unhealthy: Vec<_> = found
         .iter()
         .flat_map(|(case, found)| {
@@ -71,7 +77,7 @@ fn captures_of_healthy_runs_have_no_finding() {
     assert!(unhealthy.is_empty(), "{unhealthy:?}");
 }
 
-/// For each kind that is planted, how often what is found in the capture.
+/// A wrong name is worse than none.
 #[test]
 fn losses_keep_their_names_in_captures_or_have_none() {
     let kinds = [
@@ -85,7 +91,7 @@ fn losses_keep_their_names_in_captures_or_have_none() {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut captures: BTreeMap<&str, usize> = BTreeMap::new();
     for kind in kinds {
-        let cases: Vec<Case> = (FRESH..FRESH + 12)
+        let cases: Vec<Case> = (FRESH..FRESH + 10)
             .filter_map(|seed| of_kind(kind, seed))
             .collect();
         for (_, found) in of_cases(&cases) {
@@ -95,7 +101,6 @@ fn losses_keep_their_names_in_captures_or_have_none() {
             }
         }
     }
-    println!("{captures:?} {counts:?}");
     let of = |planted, found| counts.get(&(planted, found)).copied().unwrap_or_default();
     for planted in kinds {
         for found in ["random_loss", "bursty_loss", "shallow_buffer"] {
@@ -103,5 +108,9 @@ fn losses_keep_their_names_in_captures_or_have_none() {
             assert!(planted == found || wrong == 0, "{planted}: {found} {wrong}");
         }
     }
-    assert!(2 * of("random_loss", "random_loss") >= captures["random_loss"]);
+    for (planted, all) in captures {
+        let is_named = ["random_loss", "bursty_loss", "standing_queue"].contains(&planted);
+        let found = of(planted, planted);
+        assert!(!is_named || 2 * found >= all, "{planted}: {found} of {all}");
+    }
 }
