@@ -21,8 +21,9 @@ struct Turn {
     end: Instant,
     next: u32,
     octets: u64,
-    /// When the other end acknowledged all of it.
+    /// When the other end acknowledged all of it; not of what was sent again (Karn).
     acknowledged: Option<Instant>,
+    is_again: bool,
     /// What passed before it on the path, and at its end; `None` if nothing is known.
     path: Option<Duration>,
     own: Option<Duration>,
@@ -74,7 +75,7 @@ impl Turns {
             self.client = Some(side);
             let first = self.syn.map_or(now, |[first, _]| first);
             self.syn = Some([first, now]);
-        } else if let (Some([_, last]), None) = (self.syn, self.answer) {
+        } else if let (Some([_, last]), None, None) = (self.syn, self.answer, &self.current) {
             self.answer = Some(now);
             self.shorten(side, now.since(last));
             self.push_handshake(now, side, now.since(last));
@@ -82,7 +83,9 @@ impl Turns {
     }
 
     fn on_ack(&mut self, now: Instant, side: usize, ack: u32) {
-        if let (Some(answer), Some(client), None) = (self.answer, self.client, self.open)
+        let is_opening = self.open.is_none() && self.current.is_none();
+        if let (Some(answer), Some(client)) = (self.answer, self.client)
+            && is_opening
             && side == client
         {
             self.open = Some(now);
@@ -92,7 +95,8 @@ impl Turns {
         let Some(turn) = self.current.as_mut().filter(|turn| turn.side != side) else {
             return;
         };
-        if turn.acknowledged.is_none() && ack.wrapping_sub(turn.next) as i32 >= 0 {
+        if turn.acknowledged.is_none() && !turn.is_again && ack.wrapping_sub(turn.next) as i32 >= 0
+        {
             turn.acknowledged = Some(now);
             let passed = now.since(turn.end);
             self.shorten(side, passed);
@@ -111,7 +115,7 @@ impl Turns {
         if !is_new {
             // What was lost has to arrive before it can be answered.
             if let Some(turn) = current.filter(|turn| turn.acknowledged.is_none()) {
-                turn.end = now;
+                (turn.end, turn.is_again) = (now, true);
             }
             return;
         }
@@ -137,6 +141,7 @@ impl Turns {
             next,
             octets,
             acknowledged: None,
+            is_again: false,
             path,
             own: passed.zip(path).map(|(passed, path)| passed - path),
         });

@@ -204,3 +204,28 @@ fn a_lost_request_is_no_slow_server() {
     });
     assert!(!kinds(&capture).contains(&"slow_server"));
 }
+
+/// The acknowledgement of a request comes 1 ms after it was sent again: the path takes 40 ms, as the
+/// handshake shows.
+#[test]
+fn a_request_that_was_sent_again_does_not_shorten_the_path() {
+    let mut capture = TestCapture::new();
+    capture.open(99);
+    capture.data(50_000, 100, 300);
+    capture.data(250_000, 100, 300);
+    capture.ack(251_000, 400, 60_000, &[]);
+    capture.add(&TestSegment {
+        micros: 1_000_000,
+        seq: 1,
+        ack: 400,
+        flags: 0x18,
+        window: 60_000,
+        payload: 900,
+        ..TestSegment::default()
+    });
+    let imported = capture.read();
+    let turns = imported.flows[0].turns.as_ref().unwrap();
+    let path = turns.numbers("path_s").unwrap();
+    // SYN/ACK after 40 ms, its ACK after 1 µs, the request at once, the answer.
+    assert_eq!(path.last(), Some(&0.04));
+}
