@@ -120,7 +120,7 @@ pub(super) const OTHER: Detector = Detector {
         definition: "In an imported trace without the column bound, the congestion window stays the same for more \
                      than half of at least 5 rows in a row, no packet is lost and the rate varies by less than 0.2 \
                      of its mean in that time. A window that is used in full would grow.",
-        citation: "RFC 7661 §4.2; RFC 9002 §7.8; Linux tcp_is_cwnd_limited",
+        citation: "RFC 7661 §4.3; RFC 9002 §7.8; Linux tcp_is_cwnd_limited",
         needs: &["cwnd_bytes"],
     },
     applies: is_without_bounds,

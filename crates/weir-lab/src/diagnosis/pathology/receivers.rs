@@ -79,7 +79,11 @@ fn closed_for_long(flow: &FlowView<'_>) -> Option<Finding> {
     }
     let windows = flow.main.numbers("receive_window_bytes")?;
     let alive = flow.alive();
-    let is_closed = |row: usize| windows.get(row) == Some(&0.0) && alive.contains(&row);
+    // Before the handshake of a run there is no window yet.
+    let opened = windows.iter().position(|window| *window > 0.0);
+    let first = if flow.declared.is_some() { opened? } else { 0 };
+    let is_closed =
+        |row: usize| windows.get(row) == Some(&0.0) && row >= first && alive.contains(&row);
     let episodes = flow.main.episodes(is_closed);
     let lengths = episodes.iter().map(|rows| flow.main.length(rows));
     let total: f64 = lengths.filter(|length| *length >= CLOSED_S).sum();

@@ -149,6 +149,11 @@ mod tests {
         );
         let ss = "ESTAB 0 0 10.0.0.1:5201 10.0.0.2:40000 cubic rto:204 rtt:1.2/0.3 cwnd:10";
         assert_eq!(format_of(ss), Some(Format::Ss));
+        let quoted = "It hangs:\n> lastack:32 busy:871ms\n> rwnd_limited:35ms(41.0%)";
+        assert_eq!(format_of(quoted), Some(Format::Ss));
+        assert_eq!(format_of("a window of cwnd:10 and more\n"), None);
+        let iperf3 = "Connecting to host a, port 5201\n[ ID] Interval           Transfer\n";
+        assert_eq!(format_of(iperf3), Some(Format::Iperf3Text));
         assert_eq!(format_of("Dear reader,\n"), None);
         assert_eq!(Format::of(&[]), None);
         assert_eq!(Format::of(&[0x1f, 0x8b, 8]), None);

@@ -248,7 +248,7 @@ impl Sample {
                 // `timer:(persist,1min13sec,4)`: the kind, the time left, the repetitions.
                 let inner = value.trim_start_matches('(').trim_end_matches(')');
                 let mut parts = inner.split(',');
-                self.timer = parts.next().unwrap_or_default().to_owned();
+                parts.next().unwrap_or_default().clone_into(&mut self.timer);
                 if let Some(repeated) = parts.nth(1).and_then(|part| plain(part).ok()) {
                     self.numbers.insert("timer repeated".to_owned(), repeated);
                 }

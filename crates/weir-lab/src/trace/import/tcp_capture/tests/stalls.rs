@@ -205,8 +205,8 @@ fn a_lost_request_is_no_slow_server() {
     assert!(!kinds(&capture).contains(&"slow_server"));
 }
 
-/// The acknowledgement of a request comes 1 ms after it was sent again: the path takes 40 ms, as the
-/// handshake shows.
+/// The acknowledgement of a request comes 1 ms after it was sent again: the path takes 40 ms, as
+/// the handshake shows.
 #[test]
 fn a_request_that_was_sent_again_does_not_shorten_the_path() {
     let mut capture = TestCapture::new();
