@@ -1,6 +1,7 @@
 //! What `weir explain` says of small traces of other programs, made by hand: each kind is found in
 //! the trace that shows it, and not in one that is almost the same.
 
+use std::fmt::Write as _;
 use std::io::Cursor;
 use weir_lab::diagnosis::{Explanation, Finding, Trace, explain};
 use weir_lab::table::Table;
@@ -242,10 +243,12 @@ fn intervals_without_an_octet_are_a_black_hole_if_packets_are_sent_again() {
                 "0.00 Bytes 0.00"
             };
             let unit = if second == 0 { "Kbits/sec" } else { "bits/sec" };
-            text += &format!(
-                "[  4] {second}.00-{}.00 sec {octets} {unit} {again} 1.41 KBytes\n",
-                second + 1
-            );
+            let end = second + 1;
+            writeln!(
+                text,
+                "[  4] {second}.00-{end}.00 sec {octets} {unit} {again} 1.41 KBytes"
+            )
+            .unwrap();
         }
         kinds(&explained(&read_iperf3_text(Cursor::new(text)).unwrap()))
     };
@@ -259,10 +262,12 @@ fn a_window_that_stays_without_a_loss_is_not_what_limits() {
         let mut text = String::from("[ ID] Interval Transfer Bandwidth Retr Cwnd\n");
         for (second, window) in windows.iter().enumerate() {
             let lost = if second == 3 { lost } else { 0 };
-            text += &format!(
-                "[  4] {second}.00-{}.00 sec 11.2 MBytes 94.4 Mbits/sec {lost} {window} KBytes\n",
-                second + 1
-            );
+            let end = second + 1;
+            writeln!(
+                text,
+                "[  4] {second}.00-{end}.00 sec 11.2 MBytes 94.4 Mbits/sec {lost} {window} KBytes"
+            )
+            .unwrap();
         }
         kinds(&explained(&read_iperf3_text(Cursor::new(text)).unwrap()))
     };
