@@ -34,6 +34,8 @@ struct Reading {
     remarks: Vec<String>,
     /// The end of each stream's last interval.
     ends: BTreeMap<i64, f64>,
+    /// Which values each stream's first interval has.
+    values: BTreeMap<i64, [bool; 3]>,
     /// The header has a column of datagrams.
     is_udp: bool,
     unread: Unread,
@@ -58,6 +60,7 @@ pub(super) fn document(reader: impl BufRead) -> Result<(Document, Vec<String>), 
     if reading.ends.is_empty() {
         return Err(reading.unread.no_flow(EXPECTED));
     }
+    reading.remarks.extend(reading.unread.remark());
     let rounded = "numbers are rounded, as the text has them".to_owned();
     reading.remarks.push(rounded);
     Ok((reading.document, reading.remarks))
@@ -95,14 +98,21 @@ impl Reading {
             // A sender counts datagrams where a sender of TCP counts retransmissions.
             report.packets = report.packets.or(report.retransmits.take());
         }
-        self.push(report, role);
+        let values = [report.retransmits, report.packets, report.lost_packets];
+        let values = values.map(|value| value.is_some());
+        let last = self.ends.get(&socket).copied().unwrap_or(0.0);
+        let is_result = report.start + 1e-3 < last;
+        if !is_result && *self.values.entry(socket).or_insert(values) != values {
+            // A line that was cut.
+            self.unread.add(number, text);
+            return Ok(());
+        }
+        self.push(report, role, is_result);
         Ok(())
     }
 
-    fn push(&mut self, mut report: Report, role: Option<bool>) {
+    fn push(&mut self, mut report: Report, role: Option<bool>, is_result: bool) {
         report.sender = role.or(report.sender);
-        let last = self.ends.get(&report.socket).copied();
-        let is_result = last.is_some_and(|last| report.start + 1e-3 < last);
         if is_result {
             let is_of_receiver = report.sender == Some(false);
             self.document.end.streams.push(EndOfStream {
@@ -339,6 +349,10 @@ Connecting to host 10.0.0.2, port 5201
             matches!(&error, ImportError::Damaged { place, .. } if place == "line 2"),
             "{error}"
         );
+        let cut = "[  5]   2.00-3.00   sec  1.00 MBytes  8.39 Mbits/sec\n";
+        let imported = read_iperf3_text(format!("{SENDER}{cut}").as_bytes()).unwrap();
+        let said = imported.remarks.join("\n");
+        assert!(said.contains("the first is line 17"), "{said}");
         let error = read_iperf3_text("[ ID] Interval Transfer\n".as_bytes()).unwrap_err();
         assert!(matches!(error, ImportError::NoFlow(_)), "{error}");
     }
