@@ -5,8 +5,8 @@ use std::io::Cursor;
 use weir_lab::table::Table;
 use weir_lab::trace::capture::Capture;
 use weir_lab::trace::import::{
-    Imported, read_dccp_capture_from, read_dccp_probe, read_iperf3, read_ss, read_tcp_capture_from,
-    read_tcp_probe,
+    Imported, read_dccp_capture_from, read_dccp_probe, read_iperf3, read_iperf3_text, read_ss,
+    read_tcp_capture_from, read_tcp_probe,
 };
 
 pub fn check(bytes: &[u8]) {
@@ -18,6 +18,7 @@ pub fn check(bytes: &[u8]) {
         read_tcp_probe(bytes, Some(1448)),
         read_dccp_probe(bytes),
         read_iperf3(bytes),
+        read_iperf3_text(bytes),
     ];
     for result in results {
         match result {
@@ -36,6 +37,8 @@ fn check_imported(imported: &Imported) {
             &flow.trace.events,
             &flow.trace.intervals,
             &flow.trace.writes,
+            &flow.counters,
+            &flow.turns,
         ];
         others.into_iter().flatten().for_each(check_table);
     }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use weir_proto::event::SndLim;
 
-/// What held a sender.
+/// What held a sender: shares of its time, or, of a single sample of a socket, of its life.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Held {
     /// The flow.
@@ -59,8 +59,38 @@ fn shares(flow: &FlowView<'_>) -> Vec<HeldShare> {
             })
         })
         .collect();
+    if shares.is_empty() {
+        shares = counted(flow);
+    }
     shares.sort_by(|a, b| b.share.value.total_cmp(&a.share.value));
     shares
+}
+
+/// The shares of the life of a socket, by its counters. Its life is at least the time in which it
+/// had data to send and, if nothing waits, the time since it last sent.
+fn counted(flow: &FlowView<'_>) -> Vec<HeldShare> {
+    let value = |column: &str| flow.counter(column).map(|counter| counter.value);
+    let Some(busy) = value("busy_s") else {
+        return Vec::new();
+    };
+    let waits = ["unacknowledged_bytes", "unsent_bytes"].map(value);
+    let is_idle = waits.iter().all(|octets| *octets == Some(0.0));
+    let idle = value("since_sent_s").filter(|_| is_idle).unwrap_or(0.0);
+    let bounds = [
+        (SndLim::ReceiverCredit, value("receiver_limited_s")),
+        (SndLim::SendBuffer, value("send_buffer_limited_s")),
+        (SndLim::Application, Some(idle)),
+    ];
+    let shares = bounds.into_iter().filter_map(|(bound, held)| {
+        let share = held? / (busy + idle);
+        let bound = bound.name().to_owned();
+        (share >= LEAST_SHARE).then(|| HeldShare {
+            share: Evidence::given("derived", format!("{bound}_share"), share),
+            rule: None,
+            bound,
+        })
+    });
+    shares.collect()
 }
 
 /// The rule that bound the controller for the longest time.

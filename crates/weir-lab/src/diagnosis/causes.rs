@@ -30,23 +30,60 @@ const CAUSES: &[(&str, &[&str])] = &[
     ("late_notification", &["standing_queue"]),
     ("rate_oscillation", &["standing_queue"]),
     ("double_punishment", &["random_loss", "standing_queue"]),
-    ("random_loss", &["early_slow_start_exit"]),
-    ("bursty_loss", &["early_slow_start_exit", "timeout_storm"]),
+    (
+        "random_loss",
+        &["early_slow_start_exit", "heavy_retransmission"],
+    ),
+    (
+        "bursty_loss",
+        &[
+            "early_slow_start_exit",
+            "timeout_storm",
+            "heavy_retransmission",
+        ],
+    ),
     (
         "policer",
         &[
             "slow_start_overshoot",
             "early_slow_start_exit",
             "ack_compression",
+            "heavy_retransmission",
         ],
     ),
     (
         "shallow_buffer",
-        &["early_slow_start_exit", "slow_start_overshoot"],
+        &[
+            "early_slow_start_exit",
+            "slow_start_overshoot",
+            "heavy_retransmission",
+        ],
     ),
-    ("reordering", &["early_slow_start_exit"]),
-    ("spurious_timeout", &["reordering", "timeout_storm"]),
+    ("slow_start_overshoot", &["heavy_retransmission"]),
+    (
+        "reordering",
+        &["early_slow_start_exit", "heavy_retransmission"],
+    ),
+    (
+        "spurious_timeout",
+        &["reordering", "timeout_storm", "heavy_retransmission"],
+    ),
+    ("timeout_storm", &["heavy_retransmission"]),
     ("persistent_congestion", &["timeout_storm"]),
+    (
+        "out_of_order_buffer",
+        &["closed_window", "heavy_retransmission"],
+    ),
+    ("unread_data", &["closed_window", "receiver_limited"]),
+    (
+        "closed_window",
+        &["receiver_limited", "black_hole", "slow_server"],
+    ),
+    (
+        "pmtu_black_hole",
+        &["timeout_storm", "heavy_retransmission"],
+    ),
+    ("black_hole", &["timeout_storm", "heavy_retransmission"]),
     (
         "ack_path_congestion",
         &["ack_loss", "ack_compression", "timeout_storm"],
@@ -60,7 +97,12 @@ const CAUSES: &[(&str, &[&str])] = &[
     ),
     (
         "wifi_retries",
-        &["random_loss", "bursty_loss", "slow_start_overshoot"],
+        &[
+            "random_loss",
+            "bursty_loss",
+            "slow_start_overshoot",
+            "heavy_retransmission",
+        ],
     ),
     (
         "wifi_contention",

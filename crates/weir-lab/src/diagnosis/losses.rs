@@ -29,6 +29,10 @@ pub(super) struct Reduction {
     pub(super) queue_s: f64,
     pub(super) drop: Drop,
     pub(super) is_timeout: bool,
+    /// The octets in flight before, if the trace has them.
+    pub(super) flight: Option<f64>,
+    /// The packets lost in the smoothed round trip from it on, of a capture.
+    pub(super) lost: f64,
 }
 
 /// Octets of a packet in a queue that counts packets.
@@ -43,8 +47,18 @@ pub(super) fn reductions(view: &View<'_>, flow: &FlowView<'_>) -> Vec<Reduction>
     let samples = flow.main.numbers("rtt_s").unwrap_or_default();
     let smoothed = flow.main.numbers("smoothed_rtt_s").unwrap_or_default();
     let limits = flow.main.words("limit");
+    let flights = flow.main.numbers("bytes_in_flight").unwrap_or_default();
+    let lost = lost_times(view, flow);
+    let rows = if lost.is_empty() {
+        reduced_rows(flow)
+    } else {
+        let rows = lost
+            .iter()
+            .map(|at| times.partition_point(|time| time < at));
+        rows.filter(|row| *row < times.len()).collect()
+    };
     let mut found: Vec<Reduction> = Vec::new();
-    for row in reduced_rows(flow) {
+    for row in rows {
         let at_s = times[row];
         let rtt = smoothed.get(row).copied().unwrap_or(base).max(base);
         // A round trip has one reduction.
@@ -61,10 +75,50 @@ pub(super) fn reductions(view: &View<'_>, flow: &FlowView<'_>) -> Vec<Reduction>
             at_s,
             queue_s: queue,
             drop: dropped(view, flow, [at_s - 2.5 * rtt, at_s]),
-            is_timeout: ["timeout", "persistent_congestion"].contains(&limit),
+            is_timeout: ["timeout", "persistent_congestion"].contains(&limit)
+                || timed_out(flow, at_s, &lost),
+            flight: most(flights, flow.main.within([at_s - rtt, at_s])),
+            lost: lost
+                .iter()
+                .filter(|at| **at >= at_s && **at < at_s + rtt)
+                .count() as f64,
         });
     }
     found
+}
+
+/// The largest finite number of some rows.
+fn most(numbers: &[f64], rows: std::ops::Range<usize>) -> Option<f64> {
+    let numbers = numbers
+        .get(rows)?
+        .iter()
+        .filter(|number| number.is_finite());
+    numbers.copied().reduce(f64::max)
+}
+
+/// When a flow's sender sent again what was lost, of a capture, which shows no window: a loss event
+/// stands for a reduction.
+fn lost_times(view: &View<'_>, flow: &FlowView<'_>) -> Vec<f64> {
+    let is_capture = flow.declared.is_none() && flow.transport == "tcp" && !flow.has("cwnd_bytes");
+    let packets = view.trace.table("packets").filter(|_| is_capture);
+    let Some((packets, times)) = packets.and_then(|table| Some((table, table.numbers("time_s")?)))
+    else {
+        return Vec::new();
+    };
+    let words = |name: &str| packets.words(name).unwrap_or_default().iter();
+    let rows = words("event").zip(words("flow")).zip(times);
+    let rows = rows.filter(|((event, of), _)| &***event == "lost" && &***of == flow.name);
+    rows.map(|(_, at)| *at).collect()
+}
+
+/// True if a timeout of a capture is the moment at which something was sent again.
+fn timed_out(flow: &FlowView<'_>, at_s: f64, lost: &[f64]) -> bool {
+    let events = flow.events.as_ref().filter(|_| !lost.is_empty());
+    events.is_some_and(|events| {
+        let words = events.words("event").iter().zip(events.times());
+        let mut timeouts = words.filter(|(word, _)| &***word == "timeout");
+        timeouts.any(|(_, time)| (time - at_s).abs() < 1e-3)
+    })
 }
 
 /// The rows in which the controller answers to a loss or a mark.

@@ -125,6 +125,8 @@ impl<'a> Trace<'a> {
                 ("flows", Some(&trace.table)),
                 ("events", trace.events.as_ref()),
                 ("intervals", trace.intervals.as_ref()),
+                ("counters", flow.counters.as_ref()),
+                ("turns", flow.turns.as_ref()),
             ];
             for (kind, table) in optional {
                 let path = format!("{kind}/{}", trace.name);

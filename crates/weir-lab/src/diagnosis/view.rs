@@ -27,6 +27,9 @@ pub(crate) struct FlowView<'a> {
     pub(super) main: Rows<'a>,
     pub(super) events: Option<Rows<'a>>,
     pub(super) intervals: Option<Rows<'a>>,
+    /// Of an imported trace: counters over the life of the connection, and turns of its ends.
+    pub(super) counters: Option<Rows<'a>>,
+    pub(super) turns: Option<Rows<'a>>,
     /// What the scenario says of it.
     pub(super) declared: Option<&'a Flow>,
     pub(super) control: Control,
@@ -193,6 +196,8 @@ impl<'a> View<'a> {
                 transport: &flow.transport,
                 events: Rows::of(trace, format!("events/{}", flow.name)),
                 intervals: Rows::of(trace, format!("intervals/{}", flow.name)),
+                counters: Rows::of(trace, format!("counters/{}", flow.name)),
+                turns: Rows::of(trace, format!("turns/{}", flow.name)),
                 declared: declared.map(|declared| declared.flow),
                 control: control(declared, &main),
                 is_bulk: declared.is_none_or(Declared::is_bulk),
@@ -338,6 +343,12 @@ impl FlowView<'_> {
         let octets = self.rate_bps()? * self.base_s()? / 8.0;
         let name = format!("flow.{}.bdp_bytes", self.name);
         Some(Evidence::given("scenario", name, octets))
+    }
+
+    /// The last value of a counter over its life.
+    pub(super) fn counter(&self, column: &str) -> Option<Evidence> {
+        let counters = self.counters.as_ref()?;
+        counters.measure(column, counters.all(), Statistic::Last)
     }
 
     /// A number of its summary.

@@ -6,6 +6,8 @@ mod captures;
 mod column_dictionary;
 mod examples;
 mod experiments;
+#[cfg(feature = "files")]
+mod explained_traces;
 mod faults;
 mod fuzz_corpus;
 #[cfg(feature = "files")]

@@ -28,7 +28,7 @@ use weir_lab::trace::import::Imported;
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The folder of a run; a scenario (.toml), which is run first; or a trace of another program:
-    /// qlog, a capture of TCP or DCCP, samples of ss, logs of tcp_probe, JSON of iperf3
+    /// qlog, a capture of TCP or DCCP, samples of ss, logs of tcp_probe, results of iperf3
     #[arg(value_name = "RUN")]
     run: PathBuf,
     /// Of a scenario: change a value first, such as link.bottleneck.queue.limit=20

@@ -14,7 +14,10 @@ pub(super) const RANDOM: Detector = Detector {
         definition: "At least 3 reductions and half of all come after a loss on the wire; where the links have no \
                      trace, or a loss model takes packets at the socket, with a queueing delay below 10 % of \
                      the base round-trip time in the round trip before. On average the wire loses fewer \
-                     than 1.6 packets at once.",
+                     than 1.6 packets at once. Of a capture, which shows no window, retransmissions that no \
+                     timeout causes stand for reductions, one in a round trip, and the octets in flight before \
+                     them vary by more than a quarter of their median, from the first to the third quartile: \
+                     a queue drops at a level.",
         citation: "RFC 3135 §3.2; RFC 2488 §3",
         needs: &["rtt_s"],
     },
@@ -85,6 +88,8 @@ const NO_QUEUE: f64 = 0.1;
 const BURST: f64 = 1.6;
 /// Reductions that a finding needs.
 const REDUCTIONS: usize = 3;
+/// By how much of their median the octets in flight before losses vary that are at random.
+const AT_RANDOM: f64 = 0.25;
 
 fn wire(view: &View<'_>, flow: &FlowView<'_>, bursty: bool) -> Option<Finding> {
     let base = flow.base.clone()?;
@@ -103,13 +108,22 @@ fn wire(view: &View<'_>, flow: &FlowView<'_>, bursty: bool) -> Option<Finding> {
     if free.len() < REDUCTIONS || 2 * free.len() < all.len() {
         return None;
     }
+    let is_captured = is_captured(flow);
+    if is_captured && variation(&free).is_none_or(|of| of <= AT_RANDOM) {
+        return None;
+    }
     let lossy = lossiest(view, flow);
-    let burst = lossy.and_then(|link| drops_at_once(link)).unwrap_or(1.0);
+    let at_once = free.iter().map(|one| one.lost).sum::<f64>() / free.len() as f64;
+    let burst = lossy.and_then(|link| drops_at_once(link));
+    let burst = burst.unwrap_or(if is_captured { at_once } else { 1.0 });
     if (burst >= BURST) != bursty {
         return None;
     }
     let about = if bursty { BURSTY.about } else { RANDOM.about };
     let (first, last) = (free.first()?.row, free.last()?.row);
+    if is_captured {
+        return lost_in_capture(flow, about, &free);
+    }
     let reduced = if flow.is_tfrc() {
         flow.main.at("loss_event_rate", last)?
     } else {
@@ -145,6 +159,44 @@ fn wire(view: &View<'_>, flow: &FlowView<'_>, bursty: bool) -> Option<Finding> {
         finding = finding.because(&said, Some(vec![lost]));
     }
     Some(against_loss(finding, flow, lossy))
+}
+
+/// True for a flow of a capture, whose losses stand for reductions.
+fn is_captured(flow: &FlowView<'_>) -> bool {
+    flow.declared.is_none() && flow.transport == "tcp" && !flow.has("cwnd_bytes")
+}
+
+/// By how much of their median the octets in flight before some losses vary, from the first to the
+/// third quartile: the losses of slow start are at another level, and few.
+fn variation(losses: &[&Reduction]) -> Option<f64> {
+    let mut flights: Vec<f64> = losses.iter().filter_map(|one| one.flight).collect();
+    flights.sort_by(f64::total_cmp);
+    let at = |quarters: usize| flights.get((flights.len() * quarters / 4).min(flights.len() - 1));
+    if flights.len() < REDUCTIONS {
+        return None;
+    }
+    let (low, middle, high) = (at(1)?, at(2)?, at(3)?);
+    (*middle > 0.0).then(|| (high - low) / middle)
+}
+
+/// Losses without a queue, as a capture shows them.
+fn lost_in_capture(
+    flow: &FlowView<'_>,
+    about: &'static Pathology,
+    losses: &[&Reduction],
+) -> Option<Finding> {
+    let middle = losses.get(losses.len() / 2)?;
+    let events = Evidence::given("derived", "loss_events", losses.len() as f64);
+    let varies = Evidence::given("derived", "flight_variation", variation(losses)?);
+    let rtt = flow.main.at("rtt_s", middle.row)?;
+    let symptom = Statement::new(
+        "In {} round trips packets were lost, though the round trip took {} at such a loss, on a path of {} \
+         without a queue; the octets in flight before them vary by {} of their median.",
+        vec![events, rtt, flow.base.clone()?, varies],
+    );
+    let span = [losses.first()?.at_s, losses.last()?.at_s];
+    let finding = Finding::new(about, flow.name, 0.7, symptom).over(span);
+    Some(against_loss(finding, flow, None))
 }
 
 /// With what makes losses rarer or less harmful.
@@ -279,4 +331,40 @@ fn reordering(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
                 .map(|undone| vec![undone]),
         ),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn losses(flights: &[f64]) -> Vec<Reduction> {
+        let of = |flight: &f64| Reduction {
+            row: 0,
+            at_s: 0.0,
+            queue_s: 0.0,
+            drop: Drop::Unknown,
+            is_timeout: false,
+            flight: Some(*flight),
+            lost: 1.0,
+        };
+        flights.iter().map(of).collect()
+    }
+
+    fn varies(flights: &[f64]) -> Option<f64> {
+        let losses = losses(flights);
+        variation(&losses.iter().collect::<Vec<_>>())
+    }
+
+    /// Of eight sorted numbers the first quartile is the third, the median the fifth, the third
+    /// quartile the seventh.
+    #[test]
+    fn the_level_of_losses_is_that_of_their_middle_half() {
+        assert_eq!(varies(&[8.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]), Some(0.8));
+        // Two losses of slow start at another level do not matter.
+        let level = [13.0, 250.0, 62.0, 62.0, 62.0, 62.0, 62.0, 62.0, 62.0];
+        assert_eq!(varies(&level), Some(0.0));
+        assert_eq!(varies(&[1.0, 2.0]), None);
+        assert_eq!(varies(&[0.0, 0.0, 0.0]), None);
+        assert_eq!(varies(&[]), None);
+    }
 }

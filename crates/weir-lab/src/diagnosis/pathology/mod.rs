@@ -8,10 +8,14 @@ mod crowds;
 mod losses;
 mod oscillation;
 mod queues;
+mod receivers;
+mod retransmissions;
 mod shared;
+mod stalls;
 mod start;
 mod tfrc;
 mod timeouts;
+mod turns;
 
 use super::finding::{Evidence, Finding, Pathology, Remedy, RemedyPlace, Statement};
 use super::view::{FlowView, LinkView, View};
@@ -20,7 +24,8 @@ use crate::scenario::Override;
 /// A detector of one kind of pathology.
 pub(super) struct Detector {
     pub(super) about: &'static Pathology,
-    /// Whether it makes sense for a flow: TFRC's rules concern no window.
+    /// Whether it makes sense for a flow, so that what it lacks is said: TFRC's rules concern no
+    /// window, and what counters say needs no rows.
     pub(super) applies: fn(&FlowView<'_>) -> bool,
     pub(super) examine: fn(&View<'_>) -> Vec<Finding>,
 }
@@ -34,6 +39,7 @@ pub(super) const DETECTORS: &[Detector] = &[
     bounds::RECEIVER,
     bounds::PACER,
     bounds::ANTI_AMPLIFICATION,
+    bounds::OTHER,
     oscillation::OSCILLATION,
     oscillation::HOLDS,
     oscillation::IN_SLOW_START,
@@ -47,6 +53,15 @@ pub(super) const DETECTORS: &[Detector] = &[
     losses::POLICER,
     losses::SHALLOW,
     losses::REORDERING,
+    retransmissions::HEAVY,
+    receivers::CLOSED,
+    receivers::UNREAD,
+    receivers::OUT_OF_ORDER,
+    stalls::BLACK_HOLE,
+    stalls::PMTU,
+    turns::LONG_PATH,
+    turns::SLOW_SERVER,
+    turns::CLIENT,
     timeouts::STORM,
     timeouts::PERSISTENT,
     timeouts::SPURIOUS,
@@ -124,6 +139,12 @@ impl Finding {
     fn over(mut self, span_s: [f64; 2]) -> Self {
         self.span_s = span_s;
         self
+    }
+
+    /// Adds a remedy that no setting expresses.
+    fn advice(self, place: RemedyPlace, text: &str) -> Self {
+        let none: Option<Vec<(String, String)>> = Some(Vec::new());
+        self.remedy(place, text, none)
     }
 
     /// Adds BBR as a remedy, for a flow whose window controller can be chosen.

@@ -15,8 +15,8 @@ pub(super) const STANDING: Detector = Detector {
         title: "standing queue (bufferbloat)",
         definition: "After slow start the round-trip time exceeds the base by more than 0.3 of it and more than a \
                      tenth of the median excess for 95 % of the time, and by more than 1.5 of the base and \
-                     20 ms for half of the time, over at least 20 base round trips in more than half of \
-                     which congestion control holds the sender. Where the links have traces, the median of \
+                     20 ms for half of the time, over at least 20 base round trips with 20 samples, in more than \
+                     half of which congestion control holds the sender. Where the links have traces, the median of \
                      the fullest queue accounts for half of the median excess.",
         citation: "J. Gettys and K. Nichols, Bufferbloat: Dark Buffers in the Internet, 2011; RFC 7567 §2",
         needs: &["rtt_s"],
@@ -71,13 +71,26 @@ fn standing_queues(view: &View<'_>) -> Vec<Finding> {
     kept.into_iter().map(|(_, finding)| finding).collect()
 }
 
+/// The samples of the round-trip time that are needed: one stays in the rows until the next.
+const SAMPLES: usize = 20;
+
+/// How often the round-trip time changes within some rows.
+fn samples_in(flow: &FlowView<'_>, rows: &std::ops::Range<usize>) -> usize {
+    let samples = flow.main.numbers("rtt_s").unwrap_or_default();
+    let samples = samples.get(rows.clone()).unwrap_or_default();
+    let changes = samples
+        .windows(2)
+        .filter(|pair| pair[0].to_bits() != pair[1].to_bits());
+    changes.count()
+}
+
 fn standing(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let base = flow.base.clone()?;
     let rows = flow.after_slow_start()?;
     if flow.main.length(&rows) < ROUND_TRIPS * base.value || flow.control == Control::None {
         return None;
     }
-    if !flow.is_controlled(&rows) {
+    if !flow.is_controlled(&rows) || samples_in(flow, &rows) < SAMPLES {
         return None;
     }
     let quantile = |share| {

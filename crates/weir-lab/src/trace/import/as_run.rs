@@ -168,6 +168,8 @@ mod tests {
                 controller: None,
                 vantage: Vantage::Receiver,
                 delivered_bytes: Some(1e6),
+                counters: None,
+                turns: None,
             }],
             duration_s: 2.0,
             packets: Some(Table {

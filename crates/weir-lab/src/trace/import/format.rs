@@ -20,6 +20,7 @@ pub fn read(path: &Path) -> Result<Imported, ImportError> {
         Some(Format::Capture) => read_capture(path),
         Some(Format::Qlog) => qlog::read(open()?),
         Some(Format::Iperf3) => super::read_iperf3(open()?),
+        Some(Format::Iperf3Text) => super::read_iperf3_text(open()?),
         Some(Format::TcpProbe) => super::read_tcp_probe(open()?, None),
         Some(Format::DccpProbe) => super::read_dccp_probe(open()?),
         Some(Format::Ss) => super::read_ss(open()?),
@@ -49,6 +50,7 @@ enum Format {
     Capture,
     Qlog,
     Iperf3,
+    Iperf3Text,
     TcpProbe,
     DccpProbe,
     Ss,
@@ -106,8 +108,11 @@ impl Format {
         if line.contains("tcp_probe:") || line.contains("tcp:tcp_probe") {
             return Some(Self::TcpProbe);
         }
-        if line.contains("cwnd:") && line.contains("rtt:") {
+        if super::ss::is_line(line) {
             return Some(Self::Ss);
+        }
+        if super::iperf3::is_line(line) {
+            return Some(Self::Iperf3Text);
         }
         let has_addresses = words.len() > 3 && words[1..3].iter().all(|word| word.contains(':'));
         match words.first()?.parse::<f64>() {
@@ -144,6 +149,11 @@ mod tests {
         );
         let ss = "ESTAB 0 0 10.0.0.1:5201 10.0.0.2:40000 cubic rto:204 rtt:1.2/0.3 cwnd:10";
         assert_eq!(format_of(ss), Some(Format::Ss));
+        let quoted = "It hangs:\n> lastack:32 busy:871ms\n> rwnd_limited:35ms(41.0%)";
+        assert_eq!(format_of(quoted), Some(Format::Ss));
+        assert_eq!(format_of("a window of cwnd:10 and more\n"), None);
+        let iperf3 = "Connecting to host a, port 5201\n[ ID] Interval           Transfer\n";
+        assert_eq!(format_of(iperf3), Some(Format::Iperf3Text));
         assert_eq!(format_of("Dear reader,\n"), None);
         assert_eq!(Format::of(&[]), None);
         assert_eq!(Format::of(&[0x1f, 0x8b, 8]), None);

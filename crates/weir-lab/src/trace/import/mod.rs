@@ -25,7 +25,7 @@ use crate::table::Table;
 
 pub use dccp_capture::{read_dccp_capture, read_dccp_capture_from};
 pub use format::read;
-pub use iperf3::read_iperf3;
+pub use iperf3::{read_iperf3, read_iperf3_text};
 pub use probes::{read_dccp_probe, read_tcp_probe};
 pub use ss::read_ss;
 pub use tcp_capture::{read_tcp_capture, read_tcp_capture_from};
@@ -61,6 +61,12 @@ pub struct ImportedFlow {
     pub vantage: Vantage,
     /// Octets of data that arrived for the first time or were acknowledged, if the file shows it.
     pub delivered_bytes: Option<f64>,
+    /// Counters over the life of the connection and what waits in it, at some times: those of a
+    /// socket (`ss`), or of a capture at its timeouts and its end.
+    pub counters: Option<Table>,
+    /// The handshake and the turns of the connection's ends, if the file shows both directions;
+    /// those of the other direction's flow are the same.
+    pub turns: Option<Table>,
 }
 
 impl ImportedFlow {
@@ -81,6 +87,8 @@ impl ImportedFlow {
             controller: None,
             vantage,
             delivered_bytes: None,
+            counters: None,
+            turns: None,
         }
     }
 }
@@ -120,4 +128,5 @@ pub enum ImportError {
 
 /// The formats that are read, in words.
 pub const FORMATS: &str = "qlog (JSON and JSON-SEQ), captures (pcap, pcapng) of TCP and DCCP, \
-                           output of `ss -tiO`, logs of tcp_probe and dccp_probe, JSON of iperf3";
+                           output of `ss -tiO`, logs of tcp_probe and dccp_probe, results of iperf3 \
+                           (JSON and text)";

@@ -30,12 +30,15 @@ struct TcpLine {
     ssthresh: f64,
     window: f64,
     srtt_us: f64,
+    /// The window that the traced end advertises.
+    own_window: Option<f64>,
 }
 
 /// A flow of tcp_probe.
 #[derive(Default)]
 struct TcpFlow {
     rows: Rows,
+    counters: Rows,
     una: Option<u32>,
     delivered: u64,
     /// The time of the last row; lines of two processors may be out of order.
@@ -89,6 +92,7 @@ pub fn read_tcp_probe(
         imported.remarks.push(format!("{name} is {ends}"));
         let mut flow = ImportedFlow::new((name, "tcp"), Vantage::Sender, found.rows.finish());
         flow.delivered_bytes = Some(found.delivered as f64);
+        flow.counters = found.counters.finish_some();
         imported.flows.push(flow);
     }
     set_duration(&mut imported);
@@ -113,6 +117,7 @@ fn module(text: &str) -> Option<TcpLine> {
         ssthresh: count(ssthresh)?,
         window: count(window)?,
         srtt_us: count(srtt)?,
+        own_window: rest.get(4).and_then(|window| count(window)),
     })
 }
 
@@ -134,6 +139,7 @@ fn tracepoint(text: &str) -> Option<TcpLine> {
         ssthresh: count(field("ssthresh")?)?,
         window: count(field("snd_wnd")?)?,
         srtt_us: count(field("srtt")?)?,
+        own_window: field("rcv_wnd").and_then(count),
     })
 }
 
@@ -174,6 +180,11 @@ impl TcpFlow {
             ("receive_window_bytes", Cell::Number(line.window)),
             ("delivered_bytes", Cell::Number(self.delivered as f64)),
             ("event", Cell::Word("controller")),
+        ]);
+        self.counters.push(&[
+            ("time_s", Cell::Number(self.last_s)),
+            ("unacknowledged_bytes", Cell::Count(flight.into())),
+            ("own_window_bytes", Cell::optional(line.own_window)),
         ]);
     }
 }

@@ -17,10 +17,28 @@ fn planted_pathologies_are_found_and_come_first() {
 }
 
 /// Kinds that no run shows, with the reason.
-const NOT_PLANTED: [(&str, &str); 1] = [(
-    "anti_amplification_limited",
-    "the sender of a run is the side that connects, and the limit holds a server",
-)];
+const NOT_PLANTED: [(&str, &str); 11] = [
+    (
+        "anti_amplification_limited",
+        "the sender of a run is the side that connects, and the limit holds a server",
+    ),
+    ("not_congestion_limited", IN_IMPORTS),
+    ("heavy_retransmission", "it follows from other kinds"),
+    (
+        "closed_window",
+        "the applications of runs read what arrives",
+    ),
+    ("unread_data", IN_IMPORTS),
+    ("out_of_order_buffer", IN_IMPORTS),
+    ("black_hole", IN_IMPORTS),
+    ("pmtu_black_hole", IN_IMPORTS),
+    ("long_path", IN_IMPORTS),
+    ("slow_server", IN_IMPORTS),
+    ("client_think_time", IN_IMPORTS),
+];
+
+/// Why a kind is not planted that only traces of other programs have the tables for.
+const IN_IMPORTS: &str = "it is looked for in imported traces";
 
 /// Kinds that are found so seldom that two cases do not show them, with the reason.
 const SELDOM: [(&str, &str); 1] = [(

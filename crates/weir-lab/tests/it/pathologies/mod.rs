@@ -1,6 +1,8 @@
 //! Labelled scenarios by which the detectors of `weir explain` are judged. A label follows from
 //! the scenario by the formula of its kind, never from what a detector says.
 
+#[cfg(all(test, feature = "files"))]
+mod captured;
 #[cfg(test)]
 mod documents;
 mod draw;

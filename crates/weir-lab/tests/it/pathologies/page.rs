@@ -73,8 +73,12 @@ that.
   `application_limited` and `pacer_limited` where the application is meant to write less than the
   path carries, and `slow_start_overshoot` beside BBR and TFRC.
 
-`anti_amplification_limited` is not judged: the sender of a run is the side that connects, and the
-limit holds a server.
+Not judged here: `anti_amplification_limited`, because the sender of a run is the side that connects,
+and the limit holds a server; and what only imported traces have the tables for or what no run plants:
+`closed_window`, `unread_data`, `out_of_order_buffer`, `black_hole`, `pmtu_black_hole`, `long_path`,
+`slow_server`, `client_think_time`, `not_congestion_limited` and `heavy_retransmission`. Traces made by
+hand hold these (`explained_traces`, `tcp_capture/tests/stalls`), and captures of the scenarios
+(`pathologies::captured`).
 ";
 
 #[test]

@@ -30,6 +30,8 @@ pub(super) struct Delivered {
     pub(super) sample_from: Option<Instant>,
     /// The octets newly reported.
     pub(super) octets: u64,
+    /// The longest of the segments.
+    pub(super) longest: u64,
 }
 
 /// The outstanding octets.
@@ -54,6 +56,12 @@ impl Flight {
     /// Octets neither acknowledged in any way nor presumed lost.
     pub(super) const fn in_flight(&self) -> u64 {
         self.outstanding
+    }
+
+    /// The length of the oldest segment that is not acknowledged in any way.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        let mut waiting = self.sent.iter().filter(|(_, sent)| !sent.sacked);
+        waiting.next().map(|(start, sent)| sent.end - start)
     }
 
     /// Octets selectively acknowledged.
@@ -169,6 +177,7 @@ impl Flight {
     fn on_delivered(&mut self, start: u64, sent: Sent, now: Instant, delivered: &mut Delivered) {
         let length = sent.end - start;
         delivered.octets += length;
+        delivered.longest = delivered.longest.max(length);
         if !sent.lost {
             self.outstanding -= length;
         }

@@ -1,5 +1,6 @@
 //! A followed direction of a connection: numbers of octets from sequence numbers, and the tables.
 
+use super::super::rows::Rows;
 use super::super::tables::{Events, Intervals, Losses, PacketRow, Packets, place_of};
 use super::super::{ImportedFlow, Vantage};
 use super::receiver::Receiver;
@@ -7,6 +8,7 @@ use super::records::{Acknowledgement, Data, FlowSetup, Log};
 use super::segment::{ACK, FIN, RST, SYN, Segment};
 use super::sender::Sender;
 use super::states::States;
+use super::turns::Turns;
 use weir_proto::time::{Duration, Instant};
 
 #[derive(Debug)]
@@ -21,7 +23,9 @@ pub(super) struct Flow {
     setup: FlowSetup,
     log: Log,
     states: States,
+    turns: Turns,
     observer: Observer,
+    end: Instant,
     /// The sequence number of offset zero of the data, and of what the receiver sends.
     base: Option<u32>,
     peer_base: Option<u32>,
@@ -38,6 +42,7 @@ impl Flow {
             events: Events::default(),
             losses: Losses::default(),
             intervals: Intervals::new(duration),
+            counters: Rows::default(),
             place: place_of(setup.vantage),
         };
         let observer = if setup.vantage == Vantage::Receiver {
@@ -46,10 +51,12 @@ impl Flow {
             Observer::Sender(Box::new(Sender::new(&setup)))
         };
         Self {
-            setup,
             log,
             states: States::default(),
+            turns: Turns::default(),
             observer,
+            end: Instant::ZERO + duration,
+            setup,
             base: None,
             peer_base: None,
             fin: None,
@@ -68,6 +75,12 @@ impl Flow {
         let place = self.log.place;
         if let Some(state) = self.states.on_segment(own, segment) {
             self.log.events.add(now, place, ("state", state), None);
+        }
+        self.turns.on_segment(now, side, segment);
+        if let Observer::Sender(sender) = &mut self.observer
+            && !of_sender
+        {
+            sender.on_heard(now);
         }
         self.set_bases(of_sender, segment);
         let content = if of_sender {
@@ -252,7 +265,7 @@ impl Flow {
     pub(super) fn finish(mut self, packets: &mut Packets) -> ImportedFlow {
         let FlowSetup { name, vantage, .. } = self.setup;
         let (table, delivered) = match self.observer {
-            Observer::Sender(sender) => sender.finish(),
+            Observer::Sender(sender) => sender.finish(self.end, &mut self.log),
             Observer::Receiver(receiver) => receiver.finish(),
         };
         self.packets.extend(self.log.losses.finish());
@@ -266,6 +279,8 @@ impl Flow {
         let mut flow = ImportedFlow::new((name, "tcp"), vantage, table);
         flow.trace.events = self.log.events.finish();
         flow.trace.intervals = intervals;
+        flow.counters = self.log.counters.finish_some();
+        flow.turns = self.turns.finish();
         flow.delivered_bytes = Some(delivered as f64);
         flow
     }

@@ -25,6 +25,7 @@ mod states;
 mod survey;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use super::captures::{
     Frames, MAX_CONNECTIONS, OpenCapture, Selected, Surveyed, each_frame, select_flows,

@@ -1,6 +1,7 @@
 //! What the parts of a followed flow give each other.
 
 use super::super::Vantage;
+use super::super::rows::Rows;
 use super::super::tables::{Events, Intervals, Losses};
 use weir_proto::time::Duration;
 
@@ -28,6 +29,8 @@ pub(super) struct Log {
     pub(super) events: Events,
     pub(super) losses: Losses,
     pub(super) intervals: Intervals,
+    /// What was sent and what is missing, at timeouts and at the end.
+    pub(super) counters: Rows,
     /// `sender` or `receiver`: the end beside which the capture was made.
     pub(super) place: &'static str,
 }

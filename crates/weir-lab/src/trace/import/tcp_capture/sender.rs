@@ -43,6 +43,14 @@ pub(super) struct Sender {
     /// The end of the data sent at the last timeout.
     timeout_until: u64,
     skipped: u64,
+    /// Octets of data that left, and of these what had left before.
+    sent: u64,
+    resent: u64,
+    /// The longest segment that has arrived, in octets.
+    longest: u64,
+    /// When something of the peer came last, and how many segments did.
+    heard_at: Instant,
+    heard: u64,
     /// The time of the row that is not complete.
     row_at: Option<Instant>,
     rows: Rows,
@@ -73,6 +81,11 @@ impl Sender {
             probes: 0,
             timeout_until: 0,
             skipped: 0,
+            sent: 0,
+            resent: 0,
+            longest: 0,
+            heard_at: Instant::ZERO,
+            heard: 0,
             row_at: None,
             rows: Rows::default(),
         }
@@ -86,6 +99,12 @@ impl Sender {
     /// Octets of data that the capture does not have.
     pub(super) const fn skipped(&self) -> u64 {
         self.skipped
+    }
+
+    /// A segment of the peer comes.
+    pub(super) const fn on_heard(&mut self, now: Instant) {
+        self.heard_at = now;
+        self.heard += 1;
     }
 
     /// Data leaves; returns its kind.
@@ -114,6 +133,13 @@ impl Sender {
             self.flight.on_send(self.next, data.end, now, true);
             self.next = data.end;
         }
+        let octets = data.end - data.start;
+        self.sent += octets;
+        self.resent += if content == "retransmission" {
+            octets
+        } else {
+            0
+        };
         content
     }
 
@@ -196,6 +222,7 @@ impl Sender {
             .add(now, log.place, ("timeout", ""), Some(self.timeouts));
         self.push_row(now, "timeout");
         self.timeouts += 1;
+        self.count(now, log);
         self.timeout_until = self.next;
         self.dup_acks = 0;
         let rtt = self.rtt.smoothed().unwrap_or(TIMEOUT.minimum);
@@ -238,6 +265,7 @@ impl Sender {
             self.rtt.on_sample(now, sample);
         }
         self.delivered += delivered.octets;
+        self.longest = self.longest.max(delivered.longest.min(self.mss));
         log.intervals.add_delivered(now, delivered.octets);
         let span = self.rtt.smoothed().unwrap_or_default();
         self.rate_bps = self.rate.on_report(now, self.delivered, span);
@@ -335,8 +363,31 @@ impl Sender {
         ]);
     }
 
-    pub(super) fn finish(mut self) -> (Table, u64) {
+    /// A row of what was sent and what is missing.
+    fn count(&self, now: Instant, log: &mut Log) {
+        let oldest = self.flight.oldest().map(|octets| octets.min(self.mss));
+        log.counters.push(&[
+            ("time_s", Cell::Number(now.as_secs_f64())),
+            ("sent_bytes", Cell::Count(self.sent)),
+            ("retransmitted_bytes", Cell::Count(self.resent)),
+            ("unacknowledged_bytes", Cell::Count(self.next - self.una)),
+            (
+                "oldest_bytes",
+                Cell::optional(oldest.map(|octets| octets as f64)),
+            ),
+            ("longest_acknowledged_bytes", Cell::Count(self.longest)),
+            ("heard_packets", Cell::Count(self.heard)),
+            (
+                "since_heard_s",
+                Cell::Number(now.since(self.heard_at).as_secs_f64()),
+            ),
+            ("timeouts_in_a_row", Cell::Count(self.timeouts.into())),
+        ]);
+    }
+
+    pub(super) fn finish(mut self, end: Instant, log: &mut Log) -> (Table, u64) {
         self.flush_row();
+        self.count(end, log);
         (self.rows.finish(), self.delivered)
     }
 }

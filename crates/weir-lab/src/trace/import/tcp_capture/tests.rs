@@ -1,5 +1,7 @@
 //! Runs of our own, captured and read again.
 
+mod stalls;
+
 use super::super::captured_run::captured_run;
 use super::*;
 use crate::run::RunOutput;

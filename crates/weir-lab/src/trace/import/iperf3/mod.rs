@@ -1,5 +1,5 @@
 //! Results of iperf3 as JSON: one document (`--json`) or a line for each event (`--json-stream`,
-//! iperf3 3.17 and later).
+//! iperf3 3.17 and later); and as the [`text`] that it prints without these options.
 //!
 //! A stream is a flow, a report of it a row. iperf3 takes round trip and window from tcp_info, so
 //! that its `rtt` is the smoothed one, and its octets are those written or read by the application.
@@ -7,6 +7,10 @@
 //! Does not model: what the other end reports during the test, sums.
 //!
 //! Source: iperf3, iperf_api.c (`iperf_print_intermediate`, `iperf_print_results`).
+
+mod text;
+
+pub(super) use text::is_line;
 
 use super::rows::{Cell, Rows};
 use super::{ImportError, Imported, ImportedFlow, Vantage};
@@ -121,7 +125,23 @@ pub fn read_iperf3(mut reader: impl BufRead) -> Result<Imported, ImportError> {
     } else {
         serde_json::from_str(&text).map_err(|error| damaged(&error, error.line()))?
     };
-    import(document, is_stream)
+    let format = if is_stream {
+        "iperf3 JSON stream"
+    } else {
+        "iperf3 JSON"
+    };
+    import(document, format)
+}
+
+/// Reads the text that iperf3 prints.
+///
+/// # Errors
+/// If it cannot be read, an interval is damaged, with its line, or it has none.
+pub fn read_iperf3_text(reader: impl BufRead) -> Result<Imported, ImportError> {
+    let (document, remarks) = text::document(reader)?;
+    let mut imported = import(document, "iperf3 text")?;
+    imported.remarks.extend(remarks);
+    Ok(imported)
 }
 
 fn damaged(error: &serde_json::Error, line: usize) -> ImportError {
@@ -152,7 +172,7 @@ fn of_lines(text: &str) -> Result<Document, ImportError> {
     Ok(document)
 }
 
-fn import(document: Document, is_stream: bool) -> Result<Imported, ImportError> {
+fn import(document: Document, format: &str) -> Result<Imported, ImportError> {
     let Document {
         start,
         intervals,
@@ -177,12 +197,7 @@ fn import(document: Document, is_stream: bool) -> Result<Imported, ImportError> 
         return Err(ImportError::NoFlow(reason));
     }
     let mut imported = Imported {
-        format: if is_stream {
-            "iperf3 JSON stream"
-        } else {
-            "iperf3 JSON"
-        }
-        .to_owned(),
+        format: format.to_owned(),
         producer: start.version.clone(),
         ..Imported::default()
     };

@@ -3,7 +3,9 @@
 //! A line of nothing but a number, as `date +%s.%N` prints it, is the time of the sockets after it.
 //! Without such lines a sample ends where a header or a socket comes again, and seconds count
 //! samples, with a remark. Without `-O` the second line of a socket, which is indented, is read
-//! like the end of the first.
+//! like the end of the first. So is a line with a value that `ss` prints, which a mail program may
+//! have wrapped. A line that begins with a state, or has two such values where no socket is open,
+//! begins a socket whose addresses are missing: of the text that people quote.
 //!
 //! | ss | column |
 //! |---|---|
@@ -14,33 +16,29 @@
 //! | `bbr:(bw:…)` | `max_bw_bps` |
 //! | `busy`, `rwnd_limited`, `sndbuf_limited`, `app_limited` | `bound` until the next sample |
 //!
+//! The counters, which hold over the life of the socket, and what waits in it are the table
+//! [`counters`](ImportedFlow::counters), so that a single sample says something.
+//!
 //! Sources: iproute2, misc/ss.c (`tcp_stats_print`); Linux, `tcp_packets_in_flight`.
 
+mod log;
+mod sample;
+
 use super::lines::{FlowsByEnds, Lines, Unread, damaged, seconds, set_duration};
-use super::rows::{Cell, Rows};
-use super::{ImportError, Imported, ImportedFlow, Vantage};
-use std::collections::{BTreeMap, BTreeSet};
+use super::{ImportError, Imported};
+use log::SocketLog;
+use sample::{Socket, has_values, sample_of};
+use std::collections::BTreeSet;
 use std::io::BufRead;
 
 /// What is expected of a file, in words.
 const EXPECTED: &str = "a socket as `ss -tiO` prints it";
-/// The words of `ss` before the name of the controller.
-const FLAGS: [&str; 6] = ["ts", "sack", "ecn", "ecnseen", "fastopen", "usec_ts"];
 /// States whose sockets have no data.
 const WITHOUT_DATA: [&str; 3] = ["LISTEN", "UNCONN", "TIME-WAIT"];
 
-/// A sample of a socket.
-#[derive(Clone, Debug, Default)]
-struct Sample {
-    at: f64,
-    numbers: BTreeMap<String, f64>,
-    app_limited: bool,
-}
-
-#[derive(Debug, Default)]
-struct SocketLog {
-    controller: Option<String>,
-    samples: Vec<Sample>,
+/// True for a line that `ss` prints of a socket: with two of its values.
+pub(super) fn is_line(text: &str) -> bool {
+    has_values(text, 2)
 }
 
 /// Reads samples of `ss -tiO`.
@@ -66,6 +64,10 @@ struct Reading {
     time: Option<f64>,
     start: Option<f64>,
     samples: u64,
+    /// A socket has no addresses.
+    nameless: bool,
+    /// The lines are of a socket that is left out.
+    skipped: bool,
     /// The socket whose lines are being read.
     open: Option<(u64, String, String)>,
     unread: Unread,
@@ -73,18 +75,27 @@ struct Reading {
 
 impl Reading {
     fn take(&mut self, number: u64, text: &str) -> Result<(), ImportError> {
+        // Marks of a quotation.
+        let text = text.trim_start_matches(['>', '|']);
         let is_indented = text.starts_with([' ', '\t']);
         let mut words = text.split_ascii_whitespace();
         let Some(first) = words.next() else {
             return Ok(());
         };
-        if let Some((_, _, rest)) = self.open.as_mut().filter(|_| is_indented) {
+        let has_more = words.next().is_some();
+        let socket = Socket::of(text);
+        let is_time = !has_more && !is_indented && seconds(first).is_some();
+        let goes_on = is_indented || !is_time && has_values(text, 1);
+        if let Some((_, _, rest)) = self.open.as_mut().filter(|_| goes_on && socket.is_none()) {
             rest.push(' ');
             rest.push_str(text);
             return Ok(());
         }
         self.end_socket()?;
-        let has_more = words.next().is_some();
+        if self.skipped && goes_on && socket.is_none() {
+            return Ok(());
+        }
+        self.skipped = false;
         if let Some(time) = seconds(first).filter(|_| !has_more) {
             self.start.get_or_insert(time);
             self.time = Some(time.max(self.time.unwrap_or(time)));
@@ -95,18 +106,27 @@ impl Reading {
             self.begin_sample();
             return Ok(());
         }
-        match socket_of(text) {
-            Some((state, ends, rest)) if !WITHOUT_DATA.contains(&state.as_str()) => {
-                if self.seen.contains(&ends) || self.seen.is_empty() {
-                    self.begin_sample();
-                }
-                self.seen.insert(ends.clone());
-                self.open = Some((number, ends, rest));
-            }
-            Some(_) => {}
+        match socket {
+            Some(socket) if WITHOUT_DATA.contains(&socket.state.as_str()) => self.skipped = true,
+            Some(socket) => self.begin_socket(number, socket.ends, socket.rest),
+            None if has_values(text, 2) => self.begin_socket(number, None, text.to_owned()),
             None => self.unread.add(number, text),
         }
         Ok(())
+    }
+
+    fn begin_socket(&mut self, number: u64, ends: Option<String>, rest: String) {
+        let is_again = |ends: &String| self.seen.contains(ends);
+        if ends.as_ref().is_some_and(is_again) || self.seen.is_empty() {
+            self.begin_sample();
+        }
+        // Without addresses the order tells sockets of a sample apart.
+        let ends = ends.unwrap_or_else(|| {
+            self.nameless = true;
+            format!("socket {} without addresses", self.seen.len() + 1)
+        });
+        self.seen.insert(ends.clone());
+        self.open = Some((number, ends, rest));
     }
 
     /// Without times each sample is a second after the one before.
@@ -127,8 +147,7 @@ impl Reading {
         };
         let (controller, sample) =
             sample_of(&text, at).map_err(|message| damaged(line, message))?;
-        // A socket in its first states has no measurements.
-        if !sample.numbers.contains_key("cwnd") {
+        if !sample.is_measured() {
             return Ok(());
         }
         let Some(socket) = self.sockets.entry(ends) else {
@@ -147,10 +166,9 @@ impl Reading {
             return Err(self.unread.no_flow(EXPECTED));
         }
         let all = sockets.len();
-        // A socket that only receives is the other end of a flow.
-        sockets.retain(|(_, socket)| {
-            socket.last("bytes_acked") * 20.0 >= socket.last("bytes_received")
-        });
+        // A socket that only receives is the other end of a flow: it says something where data
+        // waits in it.
+        sockets.retain(|(_, socket)| socket.sends() || socket.holds_data());
         if sockets.is_empty() {
             let message = format!("none of {all} sockets sends data");
             return Err(ImportError::NoFlow(message));
@@ -165,6 +183,13 @@ impl Reading {
             remarks.push(
                 "the file has no times: seconds count samples, and rates over them are left out; \
                  print `date +%s.%N` before each"
+                    .to_owned(),
+            );
+        }
+        if self.nameless {
+            remarks.push(
+                "sockets without addresses are told apart by their order, as in a text that was \
+                 edited"
                     .to_owned(),
             );
         }
@@ -184,221 +209,6 @@ impl Reading {
         set_duration(&mut imported);
         Ok(imported)
     }
-}
-
-/// State, ends, and the rest of a line.
-fn socket_of(text: &str) -> Option<(String, String, String)> {
-    let words: Vec<&str> = text.split_ascii_whitespace().collect();
-    // With several families `ss` prints `tcp` first.
-    let words = match words.as_slice() {
-        ["tcp" | "mptcp", rest @ ..] => rest,
-        all => all,
-    };
-    let [state, received, sent, local, remote, rest @ ..] = words else {
-        return None;
-    };
-    let is_number = |text: &str| text.parse::<u64>().is_ok();
-    let is_socket =
-        is_number(received) && is_number(sent) && local.contains(':') && remote.contains(':');
-    is_socket.then(|| {
-        let ends = format!("{local} to {remote}");
-        ((*state).to_owned(), ends, rest.join(" "))
-    })
-}
-
-/// The controller and the values of a socket.
-fn sample_of(text: &str, at: f64) -> Result<(Option<String>, Sample), String> {
-    let mut sample = Sample {
-        at,
-        ..Sample::default()
-    };
-    let (mut controller, mut has_values) = (None, false);
-    let mut words = text.split_ascii_whitespace();
-    while let Some(word) = words.next() {
-        match word {
-            "app_limited" => sample.app_limited = true,
-            "send" | "pacing_rate" | "delivery_rate" => {
-                let value = words.next().unwrap_or_default();
-                let rate = rate_of(value).ok_or_else(|| not_a(word, value, "rate"))?;
-                sample.numbers.insert(word.to_owned(), rate);
-            }
-            _ => match word.split_once(':') {
-                Some((name, value)) => {
-                    has_values |= matches!(name, "rto" | "wscale" | "rtt");
-                    sample.take(name, value)?;
-                }
-                None if !has_values && !FLAGS.contains(&word) && is_name(word) => {
-                    controller = Some(word.to_owned());
-                }
-                None => {}
-            },
-        }
-    }
-    Ok((controller, sample))
-}
-
-fn not_a(name: &str, value: &str, what: &str) -> String {
-    format!(
-        "{name} is \"{}\", expected a {what}",
-        value.chars().take(40).collect::<String>()
-    )
-}
-
-fn is_name(word: &str) -> bool {
-    word.chars()
-        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
-}
-
-/// Bits per second from `12.3Mbps`, or plain.
-fn rate_of(text: &str) -> Option<f64> {
-    let text = text.strip_suffix("bps").unwrap_or(text);
-    let (digits, factor) = match text.chars().last()? {
-        'K' => (text.strip_suffix('K')?, 1e3),
-        'M' => (text.strip_suffix('M')?, 1e6),
-        'G' => (text.strip_suffix('G')?, 1e9),
-        'T' => (text.strip_suffix('T')?, 1e12),
-        _ => (text, 1.0),
-    };
-    let value: f64 = digits.parse().ok()?;
-    value.is_finite().then_some(value * factor)
-}
-
-impl Sample {
-    /// Takes `name:value`; names that no column needs are not read.
-    fn take(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let plain = |text: &str| {
-            let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
-            number.ok_or_else(|| not_a(name, value, "number"))
-        };
-        match name {
-            "rtt" | "retrans" => {
-                let (first, second) = value
-                    .split_once('/')
-                    .ok_or_else(|| not_a(name, value, "pair of numbers"))?;
-                self.numbers.insert(name.to_owned(), plain(first)?);
-                self.numbers
-                    .insert(format!("{name} second"), plain(second)?);
-            }
-            "busy" | "rwnd_limited" | "sndbuf_limited" => {
-                // `rwnd_limited:12ms(1.2%)`.
-                let (millis, _) = value
-                    .split_once("ms")
-                    .ok_or_else(|| not_a(name, value, "time in ms"))?;
-                self.numbers.insert(name.to_owned(), plain(millis)? / 1e3);
-            }
-            "bbr" => {
-                let inner = value.trim_start_matches('(').trim_end_matches(')');
-                let rate = inner.split(',').find_map(|part| part.strip_prefix("bw:"));
-                if let Some(rate) = rate {
-                    let rate = rate_of(rate).ok_or_else(|| not_a(name, value, "rate"))?;
-                    self.numbers.insert("bw".to_owned(), rate);
-                }
-            }
-            "cwnd" | "mss" | "ssthresh" | "bytes_acked" | "bytes_received" | "unacked"
-            | "sacked" | "lost" | "minrtt" | "snd_wnd" => {
-                self.numbers.insert(name.to_owned(), plain(value)?);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn get(&self, name: &str) -> f64 {
-        self.numbers.get(name).copied().unwrap_or(f64::NAN)
-    }
-
-    /// A count that `ss` leaves out while it is zero.
-    fn count(&self, name: &str) -> f64 {
-        self.numbers.get(name).copied().unwrap_or(0.0)
-    }
-
-    /// What bound the sender most of the time until the next sample: the first of the shares in
-    /// the order of RFC 4898 that none is larger than.
-    fn bound_until(&self, next: &Self, is_timed: bool) -> &'static str {
-        let spent = |name: &str| (next.count(name) - self.count(name)).max(0.0);
-        let (busy, credit, buffer) = (
-            spent("busy"),
-            spent("rwnd_limited"),
-            spent("sndbuf_limited"),
-        );
-        let idle = if is_timed {
-            next.at - self.at - busy
-        } else {
-            0.0
-        };
-        let own = busy - credit - buffer;
-        let most = credit.max(buffer).max(own).max(idle);
-        if most <= 0.0 {
-            ""
-        } else if credit >= most {
-            "receiver_credit"
-        } else if buffer >= most {
-            "send_buffer"
-        } else if own >= most && !next.app_limited {
-            "window"
-        } else {
-            "application"
-        }
-    }
-}
-
-impl SocketLog {
-    fn last(&self, name: &str) -> f64 {
-        self.samples.last().map_or(0.0, |sample| sample.count(name))
-    }
-
-    fn finish(self, name: String, is_timed: bool) -> ImportedFlow {
-        let mut rows = Rows::default();
-        let mut intervals = Rows::default();
-        for (index, sample) in self.samples.iter().enumerate() {
-            let next = self.samples.get(index + 1);
-            let bound = next.map_or("", |next| sample.bound_until(next, is_timed));
-            push_sample(&mut rows, sample, bound);
-            if let Some(next) = next.filter(|next| is_timed && next.at > sample.at) {
-                push_interval(&mut intervals, sample, next);
-            }
-        }
-        let delivered = self.last("bytes_acked");
-        let mut flow = ImportedFlow::new((name, "tcp"), Vantage::Sender, rows.finish());
-        flow.controller = self.controller;
-        flow.trace.intervals = intervals.finish_some();
-        flow.delivered_bytes = Some(delivered);
-        flow
-    }
-}
-
-fn push_sample(rows: &mut Rows, sample: &Sample, bound: &str) {
-    let number = |name| Cell::Number(sample.get(name));
-    let millis = |name| Cell::Number(sample.get(name) / 1e3);
-    let mss = sample.get("mss");
-    let segments = |count: f64| Cell::Number(count * mss);
-    let flight = sample.count("unacked") - sample.count("sacked") - sample.count("lost")
-        + sample.count("retrans");
-    rows.push(&[
-        ("time_s", Cell::Number(sample.at)),
-        ("smoothed_rtt_s", millis("rtt")),
-        ("cwnd_bytes", segments(sample.get("cwnd"))),
-        ("bytes_in_flight", segments(flight.max(0.0))),
-        ("ssthresh_bytes", segments(sample.get("ssthresh"))),
-        ("pacing_rate_bps", number("pacing_rate")),
-        ("bound", Cell::Word(bound)),
-        ("receive_window_bytes", number("snd_wnd")),
-        ("min_rtt_s", millis("minrtt")),
-        ("delivered_bytes", number("bytes_acked")),
-        ("delivery_rate_bps", number("delivery_rate")),
-        ("event", Cell::Word("controller")),
-        ("max_bw_bps", number("bw")),
-    ]);
-}
-
-fn push_interval(intervals: &mut Rows, sample: &Sample, next: &Sample) {
-    let more = |name: &str| (next.count(name) - sample.count(name)).max(0.0);
-    let goodput = more("bytes_acked") * 8.0 / (next.at - sample.at);
-    intervals.push(&[
-        ("time_s", Cell::Number(next.at)),
-        ("goodput_bps", Cell::Number(goodput)),
-        ("packets_lost", Cell::Count(more("retrans second") as u64)),
-    ]);
 }
 
 #[cfg(test)]
