@@ -1,0 +1,192 @@
+//! How far runs of a fitted path are from the trace.
+
+use super::observed::Observed;
+use super::path::Path;
+use super::{Fit, FitError, Subject, file};
+use crate::diagnosis::{Runner, Statistic, Trace};
+use crate::scenario::Scenario;
+use serde::Serialize;
+
+/// Runs of a path with random losses; the middle one of each number counts.
+const SEEDS: u64 = 5;
+/// Another path is taken if its distance is below this share of the first one's.
+pub(super) const BETTER: f64 = 0.8;
+/// Three figures whose errors are this together need no other path.
+const NEAR: f64 = 0.03;
+/// Events of a run for each packet of the trace, and beside them.
+const EVENTS_OF_PACKET: f64 = 200.0;
+const EVENTS: u64 = 2_000_000;
+
+/// What a flow had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Figures {
+    /// Octets that arrived, in bit/s, as the trace counts them.
+    pub goodput_bps: f64,
+    /// The round trip that half of the time was above, in seconds.
+    pub rtt_p50_s: f64,
+    /// The round trip that a twentieth of the time was above, in seconds.
+    pub rtt_p95_s: f64,
+    /// The share of packets that was lost.
+    pub loss: f64,
+}
+
+/// The trace against runs of the fitted path.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Differences {
+    /// The flow of the trace.
+    pub trace: Figures,
+    /// The flow of the runs: of each number the middle one.
+    pub fitted: Figures,
+    /// The smallest and the largest of each number of the runs.
+    pub range: [Figures; 2],
+    /// The number of runs.
+    pub runs: u64,
+    /// A run in which the packets of the trace are lost in place of those of a loss model, if there
+    /// is one: what is left of the difference without chance.
+    pub own_losses: Option<Figures>,
+}
+
+impl Figures {
+    /// The figures of a flow.
+    pub(super) fn of(subject: &Subject<'_>, observed: &Observed) -> Self {
+        let end_s = observed.start_s + observed.length_s;
+        let quantile = |share| {
+            let table = subject.table("flows")?;
+            let column = if observed.is_smoothed { "smoothed_rtt_s" } else { "rtt_s" };
+            let times = table.numbers("time_s")?;
+            let rows = times.partition_point(|time| *time <= end_s);
+            Statistic::Quantile(share).of(table, column, 0..rows, end_s)
+        };
+        let (first, last) = (observed.acks.first(), observed.acks.last());
+        let goodput = first.zip(last).map(|(first, last)| {
+            (last.delivered - first.delivered) * 8.0 / (last.at_s - first.at_s).max(1e-9)
+        });
+        Self {
+            goodput_bps: goodput.unwrap_or(0.0),
+            rtt_p50_s: quantile(0.5).unwrap_or(0.0),
+            rtt_p95_s: quantile(0.95).unwrap_or(0.0),
+            loss: observed.losses.len() as f64 / observed.packets.max(1.0),
+        }
+    }
+}
+
+impl Figures {
+    /// Goodput, median and 95th percentile of the round trip.
+    const fn all(&self) -> [f64; 3] {
+        [self.goodput_bps, self.rtt_p50_s, self.rtt_p95_s]
+    }
+
+    /// How much more of goodput, median and 95th percentile of the round trip these have than
+    /// `trace`, as shares of its own.
+    pub fn relative_to(&self, trace: &Self) -> [f64; 3] {
+        let (own, trace) = (self.all(), trace.all());
+        [0, 1, 2].map(|at| if trace[at] > 0.0 { own[at] / trace[at] - 1.0 } else { 0.0 })
+    }
+
+    /// The figures of which each is that of the run at this share, from the smallest one on.
+    fn at(all: &[Self], share: f64) -> Self {
+        let of = |number: fn(&Self) -> f64| {
+            let mut values: Vec<f64> = all.iter().map(number).collect();
+            values.sort_by(f64::total_cmp);
+            let last = values.len().saturating_sub(1);
+            values.get((share * last as f64) as usize).copied().unwrap_or(0.0)
+        };
+        Self {
+            goodput_bps: of(|figures| figures.goodput_bps),
+            rtt_p50_s: of(|figures| figures.rtt_p50_s),
+            rtt_p95_s: of(|figures| figures.rtt_p95_s),
+            loss: of(|figures| figures.loss),
+        }
+    }
+}
+
+impl Differences {
+    /// How much more goodput, median and 95th percentile of the round trip have in the runs, as
+    /// shares of those of the trace.
+    pub fn relative(&self) -> [f64; 3] {
+        self.fitted.relative_to(&self.trace)
+    }
+}
+
+/// What a path is run for.
+pub(super) struct Trial<'t> {
+    pub(super) subject: &'t Subject<'t>,
+    pub(super) observed: &'t Observed,
+    pub(super) runner: &'t Runner<'t>,
+}
+
+/// A path that was run.
+pub(super) struct Tried {
+    pub(super) path: Path,
+    pub(super) differences: Differences,
+    toml: String,
+    scenario: Scenario,
+}
+
+impl Trial<'_> {
+    /// Runs a path with its losses, and with those of the trace.
+    pub(super) fn of(&self, path: Path) -> Result<Tried, FitError> {
+        let seeds = if path.is_random() { SEEDS } else { 1 };
+        let toml = file::written(&path, self.subject);
+        let scenario = crate::scenario::parse(&toml, "the fitted path")?;
+        let runs = (1..=seeds).map(|seed| self.run(&scenario, seed));
+        let all = runs.collect::<Result<Vec<_>, _>>()?;
+        let own = path.with_own_losses(self.observed).map(|own| {
+            let toml = file::written(&own, self.subject);
+            self.run(&crate::scenario::parse(&toml, "the fitted path")?, 1)
+        });
+        let differences = Differences {
+            trace: Figures::of(self.subject, self.observed),
+            fitted: Figures::at(&all, 0.5),
+            range: [0.0, 1.0].map(|share| Figures::at(&all, share)),
+            runs: seeds,
+            own_losses: own.transpose()?,
+        };
+        Ok(Tried { path, differences, toml, scenario })
+    }
+
+    /// What a run with this seed has.
+    fn run(&self, scenario: &Scenario, seed: u64) -> Result<Figures, FitError> {
+        let mut scenario = scenario.clone();
+        scenario.run.seed = seed;
+        let most = EVENTS + (self.observed.packets * EVENTS_OF_PACKET) as u64;
+        let run = (self.runner)(&scenario, most)?;
+        let trace = Trace::of_run(&run);
+        let rerun = Subject::of_run(&trace, None)?;
+        // A run that delivered almost nothing has no figures.
+        let figures = Observed::of(&rerun).map(|observed| Figures::of(&rerun, &observed));
+        Ok(figures.unwrap_or_default())
+    }
+}
+
+impl Tried {
+    /// How far the run with the trace's own losses is from the trace; else those with the model's.
+    pub(super) fn distance(&self) -> f64 {
+        let differences = &self.differences;
+        let figures = differences.own_losses.unwrap_or(differences.fitted);
+        let shares = figures.relative_to(&differences.trace);
+        shares.iter().map(|share| share.abs()).sum()
+    }
+
+    /// True if nothing else has to be tried.
+    pub(super) fn is_near(&self) -> bool {
+        self.distance() < NEAR
+    }
+
+    /// This path, or another one if its distance is below this share of this one's.
+    pub(super) fn or_better(self, other: Self, share: f64) -> Self {
+        if other.distance() < share * self.distance() { other } else { self }
+    }
+
+    /// The result.
+    pub(super) fn finish(self, subject: &Subject<'_>) -> Fit {
+        Fit {
+            parameters: file::parameters(&self.path),
+            flow: file::flow_name(subject.flow),
+            toml: self.toml,
+            scenario: self.scenario,
+            remarks: self.path.remarks,
+            differences: self.differences,
+        }
+    }
+}
