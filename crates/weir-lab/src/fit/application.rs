@@ -23,7 +23,11 @@ pub(super) enum Application {
     /// At this rate, in bit/s of data.
     Constant(f64),
     /// At this rate for a time, then a pause; mean lengths in seconds.
-    OnOff { rate_bps: f64, on_s: f64, off_s: f64 },
+    OnOff {
+        rate_bps: f64,
+        on_s: f64,
+        off_s: f64,
+    },
 }
 
 impl Application {
@@ -71,9 +75,9 @@ fn is_credit_bound(subject: &Subject<'_>) -> bool {
 /// The share of the time in which this held the sender.
 fn share_of(subject: &Subject<'_>, bound: &str) -> f64 {
     let share = Statistic::ShareOf(bound.to_owned());
-    let share = subject.table("flows").and_then(|table| {
-        share.of(table, "bound", 0..table.rows(), subject.trace.duration_s)
-    });
+    let share = subject
+        .table("flows")
+        .and_then(|table| share.of(table, "bound", 0..table.rows(), subject.trace.duration_s));
     share.unwrap_or(0.0)
 }
 

@@ -52,7 +52,11 @@ impl Figures {
         let end_s = observed.start_s + observed.length_s;
         let quantile = |share| {
             let table = subject.table("flows")?;
-            let column = if observed.is_smoothed { "smoothed_rtt_s" } else { "rtt_s" };
+            let column = if observed.is_smoothed {
+                "smoothed_rtt_s"
+            } else {
+                "rtt_s"
+            };
             let times = table.numbers("time_s")?;
             let rows = times.partition_point(|time| *time <= end_s);
             Statistic::Quantile(share).of(table, column, 0..rows, end_s)
@@ -80,7 +84,13 @@ impl Figures {
     /// `trace`, as shares of its own.
     pub fn relative_to(&self, trace: &Self) -> [f64; 3] {
         let (own, trace) = (self.all(), trace.all());
-        [0, 1, 2].map(|at| if trace[at] > 0.0 { own[at] / trace[at] - 1.0 } else { 0.0 })
+        [0, 1, 2].map(|at| {
+            if trace[at] > 0.0 {
+                own[at] / trace[at] - 1.0
+            } else {
+                0.0
+            }
+        })
     }
 
     /// The figures of which each is that of the run at this share, from the smallest one on.
@@ -89,7 +99,10 @@ impl Figures {
             let mut values: Vec<f64> = all.iter().map(number).collect();
             values.sort_by(f64::total_cmp);
             let last = values.len().saturating_sub(1);
-            values.get((share * last as f64) as usize).copied().unwrap_or(0.0)
+            values
+                .get((share * last as f64) as usize)
+                .copied()
+                .unwrap_or(0.0)
         };
         Self {
             goodput_bps: of(|figures| figures.goodput_bps),
@@ -142,7 +155,21 @@ impl Trial<'_> {
             runs: seeds,
             own_losses: own.transpose()?,
         };
-        Ok(Tried { path, differences, toml, scenario })
+        Ok(Tried {
+            path,
+            differences,
+            toml,
+            scenario,
+        })
+    }
+
+    /// Runs a path, and again with the queue's limit corrected by what the first run shows.
+    pub(super) fn with_limit_as_run(&self, path: Path) -> Result<Tried, FitError> {
+        let first = self.of(path)?;
+        match first.path.with_queue_as_run(&first.differences) {
+            Some(corrected) => Ok(first.or_better(self.of(corrected)?, 1.0)),
+            None => Ok(first),
+        }
     }
 
     /// What a run with this seed has.
@@ -175,7 +202,11 @@ impl Tried {
 
     /// This path, or another one if its distance is below this share of this one's.
     pub(super) fn or_better(self, other: Self, share: f64) -> Self {
-        if other.distance() < share * self.distance() { other } else { self }
+        if other.distance() < share * self.distance() {
+            other
+        } else {
+            self
+        }
     }
 
     /// The result.

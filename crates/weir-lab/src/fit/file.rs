@@ -10,12 +10,18 @@ use std::fmt::Write as _;
 use weir_proto::settings::{Form as _, Raw, Table, Value as _, bit_rate};
 use weir_proto::time::Duration;
 
-/// The packets that flows of DCCP write, in octets, beside their headers.
-const DATAGRAM_HEADERS: f64 = 20.0 + 24.0;
+/// The first line of a fitted path.
+pub const HEAD: &str = "# A path fitted to a trace by `weir fit`.";
 
 /// A name of a scenario: letters, digits, `-` and `_`, of which the first is a letter or a digit.
 pub(super) fn flow_name(name: &str) -> String {
-    let known = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let known = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '-' {
+            c
+        } else {
+            '_'
+        }
+    };
     let name: String = name.chars().map(known).take(60).collect();
     let starts = name.starts_with(|c: char| c.is_ascii_alphanumeric());
     if starts { name } else { format!("f{name}") }
@@ -23,7 +29,11 @@ pub(super) fn flow_name(name: &str) -> String {
 
 /// Four digits of a number: no trace tells more.
 fn rounded(number: f64) -> f64 {
-    if number.is_finite() { format!("{number:.3e}").parse().unwrap_or(number) } else { 0.0 }
+    if number.is_finite() {
+        format!("{number:.3e}").parse().unwrap_or(number)
+    } else {
+        0.0
+    }
 }
 
 fn rate(bps: f64) -> Raw {
@@ -58,7 +68,9 @@ fn loss(loss: &Loss) -> Option<Raw> {
         Loss::None => None,
         Loss::Random(rate) => Some(table(&[("kind", text("random")), ("rate", share(*rate))])),
         Loss::Numbers(numbers) => {
-            let numbers = numbers.iter().map(|number| Raw::Integer(*number as i64).into());
+            let numbers = numbers
+                .iter()
+                .map(|number| Raw::Integer(*number as i64).into());
             let drops = Raw::Array(numbers.collect());
             Some(table(&[("kind", text("trace")), ("drops", drops)]))
         }
@@ -72,7 +84,7 @@ fn loss(loss: &Loss) -> Option<Raw> {
 
 /// The scenario with its comments.
 pub(super) fn written(path: &Path, subject: &Subject<'_>) -> String {
-    let mut text = String::from("# A path fitted to a trace by `weir fit`.\n#\n");
+    let mut text = format!("{HEAD}\n#\n");
     // Writing to a string cannot fail.
     for Parameter { name, value, how } in parameters(path) {
         let _ = writeln!(text, "# {name} = {value}: {how}");
@@ -86,7 +98,11 @@ pub(super) fn written(path: &Path, subject: &Subject<'_>) -> String {
 
 fn document(path: &Path, subject: &Subject<'_>) -> Table {
     let mut forward = Table::default();
-    let first = path.rate.steps.first().map_or(path.rate.mean_bps, |step| step.1);
+    let first = path
+        .rate
+        .steps
+        .first()
+        .map_or(path.rate.mean_bps, |step| step.1);
     forward.put("rate", rate(first));
     forward.put("queue", queue(path.discipline));
     if let Some(raw) = loss(&path.loss) {
@@ -160,10 +176,13 @@ fn transport(path: &Path) -> Raw {
 fn application(path: &Path) -> Raw {
     match path.application {
         Application::Bulk => {
-            let kind = path.transport.as_table().and_then(|table| table.get("kind"));
+            let kind = path
+                .transport
+                .as_table()
+                .and_then(|table| table.get("kind"));
             let is_dccp = kind.is_some_and(|entry| entry.value.raw.as_text() == Some("dccp"));
             if is_dccp {
-                let packet = packets((path.mtu - DATAGRAM_HEADERS).max(1.0));
+                let packet = packets(path.data);
                 return table(&[("kind", text("bulk")), ("packet", packet)]);
             }
             table(&[("kind", text("bulk"))])
@@ -173,7 +192,11 @@ fn application(path: &Path) -> Raw {
             ("rate", rate(bps)),
             ("when_blocked", text("catch_up")),
         ]),
-        Application::OnOff { rate_bps, on_s, off_s } => table(&[
+        Application::OnOff {
+            rate_bps,
+            on_s,
+            off_s,
+        } => table(&[
             ("kind", text("on_off")),
             ("rate", rate(rate_bps)),
             ("on", time(rounded(on_s))),
@@ -190,7 +213,10 @@ fn word(raw: &Raw) -> String {
 
 /// A table in the words of a file.
 fn words(raw: &Raw) -> String {
-    let entries = raw.as_table().map(|table| table.entries.as_slice()).unwrap_or_default();
+    let entries = raw
+        .as_table()
+        .map(|table| table.entries.as_slice())
+        .unwrap_or_default();
     let keys = entries.iter().map(|entry| match entry.key.as_str() {
         "kind" => word(&entry.value.raw),
         key => format!("{key} {}", word(&entry.value.raw)),
@@ -201,26 +227,40 @@ fn words(raw: &Raw) -> String {
 /// The parameters of a path, and how each was found.
 pub(super) fn parameters(path: &Path) -> Vec<Parameter> {
     let mut all = path.parameters.clone();
-    let busy = format!("in the {:.1} % of the time in which they did", 100.0 * path.rate.busy_share);
+    let busy = format!(
+        "in the {:.1} % of the time in which they did",
+        100.0 * path.rate.busy_share
+    );
     let (value, how) = match (path.rate.varies(), path.rate.is_filled) {
         (true, _) => {
             let rates = path.rate.steps.iter().map(|step| step.1);
             let least = word(&rate(rates.clone().fold(f64::INFINITY, f64::min)));
             let value = format!("{least} to {}", word(&rate(rates.fold(0.0, f64::max))));
             let count = path.rate.steps.len();
-            (value, format!("what arrived while packets waited, {busy}: {count} steps"))
+            (
+                value,
+                format!("what arrived while packets waited, {busy}: {count} steps"),
+            )
         }
-        (false, true) => {
-            (word(&rate(path.rate.mean_bps)), format!("what arrived while packets waited, {busy}"))
-        }
+        (false, true) => (
+            word(&rate(path.rate.mean_bps)),
+            format!("what arrived while packets waited, {busy}"),
+        ),
         (false, false) => {
             let how = "at least: that of the fastest trains of packets, as packets hardly waited";
             (word(&rate(path.rate.mean_bps)), how.to_owned())
         }
     };
     all.push(Parameter::new("link.path.forward.rate", value, how));
-    let how = format!("half of the smallest round trip, {:.3} ms, less a packet", 1e3 * path.base_s);
-    all.push(Parameter::new("link.path.delay", word(&time(rounded(path.delay_s))), how));
+    let how = format!(
+        "half of the smallest round trip, {:.3} ms, less a packet",
+        1e3 * path.base_s
+    );
+    all.push(Parameter::new(
+        "link.path.delay",
+        word(&time(rounded(path.delay_s))),
+        how,
+    ));
     let octets = path.queue.most_octets / path.mtu;
     let how = match (path.discipline, path.queue.limit_octets) {
         (Discipline::CoDel(..), _) => {
@@ -229,7 +269,11 @@ pub(super) fn parameters(path: &Path) -> Vec<Parameter> {
         (_, Some(_)) => format!("what waited at {} losses", path.queue.top_losses),
         (_, None) => format!("no full queue was seen; at most {octets:.0} packets waited"),
     };
-    all.push(Parameter::new("link.path.forward.queue", words(&queue(path.discipline)), how));
+    all.push(Parameter::new(
+        "link.path.forward.queue",
+        words(&queue(path.discipline)),
+        how,
+    ));
     let found = path.queue.other_losses;
     let how = format!("{found} losses that are not the queue's");
     let value = loss(&path.loss).map_or_else(|| "none".to_owned(), |raw| words(&raw));
@@ -239,7 +283,10 @@ pub(super) fn parameters(path: &Path) -> Vec<Parameter> {
             let value = loss(&Loss::Random(back.loss)).map_or_else(String::new, |raw| words(&raw));
             (value, "acknowledgements are missing")
         } else {
-            ("none".to_owned(), "no acknowledgement is missing; ample rate, the delay above")
+            (
+                "none".to_owned(),
+                "no acknowledgement is missing; ample rate, the delay above",
+            )
         };
         let how = format!("{how}; one comes for each {} packets", back.ack_every);
         all.push(Parameter::new("link.path.backward.loss", value, how));
@@ -251,7 +298,11 @@ pub(super) fn parameters(path: &Path) -> Vec<Parameter> {
     all.push(Parameter::new("flow.app", words(&application(path)), how));
     if let Some(octets) = path.receive_window.filter(|_| !path.is_declared) {
         let how = "the receiver's window held the sender";
-        all.push(Parameter::new("flow.transport.receive_buffer", format!("{octets:.0}"), how));
+        all.push(Parameter::new(
+            "flow.transport.receive_buffer",
+            format!("{octets:.0}"),
+            how,
+        ));
     }
     all
 }

@@ -59,3 +59,35 @@ pub(super) fn level_at(levels: &[Level], sent_s: f64) -> Level {
     let highest = neighbours.max_by(|a, b| a.octets.total_cmp(&b.octets));
     highest.copied().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::observed::{Ack, PacketSize};
+    use super::*;
+
+    /// A thousand octets each millisecond, with 1250 on the wire; a packet that waited 10 ms was
+    /// behind the ten before it.
+    #[test]
+    fn a_packet_found_what_arrived_while_it_waited() {
+        let acks = (1..=100_u32).map(|number| {
+            let rtt_s = if number > 50 { 0.05 } else { 0.04 };
+            Ack::new(f64::from(number) * 1e-3, rtt_s, f64::from(number) * 1e3)
+        });
+        let observed = Observed {
+            acks: acks.collect(),
+            packet: PacketSize {
+                wire: 1250.0,
+                counted: 1000.0,
+            },
+            ..Observed::default()
+        };
+        let levels = levels(&observed, 0.04);
+        let last = levels.last().unwrap();
+        assert!((last.octets - 12_500.0).abs() < 1e-6, "{last:?}");
+        assert!((last.sent_s - 0.05).abs() < 1e-12, "{last:?}");
+        // Between a packet that found nothing and one that found ten, the higher one.
+        let between = level_at(&levels, 0.0005);
+        assert!((between.octets - 12_500.0).abs() < 1e-6, "{between:?}");
+        assert_eq!(level_at(&[], 1.0), Level::default());
+    }
+}

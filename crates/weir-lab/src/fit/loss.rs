@@ -30,7 +30,10 @@ impl Loss {
         if share <= 0.0 {
             return Self::None;
         }
-        let lost: Vec<bool> = sent.iter().map(|sent| sent.is_lost && is_own(sent)).collect();
+        let lost: Vec<bool> = sent
+            .iter()
+            .map(|sent| sent.is_lost && is_own(sent))
+            .collect();
         let count = lost.iter().filter(|lost| **lost).count() as f64;
         let pairs = lost.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64;
         let expected = count * share;
@@ -50,7 +53,9 @@ impl Loss {
 pub(super) fn numbers(sent: &[Sent], is_own: impl Fn(&Sent) -> bool) -> Vec<u64> {
     let taken = sent.iter().filter(|sent| !sent.is_lost || is_own(sent));
     let numbered = taken.enumerate().filter(|(_, sent)| sent.is_lost);
-    numbered.map(|(number, sent)| number as u64 + sent.others).collect()
+    numbered
+        .map(|(number, sent)| number as u64 + sent.others)
+        .collect()
 }
 
 #[cfg(test)]
@@ -59,7 +64,11 @@ mod tests {
 
     /// Packets of which those with these numbers are lost.
     fn packets(count: usize, lost: impl Fn(usize) -> bool) -> Vec<Sent> {
-        let packet = |number| Sent { at_s: number as f64, is_lost: lost(number), others: 0 };
+        let packet = |number| Sent {
+            at_s: number as f64,
+            is_lost: lost(number),
+            others: 0,
+        };
         (0..count).map(packet).collect()
     }
 

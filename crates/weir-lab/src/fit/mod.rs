@@ -26,6 +26,7 @@ mod transport;
 mod way_back;
 
 pub use error::{Differences, Figures};
+pub use file::HEAD;
 pub use path::Parameter;
 
 use crate::diagnosis::{Runner, Trace};
@@ -58,7 +59,8 @@ pub struct Subject<'a> {
 /// A fitted path.
 #[derive(Clone, Debug, Serialize)]
 pub struct Fit {
-    /// The scenario as a file, with a comment for each parameter.
+    /// The scenario as a file, with a comment for each parameter; it begins with [`HEAD`].
+    #[serde(skip)]
     pub toml: String,
     /// The scenario.
     #[serde(skip)]
@@ -132,7 +134,10 @@ impl<'a> Subject<'a> {
             trace,
             flow: &flow.trace.name,
             transport: flow.transport.to_owned(),
-            controller: flow.controller.clone().filter(|name| transport::is_known(name)),
+            controller: flow
+                .controller
+                .clone()
+                .filter(|name| transport::is_known(name)),
             vantage: flow.vantage,
             declared: None,
         })
@@ -150,7 +155,13 @@ impl<'a> Subject<'a> {
         let mut flows = trace.flows.iter();
         let flow = match name {
             Some(name) => flows.find(|flow| flow.name == name),
-            None => flows.reduce(|a, b| if goodput(&b.name) > goodput(&a.name) { b } else { a }),
+            None => flows.reduce(|a, b| {
+                if goodput(&b.name) > goodput(&a.name) {
+                    b
+                } else {
+                    a
+                }
+            }),
         };
         let missing = || name.map_or(FitError::Empty, |name| FitError::NoFlow(name.to_owned()));
         let flow = flow.ok_or_else(missing)?;
@@ -184,10 +195,18 @@ pub fn fit(subject: &Subject<'_>, runner: &Runner<'_>) -> Result<Fit, FitError> 
     let path = Path::of(&observed, subject);
     let mut paths = vec![path];
     paths.extend(paths[0].alternatives(&observed));
-    let trial = Trial { subject, observed: &observed, runner };
+    let trial = Trial {
+        subject,
+        observed: &observed,
+        runner,
+    };
     let mut best: Option<Tried> = None;
     for (number, (transport, parameter)) in transport::candidates(subject)?.iter().enumerate() {
-        let share = if number == 0 { error::BETTER } else { transport::CLEARLY };
+        let share = if number == 0 {
+            error::BETTER
+        } else {
+            transport::CLEARLY
+        };
         for path in &paths {
             if best.as_ref().is_some_and(Tried::is_near) {
                 break;
@@ -195,17 +214,13 @@ pub fn fit(subject: &Subject<'_>, runner: &Runner<'_>) -> Result<Fit, FitError> 
             let mut path = path.clone();
             path.transport = transport.clone();
             path.parameters.push(parameter.clone());
-            let tried = trial.of(path)?;
+            let tried = trial.with_limit_as_run(path)?;
             best = Some(match best {
                 Some(best) => best.or_better(tried, share),
                 None => tried,
             });
         }
     }
-    let mut best = best.ok_or_else(|| FitError::Transport(subject.transport.clone()))?;
-    if let Some(refined) = best.path.with_queue_as_run(&best.differences) {
-        let tried = trial.of(refined)?;
-        best = best.or_better(tried, 1.0);
-    }
+    let best = best.ok_or_else(|| FitError::Transport(subject.transport.clone()))?;
     Ok(best.finish(subject))
 }

@@ -18,6 +18,9 @@ const UDP_HEADER: f64 = 8.0;
 pub(super) const USUAL_MTU: f64 = 1500.0;
 /// The header of a TCP segment with timestamps (RFC 7323), where the trace does not show it.
 const TCP_HEADER: f64 = 32.0;
+/// The header of a DCCP-Data packet with long sequence numbers (RFC 4340 §5.1); what arrived is
+/// counted without it.
+const DCCP_HEADER: f64 = 16.0;
 /// The largest packet that is no bundle of the network card (TSO, GRO): a jumbo frame.
 const LARGEST_PACKET: f64 = 9000.0;
 
@@ -57,7 +60,12 @@ pub(super) struct Ack {
 
 impl Ack {
     pub(super) const fn new(at_s: f64, rtt_s: f64, delivered: f64) -> Self {
-        Self { at_s, rtt_s, delivered, is_prompt: true }
+        Self {
+            at_s,
+            rtt_s,
+            delivered,
+            is_prompt: true,
+        }
     }
 }
 
@@ -122,7 +130,11 @@ impl Observed {
     /// Rows in which more has arrived than before; the rest of them is of the sender alone.
     fn add_acks(&mut self, table: &Table, intervals: Option<&Table>) {
         let times = table.numbers("time_s").unwrap_or_default();
-        let column = if self.is_smoothed { "smoothed_rtt_s" } else { "rtt_s" };
+        let column = if self.is_smoothed {
+            "smoothed_rtt_s"
+        } else {
+            "rtt_s"
+        };
         let rtts = table.numbers(column).unwrap_or_default();
         let delivered = table.as_numbers("delivered_bytes").unwrap_or_default();
         self.start_s = times.first().copied().unwrap_or(0.0);
@@ -180,7 +192,11 @@ impl Observed {
                     let same = by_number.entry(number as u64).or_default();
                     *same = [Some(self.sent.len()), same[0]];
                     sizes.add(number, rows.sizes[row]);
-                    self.sent.push(Sent { at_s, is_lost: false, others });
+                    self.sent.push(Sent {
+                        at_s,
+                        is_lost: false,
+                        others,
+                    });
                 }
                 ("sender", "sent") => others += 1,
                 ("receiver", "received") if is_data => sizes.add(number, rows.sizes[row]),
@@ -236,7 +252,8 @@ impl Observed {
             let middle = f64::midpoint(before, *end);
             let sent = middle - self.rtt_at(middle);
             let count = if lost.is_finite() { *lost as usize } else { 0 };
-            self.losses.extend(std::iter::repeat_n(sent, count.min(MOST_LOST)));
+            self.losses
+                .extend(std::iter::repeat_n(sent, count.min(MOST_LOST)));
             before = *end;
         }
         self.packets += self.losses.len() as f64;
@@ -275,7 +292,10 @@ impl Observed {
         self.acks.iter_mut().for_each(|ack| ack.at_s -= start);
         self.sent.iter_mut().for_each(|sent| sent.at_s -= start);
         self.losses.iter_mut().for_each(|at_s| *at_s -= start);
-        let last = [self.acks.last().map(|a| a.at_s), self.sent.last().map(|s| s.at_s)];
+        let last = [
+            self.acks.last().map(|a| a.at_s),
+            self.sent.last().map(|s| s.at_s),
+        ];
         self.length_s = last.into_iter().flatten().fold(0.0, f64::max);
     }
 
@@ -285,7 +305,12 @@ impl Observed {
         let steps = pairs.map(|pair| (pair[1].delivered - pair[0].delivered) / self.packet.counted);
         let mut steps: Vec<f64> = steps.collect();
         steps.sort_by(f64::total_cmp);
-        steps.get(steps.len() / 2).copied().unwrap_or(1.0).round().max(1.0)
+        steps
+            .get(steps.len() / 2)
+            .copied()
+            .unwrap_or(1.0)
+            .round()
+            .max(1.0)
     }
 
     /// Finds the acknowledgements that a timer may have held back (RFC 9293 §3.8.6.3): they report
@@ -342,11 +367,24 @@ impl<'a> PacketRows<'a> {
     fn of(table: &'a Table, flow: &str) -> Self {
         let times = table.numbers("time_s").unwrap_or_default();
         let numbers = table.numbers("number").unwrap_or_default();
-        let sizes = table.as_numbers("size_bytes").unwrap_or_default().into_owned();
+        let sizes = table
+            .as_numbers("size_bytes")
+            .unwrap_or_default()
+            .into_owned();
         let flows = table.words("flow").unwrap_or_default();
-        let rows = flows.len().min(times.len()).min(numbers.len()).min(sizes.len());
+        let rows = flows
+            .len()
+            .min(times.len())
+            .min(numbers.len())
+            .min(sizes.len());
         let rows = (0..rows).filter(|row| &*flows[*row] == flow).collect();
-        Self { table, rows, times, numbers, sizes }
+        Self {
+            table,
+            rows,
+            times,
+            numbers,
+            sizes,
+        }
     }
 
     fn word(&self, column: &str, row: usize) -> &'a str {
@@ -382,15 +420,135 @@ impl Sizes {
         let (size, _) = self.packets.iter().max_by(by_octets)?;
         let size = *size as f64;
         if transport != "tcp" {
+            let data = if transport == "dccp" {
+                size - DCCP_HEADER
+            } else {
+                size
+            };
             let wire = size + headers(transport);
-            return (size > 0.0).then_some(PacketSize { wire, counted: size });
+            return (data > 0.0).then_some(PacketSize {
+                wire,
+                counted: data,
+            });
         }
         let most = self.headers.iter().max_by_key(|(_, count)| **count);
         let header = most.map_or(TCP_HEADER, |(header, _)| *header as f64);
         // RFC 9293 §3.1: 20 to 60 octets.
-        let header = if (20.0..=60.0).contains(&header) { header } else { TCP_HEADER };
-        let wire = if size + IP_HEADER > LARGEST_PACKET { USUAL_MTU } else { size + IP_HEADER };
+        let header = if (20.0..=60.0).contains(&header) {
+            header
+        } else {
+            TCP_HEADER
+        };
+        let wire = if size + IP_HEADER > LARGEST_PACKET {
+            USUAL_MTU
+        } else {
+            size + IP_HEADER
+        };
         let counted = wire - IP_HEADER - header;
         (counted > 0.0).then_some(PacketSize { wire, counted })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Column, Values};
+
+    fn column(name: &str, values: Values) -> Column {
+        Column {
+            name: name.to_owned(),
+            values,
+        }
+    }
+
+    /// Packets of a flow: time, event, first octet and size, at its sender.
+    fn packets(rows: &[(f64, &str, &str, f64, u64)]) -> Table {
+        let text = |values: Vec<&str>| Values::Text(values.into_iter().map(Into::into).collect());
+        let all = |word: &'static str| text(vec![word; rows.len()]);
+        Table {
+            columns: vec![
+                column(
+                    "time_s",
+                    Values::F64(rows.iter().map(|row| row.0).collect()),
+                ),
+                column("place", all("sender")),
+                column("flow", all("f")),
+                column("event", text(rows.iter().map(|row| row.1).collect())),
+                column("content", text(rows.iter().map(|row| row.2).collect())),
+                column(
+                    "number",
+                    Values::F64(rows.iter().map(|row| row.3).collect()),
+                ),
+                column(
+                    "size_bytes",
+                    Values::U64(rows.iter().map(|row| row.4).collect()),
+                ),
+            ],
+        }
+    }
+
+    /// Three segments of 1000 octets with headers of 20; the second is lost, and so is its first
+    /// retransmission. A loss stands behind the retransmission that tells it, at the same time.
+    #[test]
+    fn a_loss_is_of_the_packet_before_the_retransmission() {
+        let table = packets(&[
+            (0.0, "sent", "control", 0.0, 20),
+            (0.1, "sent", "data", 0.0, 1020),
+            (0.2, "sent", "data", 1000.0, 1020),
+            (0.3, "sent", "data", 2000.0, 1020),
+            (0.4, "sent", "retransmission", 1000.0, 1020),
+            (0.4, "lost", "", 1000.0, 1020),
+            (0.6, "sent", "retransmission", 1000.0, 1020),
+            (0.6, "lost", "", 1000.0, 1020),
+        ]);
+        let mut observed = Observed::default();
+        observed.add_packets(&table, "f", "tcp");
+        assert_eq!(observed.losses, [0.2, 0.4]);
+        assert_eq!(observed.packets, 5.0);
+        assert_eq!(observed.sent[0].others, 1);
+        let size = PacketSize {
+            wire: 1040.0,
+            counted: 1000.0,
+        };
+        assert_eq!(observed.packet, size);
+        let mut other = Observed::default();
+        other.add_packets(&table, "another", "tcp");
+        assert!(other.sent.is_empty());
+    }
+
+    /// Bundles of the network card (TSO) are packets of the usual MTU.
+    #[test]
+    fn a_bundle_is_no_packet() {
+        let mut sizes = Sizes::default();
+        for number in 0..4_u32 {
+            sizes.add(f64::from(number) * 14_480.0, 14_512.0);
+        }
+        let full = sizes.full("tcp").unwrap();
+        assert_eq!((full.wire, full.counted), (1500.0, 1448.0));
+        assert!(Sizes::default().full("tcp").is_none());
+    }
+
+    /// Steps of two packets each 2 ms, and one of a single packet 40 ms later: a timer of the
+    /// receiver. A single one in the usual time is a duplicate with a SACK block.
+    #[test]
+    fn a_single_packet_after_a_pause_was_held_back() {
+        let steps = [(2, 2.0), (2, 2.0), (2, 1.0), (40, 1.0), (2, 2.0)];
+        let (mut at_s, mut delivered) = (0.0, 0.0);
+        let acks = steps.map(|(millis, packets)| {
+            at_s += f64::from(millis) / 1e3;
+            delivered += packets * 1000.0;
+            Ack::new(at_s, 0.05, delivered)
+        });
+        let mut observed = Observed {
+            acks: acks.to_vec(),
+            packet: PacketSize {
+                wire: 1040.0,
+                counted: 1000.0,
+            },
+            ..Observed::default()
+        };
+        observed.find_delayed();
+        let prompt: Vec<bool> = observed.acks.iter().map(|ack| ack.is_prompt).collect();
+        assert_eq!(prompt, [true, true, true, false, true]);
     }
 }

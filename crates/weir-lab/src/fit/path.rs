@@ -19,8 +19,6 @@ use weir_proto::settings::Raw;
 const USUAL_LIMIT: f64 = 1000.0;
 /// A queue whose limit was not seen holds at least so often what waited.
 const BEYOND_SEEN: f64 = 2.0;
-/// The error of the largest delay from which on the queue's limit is corrected.
-const CORRECTED_FROM: f64 = 0.03;
 
 /// A parameter of a fitted path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,6 +55,8 @@ pub(super) enum Discipline {
 pub(super) struct Path {
     pub(super) length_s: f64,
     pub(super) mtu: f64,
+    /// Octets of data in a packet.
+    pub(super) data: f64,
     pub(super) rate: Rate,
     pub(super) delay_s: f64,
     pub(super) base_s: f64,
@@ -84,6 +84,7 @@ impl Path {
         let mut path = Self {
             length_s: observed.length_s,
             mtu: observed.packet.wire,
+            data: observed.packet.counted,
             delay_s: delay::each_way(base_s, rate.mean_bps, observed.packet.wire),
             base_s,
             discipline: Discipline::DropTail(0.0),
@@ -115,13 +116,17 @@ impl Path {
         // the packet itself not.
         match self.queue.limit_octets {
             Some(octets) => (octets / self.mtu).ceil().max(1.0),
-            None => (BEYOND_SEEN * self.queue.most_octets / self.mtu).ceil().max(USUAL_LIMIT),
+            None => (BEYOND_SEEN * self.queue.most_octets / self.mtu)
+                .ceil()
+                .max(USUAL_LIMIT),
         }
     }
 
     /// Gives the queue active management in place of losses on the wire.
     fn manage(&mut self) {
-        let limit = (BEYOND_SEEN * self.queue.most_octets / self.mtu).ceil().max(USUAL_LIMIT);
+        let limit = (BEYOND_SEEN * self.queue.most_octets / self.mtu)
+            .ceil()
+            .max(USUAL_LIMIT);
         self.discipline = Discipline::CoDel(self.queue.target_s, limit);
         self.loss = Loss::None;
     }
@@ -184,8 +189,7 @@ impl Path {
         let [wanted, found] = [&differences.trace, &differences.fitted];
         let factor = waited(wanted.rtt_p95_s) / waited(found.rtt_p95_s);
         let corrected = (packets * factor.clamp(0.5, 2.0)).round().max(1.0);
-        let error = (wanted.rtt_p95_s - found.rtt_p95_s).abs() / wanted.rtt_p95_s;
-        let is_other = error > CORRECTED_FROM && (corrected - packets).abs() >= 1.0;
+        let is_other = (corrected - packets).abs() >= 1.0;
         is_other.then(|| Self {
             discipline: Discipline::DropTail(corrected),
             ..self.clone()
@@ -202,32 +206,46 @@ impl Path {
     fn remark(&mut self, observed: &Observed, subject: &Subject<'_>) {
         let mut say = |text: &str| self.remarks.push(text.to_owned());
         if !self.rate.is_filled {
-            say("packets hardly waited for each other, so that the path may be faster: the rate is \
-                 the highest that was seen, at least");
+            say(
+                "packets hardly waited for each other, so that the path may be faster: the rate is \
+                 the highest that was seen, at least",
+            );
         }
         if self.queue.limit_octets.is_none() {
-            say("no full queue dropped packets, so that the limit of the queue is not known: it is \
-                 at least what waited");
+            say(
+                "no full queue dropped packets, so that the limit of the queue is not known: it is \
+                 at least what waited",
+            );
         }
         if subject.vantage == Vantage::Receiver {
-            say("traced beside the receiver: what waited when a lost packet was sent is known only \
-                 roughly");
+            say(
+                "traced beside the receiver: what waited when a lost packet was sent is known only \
+                 roughly",
+            );
         }
         if subject.vantage == Vantage::Network {
-            say("traced within the network, or at a place that is not known: what is before that \
-                 place is not in the path");
+            say(
+                "traced within the network, or at a place that is not known: what is before that \
+                 place is not in the path",
+            );
         }
         if observed.is_smoothed {
-            say("the trace has smoothed round trips only: the smallest one is too large and the \
-                 largest too small");
+            say(
+                "the trace has smoothed round trips only: the smallest one is too large and the \
+                 largest too small",
+            );
         }
         if observed.is_coarse {
-            say("the trace is of samples that are further apart than a round trip: queue and losses \
-                 are rough");
+            say(
+                "the trace is of samples that are further apart than a round trip: queue and losses \
+                 are rough",
+            );
         }
         if observed.sent.is_empty() && !observed.losses.is_empty() {
-            say("the trace has no packets, only how many were lost in each interval: losses in \
-                 bursts cannot be told from single ones");
+            say(
+                "the trace has no packets, only how many were lost in each interval: losses in \
+                 bursts cannot be told from single ones",
+            );
         }
         let others = subject.trace.flows.iter();
         let others = others.filter(|flow| {

@@ -82,7 +82,11 @@ impl Queue {
                 (true, false) => 0,
                 (false, _) => lost.len(),
             },
-            packets_below: if is_full { packets_below } else { observed.packets },
+            packets_below: if is_full {
+                packets_below
+            } else {
+                observed.packets
+            },
             managed: managed(levels, if is_full { &other } else { &lost }),
             target_s: target(if is_full { &other } else { &lost }),
         }
@@ -128,4 +132,73 @@ fn quantile(values: impl Iterator<Item = f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let place = (share * values.len() as f64) as usize;
     values.get(place).or(values.last()).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sawtooth of 100 packets from nothing to 49,500 octets and 49.5 ms, twenty times.
+    fn sawtooth() -> Vec<Level> {
+        let level = |number: usize| Level {
+            sent_s: number as f64 * 1e-3,
+            wait_s: (number % 100) as f64 * 0.5e-3,
+            octets: (number % 100) as f64 * 500.0,
+        };
+        (0..2000).map(level).collect()
+    }
+
+    fn queue(losses: &[usize]) -> Queue {
+        let observed = Observed {
+            losses: losses.iter().map(|at| *at as f64 * 1e-3).collect(),
+            packets: 2000.0,
+            ..Observed::default()
+        };
+        Queue::of(&observed, &sawtooth())
+    }
+
+    #[test]
+    fn losses_at_the_top_alone_are_those_of_a_full_queue() {
+        let losses: Vec<usize> = (0..20).map(|tooth| tooth * 100 + 98).collect();
+        let queue = queue(&losses);
+        assert_eq!(queue.limit_octets, Some(49_000.0));
+        assert_eq!((queue.top_losses, queue.other_losses), (20, 0));
+        // 70 of 100 packets are below 0.7 of the highest level, 49,500 octets: up to 34,500.
+        assert!((queue.packets_below - 1400.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn losses_anywhere_are_the_wires() {
+        // Every 37th packet: 54 of 2000, 30 % of them at the top as of all packets.
+        let losses: Vec<usize> = (0..2000).step_by(37).collect();
+        let queue = queue(&losses);
+        assert_eq!(queue.limit_octets, None);
+        assert_eq!((queue.top_losses, queue.other_losses), (0, losses.len()));
+        assert_eq!(queue.managed, Managed::No);
+    }
+
+    #[test]
+    fn losses_only_after_waiting_are_those_of_active_management() {
+        // Four in each tooth, after 6, 10, 15 and 20 ms: 10 of 100 packets wait less than 5 ms, so
+        // that 8 of the 80 losses would be there by chance, and none is.
+        let at = |offsets: [usize; 4]| -> Vec<usize> {
+            let teeth = (0..20).flat_map(|tooth| offsets.map(|offset| tooth * 100 + offset));
+            teeth.collect()
+        };
+        let queue = queue(&at([12, 20, 30, 40]));
+        assert_eq!(queue.limit_octets, None);
+        assert_eq!(queue.managed, Managed::Yes);
+        // A tenth of the losses had waited less than 6 ms: near the target of RFC 8289.
+        assert!((queue.target_s - 0.005).abs() < 1e-12);
+    }
+
+    #[test]
+    fn both_are_told_apart() {
+        let mut losses: Vec<usize> = (0..20).map(|tooth| tooth * 100 + 98).collect();
+        losses.extend((0..2000).step_by(100).map(|at| at + at / 100 * 3));
+        losses.sort_unstable();
+        let queue = queue(&losses);
+        assert_eq!(queue.limit_octets, Some(49_000.0));
+        assert_eq!((queue.top_losses, queue.other_losses), (20, 20));
+    }
 }

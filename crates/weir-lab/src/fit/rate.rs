@@ -77,7 +77,9 @@ impl Rate {
             };
         }
         let window = WINDOW_PACKETS * observed.packet.wire * 8.0 / rate_bps;
-        let window = window.max(LEAST_WINDOW_S).max(observed.length_s / MOST_WINDOWS);
+        let window = window
+            .max(LEAST_WINDOW_S)
+            .max(observed.length_s / MOST_WINDOWS);
         let windows = windows(&busy, window, observed.length_s);
         let steps = if varies(&windows) {
             let least = LEAST_STEP_PACKETS * observed.packet.counted / window;
@@ -88,7 +90,12 @@ impl Rate {
         // An acknowledgement comes a round trip after its packet left the bottleneck.
         let earlier = |(at_s, rate): (f64, f64)| ((at_s - base_s).max(0.0), rate * overhead);
         let steps: Vec<_> = steps.into_iter().map(earlier).collect();
-        Self { steps: in_order(steps), mean_bps: rate_bps, is_filled: true, busy_share }
+        Self {
+            steps: in_order(steps),
+            mean_bps: rate_bps,
+            is_filled: true,
+            busy_share,
+        }
     }
 
     /// True for a schedule.
@@ -183,7 +190,11 @@ fn windows(spans: &[Span], window: f64, length_s: f64) -> Vec<(f64, f64)> {
         }
     }
     let covered = |(time, sum): (f64, f64)| {
-        if time >= WINDOW_COVERED * window { (time, sum) } else { (0.0, 0.0) }
+        if time >= WINDOW_COVERED * window {
+            (time, sum)
+        } else {
+            (0.0, 0.0)
+        }
     };
     windows.into_iter().map(covered).collect()
 }
@@ -221,7 +232,9 @@ fn schedule(windows: &[(f64, f64)], window: f64, least: f64) -> Vec<(f64, f64)> 
         }
     }
     let steps = steps.into_iter();
-    steps.map(|(at, time, octets)| (at, (octets / time).max(least))).collect()
+    steps
+        .map(|(at, time, octets)| (at, (octets / time).max(least)))
+        .collect()
 }
 
 /// The steps without those that another one at the same time replaces.
@@ -237,4 +250,96 @@ fn in_order(steps: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
         first.0 = 0.0;
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::observed::PacketSize;
+    use super::*;
+
+    /// Packets of 1250 octets with 1000 of data, which take 1 ms at 10 Mbit/s.
+    const PACKET: PacketSize = PacketSize {
+        wire: 1250.0,
+        counted: 1000.0,
+    };
+
+    /// Acknowledgements of these steps in time, each with its round trip and its packets.
+    fn observed(steps: &[(f64, f64, f64)]) -> Observed {
+        let (mut at_s, mut delivered) = (0.04, 0.0);
+        let acks = steps.iter().map(|(step, rtt_s, packets)| {
+            at_s += step;
+            delivered += 1000.0 * packets;
+            Ack::new(at_s, *rtt_s, delivered)
+        });
+        let acks: Vec<Ack> = acks.collect();
+        let length_s = acks.last().map_or(0.0, |ack| ack.at_s);
+        Observed {
+            acks,
+            length_s,
+            packet: PACKET,
+            packets: delivered / 1000.0,
+            ..Observed::default()
+        }
+    }
+
+    /// Two packets in 2 ms while 5 ms wait: 20,000 bits on the wire in 2 ms are 10 Mbit/s, whatever
+    /// the pauses between are.
+    #[test]
+    fn the_rate_is_that_of_the_time_in_which_packets_wait() {
+        let mut steps = vec![(0.0, 0.04, 1.0)];
+        for _ in 0..20 {
+            steps.push((0.3, 0.04, 2.0));
+            steps.extend([(0.002, 0.045, 2.0); 10]);
+        }
+        let rate = Rate::of(&observed(&steps), 0.04);
+        assert!(rate.is_filled && !rate.varies(), "{rate:?}");
+        assert!((rate.mean_bps - 10e6).abs() < 1.0, "{rate:?}");
+        // 20 times 20 ms of 20 times 320 ms and the first 40.
+        assert!((rate.busy_share - 0.4 / 6.44).abs() < 1e-9, "{rate:?}");
+    }
+
+    /// A timeout: the round trip is an old one, and nothing arrived for half a second.
+    #[test]
+    fn silence_after_which_the_round_trip_is_old_is_not_the_links() {
+        let mut steps = vec![(0.0, 0.04, 1.0)];
+        for _ in 0..20 {
+            steps.extend([(0.002, 0.6, 2.0); 10]);
+            steps.push((0.5, 0.6, 1.0));
+        }
+        let rate = Rate::of(&observed(&steps), 0.04);
+        assert!((rate.mean_bps - 10e6).abs() < 1.0, "{rate:?}");
+    }
+
+    /// 10 Mbit/s for 2 s and 5 for 2 s. The change is seen 40 ms after it, at 2.042 s, which is the
+    /// beginning of a window of 50 ms at 2.05 s less the 40 ms.
+    #[test]
+    fn a_rate_that_changes_is_a_schedule_earlier_by_the_round_trip() {
+        let mut steps = vec![(0.0, 0.04, 1.0)];
+        steps.extend([(0.002, 0.05, 2.0); 1000]);
+        steps.extend([(0.004, 0.051, 2.0); 500]);
+        let rate = Rate::of(&observed(&steps), 0.04);
+        let [first, second] = rate.steps.as_slice() else {
+            panic!("{rate:?}");
+        };
+        assert!((first.1 - 10e6).abs() < 0.1e6, "{rate:?}");
+        assert!((second.1 - 5e6).abs() < 0.1e6, "{rate:?}");
+        assert!((second.0 - 2.01).abs() < 1e-9, "{rate:?}");
+    }
+
+    /// One packet each 10 ms never waits: 10,000 bits in 10 ms are 1 Mbit/s, at least.
+    #[test]
+    fn without_waiting_the_rate_is_at_least_that_of_the_fastest_trains() {
+        let rate = Rate::of(&observed(&[(0.01, 0.04, 1.0); 200]), 0.04);
+        assert!(!rate.is_filled);
+        assert!((rate.mean_bps - 1e6).abs() < 1.0, "{rate:?}");
+        // Trains of eleven packets, 2 ms apart, are 5 Mbit/s.
+        let mut steps = Vec::new();
+        for _ in 0..20 {
+            steps.push((0.1, 0.04, 1.0));
+            steps.extend([(0.002, 0.04, 1.0); 10]);
+        }
+        let rate = Rate::of(&observed(&steps), 0.04);
+        assert!(!rate.is_filled);
+        assert!((rate.mean_bps - 5e6).abs() < 1.0, "{rate:?}");
+    }
 }

@@ -15,14 +15,21 @@ pub(super) const CLEARLY: f64 = 0.6;
 /// The names of the controllers, for an error.
 pub(super) fn names() -> String {
     let words = window::keywords().into_iter();
-    words.map(|keyword| keyword.word).collect::<Vec<_>>().join(", ")
+    words
+        .map(|keyword| keyword.word)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// A controller's name as scenarios have it.
 fn in_our_words(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     // Linux calls NewReno so.
-    if name == "reno" { "newreno".to_owned() } else { name }
+    if name == "reno" {
+        "newreno".to_owned()
+    } else {
+        name
+    }
 }
 
 /// True for a controller that scenarios have.
@@ -59,7 +66,10 @@ fn of(subject: &Subject<'_>) -> Result<(Raw, Parameter), FitError> {
         (None, "dccp") => {
             let is_tfrc = name.as_deref().is_none_or(|name| name == "tfrc");
             let ccid = Raw::Integer(if is_tfrc { 3 } else { 2 });
-            (table(&[("kind", text("dccp")), ("ccid", ccid)]), "the trace has DCCP")
+            (
+                table(&[("kind", text("dccp")), ("ccid", ccid)]),
+                "the trace has DCCP",
+            )
         }
         (None, kind @ ("tcp" | "quic")) => {
             let how = match &name {
@@ -75,7 +85,10 @@ fn of(subject: &Subject<'_>) -> Result<(Raw, Parameter), FitError> {
     };
     let word = |key: &str| {
         let entry = raw.as_table().and_then(|table| table.get(key));
-        entry.and_then(|entry| entry.value.raw.as_text()).unwrap_or_default().to_owned()
+        entry
+            .and_then(|entry| entry.value.raw.as_text())
+            .unwrap_or_default()
+            .to_owned()
     };
     let value = format!("{} {}", word("kind"), word("controller"));
     let parameter = Parameter::new("flow.transport", value.trim(), how);

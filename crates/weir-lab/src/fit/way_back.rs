@@ -37,7 +37,11 @@ impl WayBack {
         let loss = 1.0 - usual / mean;
         Some(Self {
             ack_every: usual as u32,
-            loss: if mean > usual * (1.0 + LONGER) { loss } else { 0.0 },
+            loss: if mean > usual * (1.0 + LONGER) {
+                loss
+            } else {
+                0.0
+            },
         })
     }
 }
@@ -54,15 +58,28 @@ mod tests {
             Ack::new(number as f64, 5.0, delivered)
         };
         WayBack::of(&Observed {
-            acks: std::iter::once(&0.0).chain(steps).enumerate().map(ack).collect(),
-            packet: PacketSize { wire: 1040.0, counted: 1000.0 },
+            acks: std::iter::once(&0.0)
+                .chain(steps)
+                .enumerate()
+                .map(ack)
+                .collect(),
+            packet: PacketSize {
+                wire: 1040.0,
+                counted: 1000.0,
+            },
             ..Observed::default()
         })
     }
 
     #[test]
     fn steps_that_are_longer_on_average_are_lost_acknowledgements() {
-        assert_eq!(of(&[2.0; 9]), Some(WayBack { ack_every: 2, loss: 0.0 }));
+        assert_eq!(
+            of(&[2.0; 9]),
+            Some(WayBack {
+                ack_every: 2,
+                loss: 0.0
+            })
+        );
         // One of ten is missing: 8 steps of two packets and one of four, 20 in 9 steps.
         let mut steps = [2.0; 9];
         steps[4] = 4.0;
