@@ -15,6 +15,9 @@ const LEAST_PAUSES: usize = 3;
 /// The receiver's window held the sender if it did so for this share of the time.
 const CREDIT_SHARE: f64 = 0.05;
 
+/// So much of the largest window is in flight where it holds the sender.
+const USED_WINDOW: f64 = 0.5;
+
 /// What the application wrote.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Application {
@@ -68,8 +71,17 @@ pub(super) fn receive_window(subject: &Subject<'_>) -> Option<f64> {
     most.find(|most| *most > 0.0)
 }
 
+/// True if the receiver's window held the sender, and as much was in flight.
 fn is_credit_bound(subject: &Subject<'_>) -> bool {
-    share_of(subject, "receiver_credit") > CREDIT_SHARE
+    let most = |column: &str| {
+        let table = subject.table("flows")?;
+        Statistic::Most.of(table, column, 0..table.rows(), subject.trace.duration_s)
+    };
+    let is_used = match (most("bytes_in_flight"), most("receive_window_bytes")) {
+        (Some(flight), Some(window)) => flight >= USED_WINDOW * window,
+        _ => true,
+    };
+    is_used && share_of(subject, "receiver_credit") > CREDIT_SHARE
 }
 
 /// The share of the time in which this held the sender.

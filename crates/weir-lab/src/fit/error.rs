@@ -11,8 +11,10 @@ use serde::Serialize;
 const SEEDS: u64 = 5;
 /// Another path is taken if its distance is below this share of the first one's.
 pub(super) const BETTER: f64 = 0.8;
+/// What a run without any loss is further from a trace with losses, or the other way round.
+const OTHER_LOSS: f64 = 0.1;
 /// Three figures whose errors are this together need no other path.
-const NEAR: f64 = 0.03;
+pub(super) const NEAR: f64 = 0.03;
 /// Events of a run for each packet of the trace, and beside them.
 const EVENTS_OF_PACKET: f64 = 200.0;
 const EVENTS: u64 = 2_000_000;
@@ -187,20 +189,32 @@ impl Trial<'_> {
 }
 
 impl Tried {
-    /// How far the run with the trace's own losses is from the trace; else those with the model's.
+    /// How far the runs are from the trace: with the losses of the model, which tells one queue from
+    /// another, because with the trace's own losses any queue that drops less comes near.
     pub(super) fn distance(&self) -> f64 {
-        let differences = &self.differences;
-        let figures = differences.own_losses.unwrap_or(differences.fitted);
-        let shares = figures.relative_to(&differences.trace);
-        shares.iter().map(|share| share.abs()).sum()
+        self.distance_of(&self.differences.fitted)
     }
 
-    /// True if nothing else has to be tried.
-    pub(super) fn is_near(&self) -> bool {
-        self.distance() < NEAR
+    /// How far they are with the losses that come nearer, which tells one controller from another:
+    /// with the trace's own losses its run differs by no chance.
+    pub(super) fn distance_without_chance(&self) -> f64 {
+        let own = self.differences.own_losses.as_ref();
+        let own = own.map_or(f64::INFINITY, |own| self.distance_of(own));
+        own.min(self.distance())
     }
 
-    /// This path, or another one if its distance is below this share of this one's.
+    fn distance_of(&self, figures: &Figures) -> f64 {
+        let trace = &self.differences.trace;
+        let shares = figures.relative_to(trace);
+        let distance: f64 = shares.iter().map(|share| share.abs()).sum();
+        if (figures.loss > 0.0) == (trace.loss > 0.0) {
+            distance
+        } else {
+            distance + OTHER_LOSS
+        }
+    }
+
+    /// This path, or another one of the same controller if its distance is below this share.
     pub(super) fn or_better(self, other: Self, share: f64) -> Self {
         if other.distance() < share * self.distance() {
             other

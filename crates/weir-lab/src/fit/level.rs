@@ -5,6 +5,10 @@
 
 use super::observed::Observed;
 
+/// A packet whose acknowledgement may have been held for a larger share of its waiting tells
+/// nothing.
+const HELD_SHARE: f64 = 0.2;
+
 /// What a packet found in the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Level {
@@ -21,7 +25,7 @@ pub(super) fn levels(observed: &Observed, base_s: f64) -> Vec<Level> {
     let acks = &observed.acks;
     let mut levels: Vec<Level> = acks
         .iter()
-        .filter(|ack| ack.is_prompt)
+        .filter(|ack| ack.held_s <= HELD_SHARE * (ack.rtt_s - base_s))
         .map(|ack| {
             let wait_s = ack.rtt_s - base_s;
             let octets = ack.delivered - arrived_by(observed, ack.at_s - wait_s);
@@ -85,9 +89,14 @@ mod tests {
         let last = levels.last().unwrap();
         assert!((last.octets - 12_500.0).abs() < 1e-6, "{last:?}");
         assert!((last.sent_s - 0.05).abs() < 1e-12, "{last:?}");
-        // Between a packet that found nothing and one that found ten, the higher one.
-        let between = level_at(&levels, 0.0005);
-        assert!((between.octets - 12_500.0).abs() < 1e-6, "{between:?}");
+        // Of a packet that found nothing and one that found ten, the higher one.
+        let level = |sent_s, octets| Level {
+            sent_s,
+            wait_s: 0.0,
+            octets,
+        };
+        let two = [level(0.0, 12_500.0), level(1.0, 0.0)];
+        assert_eq!(level_at(&two, 0.9), two[0]);
         assert_eq!(level_at(&[], 1.0), Level::default());
     }
 }

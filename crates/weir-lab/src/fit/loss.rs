@@ -10,6 +10,11 @@ use super::observed::Sent;
 const DEVIATIONS: f64 = 4.0;
 const LEAST_PAIRS: f64 = 3.0;
 
+/// Losses in intervals that are fewer than these, and bursts that are shorter on average, are
+/// those of chance.
+const LEAST_OF_INTERVALS: f64 = 30.0;
+const LEAST_LENGTH: f64 = 1.4;
+
 /// A loss model.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Loss {
@@ -46,6 +51,33 @@ impl Loss {
             to_bad: (share * to_good / (1.0 - share)).min(1.0),
             to_good,
         }
+    }
+}
+
+/// The model of a share of lost packets of which only the number in each interval is known; those
+/// without a loss count too.
+///
+/// If bursts come independently, a share e^-m of the intervals has none of the m bursts that an
+/// interval has on average; the losses of an interval by m are the length of a burst.
+pub(super) fn of_intervals(share: f64, counts: &[f64]) -> Loss {
+    let all: f64 = counts.iter().sum();
+    let without = counts.iter().filter(|count| **count <= 0.0).count() as f64;
+    let intervals = counts.len() as f64;
+    if share <= 0.0 {
+        return Loss::None;
+    }
+    if without <= 0.0 || all < LEAST_OF_INTERVALS {
+        return Loss::Random(share);
+    }
+    let bursts = -libm::log(without / intervals) * intervals;
+    let length = all / bursts.max(1.0);
+    if length < LEAST_LENGTH {
+        return Loss::Random(share);
+    }
+    let to_good = 1.0 / length;
+    Loss::Bursts {
+        to_bad: (share * to_good / (1.0 - share)).min(1.0),
+        to_good,
     }
 }
 
@@ -92,5 +124,23 @@ mod tests {
         // The drops of a full queue are no bursts of the wire.
         let own = |sent: &Sent| sent.at_s < 3.0;
         assert_eq!(Loss::of(0.001, &sent, own), Loss::Random(0.001));
+    }
+
+    /// 100 losses in 20 of 100 intervals: 80 % have none, so that m = -ln 0.8 = 0.2231, and a burst
+    /// has 1 / 0.2231 = 4.481 packets. One in each of 50 intervals is m = 0.693 and 0.72 packets.
+    #[test]
+    fn losses_of_few_intervals_are_bursts() {
+        let counts = |number: usize, of: f64| -> Vec<f64> {
+            (0..100)
+                .map(|at| if at < number { of } else { 0.0 })
+                .collect()
+        };
+        let Loss::Bursts { to_good, .. } = of_intervals(0.01, &counts(20, 5.0)) else {
+            panic!("expected bursts");
+        };
+        assert!((1.0 / to_good - 4.481).abs() < 1e-3, "{to_good}");
+        assert_eq!(of_intervals(0.01, &counts(50, 1.0)), Loss::Random(0.01));
+        assert_eq!(of_intervals(0.01, &counts(100, 1.0)), Loss::Random(0.01));
+        assert_eq!(of_intervals(0.0, &[]), Loss::None);
     }
 }

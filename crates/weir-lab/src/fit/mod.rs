@@ -38,6 +38,7 @@ use error::{Trial, Tried};
 use observed::Observed;
 use path::Path;
 use serde::Serialize;
+use weir_proto::settings::Raw;
 
 /// A flow of a trace, and what is known of it beside the tables.
 #[derive(Clone, Debug)]
@@ -201,26 +202,44 @@ pub fn fit(subject: &Subject<'_>, runner: &Runner<'_>) -> Result<Fit, FitError> 
         runner,
     };
     let mut best: Option<Tried> = None;
-    for (number, (transport, parameter)) in transport::candidates(subject)?.iter().enumerate() {
-        let share = if number == 0 {
-            error::BETTER
-        } else {
-            transport::CLEARLY
-        };
-        for path in &paths {
-            if best.as_ref().is_some_and(Tried::is_near) {
-                break;
-            }
-            let mut path = path.clone();
-            path.transport = transport.clone();
-            path.parameters.push(parameter.clone());
-            let tried = trial.with_limit_as_run(path)?;
-            best = Some(match best {
-                Some(best) => best.or_better(tried, share),
-                None => tried,
-            });
+    for (transport, parameter) in transport::candidates(subject)? {
+        let tried = nearest(&trial, &paths, &transport, &parameter)?;
+        let distance = tried.distance_without_chance();
+        let is_better = best
+            .as_ref()
+            .is_none_or(|best| distance < transport::CLEARLY * best.distance_without_chance());
+        if is_better {
+            best = Some(tried);
+        }
+        if distance < error::NEAR {
+            break;
         }
     }
     let best = best.ok_or_else(|| FitError::Transport(subject.transport.clone()))?;
     Ok(best.finish(subject))
+}
+
+/// Of some paths the one whose run is nearest to the trace, with this transport.
+fn nearest(
+    trial: &Trial<'_>,
+    paths: &[Path],
+    transport: &Raw,
+    parameter: &Parameter,
+) -> Result<Tried, FitError> {
+    let with_transport = |path: &Path| {
+        let mut path = path.clone();
+        path.transport = transport.clone();
+        path.parameters.push(parameter.clone());
+        trial.with_limit_as_run(path)
+    };
+    let missing = || FitError::Transport(trial.subject.transport.clone());
+    let (first, others) = paths.split_first().ok_or_else(missing)?;
+    let mut best = with_transport(first)?;
+    for path in others {
+        if best.distance() < error::NEAR {
+            break;
+        }
+        best = best.or_better(with_transport(path)?, error::BETTER);
+    }
+    Ok(best)
 }

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 pub(super) const LEAST_SAMPLES: usize = 20;
 /// A receiver's timer makes a pause of more than so many usual times between acknowledgements.
 const PAUSE: f64 = 3.0;
+/// Times that differ by less than this are one, in seconds.
+const SAME_TIME_S: f64 = 1e-6;
 /// Octets of the IPv4 header, and of UDP's below QUIC.
 const IP_HEADER: f64 = 20.0;
 const UDP_HEADER: f64 = 8.0;
@@ -18,6 +20,8 @@ const UDP_HEADER: f64 = 8.0;
 pub(super) const USUAL_MTU: f64 = 1500.0;
 /// The header of a TCP segment with timestamps (RFC 7323), where the trace does not show it.
 const TCP_HEADER: f64 = 32.0;
+/// The option in it (RFC 7323 §3.2), padded.
+const TIMESTAMPS: f64 = 12.0;
 /// The header of a DCCP-Data packet with long sequence numbers (RFC 4340 §5.1); what arrived is
 /// counted without it.
 const DCCP_HEADER: f64 = 16.0;
@@ -37,6 +41,8 @@ pub(super) struct Observed {
     pub(super) sent: Vec<Sent>,
     /// When packets were sent that were lost, as well as the trace tells it.
     pub(super) losses: Vec<f64>,
+    /// The number of losses of each interval and when its packets were sent; without packets.
+    pub(super) lost_in_intervals: Vec<(f64, f64)>,
     /// The number of data packets, counted or computed.
     pub(super) packets: f64,
     /// A full packet.
@@ -54,8 +60,8 @@ pub(super) struct Ack {
     pub(super) rtt_s: f64,
     /// Octets that had arrived by then.
     pub(super) delivered: f64,
-    /// False if a timer of the receiver may have held it back: it reports less than is usual.
-    pub(super) is_prompt: bool,
+    /// How long a timer of the receiver may have held it back at most, in seconds.
+    pub(super) held_s: f64,
 }
 
 impl Ack {
@@ -64,7 +70,7 @@ impl Ack {
             at_s,
             rtt_s,
             delivered,
-            is_prompt: true,
+            held_s: 0.0,
         }
     }
 }
@@ -102,11 +108,16 @@ impl Observed {
         let table = subject.table("flows").ok_or_else(no_flow)?;
         let packets = subject.trace.tables.get("packets").map(AsRef::as_ref);
         let intervals = subject.table("intervals");
+        // Our TCP has no timestamps.
+        let timestamps = match (subject.declared, subject.transport.as_str()) {
+            (Some(_), "tcp") => TIMESTAMPS,
+            _ => 0.0,
+        };
         let mut observed = Self {
             is_smoothed: table.numbers("rtt_s").is_none(),
             packet: PacketSize {
                 wire: USUAL_MTU,
-                counted: USUAL_MTU - headers(&subject.transport),
+                counted: USUAL_MTU - headers(&subject.transport) + timestamps,
             },
             ..Self::default()
         };
@@ -252,6 +263,7 @@ impl Observed {
             let middle = f64::midpoint(before, *end);
             let sent = middle - self.rtt_at(middle);
             let count = if lost.is_finite() { *lost as usize } else { 0 };
+            self.lost_in_intervals.push((sent, count as f64));
             self.losses
                 .extend(std::iter::repeat_n(sent, count.min(MOST_LOST)));
             before = *end;
@@ -292,6 +304,9 @@ impl Observed {
         self.acks.iter_mut().for_each(|ack| ack.at_s -= start);
         self.sent.iter_mut().for_each(|sent| sent.at_s -= start);
         self.losses.iter_mut().for_each(|at_s| *at_s -= start);
+        self.lost_in_intervals
+            .iter_mut()
+            .for_each(|(at_s, _)| *at_s -= start);
         let last = [
             self.acks.last().map(|a| a.at_s),
             self.sent.last().map(|s| s.at_s),
@@ -313,14 +328,26 @@ impl Observed {
             .max(1.0)
     }
 
-    /// Finds the acknowledgements that a timer may have held back (RFC 9293 §3.8.6.3): they report
-    /// one packet where the habit is to report several, after a pause.
+    /// Finds the acknowledgements that a timer of the receiver may have held back (RFC 9293
+    /// §3.8.6.3). Only the last packet before a pause is held: a later one that has arrived would be
+    /// acknowledged too. Without packets, those that report one packet where several are usual.
     fn find_delayed(&mut self) {
-        let least = (self.usual_step() - 0.5).min(1.5) * self.packet.counted;
         let pause = PAUSE * self.usual_time();
+        let least = (self.usual_step() - 0.5).min(1.5) * self.packet.counted;
         let (mut before, mut before_s) = (0.0, 0.0);
         for ack in &mut self.acks {
-            ack.is_prompt = ack.delivered - before >= least || ack.at_s - before_s <= pause;
+            let gap = if self.sent.is_empty() {
+                let is_usual = ack.delivered - before >= least;
+                if is_usual { 0.0 } else { ack.at_s - before_s }
+            } else {
+                let sent_s = ack.at_s - ack.rtt_s;
+                let next = self
+                    .sent
+                    .partition_point(|sent| sent.at_s <= sent_s + SAME_TIME_S);
+                let next = self.sent.get(next);
+                next.map_or(f64::INFINITY, |next| next.at_s - sent_s)
+            };
+            ack.held_s = if gap > pause { gap } else { 0.0 };
             (before, before_s) = (ack.delivered, ack.at_s);
         }
     }
@@ -548,7 +575,19 @@ mod tests {
             ..Observed::default()
         };
         observed.find_delayed();
-        let prompt: Vec<bool> = observed.acks.iter().map(|ack| ack.is_prompt).collect();
-        assert_eq!(prompt, [true, true, true, false, true]);
+        let held = |observed: &Observed| -> Vec<u32> {
+            let acks = observed.acks.iter();
+            acks.map(|ack| (ack.held_s * 1e3).round() as u32).collect()
+        };
+        assert_eq!(held(&observed), [0, 0, 0, 40, 0]);
+        // The packets that were sent tell it: only the one that another follows 40 ms later waits.
+        let sent = [-0.048, -0.046, -0.044, -0.004, -0.002, 0.0].map(|at_s| Sent {
+            at_s,
+            is_lost: false,
+            others: 0,
+        });
+        observed.sent = sent.to_vec();
+        observed.find_delayed();
+        assert_eq!(held(&observed), [0, 0, 40, 0, 0]);
     }
 }

@@ -5,8 +5,8 @@ use super::application::{Application, receive_window};
 use super::delay;
 use super::error::Differences;
 use super::level::{Level, level_at, levels};
-use super::loss::{Loss, numbers};
-use super::observed::{Observed, Sent};
+use super::loss::{Loss, numbers, of_intervals};
+use super::observed::Observed;
 use super::queue::{Managed, Queue, TOP};
 use super::rate::Rate;
 use super::transport::text;
@@ -134,18 +134,25 @@ impl Path {
     /// The losses that are not the queue's.
     fn wire_loss(&self, observed: &Observed) -> Loss {
         let share = self.queue.other_losses as f64 / self.queue.packets_below.max(1.0);
-        Loss::of(share.min(1.0), &observed.sent, |sent| self.is_of_wire(sent))
+        let share = share.min(1.0);
+        if observed.sent.is_empty() {
+            let counts = observed.lost_in_intervals.iter();
+            let counts = counts.filter(|(sent_s, _)| self.is_of_wire(*sent_s));
+            let counts: Vec<f64> = counts.map(|(_, count)| *count).collect();
+            return of_intervals(share, &counts);
+        }
+        Loss::of(share, &observed.sent, |sent| self.is_of_wire(sent.at_s))
     }
 
-    /// True for a packet that, if it was lost, the wire lost.
-    fn is_of_wire(&self, sent: &Sent) -> bool {
+    /// True for a time at which a packet that was lost was lost by the wire.
+    fn is_of_wire(&self, sent_s: f64) -> bool {
         let limit = self.queue.limit_octets;
-        limit.is_none_or(|limit| level_at(&self.levels, sent.at_s).octets < TOP * limit)
+        limit.is_none_or(|limit| level_at(&self.levels, sent_s).octets < TOP * limit)
     }
 
     /// The path with the losses of the trace in place of a model of them; `None` without packets.
     pub(super) fn with_own_losses(&self, observed: &Observed) -> Option<Self> {
-        let drops = numbers(&observed.sent, |sent| self.is_of_wire(sent));
+        let drops = numbers(&observed.sent, |sent| self.is_of_wire(sent.at_s));
         let is_known = self.loss != Loss::None && !observed.sent.is_empty();
         is_known.then(|| Self {
             loss: Loss::Numbers(drops),
@@ -243,8 +250,15 @@ impl Path {
         }
         if observed.sent.is_empty() && !observed.losses.is_empty() {
             say(
-                "the trace has no packets, only how many were lost in each interval: losses in \
-                 bursts cannot be told from single ones",
+                "the trace has no packets, only how many were lost in each interval: the length of \
+                 bursts is rough",
+            );
+        }
+        if self.back.is_none() && !observed.is_coarse {
+            self.remarks.push(
+                "the receiver has no habit of acknowledging, so that losses on the way back are not \
+                 known"
+                    .to_owned(),
             );
         }
         let others = subject.trace.flows.iter();

@@ -1,14 +1,17 @@
 //! The way back: which acknowledgements are missing.
 //!
-//! A receiver acknowledges each packet or each second one. The usual step of what is acknowledged is
-//! its habit, and steps that are longer on average are acknowledgements that were lost.
+//! A receiver with a habit acknowledges each so many packets, and steps of a multiple are
+//! acknowledgements that were lost. Receivers without one, such as a kernel that acknowledges each
+//! packet at first and many after receive offload, do not show it.
 
 use super::observed::Observed;
 
 /// A mean step that is longer than the usual one by this share is loss.
 const LONGER: f64 = 0.03;
-/// The most packets that a receiver's habit covers: receive offload (GRO) makes long steps.
-const MOST_PACKETS: f64 = 64.0;
+/// Steps that are no multiple of the usual one are at most this share of those of a habit.
+const UNUSUAL: f64 = 0.1;
+/// A step is a multiple if it is this near to one, in packets.
+const NEAR: f64 = 0.25;
 
 /// The acknowledgements of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +23,7 @@ pub(super) struct WayBack {
 }
 
 impl WayBack {
-    /// What the steps of a flow show; `None` if its rows are not acknowledgements.
+    /// What the steps of a flow show; `None` without a habit.
     pub(super) fn of(observed: &Observed) -> Option<Self> {
         if observed.is_coarse {
             return None;
@@ -28,11 +31,15 @@ impl WayBack {
         let packet = observed.packet.counted;
         let pairs = observed.acks.windows(2);
         let steps = pairs.map(|pair| (pair[1].delivered - pair[0].delivered) / packet);
-        let steps: Vec<f64> = steps.filter(|step| *step <= MOST_PACKETS).collect();
-        if steps.is_empty() {
+        let steps: Vec<f64> = steps.collect();
+        let usual = observed.usual_step();
+        let is_multiple = |step: &&f64| ((**step / usual).round() * usual - **step).abs() <= NEAR;
+        let multiples = steps.iter().filter(is_multiple).count();
+        let has_habit =
+            usual >= 2.0 && (steps.len() - multiples) as f64 <= UNUSUAL * steps.len() as f64;
+        if !has_habit {
             return None;
         }
-        let usual = observed.usual_step();
         let mean = steps.iter().sum::<f64>() / steps.len() as f64;
         let loss = 1.0 - usual / mean;
         Some(Self {
@@ -86,5 +93,7 @@ mod tests {
         let found = of(&steps).unwrap();
         assert_eq!(found.ack_every, 2);
         assert!((found.loss - 0.1).abs() < 1e-12, "{}", found.loss);
+        // A kernel's steps of one, two and many have no habit.
+        assert_eq!(of(&[1.0, 1.0, 2.0, 1.0, 3.0, 6.0, 2.0, 2.0, 5.0]), None);
     }
 }

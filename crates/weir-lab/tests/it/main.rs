@@ -7,6 +7,8 @@ mod column_dictionary;
 mod examples;
 mod experiments;
 mod faults;
+#[cfg(feature = "files")]
+mod fit;
 mod fuzz_corpus;
 #[cfg(feature = "files")]
 mod imported_captures;

@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     } else {
         let imported = read_import(&arguments.trace)?;
         for remark in &imported.remarks {
-            terminal::detail(|| remark.clone());
+            terminal::status(remark);
         }
         let trace = Trace::of_import(&imported);
         let subject = Subject::of_import(&imported, &trace, arguments.flow.as_deref());
