@@ -3,8 +3,10 @@
 use super::Subject;
 use super::application::Application;
 use super::loss::Loss;
-use super::path::{Discipline, Parameter, Path};
+use super::parameter::Parameter;
+use super::path::{Discipline, Path};
 use super::transport::{table, text};
+use super::way_back::WayBack;
 use crate::scenario::toml_text;
 use std::fmt::Write as _;
 use weir_proto::settings::{Form as _, Raw, Table, Value as _, bit_rate};
@@ -227,40 +229,11 @@ fn words(raw: &Raw) -> String {
 /// The parameters of a path, and how each was found.
 pub(super) fn parameters(path: &Path) -> Vec<Parameter> {
     let mut all = path.parameters.clone();
-    let busy = format!(
-        "in the {:.1} % of the time in which they did",
-        100.0 * path.rate.busy_share
-    );
-    let (value, how) = match (path.rate.varies(), path.rate.is_filled) {
-        (true, _) => {
-            let rates = path.rate.steps.iter().map(|step| step.1);
-            let least = word(&rate(rates.clone().fold(f64::INFINITY, f64::min)));
-            let value = format!("{least} to {}", word(&rate(rates.fold(0.0, f64::max))));
-            let count = path.rate.steps.len();
-            (
-                value,
-                format!("what arrived while packets waited, {busy}: {count} steps"),
-            )
-        }
-        (false, true) => (
-            word(&rate(path.rate.mean_bps)),
-            format!("what arrived while packets waited, {busy}"),
-        ),
-        (false, false) => {
-            let how = "at least: that of the fastest trains of packets, as packets hardly waited";
-            (word(&rate(path.rate.mean_bps)), how.to_owned())
-        }
-    };
-    all.push(Parameter::new("link.path.forward.rate", value, how));
-    let how = format!(
-        "half of the smallest round trip, {:.3} ms, less a packet",
-        1e3 * path.base_s
-    );
-    all.push(Parameter::new(
-        "link.path.delay",
-        word(&time(rounded(path.delay_s))),
-        how,
-    ));
+    all.push(rate_parameter(path));
+    let base = 1e3 * path.base_s;
+    let how = format!("half of the smallest round trip, {base:.3} ms, less a packet");
+    let delay = word(&time(rounded(path.delay_s)));
+    all.push(Parameter::new("link.path.delay", delay, how));
     let octets = path.queue.most_octets / path.mtu;
     let how = match (path.discipline, path.queue.limit_octets) {
         (Discipline::CoDel(..), _) => {
@@ -269,40 +242,50 @@ pub(super) fn parameters(path: &Path) -> Vec<Parameter> {
         (_, Some(_)) => format!("what waited at {} losses", path.queue.top_losses),
         (_, None) => format!("no full queue was seen; at most {octets:.0} packets waited"),
     };
-    all.push(Parameter::new(
-        "link.path.forward.queue",
-        words(&queue(path.discipline)),
-        how,
-    ));
+    let queue = words(&queue(path.discipline));
+    all.push(Parameter::new("link.path.forward.queue", queue, how));
     let found = path.queue.other_losses;
-    let how = format!("{found} losses that are not the queue's");
+    let how = format!("{found} losses that are not those of a full queue");
     let value = loss(&path.loss).map_or_else(|| "none".to_owned(), |raw| words(&raw));
     all.push(Parameter::new("link.path.forward.loss", value, how));
-    if let Some(back) = path.back {
-        let (value, how) = if back.loss > 0.0 {
-            let value = loss(&Loss::Random(back.loss)).map_or_else(String::new, |raw| words(&raw));
-            (value, "acknowledgements are missing")
-        } else {
-            (
-                "none".to_owned(),
-                "no acknowledgement is missing; ample rate, the delay above",
-            )
-        };
-        let how = format!("{how}; one comes for each {} packets", back.ack_every);
-        all.push(Parameter::new("link.path.backward.loss", value, how));
-    }
+    all.extend(path.back.map(back_parameter));
     let how = match path.application {
         Application::Bulk => "the sender had data throughout",
         _ => "the application held the sender",
     };
-    all.push(Parameter::new("flow.app", words(&application(path)), how));
+    let app = words(&application(path));
+    all.push(Parameter::new("flow.app", app, how));
     if let Some(octets) = path.receive_window.filter(|_| !path.is_declared) {
         let how = "the receiver's window held the sender";
-        all.push(Parameter::new(
-            "flow.transport.receive_buffer",
-            format!("{octets:.0}"),
-            how,
-        ));
+        let name = "flow.transport.receive_buffer";
+        all.push(Parameter::new(name, format!("{octets:.0}"), how));
     }
     all
+}
+
+fn rate_parameter(path: &Path) -> Parameter {
+    let share = 100.0 * path.rate.busy_share;
+    let mut how = format!("what arrived while packets waited, {share:.1} % of the time");
+    let rates = path.rate.steps.iter().map(|step| step.1);
+    let mut value = word(&rate(path.rate.mean_bps));
+    if path.rate.varies() {
+        let least = word(&rate(rates.clone().fold(f64::INFINITY, f64::min)));
+        value = format!("{least} to {}", word(&rate(rates.fold(0.0, f64::max))));
+        how = format!("{how}: {} steps", path.rate.steps.len());
+    } else if !path.rate.is_filled {
+        how = "at least: that of the fastest trains of packets, as packets hardly waited".into();
+    }
+    Parameter::new("link.path.forward.rate", value, how)
+}
+
+fn back_parameter(back: WayBack) -> Parameter {
+    let (value, how) = if back.loss > 0.0 {
+        let value = loss(&Loss::Random(back.loss)).map_or_else(String::new, |raw| words(&raw));
+        (value, "acknowledgements are missing")
+    } else {
+        let how = "no acknowledgement is missing; ample rate, the delay above";
+        ("none".to_owned(), how)
+    };
+    let how = format!("{how}; one comes for each {} packets", back.ack_every);
+    Parameter::new("link.path.backward.loss", value, how)
 }

@@ -1,7 +1,7 @@
 //! What waited in the bottleneck's queue when packets were sent.
 //!
-//! A packet whose round trip is longer by a time w than the smallest found in the queue what arrived
-//! in the time w before it.
+//! A packet whose round trip is longer by a time w than the smallest found in the queue what
+//! arrived in the time w before it.
 
 use super::observed::Observed;
 

@@ -1,11 +1,11 @@
 //! A path from a trace: the scenario whose run would look as the trace does.
 //!
-//! From the acknowledgements of one flow, what had arrived by each and the round trip that it
-//! shows: the rate while packets waited ([`rate`]), the round trip without waiting ([`delay`]), what
-//! waited where packets were lost ([`queue`]), the losses elsewhere ([`loss`]), the acknowledgements
-//! that are missing ([`way_back`]), and what the application wrote ([`application`]). What a trace
-//! leaves open, such as whether a queue was CoDel's, is decided by runs: of a few paths the one
-//! whose run is nearest to the trace. The error of that run is part of the result.
+//! From the acknowledgements of one flow, with what had arrived by each and its round trip, follow
+//! the rate while packets waited, the round trip without waiting, what waited where packets were
+//! lost, the losses elsewhere, the acknowledgements that are missing, and what the application
+//! wrote: a file for each. What a trace leaves open, such as whether a queue was CoDel's, runs
+//! decide: of a few paths the one whose run is nearest to the trace. The error of that run is part
+//! of the result.
 //!
 //! Of a run's folder only what the flow's two ends knew is read, not its links.
 //!
@@ -15,19 +15,21 @@
 mod application;
 mod delay;
 mod error;
+mod figures;
 mod file;
 mod level;
 mod loss;
 mod observed;
+mod parameter;
 mod path;
 mod queue;
 mod rate;
 mod transport;
 mod way_back;
 
-pub use error::{Differences, Figures};
+pub use figures::{Differences, Figures};
 pub use file::HEAD;
-pub use path::Parameter;
+pub use parameter::Parameter;
 
 use crate::diagnosis::{Runner, Trace};
 use crate::run::RunError;

@@ -328,9 +328,9 @@ impl Observed {
             .max(1.0)
     }
 
-    /// Finds the acknowledgements that a timer of the receiver may have held back (RFC 9293
-    /// §3.8.6.3). Only the last packet before a pause is held: a later one that has arrived would be
-    /// acknowledged too. Without packets, those that report one packet where several are usual.
+    /// Finds the acknowledgements that a timer of the receiver may have held back: of the last
+    /// packet before a pause, as a later one that has arrived would be acknowledged too. Without
+    /// packets, those that report one packet where several are usual.
     fn find_delayed(&mut self) {
         let pause = PAUSE * self.usual_time();
         let least = (self.usual_step() - 0.5).min(1.5) * self.packet.counted;

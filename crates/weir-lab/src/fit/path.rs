@@ -3,43 +3,22 @@
 use super::Subject;
 use super::application::{Application, receive_window};
 use super::delay;
-use super::error::Differences;
+use super::figures::Differences;
 use super::level::{Level, level_at, levels};
 use super::loss::{Loss, numbers, of_intervals};
 use super::observed::Observed;
+use super::parameter::Parameter;
 use super::queue::{Managed, Queue, TOP};
 use super::rate::Rate;
 use super::transport::text;
 use super::way_back::WayBack;
 use crate::trace::import::Vantage;
-use serde::Serialize;
 use weir_proto::settings::Raw;
 
 /// What an unlimited queue of a fitted path holds, in packets: the default of scenarios.
 const USUAL_LIMIT: f64 = 1000.0;
 /// A queue whose limit was not seen holds at least so often what waited.
 const BEYOND_SEEN: f64 = 2.0;
-
-/// A parameter of a fitted path.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Parameter {
-    /// Its key in the scenario, such as `link.path.forward.rate`.
-    pub name: String,
-    /// Its value as the scenario writes it.
-    pub value: String,
-    /// How it was found.
-    pub how: String,
-}
-
-impl Parameter {
-    pub(super) fn new(name: &str, value: impl Into<String>, how: impl Into<String>) -> Self {
-        Self {
-            name: name.to_owned(),
-            value: value.into(),
-            how: how.into(),
-        }
-    }
-}
 
 /// The queue of the fitted path.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 //!
 //! Packets that are lost while about as much waits as ever does were dropped by a full queue, if
 //! more of them are lost there than elsewhere. The others are the wire's, or those of an active
-//! queue management: that drops only what has waited, so that none is lost where the queue is short.
+//! queue management: that drops only what has waited, and nothing while the queue is short.
 
 use super::level::{Level, level_at};
 use super::observed::Observed;
@@ -17,7 +17,7 @@ const OFTENER: f64 = 3.0;
 const LEAST_LOSSES: usize = 3;
 /// Losses below the top that are fewer than this share of all are errors of the level.
 const LEAST_SHARE_BELOW: f64 = 0.1;
-/// The default target of CoDel, in seconds (RFC 8289 §4.3).
+/// The usual target of CoDel, in seconds.
 const CODEL_TARGET_S: f64 = 0.005;
 /// Expected losses at short queues from which on their number is a test.
 const TESTED_FROM: f64 = 5.0;
@@ -188,7 +188,7 @@ mod tests {
         let queue = queue(&at([12, 20, 30, 40]));
         assert_eq!(queue.limit_octets, None);
         assert_eq!(queue.managed, Managed::Yes);
-        // A tenth of the losses had waited less than 6 ms: near the target of RFC 8289.
+        // A tenth of the losses had waited less than 6 ms: near CoDel's usual target.
         assert!((queue.target_s - 0.005).abs() < 1e-12);
     }
 

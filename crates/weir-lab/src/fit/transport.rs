@@ -1,6 +1,7 @@
 //! The transport of the fitted flow: the trace's own, with the controller that it names.
 
-use super::{FitError, Parameter, Subject};
+use super::parameter::Parameter;
+use super::{FitError, Subject};
 use weir_proto::cc::window;
 use weir_proto::settings::{Raw, Table, Value as _};
 
@@ -46,9 +47,10 @@ pub(super) fn candidates(subject: &Subject<'_>) -> Result<Vec<(Raw, Parameter)>,
             let mut other = subject.clone();
             other.controller = Some(name.to_owned());
             let (raw, mut parameter) = of(&other)?;
-            parameter.how = "the trace names no controller: the run with this one is much nearer \
-                             than with that of Linux"
-                .to_owned();
+            parameter.how = String::from(
+                "the trace names no controller: the run with this one is much nearer \
+                             than with that of Linux",
+            );
             all.push((raw, parameter));
         }
     }

@@ -19,8 +19,8 @@ use weir_lab::trace::RunFolder;
 /// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// A trace of another program: qlog, a capture of TCP or DCCP, samples of ss, logs of tcp_probe,
-    /// JSON of iperf3; or the folder of a run
+    /// A trace of another program: qlog, a capture of TCP or DCCP, samples of ss, logs of
+    /// tcp_probe, JSON of iperf3; or the folder of a run
     #[arg(value_name = "FILE")]
     trace: PathBuf,
     /// The scenario to write
