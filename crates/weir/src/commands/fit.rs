@@ -9,6 +9,7 @@ use crate::terminal;
 use crate::text_table::text_table;
 use clap::Args;
 use serde_json::json;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use weir_lab::diagnosis::Trace;
 use weir_lab::fit::{Figures, Fit, FitError, HEAD, Subject, fit};
@@ -116,7 +117,8 @@ fn text(fit: &Fit) -> String {
     text.push('\n');
     text.push_str(&text_table(&errors(fit), "<>>>>"));
     for remark in &fit.remarks {
-        text.push_str(&format!("\n{remark}\n"));
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "\n{remark}");
     }
     text
 }
