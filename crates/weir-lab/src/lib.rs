@@ -12,6 +12,8 @@ pub mod diagnosis;
 pub mod evaluation;
 pub mod experiment;
 pub mod fault;
+#[cfg(feature = "files")]
+pub mod fit;
 #[cfg(test)]
 mod fixture;
 pub mod headers;

@@ -54,6 +54,8 @@ pub use schema::schema;
 pub use transport::{Dccp, Quic, RFC4341, Tcp, Transport};
 pub use wifi::{Station, Wifi};
 pub(crate) use writer::inline;
+#[cfg(feature = "files")]
+pub(crate) use writer::write as toml_text;
 
 use check::Check;
 use document::Document;

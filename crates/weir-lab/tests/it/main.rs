@@ -9,6 +9,8 @@ mod experiments;
 #[cfg(feature = "files")]
 mod explained_traces;
 mod faults;
+#[cfg(feature = "files")]
+mod fit;
 mod fuzz_corpus;
 #[cfg(feature = "files")]
 mod imported_captures;

@@ -37,6 +37,10 @@ examples! {
         "weir explain path.toml --try"
         "weir explain client.qlog"
         "weir explain results/RUN --json";
+    FIT:
+        "weir fit client.qlog --out path.toml"
+        "weir fit sender.pcap --flow tcp-1 --controller bbr"
+        "weir fit results/RUN --flow video --json";
     PLOT:
         "weir plot results/RUN"
         "weir plot results/RUN --out plots";

@@ -172,7 +172,8 @@ fn simulated(scenario: &Scenario, most: Option<u64>) -> Result<RunOutput, Failur
     simulate_within(scenario, most).map_err(|error| Failure::Failed(error.to_string()))
 }
 
-fn simulate_within(scenario: &Scenario, most: Option<u64>) -> Result<RunOutput, RunError> {
+/// The run of a scenario with its whole trace, of at most so many events.
+pub fn simulate_within(scenario: &Scenario, most: Option<u64>) -> Result<RunOutput, RunError> {
     let cancel = interrupt_flag();
     let options = RunOptions {
         trace: TraceLevel::Full,

@@ -9,6 +9,7 @@ mod examples;
 mod expectations;
 mod explain;
 mod export;
+mod fit;
 mod lint;
 mod man;
 mod notices;
@@ -80,6 +81,9 @@ pub enum Command {
     /// Say what held each sender of a run, what went wrong, and what should help
     #[command(after_help = examples::EXPLAIN)]
     Explain(explain::Arguments),
+    /// Find the path that a trace shows, as a scenario
+    #[command(after_help = examples::FIT)]
+    Fit(fit::Arguments),
     /// Find what is valid in a scenario and probably not meant
     Lint(lint::Arguments),
     /// Draw the traces of a run
@@ -168,6 +172,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Fit(arguments) => fit::run(&arguments),
         Command::Lint(arguments) => lint::run(&arguments),
         Command::Plot(arguments) => plot::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),

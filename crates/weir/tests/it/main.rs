@@ -8,6 +8,7 @@ mod compare_sweeps;
 mod damage;
 mod evaluate;
 mod explain;
+mod fit;
 mod iperf_words;
 mod limits;
 mod live;

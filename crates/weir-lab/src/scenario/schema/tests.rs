@@ -185,8 +185,8 @@ fn a_bad_scenario_is_invalid_unless_only_its_keys_contradict_each_other() {
     assert_eq!(accepted, CROSS_CHECKS);
 }
 
-/// Octets that the schema has at most. A controller with a constant or a queue takes 1,300; the words
-/// that stand alone for tables of their kind take 2,000 in all.
+/// Octets that the schema has at most. A controller with a constant or a queue takes 1,300; the
+/// words that stand alone for tables of their kind take 2,000 in all.
 const LIMIT: usize = 208_000;
 
 #[test]
