@@ -154,10 +154,14 @@ struct Event<'a> {
 enum Data<'a> {
     Metrics(Metrics),
     State {
+        /// The controller's rule: ours, beside the fields of the draft.
+        #[serde(skip_serializing_if = "str::is_empty")]
+        limit: &'a str,
         new: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         old: Option<&'a str>,
-        trigger: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trigger: Option<&'a str>,
     },
     Packet {
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -328,10 +332,13 @@ fn controller_events(table: &Table, schema: Schema) -> Vec<Event<'_>> {
         }
         let new = word_of(states, row);
         if new != state {
+            let limit = word_of(limits, row);
             let data = Data::State {
+                limit,
                 new,
                 old: Some(state).filter(|state| !state.is_empty()),
-                trigger: word_of(limits, row),
+                // The draft knows this trigger and "ecn".
+                trigger: Some(limit).filter(|limit| *limit == "persistent_congestion"),
             };
             events.push(event(schema, time, "state", data));
             state = new;

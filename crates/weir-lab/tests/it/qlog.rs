@@ -104,8 +104,14 @@ fn check_data(name: &str, data: &Value) {
             }
         }
         "congestion_state_updated" => {
-            only(&["old", "new", "trigger"]);
+            // The controller's rule is ours.
+            only(&["limit", "old", "new", "trigger"]);
             assert!(data["new"].is_string(), "{data}");
+            let trigger = &data["trigger"];
+            assert!(
+                trigger.is_null() || is_one_of(trigger, &["persistent_congestion", "ecn"]),
+                "{data}"
+            );
         }
         "packet_sent" | "packet_received" => {
             only(&["frames", "header", "raw"]);

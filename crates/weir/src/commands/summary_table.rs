@@ -357,8 +357,8 @@ mod tests {
         }
         let text = summary_tables(&summary).to_string();
         let lines: Vec<_> = text.lines().map(str::trim_end).collect();
-        assert_eq!(lines[0], "flow  alive  throughput     goodput  sent  lost");
-        assert_eq!(lines[1], "f2     10 s     0 bit/s  2.5 Mbit/s   100     0");
+        assert_eq!(lines[0], "flow     goodput  alive  throughput  sent  lost");
+        assert_eq!(lines[1], "f2    2.5 Mbit/s   10 s     0 bit/s   100     0");
         assert!(lines[2].starts_with("f10 "), "{text}");
         assert!(!text.contains("timeouts") && !text.contains("one way"));
     }

@@ -149,9 +149,12 @@ impl<'a> Event<'a> {
             return Some(Record::AppLimited(is_limited(limited)));
         }
         let new = word(data.get("new")?)?;
+        // Our export has the controller's rule, which is no trigger of the draft.
+        let rule = data.get("limit").and_then(Value::as_str);
+        let trigger = rule.map_or_else(|| self.trigger_of(data), str::to_owned);
         Some(Record::Congestion(Box::new(CongestionState {
             new: interned(words, &new),
-            trigger: interned(words, &self.trigger_of(data)),
+            trigger: interned(words, &trigger),
         })))
     }
 
