@@ -77,7 +77,7 @@ pub(super) fn wrapped(words: &str, characters: usize) -> Vec<String> {
 }
 
 /// The text, or its beginning and an ellipsis, in at most this many characters.
-pub(super) fn shortened(words: &str, characters: usize) -> String {
+pub fn shortened(words: &str, characters: usize) -> String {
     if words.chars().count() <= characters {
         return words.to_owned();
     }

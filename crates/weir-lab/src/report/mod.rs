@@ -45,6 +45,7 @@ mod topology;
 mod window_plots;
 
 pub use axis::{Axis, Scale};
+pub use canvas::shortened;
 pub use comparison::comparison;
 pub use drawing::{Drawing, NamedPlot};
 pub use flow_plots::{

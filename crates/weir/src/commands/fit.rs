@@ -87,7 +87,7 @@ fn fitted(arguments: &Arguments, subject: Result<Subject<'_>, FitError>) -> Resu
     fit(&subject, &runner).map_err(failure)
 }
 
-/// Fails if the file is there and was not written by this command: a scenario of somebody's own.
+/// Fails if the file exists and `weir fit` did not write it, so that no other scenario is lost.
 fn check_out(out: &Path) -> Result<(), Failure> {
     let is_own = match std::fs::read(out) {
         Ok(octets) => octets.starts_with(HEAD.as_bytes()),

@@ -18,7 +18,7 @@ use weir_lab::experiment::{
     Backends, ExperimentError, ExperimentFiles, ExperimentResult, Options, Progress, Reproduction,
     RowKind, RowResult, Testbed, TestbedRunner, Watcher, reproduce,
 };
-use weir_lab::report::{ReportError, ReportFolder};
+use weir_lab::report::{ReportError, ReportFolder, shortened};
 
 /// The arguments of the command.
 #[derive(Debug, Args)]
@@ -319,14 +319,5 @@ fn table_of(heading: &str, rows: Vec<&RowResult>, text: &mut String) {
     text.push_str(&text_table(&table, "<<<>"));
 }
 
-/// The maximum number of characters of a row's text in the terminal.
+/// The maximum number of characters of a row's text in the terminal; the page has the full text.
 const MAX_WIDTH: usize = 70;
-
-/// The text, or its beginning and an ellipsis; the page has the full text.
-fn shortened(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
-}

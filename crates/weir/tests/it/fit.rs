@@ -44,7 +44,7 @@ fn a_capture_and_a_run_become_scenarios_that_run_with_another_controller() {
         let (status, _, stderr) = outcome(path, &["run", &out, "--set", &set, "--out", "other"]);
         assert_eq!(status, Some(0), "{stderr}");
     }
-    // Its own file is replaced, somebody's scenario is not.
+    // A file that `weir fit` wrote is replaced, another scenario is not.
     let again = outcome(path, &["fit", "x.pcapng", "--out", "tcp-1.toml"]);
     assert_eq!(again.0, Some(0), "{}", again.2);
     assert!(again.1.contains("95th percentile in ms"), "{}", again.1);

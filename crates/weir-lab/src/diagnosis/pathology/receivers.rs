@@ -1,4 +1,4 @@
-//! Receivers that take no more data: closed windows, data that nobody reads, full buffers.
+//! Receivers that take no more data: closed windows, unread data, full buffers.
 
 use super::{Detector, each_flow};
 use crate::diagnosis::Statistic;
