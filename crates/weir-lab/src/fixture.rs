@@ -58,16 +58,8 @@ pub(crate) fn output_of(flows: &[(&str, Table)]) -> RunOutput {
         "delay = \"1ms\"",
         "transport = { kind = \"tcp\" }",
     );
-    let flows = flows.iter().map(|(name, table)| FlowTrace {
-        name: (*name).to_owned(),
-        table: table.clone(),
-        events: None,
-        writes: None,
-        gaps: None,
-        frames: None,
-        requests: None,
-        intervals: None,
-    });
+    let flows = flows.iter();
+    let flows = flows.map(|(name, table)| FlowTrace::new((*name).to_owned(), table.clone()));
     RunOutput {
         scenario: parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}")),
         summary: Summary::default(),

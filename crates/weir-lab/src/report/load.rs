@@ -54,7 +54,7 @@ impl PlotData {
         };
         for name in reader.flows() {
             if let Some(table) = reader.table(&format!("flows/{name}"), of_flows)? {
-                reader.data.output.flows.push(trace_of(name, table));
+                reader.data.output.flows.push(FlowTrace::new(name, table));
             }
         }
         for name in folder.scenario().trace_names() {
@@ -83,20 +83,6 @@ impl PlotData {
             reader.table(&format!("links/{name}"), &[])?;
         }
         Ok(reader.data)
-    }
-}
-
-/// A flow trace with only the main table.
-fn trace_of(name: String, table: Table) -> FlowTrace {
-    FlowTrace {
-        name,
-        table,
-        events: None,
-        writes: None,
-        gaps: None,
-        frames: None,
-        requests: None,
-        intervals: None,
     }
 }
 

@@ -128,6 +128,22 @@ pub struct FlowTrace {
     pub intervals: Option<Table>,
 }
 
+impl FlowTrace {
+    /// A trace with only the main table.
+    pub const fn new(name: String, table: Table) -> Self {
+        Self {
+            name,
+            table,
+            events: None,
+            writes: None,
+            gaps: None,
+            frames: None,
+            requests: None,
+            intervals: None,
+        }
+    }
+}
+
 /// The trace of one direction of a link: a row for each change of its queue and each drop or mark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkTrace {

@@ -64,16 +64,7 @@ fn output() -> RunOutput {
     RunOutput {
         scenario: scenario::parse(SCENARIO, "test.toml").unwrap(),
         summary,
-        flows: vec![FlowTrace {
-            name: "stream".to_owned(),
-            table: table.clone(),
-            events: None,
-            writes: None,
-            gaps: None,
-            frames: None,
-            requests: None,
-            intervals: None,
-        }],
+        flows: vec![FlowTrace::new("stream".to_owned(), table.clone())],
         links: vec![LinkTrace {
             name: "wire.backward".to_owned(),
             table: table.clone(),

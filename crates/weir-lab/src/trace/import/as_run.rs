@@ -151,16 +151,7 @@ mod tests {
                 column("rtt_s", vec![0.05, f64::NAN, 0.07]),
             ],
         };
-        let trace = FlowTrace {
-            name: "tcp-1.backward".to_owned(),
-            table,
-            events: None,
-            writes: None,
-            gaps: None,
-            frames: None,
-            requests: None,
-            intervals: None,
-        };
+        let trace = FlowTrace::new("tcp-1.backward".to_owned(), table);
         let imported = Imported {
             flows: vec![ImportedFlow {
                 trace,

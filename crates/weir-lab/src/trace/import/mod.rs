@@ -73,16 +73,7 @@ impl ImportedFlow {
     /// A flow of this name and transport with a table and nothing else.
     fn new((name, transport): (String, &'static str), vantage: Vantage, table: Table) -> Self {
         Self {
-            trace: FlowTrace {
-                name,
-                table,
-                events: None,
-                writes: None,
-                gaps: None,
-                frames: None,
-                requests: None,
-                intervals: None,
-            },
+            trace: FlowTrace::new(name, table),
             transport,
             controller: None,
             vantage,
