@@ -6,6 +6,7 @@
 
 use super::level::{Level, level_at};
 use super::observed::Observed;
+use weir_net::queue::CodelConfig;
 
 /// The share of the packets that found less than the highest level; the rest is noise of hosts.
 const HIGHEST: f64 = 0.995;
@@ -17,8 +18,6 @@ const OFTENER: f64 = 3.0;
 const LEAST_LOSSES: usize = 3;
 /// Losses below the top that are fewer than this share of all are errors of the level.
 const LEAST_SHARE_BELOW: f64 = 0.1;
-/// The usual target of CoDel, in seconds.
-const CODEL_TARGET_S: f64 = 0.005;
 /// Expected losses at short queues from which on their number is a test.
 const TESTED_FROM: f64 = 5.0;
 /// Below this share of the expected losses they depend on the queue; above twice it they do not.
@@ -99,9 +98,15 @@ fn share(levels: &[Level], holds: impl Fn(&Level) -> bool) -> f64 {
     count as f64 / levels.len().max(1) as f64
 }
 
+/// The target that CoDel has by default, in seconds.
+fn usual_target_s() -> f64 {
+    CodelConfig::default().target.as_secs_f64()
+}
+
 /// Whether losses come only after waiting.
 fn managed(levels: &[Level], lost: &[Level]) -> Managed {
-    let is_short = |level: &Level| level.wait_s < CODEL_TARGET_S;
+    let usual = usual_target_s();
+    let is_short = |level: &Level| level.wait_s < usual;
     let expected = share(levels, is_short) * lost.len() as f64;
     if expected < TESTED_FROM {
         return Managed::Unknown;
@@ -118,9 +123,10 @@ fn managed(levels: &[Level], lost: &[Level]) -> Managed {
 
 /// The target of an active queue management with these drops: its default if they are near it.
 fn target(lost: &[Level]) -> f64 {
+    let usual = usual_target_s();
     let waited = quantile(lost.iter().map(|level| level.wait_s), 0.1);
-    if (0.4..2.5).contains(&(waited / CODEL_TARGET_S)) || lost.is_empty() {
-        CODEL_TARGET_S
+    if (0.4..2.5).contains(&(waited / usual)) || lost.is_empty() {
+        usual
     } else {
         waited.max(0.001)
     }
