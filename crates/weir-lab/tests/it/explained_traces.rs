@@ -1,54 +1,19 @@
 //! What `weir explain` says of small traces of other programs, made by hand: each kind is found in
 //! the trace that shows it, and not in one that is almost the same.
 
+use crate::found_again::found_again;
 use std::fmt::Write as _;
 use std::io::Cursor;
-use weir_lab::diagnosis::{Explanation, Finding, Trace, explain};
-use weir_lab::table::Table;
+use weir_lab::diagnosis::{Explanation, Trace, explain};
 use weir_lab::trace::import::{Imported, read_iperf3_text, read_ss, read_tcp_probe};
 
 fn explained(imported: &Imported) -> Explanation {
-    let explanation = explain(&Trace::of_import(imported));
+    let trace = Trace::of_import(imported);
+    let explanation = explain(&trace);
     for finding in &explanation.findings {
-        check_numbers(imported, finding);
+        found_again(&trace, finding);
     }
     explanation
-}
-
-/// Every number in a sentence is computed again from the rows that it names.
-fn check_numbers(imported: &Imported, finding: &Finding) {
-    for statement in std::iter::once(&finding.symptom).chain(&finding.chain) {
-        for evidence in &statement.evidence {
-            let shown = evidence.shown();
-            assert!(
-                statement.text.contains(&shown),
-                "{shown}: {}",
-                statement.text
-            );
-            let Some(([first, last], statistic)) = evidence.rows.zip(evidence.statistic.as_ref())
-            else {
-                continue;
-            };
-            let table = table(imported, &evidence.table);
-            let rows = first..last + 1;
-            let again = statistic.of(table, &evidence.column, rows, imported.duration_s);
-            assert_eq!(again, Some(evidence.value), "{evidence:?}");
-        }
-    }
-}
-
-fn table<'a>(imported: &'a Imported, path: &str) -> &'a Table {
-    let (kind, name) = path.split_once('/').unwrap();
-    let mut flows = imported.flows.iter();
-    let flow = flows.find(|flow| flow.trace.name == name).unwrap();
-    let table = match kind {
-        "flows" => Some(&flow.trace.table),
-        "events" => flow.trace.events.as_ref(),
-        "intervals" => flow.trace.intervals.as_ref(),
-        "counters" => flow.counters.as_ref(),
-        _ => flow.turns.as_ref(),
-    };
-    table.unwrap()
 }
 
 fn kinds(explanation: &Explanation) -> Vec<&'static str> {

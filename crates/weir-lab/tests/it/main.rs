@@ -11,6 +11,7 @@ mod explained_traces;
 mod faults;
 #[cfg(feature = "files")]
 mod fit;
+mod found_again;
 mod fuzz_corpus;
 #[cfg(feature = "files")]
 mod imported_captures;

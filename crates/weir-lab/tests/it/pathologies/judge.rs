@@ -3,7 +3,8 @@
 
 use super::score::{FRESH, Score, found_in, half_found, planted_score, run_of, unhealthy};
 use super::{kinds, of_kind};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::found_again::found_again;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use weir_lab::diagnosis::{Trace, explain, pathologies};
 
@@ -84,29 +85,9 @@ fn every_number_is_found_again_in_its_rows() {
     for kind in kinds() {
         let case = of_kind(kind, FRESH + 7).expect("a case");
         let output = run_of(&case.scenario);
-        let tables: BTreeMap<String, _> = output.tables().into_iter().collect();
-        let explanation = explain(&Trace::of_run(&output));
-        for finding in &explanation.findings {
-            for statement in std::iter::once(&finding.symptom).chain(&finding.chain) {
-                for evidence in &statement.evidence {
-                    let shown = evidence.shown();
-                    assert!(
-                        statement.text.contains(&shown),
-                        "{shown}: {}",
-                        statement.text
-                    );
-                    let (Some([first, last]), Some(statistic)) =
-                        (evidence.rows, &evidence.statistic)
-                    else {
-                        continue;
-                    };
-                    let table = tables[&evidence.table];
-                    let end_s = output.summary.run.duration_s;
-                    let again = statistic.of(table, &evidence.column, first..last + 1, end_s);
-                    assert_eq!(again, Some(evidence.value), "{evidence:?}");
-                    checked += 1;
-                }
-            }
+        let trace = Trace::of_run(&output);
+        for finding in &explain(&trace).findings {
+            checked += found_again(&trace, finding);
         }
     }
     assert!(checked > 100, "{checked}");

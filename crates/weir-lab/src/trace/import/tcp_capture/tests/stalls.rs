@@ -185,6 +185,19 @@ fn a_slow_page_is_the_paths_the_clients_or_the_servers() {
     assert_eq!(kinds(&page(450_000, 100, 890_000)), ["long_path"]);
 }
 
+/// The first octets of the answer to a request of 300 octets.
+fn answer(capture: &mut TestCapture, micros: u32) {
+    capture.add(&TestSegment {
+        micros,
+        seq: 1,
+        ack: 400,
+        flags: 0x18,
+        window: 60_000,
+        payload: 900,
+        ..TestSegment::default()
+    });
+}
+
 /// The request is lost and sent again after a second: the server is not slow.
 #[test]
 fn a_lost_request_is_no_slow_server() {
@@ -193,15 +206,7 @@ fn a_lost_request_is_no_slow_server() {
     capture.data(50_000, 100, 300);
     capture.data(1_100_000, 100, 300);
     capture.ack(1_140_000, 400, 60_000, &[]);
-    capture.add(&TestSegment {
-        micros: 1_150_000,
-        seq: 1,
-        ack: 400,
-        flags: 0x18,
-        window: 60_000,
-        payload: 900,
-        ..TestSegment::default()
-    });
+    answer(&mut capture, 1_150_000);
     assert!(!kinds(&capture).contains(&"slow_server"));
 }
 
@@ -214,15 +219,7 @@ fn a_request_that_was_sent_again_does_not_shorten_the_path() {
     capture.data(50_000, 100, 300);
     capture.data(250_000, 100, 300);
     capture.ack(251_000, 400, 60_000, &[]);
-    capture.add(&TestSegment {
-        micros: 1_000_000,
-        seq: 1,
-        ack: 400,
-        flags: 0x18,
-        window: 60_000,
-        payload: 900,
-        ..TestSegment::default()
-    });
+    answer(&mut capture, 1_000_000);
     let imported = capture.read();
     let turns = imported.flows[0].turns.as_ref().unwrap();
     let path = turns.numbers("path_s").unwrap();
