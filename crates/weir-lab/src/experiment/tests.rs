@@ -156,6 +156,36 @@ fn periodic_loss_gives_fifty_packets_in_seven_round_trips() {
 }
 
 #[test]
+fn a_run_of_a_plot_is_explained_below_it() {
+    let source = ExperimentFiles::embedded("loopback").unwrap();
+    let published = Published::parse("loopback", &source.published).unwrap();
+    let plan = &published.runs[0];
+    let scenario = parse_scenario(&plan.scenario, &source.scenarios[&plan.scenario], &plan.set);
+    let run = |is_drawn| {
+        let scenario = scenario.as_ref().unwrap();
+        run_once(
+            scenario,
+            plan,
+            TraceLevel::Full,
+            is_drawn,
+            Backends::default(),
+        )
+        .unwrap()
+    };
+    assert_eq!(run(false).explanation, None);
+    let runset = Runset {
+        runs: vec![Observation::of(&published, &plan.name, run(true), true)],
+        seeded: false,
+    };
+    let runs = Runs::from([(plan.name.clone(), runset)]);
+    let plots = draw::plots("loopback", &published, &[], &runs);
+    let rate = plots.iter().find(|plot| plot.name == "loopback-rate");
+    let rate = rate.and_then(|named| named.drawing.plot()).unwrap();
+    let names: Vec<&str> = rate.episodes.iter().map(|one| &*one.name).collect();
+    assert_eq!(names, ["stream: sender without feedback"]);
+}
+
+#[test]
 fn the_embedded_files_are_those_of_the_repository() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
     for name in ExperimentFiles::names() {

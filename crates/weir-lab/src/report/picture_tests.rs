@@ -293,6 +293,49 @@ fn what_held_a_sender_back_is_shown_to_the_end_of_the_run() {
     assert_eq!((last.1, data.end_s()), (data.end_s(), 20.0));
 }
 
+/// 1 to 3 of 0 to 4 s are the second and the third quarter of the width.
+#[test]
+fn an_episode_is_a_bar_over_its_time_with_its_name() {
+    let line = Shape::Line(vec![(0.0, 1.0), (4.0, 2.0)]);
+    let axes = (
+        Axis::time().within(0.0, 4.0),
+        Axis::linear("rate, bit/s", "bit/s"),
+    );
+    let plot = Plot::new("", axes.0, axes.1).with("", Colour(0), line);
+    let mut with = plot.clone();
+    with.episodes.push(Episode {
+        name: "f: <late>".to_owned(),
+        span: (1.0, 3.0),
+    });
+    let (bare, svg) = (plot.svg(), with.svg());
+    assert!(!bare.contains("episode\"") && !bare.contains(">findings<"));
+    assert!(svg.contains("f: &lt;late&gt;</text>") && svg.contains(">findings<"));
+    let number = |text: &str, from: &str| -> f64 {
+        let (_, rest) = text.split_once(from).expect("a place");
+        let digits = rest.split(|c: char| !c.is_ascii_digit() && c != '.');
+        digits
+            .into_iter()
+            .next()
+            .unwrap()
+            .parse()
+            .expect("a number")
+    };
+    let bar = &svg[svg.find("class=\"episode\"").expect("a bar")..];
+    let left = number(bar, " d=\"M");
+    let ends: Vec<f64> = svg
+        .split_once("data-x=\"")
+        .expect("the axis")
+        .1
+        .split(' ')
+        .take(2)
+        .map(|end| end.parse().unwrap())
+        .collect();
+    let quarter = (ends[1] - ends[0]) / 4.0;
+    assert!((left - ends[0] - quarter).abs() < 0.2, "{left} {ends:?}");
+    let height = |svg: &str| number(svg, "height=\"");
+    assert!(height(&svg) > height(&bare) + 15.0);
+}
+
 /// Before its first feedback a sender of TFRC has no rate, and so no rule that limits it.
 #[test]
 fn the_legend_names_no_rule_without_a_rate() {

@@ -90,3 +90,17 @@ pub(crate) fn suggestion(word: &str, what: &str, known: &[&str]) -> String {
         None => list,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::suggestion;
+
+    #[test]
+    fn a_word_of_another_program_has_its_word_here() {
+        let kinds = ["droptail", "codel"];
+        let said = suggestion("fifo", "kinds", &kinds);
+        assert_eq!(said, "did you mean \"droptail\"? kinds: droptail, codel");
+        // Not where that word is unknown too.
+        assert_eq!(suggestion("fifo", "kinds", &["x"]), "kinds: x");
+    }
+}

@@ -81,6 +81,21 @@ fn flows_in_one_queue_have_one_finding_at_the_flow_that_fills_it() {
     assert_eq!(finding["also"], serde_json::json!(["call"]));
 }
 
+#[test]
+fn the_page_has_the_pictures_with_the_findings_below() {
+    let folder = folder_with(BLOATED);
+    let path = folder.path();
+    outcome(path, &["run", "path.toml"]);
+    let run = only_run(path);
+    for of in ["path.toml", run.as_str()] {
+        let made = outcome(path, &["explain", of, "--html", "why.html"]);
+        assert_eq!(made.0, Some(0), "{}", made.2);
+        let page = std::fs::read_to_string(path.join("why.html")).expect("a page");
+        assert!(page.contains("class=\"episode\""), "{of}");
+        assert!(page.contains("id=\"goodput\""), "{of}");
+    }
+}
+
 /// Of a run and of its capture at the sender, the first finding; and the capture's explanation.
 fn first_of_run_and_capture(scenario: &str) -> ([String; 2], Value) {
     let folder = folder_with(scenario);

@@ -185,6 +185,19 @@ fn a_bad_scenario_is_invalid_unless_only_its_keys_contradict_each_other() {
     assert_eq!(accepted, CROSS_CHECKS);
 }
 
+#[test]
+fn a_word_alone_is_a_table_only_of_a_kind_that_needs_no_key() {
+    let validator = validator();
+    let valid = |queue: Json, loss: Json| {
+        let link = json!({ "name": "l", "between": ["a", "b"], "queue": queue, "loss": loss });
+        validator.is_valid(&json!({ "run": { "duration": "1s" }, "link": [link] }))
+    };
+    assert!(valid(json!("codel"), json!("none")));
+    assert!(!valid(json!("coddle"), json!("none")));
+    // A random loss needs its rate.
+    assert!(!valid(json!("codel"), json!("random")));
+}
+
 /// Octets that the schema has at most. A controller with a constant or a queue takes 1,300; the
 /// words that stand alone for tables of their kind take 2,000 in all.
 const LIMIT: usize = 208_000;

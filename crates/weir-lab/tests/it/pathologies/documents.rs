@@ -65,6 +65,25 @@ fn loopback_starves_its_sender_until_samples_are_clamped() {
     assert_eq!(helped, ["flow.stream.transport.tfrc.rtt_min=5us"]);
 }
 
+/// The counter explains the silence only if it suppressed feedback then: behind the deep queue the
+/// receiver sent none for the first second, and suppressed some later.
+#[test]
+fn a_silence_is_the_counters_only_where_that_suppressed_feedback() {
+    let chain = |file: &str, sets: &[(&str, &str)]| {
+        let explanation = explain(&Trace::of_run(&run_of(&scenario(file, sets))));
+        let mut findings = explanation.findings.into_iter();
+        let starved = findings.find(|finding| finding.kind == "feedback_starvation");
+        starved.expect("starvation").chain
+    };
+    let [counter] = &chain("loopback/failing.toml", &[])[..] else {
+        panic!("one step");
+    };
+    let [rtt, suppressed] = [0, 1].map(|number| counter.evidence[number].value);
+    assert!(rtt < 4e-6 && suppressed == 1.0, "{counter:?}");
+    let start = [("run.duration", "10s"), ("run.warmup", "0s")];
+    assert_eq!(chain("deep-fifo/router.toml", &start), []);
+}
+
 #[test]
 fn oscillation_reduction_holds_the_queue_until_it_is_off() {
     let on = [("flow.stream.transport.tfrc.oscillation", "full")];

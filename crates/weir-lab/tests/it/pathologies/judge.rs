@@ -7,6 +7,7 @@ use crate::found_again::found_again;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use weir_lab::diagnosis::{Trace, explain, pathologies};
+use weir_lab::scenario::parse_with;
 
 static PLANTED: LazyLock<Score> = LazyLock::new(|| planted_score(FRESH, 2, None));
 
@@ -78,9 +79,10 @@ fn of_two_pathologies_both_are_named() {
     assert!(half.len() <= 4, "{half:?}");
 }
 
-/// Every number in a sentence is computed again from the rows that it names.
+/// Every number in a sentence is computed again from the rows that it names, and no remedy sets what
+/// is set already.
 #[test]
-fn every_number_is_found_again_in_its_rows() {
+fn numbers_are_found_again_and_remedies_change_the_scenario() {
     let mut checked = 0;
     for kind in kinds() {
         let case = of_kind(kind, FRESH + 7).expect("a case");
@@ -88,6 +90,11 @@ fn every_number_is_found_again_in_its_rows() {
         let trace = Trace::of_run(&output);
         for finding in &explain(&trace).findings {
             checked += found_again(&trace, finding);
+            for remedy in finding.remedies.iter().filter(|one| !one.set.is_empty()) {
+                let now = output.scenario.resolved_toml();
+                let then = parse_with(&now, "case.toml", &remedy.set).expect("a scenario");
+                assert_ne!(then.resolved_toml(), now, "{kind}: {remedy:?}");
+            }
         }
     }
     assert!(checked > 100, "{checked}");
