@@ -6,12 +6,15 @@ use crate::packet_pool::{PacketPool, PooledPacket};
 use crate::queue::Backlog;
 use weir_proto::event::{DropReason, Event, EventMask, EventSource, Probe};
 use weir_proto::time::Instant;
+use weir_proto::units::Rate;
 
 /// An event in a link or a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StageEvent {
     /// The backlog of the queue has changed to this.
     Queue(Backlog),
+    /// A station sends a frame at this rate, and sent the frame before at another.
+    FrameRate(Rate),
     /// A packet was dropped.
     Drop(PooledPacket, DropReason),
     /// A packet was marked with Congestion Experienced.
@@ -21,7 +24,7 @@ pub(crate) enum StageEvent {
 impl StageEvent {
     const fn kind(self) -> EventMask {
         match self {
-            Self::Queue(_) => EventMask::QUEUE,
+            Self::Queue(_) | Self::FrameRate(_) => EventMask::QUEUE,
             Self::Drop(..) | Self::Mark(_) => EventMask::DROP,
         }
     }
@@ -30,6 +33,7 @@ impl StageEvent {
     fn named(self, at: Instant, pool: &PacketPool) -> Event {
         match self {
             Self::Queue(backlog) => backlog.change_at(at).event(),
+            Self::FrameRate(rate) => Event::FrameRate(rate),
             Self::Drop(packet, reason) => Event::Drop {
                 flow: packet.flow,
                 number: pool.number_of(packet),

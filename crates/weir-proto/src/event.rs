@@ -354,6 +354,8 @@ pub enum Event {
         /// Octets.
         bytes: u64,
     },
+    /// A station of an 802.11 medium sends a frame at another rate than its frame before.
+    FrameRate(Rate),
     /// A link, queue or loss model dropped a packet.
     Drop {
         /// The flow that it belongs to.
@@ -395,7 +397,7 @@ impl EventMask {
     pub const PACKET: Self = Self(1 << 3);
     /// [`Event::State`].
     pub const STATE: Self = Self(1 << 4);
-    /// [`Event::Queue`].
+    /// [`Event::Queue`] and [`Event::FrameRate`].
     pub const QUEUE: Self = Self(1 << 5);
     /// [`Event::Drop`] and [`Event::EcnMark`].
     pub const DROP: Self = Self(1 << 6);

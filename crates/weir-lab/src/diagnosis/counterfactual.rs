@@ -67,6 +67,9 @@ const RUNS: u64 = 20;
 const REMEDIES: usize = 8;
 /// Events of a run, as a multiple of those of the run that was explained.
 const EVENTS: u64 = 10;
+/// The run counts as one of so many events at least, a third of a second, because a remedy that fills
+/// a path can need a hundred times those of the run that did not.
+const LEAST_EVENTS: u64 = 300_000;
 /// The share by which a measure is worse that is told.
 const WORSE: f64 = 0.05;
 
@@ -94,7 +97,7 @@ pub fn try_remedies(
     };
     let seeds: Vec<u64> = (0..seeds).map(|more| scenario.run.seed + more).collect();
     let text = scenario.resolved_toml();
-    let most = EVENTS * events.max(10_000);
+    let most = EVENTS * events.max(LEAST_EVENTS);
     // The first set of runs has no remedy.
     let sets = std::iter::once(Vec::new());
     let sets: Vec<Vec<Override>> = sets

@@ -34,7 +34,7 @@ pub struct TracedFlow {
 
 /// The columns of flows that detectors read.
 #[cfg(feature = "files")]
-const FLOW_COLUMNS: [&str; 21] = [
+const FLOW_COLUMNS: [&str; 22] = [
     "time_s",
     "allowed_rate_bps",
     "equation_rate_bps",
@@ -51,6 +51,7 @@ const FLOW_COLUMNS: [&str; 21] = [
     "state",
     "limit",
     "bound",
+    "rate_limited_by",
     "receive_window_bytes",
     "delivered_bytes",
     "delivery_rate_bps",

@@ -239,6 +239,7 @@ impl Medium {
             station.counters.frames += 1;
             let time = data_time(&self.phy, station);
             station.on_airtime(now, time);
+            station.record_rate(now, self.phy.standard);
             end = end.max(now + time);
         }
         self.phase = Phase::Data { start: now, end };

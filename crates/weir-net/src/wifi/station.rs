@@ -5,6 +5,7 @@
 
 use super::place::Place;
 use super::rate_control::{RateControl, RateControlConfig};
+use super::timing::{PhyRate, Standard};
 use crate::link::{LinkCounters, QueueMeter};
 use crate::packet_pool::PacketRef;
 use crate::queue::{DropsAndMarks, Queue, QueueConfig, QueueDisc};
@@ -15,6 +16,7 @@ use weir_proto::event::DropReason;
 use weir_proto::packet::HostId;
 use weir_proto::settings::{bytes, count, number};
 use weir_proto::time::{Duration, Instant};
+use weir_proto::units::Rate;
 
 weir_proto::settings! {
     /// A station: its queue, and how it sends.
@@ -94,6 +96,8 @@ pub(super) struct Station {
     on_air_until: Instant,
     meter: QueueMeter,
     events: StageEvents,
+    /// The rate of the latest frame; `None` before the first.
+    recorded_rate: Option<PhyRate>,
 }
 
 impl Station {
@@ -122,6 +126,7 @@ impl Station {
             on_air_until: Instant::ZERO,
             meter: QueueMeter::default(),
             events: StageEvents::default(),
+            recorded_rate: None,
         }
     }
 
@@ -188,6 +193,15 @@ impl Station {
     fn record_queue(&mut self, at: Instant) {
         self.events
             .push(at, StageEvent::Queue(self.queue.backlog()));
+    }
+
+    /// Its frame begins.
+    pub(super) fn record_rate(&mut self, now: Instant, standard: Standard) {
+        let rate = self.rate.rate();
+        if self.recorded_rate.replace(rate) != Some(rate) {
+            let event = StageEvent::FrameRate(Rate::from_bps(f64::from(standard.kbps(rate)) * 1e3));
+            self.events.push(now, event);
+        }
     }
 
     /// A packet for the station of host `to` enters the queue, or is dropped. True if the station

@@ -172,19 +172,34 @@ fn counted(flow: &FlowView<'_>, detector: &Detector, column: &str) -> Option<Fin
 
 fn finding(detector: &Detector, flow: &FlowView<'_>, share: Evidence, symptom: &str) -> Finding {
     let severity = share.value;
+    let word = match &share.statistic {
+        Some(Statistic::ShareOf(word)) => word.clone(),
+        _ => String::new(),
+    };
+    let learnt = flow.main.share("rate_limited_by", &word, flow.alive());
+    let learnt = learnt.filter(|learnt| flow.has_model() && learnt.value > 0.0);
     let symptom = Statement::new(symptom, vec![share]);
-    Finding::new(detector.about, flow.name, severity, symptom)
+    Finding::new(detector.about, flow.name, severity, symptom).because(
+        "The controller's estimate of the bandwidth came from samples that this limited, for {} of the time: \
+         its pacer sends no faster until it probes.",
+        learnt.map(|learnt| vec![learnt]),
+    )
 }
 
-/// With the remedy that settings of octets become twice the bandwidth-delay product.
+/// With the remedy that settings of octets become twice the bandwidth-delay product, or, of QUIC, four
+/// times: a receiver renews credit when half of it is used (RFC 9000 §4.2).
 fn larger(finding: Finding, flow: &FlowView<'_>, place: RemedyPlace, keys: &[&str]) -> Finding {
-    let text = "buffers or credit of twice the bandwidth-delay product";
+    let (times, text) = if flow.transport == "quic" {
+        (4.0, "credit of four times the bandwidth-delay product, half of which is used before it is renewed")
+    } else {
+        (2.0, "buffers of twice the bandwidth-delay product")
+    };
     if flow.declared.is_none() {
         return finding.advice(place, text);
     }
     let octets = flow
         .bdp()
-        .map(|bdp| format!("{:.0}", (2.0 * bdp.value).max(65_536.0)));
+        .map(|bdp| format!("{:.0}", (times * bdp.value).max(65_536.0)));
     let set = octets.map(|octets| {
         let set = keys.iter().map(|key| (flow.setting(key), octets.clone()));
         set.collect::<Vec<_>>()

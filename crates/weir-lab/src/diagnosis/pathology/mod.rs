@@ -73,6 +73,7 @@ pub(super) const DETECTORS: &[Detector] = &[
     clocks::COMPRESSED,
     air::CONTENTION,
     air::RETRIES,
+    air::SLOW,
     crowds::INCAST,
     crowds::SYNCHRONISED,
     acks::CONGESTED,

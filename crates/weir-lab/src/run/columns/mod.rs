@@ -60,6 +60,8 @@ pub struct LinkRow {
     pub(in crate::run) queue_bytes: u64,
     pub(in crate::run) drops: u64,
     pub(in crate::run) marks: u64,
+    /// The rate of the latest frame of a station; `None` on a wire and before the first.
+    pub(in crate::run) frame_rate: Option<Rate>,
 }
 
 /// A gap in the audio, and the total length of gaps so far.
@@ -88,6 +90,8 @@ pub const MODEL_BOUNDS: [&str; 3] = [
 static RATE_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_rate));
 static MEDIA_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_media));
 static WINDOW_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_window));
+static FRAME_ROWS: RowKind<LinkRow> =
+    RowKind::new(|rows| rows.iter().any(|row| row.frame_rate.is_some()));
 static MODEL_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_model));
 
 /// True if the column shows a controller's model of the path; a table has it if any row has one.
@@ -433,6 +437,13 @@ pub const LINK: &[Link] = &[
         "packets marked since the start",
         &|row| row.marks,
     ),
+    Link::number(
+        "frame_rate_bps",
+        "bit/s",
+        "of an 802.11 station, the rate at which it sends its frames; it has none before the first",
+        &|row| row.frame_rate.map_or(f64::NAN, Rate::as_bps),
+    )
+    .only_in(&FRAME_ROWS),
 ];
 
 /// `gaps/NAME`: a row for each gap in the audio.

@@ -397,6 +397,7 @@ impl Recorder {
                 Event::Queue { packets, bytes } => {
                     (row.queue_packets, row.queue_bytes) = (packets, bytes);
                 }
+                Event::FrameRate(rate) => row.frame_rate = Some(rate),
                 Event::Drop { .. } => row.drops += 1,
                 Event::EcnMark { .. } => row.marks += 1,
                 _ => {}
@@ -420,15 +421,14 @@ impl Recorder {
         let (row, Some(rows)) = (&mut record.now, &mut record.rows) else {
             return;
         };
-        let (drops, marks) = (row.drops, row.marks);
+        let before = *row;
         let mut appended = 0;
         for &QueueChange { at, packets, bytes } in changes {
             let row = LinkRow {
                 at,
                 queue_packets: packets,
                 queue_bytes: bytes,
-                drops,
-                marks,
+                ..before
             };
             // One row for each time, with its last state.
             if rows.push_or_replace(&row, |last| last.at == at) {

@@ -155,6 +155,8 @@ const KINDS: &[(&str, Generator)] = &[
     ("wifi_contention", shared::wifi_contention),
     // interference that no station hears destroys a tenth of the frames and more
     ("wifi_retries", shared::wifi_retries),
+    // the signal falls, so that rate control goes from 48 Mbit/s and more to 12 and less
+    ("wifi_rate_fall", shared::wifi_rate_fall),
     // Copa's default mode and a loss-based sender begin together in one drop-tail queue
     ("unfairness", shared::unfairness),
 ];

@@ -260,6 +260,33 @@ pub(super) fn wifi_contention(draw: &mut Draw, seed: u64) -> Case {
 }
 
 /// A frame that meets a burst of interference at its receiver is sent again.
+/// The signal falls at 5 s; rate control follows.
+pub(super) fn wifi_rate_fall(draw: &mut Draw, seed: u64) -> Case {
+    let (good, bad) = (draw.int(28, 34), draw.int(6, 9));
+    let mut scenario = run(15.0, seed) + &air("g") + &station("router");
+    scenario += "[[wifi.station]]\nhost = \"laptop\"\n";
+    for (at, snr) in [("0s", good), ("5s", bad)] {
+        scenario += &format!("[[wifi.signal]]\nat = \"{at}\"\nsnr = {snr}\n");
+    }
+    let transport = format!(
+        "kind = \"tcp\", controller = \"{}\"",
+        draw.pick(&["newreno", "cubic", "bbr"])
+    );
+    scenario += &flow("bulk", ["server", "laptop"], &transport, BULK, "");
+    Case::new(
+        scenario,
+        &[
+            UNFILLED,
+            &["standing_queue", "wifi_retries", "bursty_loss", "random_loss"],
+        ]
+        .concat(),
+        format!(
+            "the signal falls from {good} dB, enough for 48 Mbit/s and more, to {bad} dB, at which \
+             18 Mbit/s fail"
+        ),
+    )
+}
+
 pub(super) fn wifi_retries(draw: &mut Draw, seed: u64) -> Case {
     let on = draw.int(2, 6);
     let off = draw.int(8, 20);
