@@ -13,8 +13,8 @@ use weir_proto::units::Rate;
 pub(crate) enum StageEvent {
     /// The backlog of the queue has changed to this.
     Queue(Backlog),
-    /// A station sends a frame at this rate, and sent the frame before at another.
-    FrameRate(Rate),
+    /// A station sends a frame at this rate in kbit/s, and sent the frame before at another.
+    FrameRate(u32),
     /// A packet was dropped.
     Drop(PooledPacket, DropReason),
     /// A packet was marked with Congestion Experienced.
@@ -33,7 +33,7 @@ impl StageEvent {
     fn named(self, at: Instant, pool: &PacketPool) -> Event {
         match self {
             Self::Queue(backlog) => backlog.change_at(at).event(),
-            Self::FrameRate(rate) => Event::FrameRate(rate),
+            Self::FrameRate(kbps) => Event::FrameRate(Rate::from_bps(f64::from(kbps) * 1e3)),
             Self::Drop(packet, reason) => Event::Drop {
                 flow: packet.flow,
                 number: pool.number_of(packet),

@@ -96,6 +96,17 @@ const CAUSES: &[(&str, &[&str])] = &[
         &["timeout_storm", "rate_held_by_receive_rate", "ack_loss"],
     ),
     (
+        "wifi_rate_fall",
+        &[
+            "standing_queue",
+            "wifi_retries",
+            "bursty_loss",
+            "random_loss",
+            "reordering",
+            "early_slow_start_exit",
+        ],
+    ),
+    (
         "wifi_retries",
         &[
             "random_loss",

@@ -16,7 +16,6 @@ use weir_proto::event::DropReason;
 use weir_proto::packet::HostId;
 use weir_proto::settings::{bytes, count, number};
 use weir_proto::time::{Duration, Instant};
-use weir_proto::units::Rate;
 
 weir_proto::settings! {
     /// A station: its queue, and how it sends.
@@ -199,7 +198,7 @@ impl Station {
     pub(super) fn record_rate(&mut self, now: Instant, standard: Standard) {
         let rate = self.rate.rate();
         if self.recorded_rate.replace(rate) != Some(rate) {
-            let event = StageEvent::FrameRate(Rate::from_bps(f64::from(standard.kbps(rate)) * 1e3));
+            let event = StageEvent::FrameRate(standard.kbps(rate));
             self.events.push(now, event);
         }
     }

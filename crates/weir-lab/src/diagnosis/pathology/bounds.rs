@@ -190,7 +190,10 @@ fn finding(detector: &Detector, flow: &FlowView<'_>, share: Evidence, symptom: &
 /// times: a receiver renews credit when half of it is used (RFC 9000 §4.2).
 fn larger(finding: Finding, flow: &FlowView<'_>, place: RemedyPlace, keys: &[&str]) -> Finding {
     let (times, text) = if flow.transport == "quic" {
-        (4.0, "credit of four times the bandwidth-delay product, half of which is used before it is renewed")
+        (
+            4.0,
+            "credit of four times the bandwidth-delay product, half of which is used before it is renewed",
+        )
     } else {
         (2.0, "buffers of twice the bandwidth-delay product")
     };

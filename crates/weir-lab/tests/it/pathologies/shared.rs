@@ -277,7 +277,12 @@ pub(super) fn wifi_rate_fall(draw: &mut Draw, seed: u64) -> Case {
         scenario,
         &[
             UNFILLED,
-            &["standing_queue", "wifi_retries", "bursty_loss", "random_loss"],
+            &[
+                "standing_queue",
+                "wifi_retries",
+                "bursty_loss",
+                "random_loss",
+            ],
         ]
         .concat(),
         format!(
