@@ -67,8 +67,8 @@ const RUNS: u64 = 20;
 const REMEDIES: usize = 8;
 /// Events of a run, as a multiple of those of the run that was explained.
 const EVENTS: u64 = 10;
-/// The run counts as one of so many events at least, a third of a second, because a remedy that fills
-/// a path can need a hundred times those of the run that did not.
+/// The run counts as one of so many events at least, a third of a second, because a remedy that
+/// fills a path can need a hundred times those of the run that did not.
 const LEAST_EVENTS: u64 = 300_000;
 /// The share by which a measure is worse that is told.
 const WORSE: f64 = 0.05;

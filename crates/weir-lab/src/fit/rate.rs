@@ -1,9 +1,9 @@
 //! The rate of the bottleneck: what arrived while packets waited, by the time in which it did.
 //!
 //! An acknowledgement whose packet waited for at least one and a half others shows that the link
-//! was busy from the packet before on. Octets and times of all such acknowledgements together are the rate, so
-//! that the spacing of single ones does not matter. Where the rate of windows differs by more than
-//! the noise of counting, it is a schedule.
+//! was busy from the packet before on. Octets and times of all such acknowledgements together are
+//! the rate, so that the spacing of single ones does not matter. Where the rate of windows differs
+//! by more than the noise of counting, it is a schedule.
 
 use super::observed::{Ack, Observed};
 

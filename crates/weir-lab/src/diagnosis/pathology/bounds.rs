@@ -186,8 +186,8 @@ fn finding(detector: &Detector, flow: &FlowView<'_>, share: Evidence, symptom: &
     )
 }
 
-/// With the remedy that settings of octets become twice the bandwidth-delay product, or, of QUIC, four
-/// times: a receiver renews credit when half of it is used (RFC 9000 §4.2).
+/// With the remedy that settings of octets become twice the bandwidth-delay product, or, of QUIC,
+/// four times: a receiver renews credit when half of it is used (RFC 9000 §4.2).
 fn larger(finding: Finding, flow: &FlowView<'_>, place: RemedyPlace, keys: &[&str]) -> Finding {
     let (times, text) = if flow.transport == "quic" {
         (

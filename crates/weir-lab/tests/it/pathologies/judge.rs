@@ -79,8 +79,8 @@ fn of_two_pathologies_both_are_named() {
     assert!(half.len() <= 4, "{half:?}");
 }
 
-/// Every number in a sentence is computed again from the rows that it names, and no remedy sets what
-/// is set already.
+/// Every number in a sentence is computed again from the rows that it names, and no remedy sets
+/// what is set already.
 #[test]
 fn numbers_are_found_again_and_remedies_change_the_scenario() {
     let mut checked = 0;
