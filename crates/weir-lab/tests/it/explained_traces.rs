@@ -95,6 +95,11 @@ fn a_socket_that_probes_a_closed_window_or_waits_for_a_dead_peer_says_so() {
         of(&unanswered.replace("lastack:100", "lastack:20000")),
         [""; 0]
     );
+    // The doubled timeout, 0.22 s · 2^12, is at most 120 s, of which a quarter must have passed.
+    let bounded = probing(12, 0, 21) + " timer:(persist,1min23sec,12)";
+    let of_bounded = |ack: &str| of(&bounded.replace("lastack:100", ack));
+    assert_eq!(of_bounded("lastack:30900"), ["black_hole"]);
+    assert_eq!(of_bounded("lastack:30800"), [""; 0]);
     let dead = "rto:1760 backoff:3 bytes_sent:50000 bytes_acked:9000 unacked:5 busy:9000ms \
                 lastsnd:900 lastack:2000";
     assert_eq!(of_ss(&socket("0 90000", dead)), ["black_hole"]);
@@ -199,15 +204,19 @@ fn windows_of_zero_in_both_directions_are_a_closed_window() {
 
 #[test]
 fn intervals_without_an_octet_are_a_black_hole_if_packets_are_sent_again() {
-    let test = |again: [u32; 4]| {
+    let test = |again: [u32; 4], carrying: usize| {
         let mut text = String::from("[ ID] Interval Transfer Bandwidth Retr Cwnd\n");
         for (second, again) in again.iter().enumerate() {
-            let octets = if second == 0 {
+            let octets = if second < carrying {
                 "84.8 KBytes 694"
             } else {
                 "0.00 Bytes 0.00"
             };
-            let unit = if second == 0 { "Kbits/sec" } else { "bits/sec" };
+            let unit = if second < carrying {
+                "Kbits/sec"
+            } else {
+                "bits/sec"
+            };
             let end = second + 1;
             writeln!(
                 text,
@@ -217,8 +226,10 @@ fn intervals_without_an_octet_are_a_black_hole_if_packets_are_sent_again() {
         }
         kinds(&explained(&read_iperf3_text(Cursor::new(text)).unwrap()))
     };
-    assert_eq!(test([2, 1, 0, 1]), ["black_hole"]);
-    assert_eq!(test([2, 1, 0, 0]), [""; 0]);
+    assert_eq!(test([2, 1, 0, 1], 1), ["black_hole"]);
+    assert_eq!(test([2, 1, 0, 0], 1), [""; 0]);
+    // Two seconds are too short.
+    assert_eq!(test([2, 1, 1, 1], 2), [""; 0]);
 }
 
 #[test]

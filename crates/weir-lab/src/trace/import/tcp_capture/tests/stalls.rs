@@ -58,6 +58,26 @@ fn a_window_that_opens_again_at_once_is_no_finding() {
     assert_eq!(kinds(&capture), [""; 0]);
 }
 
+/// A window that is closed for 300 ms of a connection that goes on until `end`.
+fn closed_once(end: u32) -> TestCapture {
+    let mut capture = running();
+    capture.ack(460_000, NEXT, 0, &[]);
+    capture.ack(760_000, NEXT, 60_000, &[]);
+    let (mut at, mut seq) = (770_000, NEXT);
+    while at < end {
+        capture.data(at, seq, 1000);
+        (at, seq) = (at + 40_000, seq + 1000);
+        capture.ack(at, seq, 60_000, &[]);
+    }
+    capture
+}
+
+#[test]
+fn a_window_counts_as_closed_from_a_twentieth_of_the_time_on() {
+    assert_eq!(kinds(&closed_once(5_400_000)), ["closed_window"]);
+    assert_eq!(kinds(&closed_once(6_600_000)), [""; 0]);
+}
+
 #[test]
 fn a_peer_that_falls_silent_is_a_black_hole() {
     let timeouts = [800_000, 1_300_000, 2_300_000];
@@ -74,6 +94,10 @@ fn a_peer_that_falls_silent_is_a_black_hole() {
     assert!(!kinds(&silent(&timeouts[..2])).contains(&"black_hole"));
     let late = [800_000, 1_300_000, 7_000_000];
     assert_eq!(kinds(&silent(&late))[0], "black_hole");
+    // Two do after five seconds without a segment of the peer, one does not.
+    assert_eq!(kinds(&silent(&[800_000, 5_600_000]))[0], "black_hole");
+    assert!(!kinds(&silent(&[800_000, 5_400_000])).contains(&"black_hole"));
+    assert!(!kinds(&silent(&[5_600_000])).contains(&"black_hole"));
     // The peer answers after all.
     let mut answered = silent(&timeouts);
     answered.ack(2_340_000, NEXT + 1000, 60_000, &[]);
