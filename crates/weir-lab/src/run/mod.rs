@@ -6,6 +6,7 @@
 
 pub mod columns;
 mod expectations;
+mod live;
 mod network;
 mod process_limits;
 mod record;
@@ -14,6 +15,7 @@ mod summarise;
 
 pub use columns::tables::{TableKind, column_dictionary, table_kind, table_kinds};
 pub use expectations::{Judgement, judge};
+pub use live::{LiveFlow, LiveLink, LiveObserver, LiveState};
 pub use network::registry::{EndpointPair, QuinnFactory, QuinnFlow, TransportRegistry};
 pub use network::tap::{SharedTap, Tap, TappedPacket, address_of};
 pub use network::{NetworkSegment, Scope, SegmentEnd, SegmentShaper};
@@ -82,6 +84,8 @@ pub struct RunOptions<'a> {
     /// The number of rows of flows and links above which their tables are thinned, and of packets
     /// above which packets are sampled; eight million if absent.
     pub max_rows: Option<u64>,
+    /// Receives the state of the run at the end of each interval; does not affect the run.
+    pub live: Option<&'a LiveObserver>,
 }
 
 /// The result of a run.
