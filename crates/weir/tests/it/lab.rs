@@ -301,7 +301,7 @@ fn the_runs_of_the_folder_are_listed_opened_explained_and_compared_and_no_others
     for document in [&mut compared, &mut expected] {
         // The names are those of the command line.
         for side in ["a", "b"] {
-            document[side]["name"] = Value::Null;
+            document[side]["folder"] = Value::Null;
         }
     }
     assert_eq!(compared, expected);
