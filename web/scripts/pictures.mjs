@@ -28,6 +28,8 @@ function columns(path) {
 /** The curves of the first quantity that the run has: a rate or window of one flow, else goodput. */
 function chosen(folder) {
   const list = (kind) => (existsSync(join(folder, kind)) ? readdirSync(join(folder, kind)).sort().map((name) => [name.replace(/\.csv$/, ""), join(folder, kind, name)]) : []);
+  const gaps = list("gaps").map(([name, path]) => [name, columns(path)]);
+  if (gaps.some(([, table]) => table.time_s?.length)) return { label: "music that was not heard so far", column: "silence_s", curves: gaps.slice(0, CURVES) };
   const flows = list("flows").map(([name, path]) => [name, columns(path)]);
   const has = (table, column) => table[column]?.some((value) => !Number.isNaN(value));
   if (flows.length === 1) {
@@ -41,7 +43,7 @@ function chosen(folder) {
 
 function picture(card, folder, span) {
   const { label, column, curves } = chosen(folder);
-  const values = curves.flatMap(([, table]) => table[column].filter((value, index) => value > 0 && table.time_s[index] <= span[1]));
+  const values = curves.flatMap(([, table]) => table[column].filter((value, index) => value > 0 && table.time_s[index] >= span[0] && table.time_s[index] <= span[1]));
   if (!values.length) return null;
   const [least, most] = values.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, 0]);
   const log = column === "allowed_rate_bps" && most > least * logFrom;
@@ -52,6 +54,8 @@ function picture(card, folder, span) {
     const [lows, highs] = [new Array(COLUMNS).fill(null), new Array(COLUMNS).fill(null)];
     let held = null;
     let index = 0;
+    while (index < table.time_s.length && table.time_s[index] < span[0]) held = table[column][index++];
+    if (Number.isNaN(held)) held = null;
     for (let at = 0; at < COLUMNS; at++) {
       const end = span[0] + (at + 1) * width;
       let [a, b] = held === null ? [Infinity, -Infinity] : [held, held];
@@ -86,7 +90,7 @@ for (const card of cards) {
   execFileSync(weir, ["export", result, "--format", "csv", "--out", join(folder, "csv")], { stdio: ["ignore", "ignore", "inherit"] });
   const { duration_s: end } = JSON.parse(readFileSync(join(result, "summary.json"), "utf8")).run;
   const plot = card.plots?.find(({ runs: of, untilS }) => of?.includes(run.name) && untilS);
-  made[card.id] = picture(card, join(folder, "csv"), [0, Math.min(end, plot?.untilS ?? end)]);
+  made[card.id] = picture(card, join(folder, "csv"), [plot?.fromS ?? 0, Math.min(end, plot?.untilS ?? end)]);
   console.log(card.id);
   rmSync(folder, { recursive: true });
 }

@@ -10,7 +10,7 @@ import type { Span, TimeView } from "./view";
 import { h, swatch } from "../ui/dom";
 
 /** The room for the vertical axis, the same in all plots so that times stand below each other. */
-export const gutter = (width: number) => (width < 480 ? 62 : 68);
+export const gutter = (width: number) => (width < 480 ? 70 : 76);
 export const RIGHT = 14;
 const DASHES: number[][] = [[], [6, 4], [2, 3], [10, 3, 2, 3]];
 
@@ -192,9 +192,9 @@ export class Plot {
     const [scale, name] = prefixFor(most, this.figure.unit);
     if (!this.log) {
       const top = splits.length - 1;
-      return splits.map((split, index) => (index === top ? `${digits(split! / scale)} ${name.replace("bit/s", "b/s")}` : digits(split! / scale)));
+      return splits.map((split, index) => (index === top ? `${digits(split! / scale)} ${name}` : digits(split! / scale)));
     }
-    return splits.map((split) => shortUnit(split!, this.figure.unit));
+    return splits.map((split) => withUnit(split!, this.figure.unit, 2));
   }
 
   private draw(chart: uPlot): void {
@@ -384,8 +384,6 @@ export class Plot {
   }
 }
 
-/** A number at the axis has little room. */
-const shortUnit = (value: number, unit: string) => withUnit(value, unit, 2).replace("bit/s", "b/s");
 
 function drawLayer(chart: uPlot, layer: Layer, span: Span, log: boolean, ratio: number): void {
   const { ctx } = chart;
