@@ -311,6 +311,7 @@ impl Simulation {
         let before = before.unwrap_or_else(|| self.sim.counters());
         let summary = self.summarise(reached, [&before, &after], &mut check)?;
         let delays = self.intervals.is_some().then(|| self.delay_table());
+        let stages = self.recorder.finish_stages();
         let (mut flows, links, packets) = self.recorder.finish();
         let full = self.intervals.is_some();
         let mut intervals = self.intervals.into_iter().flat_map(Intervals::finish);
@@ -341,6 +342,7 @@ impl Simulation {
             links,
             delays,
             packets,
+            stages,
         })
     }
 }

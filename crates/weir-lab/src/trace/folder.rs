@@ -48,14 +48,6 @@ pub(super) const SCENARIO: &str = "scenario.toml";
 /// The file with the summary.
 pub(super) const SUMMARY: &str = "summary.json";
 
-/// `summary.json` as text: the same summary gives the same bytes.
-pub fn summary_json(summary: &Summary) -> String {
-    let mut summary = summary.clone();
-    summary.run.wall_s = None;
-    // Maps with text keys and finite numbers can always be represented in JSON.
-    crate::json::document(&summary)
-}
-
 impl RunFolder {
     /// Checks that a run may be written to this path.
     ///
@@ -165,6 +157,7 @@ impl RunFolder {
             transfers,
             delays: self.table("delays")?,
             packets: self.table("packets")?,
+            stages: None,
         })
     }
 
