@@ -49,7 +49,7 @@ class Layout {
   constructor(ways: Ways, readonly width: number) {
     const sides = [true, false].map((isForward) => {
       const lanes = ways.lanes.filter((lane) => lane.isForward === isForward && lane.link !== "");
-      const depths = [...new Set(lanes.map(({ depth }) => depth))].toSorted((a, b) => a - b);
+      const depths = [...new Set(lanes.map(({ depth }) => depth))].sort((a, b) => a - b);
       return depths.map((depth) => lanes.filter((lane) => lane.depth === depth));
     });
     const most = (columns: Lane[][]) =>

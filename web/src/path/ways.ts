@@ -157,10 +157,10 @@ export class Ways {
       // `NAME.backward` is a direction of a link, `NAME.HOST` a station of a medium.
       const [first, second] = name.split(".");
       const medium = second !== undefined && second !== "backward" ? first! : null;
-      const sorted = depth.toSorted((a, b) => a - b);
+      const sorted = depth.slice().sort((a, b) => a - b);
       return this.laneOf(name, key[0] === ">", sorted[sorted.length >> 1]!, rows, medium);
     });
-    return lanes.toSorted((a, b) => a.depth - b.depth || a.link.localeCompare(b.link));
+    return lanes.sort((a, b) => a.depth - b.depth || a.link.localeCompare(b.link));
   }
 
   private laneOf(

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Packets, Words } from "../engine/types";
-import { Ways } from "./ways";
+import type { Packets, Words } from "../src/engine/types";
+import { Ways } from "../src/path/ways";
 
 const nothing = Number.NaN;
 
