@@ -94,6 +94,12 @@ function experiment(root, scales, name) {
 function examples(root) {
   const folder = new URL("examples/", root);
   const names = readdirSync(folder).filter((name) => name.endsWith(".toml")).sort();
+  const readme = readFileSync(new URL("README.md", folder), "utf8");
+  /** The heading of the section that links the file first. */
+  const titleOf = (file) => {
+    const at = readme.search(new RegExp(`\\]\\(${file.replaceAll(".", "\\.")}\\)`));
+    return at < 0 ? undefined : [...readme.slice(0, at).matchAll(/^## (.+)$/gm)].at(-1)?.[1];
+  };
   return names.map((file) => {
     const toml = readFileSync(new URL(file, folder), "utf8");
     const name = file.replace(".toml", "");
@@ -101,7 +107,7 @@ function examples(root) {
     return {
       id: `example-${name}`,
       kind: "example",
-      title: name.replaceAll("-", " "),
+      title: titleOf(file) ?? name.replaceAll("-", " "),
       about,
       runs: [{ name, about: firstSentence(about), scenario: file, set: [] }, ...inHead(about)],
       scenarios: { [file]: toml },

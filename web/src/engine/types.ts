@@ -138,34 +138,17 @@ export interface RemedySettings {
   set: Setting[];
 }
 
-/** Where an event of a packet happened. */
-export type Place = "sender" | "receiver" | "queue" | "link";
-
-/** The stages of a run's packets, a row for each, ordered by time. */
-export interface Packets {
-  rows: number;
-  timeS: Float64Array;
-  /** The row of `what`, in `events`: `sent`, `enqueued`, `dequeued`, `received`, `lost`, … */
-  events: string[];
-  event: Uint8Array;
-  /** The name of the flow, the host or the direction of a link: an index into `names`. */
-  names: string[];
-  name: Uint16Array;
-  /** The flow that the packet belongs to: an index into `names`. */
-  flow: Uint16Array;
-  /** An identity of the packet within the run, the same at all its stages. */
-  packet: Uint32Array;
-  /** Sequence or packet number; NaN where there is none. */
-  number: Float64Array;
-  /** Octets with IP and UDP headers. */
-  size: Uint32Array;
-  /** `data`, `retransmission`, `acknowledgement`, `control`: an index into `contents`. */
-  contents: string[];
-  content: Uint8Array;
-  /** Why a packet was dropped or declared lost: an index into `reasons`; `reasons[0]` is "". */
-  reasons: string[];
-  reason: Uint8Array;
-  /** The time from which packets are missing, because memory was bounded; null if all are here. */
+/**
+ * The ways of packets over the links, a row for each time that a link carried a packet or dropped
+ * it; on the air a row for each frame. Times are NaN where there is none.
+ *
+ * `numbers`: `packet` (its number within the run), `number` (of its transport), `size_bytes`,
+ * `sent_s`, `entered_s` (the queue), `started_s` and `left_s` (transmission), `arrives_s`,
+ * `dropped_s`. `words`: `flow`, `from` (`sender` or `receiver`), `link`, `content` (`data`,
+ * `retransmission`, `acknowledgement`, `control`), `reason` (of a drop).
+ */
+export interface Packets extends Table {
+  /** When the table was full, so that later packets are missing; null if all are here. */
   leftOutFromS: number | null;
 }
 
@@ -192,8 +175,8 @@ export interface RunOptions {
   seed?: number;
   /** The contents of files that the scenario names (rate traces), by their names in it. */
   files?: Record<string, string>;
-  /** Adds the stages of each packet. */
-  packets?: boolean;
+  /** Adds the ways of packets over the links: all, as far as memory goes, or those of a time. */
+  packets?: boolean | { fromS?: number; toS?: number; maxRows?: number };
   /** `share` from 0 to 1, and the virtual time reached. */
   onProgress?: (share: number, simulatedS: number) => void;
   /** Ends the run; the promise is rejected with an `AbortError`. */
@@ -226,8 +209,10 @@ export class ScenarioError extends Error {
     readonly problem: Problem,
     /** The name of the text that the place is in: the file, or `--set KEY=VALUE`. */
     readonly source: string,
+    /** Place, problem and advice in one line. */
+    message: string,
   ) {
-    super(problem.message);
+    super(message);
     this.name = "ScenarioError";
   }
 }

@@ -41,6 +41,8 @@ export class BandView {
   private readonly words = h("span", { class: "legend" });
   private readonly forget: () => void;
   private readonly resizing: ResizeObserver;
+  /** The categories in the span that is shown. */
+  private readonly seen = new Set<number>();
 
   constructor(
     private band: Band,
@@ -51,12 +53,10 @@ export class BandView {
     this.forget = view.listen(() => this.draw(), () => this.legend());
     this.resizing = new ResizeObserver(() => this.draw());
     this.resizing.observe(this.element);
-    this.legend();
   }
 
   show(band: Band): void {
     this.band = band;
-    this.legend();
     this.draw();
   }
 
@@ -66,7 +66,6 @@ export class BandView {
   }
 
   restyle(): void {
-    this.legend();
     this.draw();
   }
 
@@ -84,7 +83,7 @@ export class BandView {
       }
       now = index > 0 ? band.categories.codes[index - 1]! : -1;
     }
-    const seen = new Set(band.categories.codes);
+    const { seen } = this;
     const entries = band.categories.kinds.map((kind, code) => {
       if (!kind || !seen.has(code)) return null;
       const entry = h("span", { class: code === now ? "entry now" : "entry" }, swatch(colour(kind.colour)), kind.label);
@@ -113,9 +112,11 @@ export class BandView {
     const context = this.canvas.getContext("2d");
     if (!context) return;
     const columns = this.canvas.width;
+    this.seen.clear();
     shares(this.band, this.view.span, columns).forEach((column, x) => {
       let top = 0;
       column.forEach((share, code) => {
+        if (share > 0) this.seen.add(code);
         const kind = this.band.categories.kinds[code];
         if (share <= 0 || !kind) return;
         context.fillStyle = colour(kind.colour);
@@ -123,6 +124,7 @@ export class BandView {
         top += share;
       });
     });
+    this.legend();
   }
 }
 

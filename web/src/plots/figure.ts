@@ -90,7 +90,11 @@ export function valueRange(figure: Figure, [from, to]: [number, number], log: bo
   for (const mark of figure.marks) if (mark.x >= from && mark.x <= to) take(mark.y);
   for (const level of figure.levels) take(level.y);
   if (low > high) return log ? [1, 10] : [0, 1];
-  if (log) return low === high ? [low / 2, high * 2] : [low / 1.3, high * 1.3];
+  if (log) {
+    const room = Math.max(1.3, (high / low) ** 0.05);
+    // The labels of published points stand above them.
+    return [low / room, high * (figure.marks.length ? room ** 3 : room)];
+  }
   if (figure.signed) {
     const most = Math.max(Math.abs(low), Math.abs(high)) || 1;
     return [-most * 1.08, most * 1.08];

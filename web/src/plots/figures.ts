@@ -286,8 +286,11 @@ function bands({ shown: { run }, flows }: Parts): Band[] {
     if (!table || !x?.length) return [];
     const ofRate = !!column(table, "allowed_rate_bps");
     const band = (name: "bound" | "limit", kind: (word: string) => Categories["kinds"][number]) => {
-      const kinds = categories(table.words[name], kind);
-      return kinds ? [{ name, subject: named ? flow : "", x, categories: kinds, untilS: endOf(run, flow) }] : [];
+      const words = table.words[name];
+      const kinds = categories(words, kind);
+      // A transport without a controller has no rule.
+      const says = name === "bound" || words?.words.some((word) => word !== "" && word !== "none");
+      return kinds && says ? [{ name, subject: named ? flow : "", x, categories: kinds, untilS: endOf(run, flow) }] : [];
     };
     return [...band("limit", (word) => limitKind(word, ofRate)), ...band("bound", boundKind)];
   });

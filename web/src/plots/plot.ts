@@ -5,11 +5,12 @@ import { colour, colours } from "../ui/theme";
 import { digits, prefixFor, timeText, withUnit } from "../ui/units";
 import { trace, type Pen } from "./curve";
 import { valueRange, type Figure, type Layer } from "./figure";
+import { logTicks } from "./ticks";
 import type { Span, TimeView } from "./view";
 import { h, swatch } from "../ui/dom";
 
 /** The room for the vertical axis, the same in all plots so that times stand below each other. */
-export const gutter = (width: number) => (width < 480 ? 50 : 66);
+export const gutter = (width: number) => (width < 480 ? 70 : 76);
 export const RIGHT = 14;
 const DASHES: number[][] = [[], [6, 4], [2, 3], [10, 3, 2, 3]];
 
@@ -149,7 +150,14 @@ export class Plot {
         scales: { x: { time: false, auto: false }, y: { auto: false, distr: this.log ? 3 : 1 } },
         axes: [
           { ...axis, size: 28, values: (_, splits) => this.times(splits), space: width < 480 ? 60 : 80 },
-          { ...axis, size: gutter(width), values: (_, splits) => this.labels(splits), space: this.log ? 26 : 34 },
+          {
+            ...axis,
+            size: gutter(width),
+            values: (_, splits) => this.labels(splits),
+            space: 34,
+            filter: (_, splits) => splits,
+            ...(this.log ? { splits: (_: uPlot, __: number, min: number, max: number) => logTicks(min, max, this.options.height / 34) } : {}),
+          },
         ],
         series: [{}, { scale: "y", paths: () => null, points: { show: false } }],
         cursor: {
@@ -184,12 +192,9 @@ export class Plot {
     const [scale, name] = prefixFor(most, this.figure.unit);
     if (!this.log) {
       const top = splits.length - 1;
-      return splits.map((split, index) => (index === top ? `${digits(split! / scale)} ${short(name)}` : digits(split! / scale)));
+      return splits.map((split, index) => (index === top ? `${digits(split! / scale)} ${name}` : digits(split! / scale)));
     }
-    return splits.map((split) => {
-      const power = split === null ? NaN : Math.log10(split);
-      return Math.abs(power - Math.round(power)) < 1e-6 ? shortUnit(split!, this.figure.unit) : "";
-    });
+    return splits.map((split) => withUnit(split!, this.figure.unit, 2));
   }
 
   private draw(chart: uPlot): void {
@@ -379,9 +384,6 @@ export class Plot {
   }
 }
 
-/** A prefix and the unit without "it/s", for labels at the axis. */
-const short = (name: string) => name.replace("bit/s", "bit/s");
-const shortUnit = (value: number, unit: string) => withUnit(value, unit, 2).replace("bit/s", "b/s");
 
 function drawLayer(chart: uPlot, layer: Layer, span: Span, log: boolean, ratio: number): void {
   const { ctx } = chart;

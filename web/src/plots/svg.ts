@@ -7,6 +7,7 @@ import { bandSvg } from "./band";
 import { trace } from "./curve";
 import { valueRange, type Figure, type Layer } from "./figure";
 import { categoryParts } from "./plot";
+import { logTicks, ticks } from "./ticks";
 import type { Span } from "./view";
 
 const WIDTH = 900;
@@ -19,22 +20,6 @@ const DASHES = ["", "6 4", "2 3", "10 3 2 3"];
 
 const paint = (number: number) => colour(number, "light");
 const round = (value: number) => Number(value.toFixed(1));
-
-/** Steps of 1, 2 or 5 times a power of ten. */
-export function ticks(from: number, to: number, wanted: number): number[] {
-  const raw = (to - from) / wanted;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= raw * 0.9999)!;
-  const made: number[] = [];
-  for (let at = Math.ceil(from / step - 1e-9); at * step <= to + step * 1e-9; at++) made.push(at * step);
-  return made;
-}
-
-function logTicks(from: number, to: number): number[] {
-  const made: number[] = [];
-  for (let power = Math.ceil(Math.log10(from) - 1e-9); 10 ** power <= to * 1.0001; power++) made.push(10 ** power);
-  return made.length > 8 ? made.filter((_, index) => index % 2 === 0) : made;
-}
 
 export function figuresSvg(title: string, figures: Figure[], span: Span): SVGElement {
   const drawn: SVGElement[] = [];
@@ -64,7 +49,7 @@ function one(figure: Figure, span: Span, top: number): SVGElement {
   const py = (y: number) => head + HEIGHT - ((scale(y) - a) / (b - a)) * HEIGHT;
   const group = svg("g");
   group.append(svg("text", { x: LEFT, y: top + 12, fill: ink }, `${figure.title}${figure.unit ? `, ${figure.unit}` : ""}`));
-  const values = figure.log ? logTicks(low, high) : ticks(low, high, 5);
+  const values = figure.log ? logTicks(low, high, 6) : ticks(low, high, 5);
   const [factor] = prefixFor(Math.max(Math.abs(low), Math.abs(high)), figure.unit);
   values.forEach((value) => {
     const y = round(py(value));

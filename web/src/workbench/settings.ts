@@ -174,4 +174,7 @@ export class Settings {
   }
 }
 
-const label = (control: Control) => h("span", { class: "control-label", title: control.documentation }, control.label.replace(/^transport\.|^app\./, ""));
+const label = (control: Control) => h("span", { class: "control-label", title: `${control.key}: ${control.documentation}` }, shortLabel(control.label));
+
+/** The group says the rest: `queue.kind` is the queue, `transport.tfrc.rtt_min` rtt_min. */
+const shortLabel = (text: string) => (text === "transport.kind" ? "transport" : text.replace(/^transport\.(tfrc\.)?/, "").replace(/\.kind$/, ""));

@@ -104,7 +104,7 @@ class Page {
         h("div", { class: "results" }, this.problem, this.table, this.flows, this.zoomBar(), this.stack.element, this.why.element, this.published),
       ),
     );
-    this.turn("settings");
+    this.turn("settings", false);
     session.listen((change) => this.changed(change));
     session.view.listen(() => this.zoomState(), () => undefined);
   }
@@ -123,7 +123,11 @@ class Page {
     return { tab, panel };
   }
 
-  private turn(name: "settings" | "text"): void {
+  /** Shows a tab. On a narrow screen the tabs are a sheet at the bottom, which a second click closes. */
+  private turn(name: "settings" | "text", open?: boolean): void {
+    const side = this.element.querySelector(".side");
+    const same = this.sides[name].tab.getAttribute("aria-selected") === "true";
+    side?.classList.toggle("open", open ?? !(same && side.classList.contains("open")));
     for (const [key, { tab, panel }] of Object.entries(this.sides)) {
       tab.setAttribute("aria-selected", String(key === name));
       panel.hidden = key !== name;
@@ -150,10 +154,9 @@ class Page {
     return h(
       "header",
       { class: "bench-head" },
-      h("div", { class: "bench-title" }, h("h1", {}, this.card?.title ?? "Workbench"), about ? h("p", { class: "quiet-text" }, about) : null, this.runChoice()),
+      h("div", { class: "bench-title" }, h("h1", {}, this.card?.title ?? "Workbench"), this.runChoice(), about ? h("p", { class: "quiet-text" }, about) : null),
       h("div", { class: "bench-tools" }, copy, files),
-      h("div", { class: "bench-variants" }, this.tabs, this.modes),
-      h("div", { class: "bench-status" }, this.progress, this.status),
+      h("div", { class: "bench-variants" }, this.tabs, this.modes, h("div", { class: "bench-status" }, this.progress, this.status)),
     );
   }
 
@@ -399,7 +402,7 @@ class Page {
       const ofText = !error.source.startsWith("--set");
       if (ofText) {
         words.unshift(button(`Line ${line}`, () => {
-          this.turn("text");
+          this.turn("text", true);
           this.editor.goTo(line, column);
         }), " ");
       } else words.unshift(`${error.source}: `);

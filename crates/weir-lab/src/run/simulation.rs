@@ -338,6 +338,7 @@ impl Simulation {
         let before = before.unwrap_or_else(|| self.sim.counters());
         let summary = self.summarise(reached, [&before, &after], &mut check)?;
         let delays = self.full.then(|| self.delay_table());
+        let stages = self.recorder.finish_stages();
         let (mut flows, links, packets) = self.recorder.finish();
         let full = self.full;
         let intervals = self.intervals.filter(|_| full);
@@ -369,6 +370,7 @@ impl Simulation {
             links,
             delays,
             packets,
+            stages,
         })
     }
 }

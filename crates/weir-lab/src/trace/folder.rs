@@ -49,14 +49,6 @@ pub(super) const SCENARIO: &str = "scenario.toml";
 /// The file with the summary.
 pub(super) const SUMMARY: &str = "summary.json";
 
-/// `summary.json` as text: the same summary gives the same bytes.
-pub fn summary_json(summary: &Summary) -> String {
-    let mut summary = summary.clone();
-    summary.run.wall_s = None;
-    // Maps with text keys and finite numbers can always be represented in JSON.
-    crate::json::document(&summary)
-}
-
 impl RunFolder {
     /// Checks that a run may be written to this path.
     ///
@@ -176,6 +168,7 @@ impl RunFolder {
             transfers,
             delays: self.table("delays")?,
             packets: self.table("packets")?,
+            stages: None,
         })
     }
 

@@ -46,7 +46,7 @@ pub(crate) use checksums::{CHECKSUMS, Checksums};
 pub use deflate::{gunzip, zlib};
 pub use export::{ExportError, ExportFile, Format, csv, export};
 #[cfg(feature = "files")]
-pub use folder::{PartOfTable, RunFolder, TablePart, summary_json};
+pub use folder::{PartOfTable, RunFolder, TablePart};
 #[cfg(feature = "files")]
 pub use folder_error::FolderError;
 #[cfg(feature = "files")]

@@ -223,6 +223,8 @@ impl SimNetwork {
             else {
                 continue;
             };
+            let (from, to) = self.network.ends_of_flow(flow.id);
+            recorder.follow(flow.id, &flow.name, [from.0, to.0]);
             let ends = [sender, receiver];
             let masks = recorder.add_flow((flow.id, &flow.name), ends, flow.writes);
             for (source, mask) in ends.into_iter().zip(masks) {
