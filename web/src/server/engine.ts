@@ -17,6 +17,8 @@ export class ServedEngine implements Engine {
   constructor(
     private readonly engine: Engine,
     private readonly server: Server,
+    /** Milliseconds; a test has its own. */
+    private readonly now: () => number = () => performance.now(),
   ) {}
 
   version = () => this.engine.version();
@@ -29,9 +31,9 @@ export class ServedEngine implements Engine {
   theory: Engine["theory"] = (...words) => this.engine.theory(...words);
   close = () => this.engine.close();
 
-  /** Shows this run when its own scenario is asked for, without a setting. */
-  keep(run: Run): void {
-    this.opened.set(run.resolvedToml, run);
+  /** Shows this run when this text is asked for, without a setting. */
+  keep(toml: string, run: Run): void {
+    this.opened.set(toml, run);
   }
 
   async run(toml: string, options: RunOptions = {}): Promise<Run> {
@@ -49,10 +51,10 @@ export class ServedEngine implements Engine {
     const ended = () => own.abort();
     if (options.signal?.aborted) own.abort();
     options.signal?.addEventListener("abort", ended, { once: true });
-    const began = performance.now();
+    const began = this.now();
     let far = false;
     const onProgress = (share: number, simulatedS: number) => {
-      const took = performance.now() - began;
+      const took = this.now() - began;
       if (took > TRIED_MS && took / Math.max(share, 1e-6) > LONG_MS) {
         far = true;
         own.abort();
