@@ -32,6 +32,7 @@ const OPTIONS: RunOptions<'_> = RunOptions {
     sink: None,
     max_rows: None,
     live: None,
+    stages: None,
 };
 
 /// A part of a scenario, driven in real time.

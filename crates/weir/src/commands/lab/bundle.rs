@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use weir_lab::diagnosis::{Trace, explain, explanation_json};
 use weir_lab::table::{RowThinning, Table, Values};
-use weir_lab::trace::{FolderError, RunFolder, TablePart, summary_json};
+use weir_lab::trace::{FolderError, RunFolder, TablePart};
 
 /// The first octets of a bundle.
 const MAGIC: &[u8; 8] = b"WEIRRUN1";
@@ -45,7 +45,7 @@ pub fn bundle(path: &Path) -> Result<Vec<u8>, FolderError> {
         }
     }
     let header = json!({
-        "summaryJson": summary_json(folder.summary()),
+        "summaryJson": folder.summary().to_json(),
         "resolvedToml": folder.scenario().resolved_toml(),
         "explanationJson": explanation_json(&explanation, None),
         "tables": tables,
