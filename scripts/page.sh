@@ -5,6 +5,7 @@
 #     scripts/page.sh           build and pack
 #     scripts/page.sh --check   say whether the packed page is the build of its sources: by the hash
 #                               of the sources, and with Node by a build that is compared
+#     scripts/page.sh --pack    pack web/dist as it is
 #     scripts/page.sh --sources print the hash of the sources
 set -eu
 cd "$(dirname "$0")/.."
@@ -15,7 +16,7 @@ page=crates/weir/page/page.tar
 sources() {
     find web crates/weir-wasm experiments examples suites docs/pictures scripts/page.sh \
         scripts/wasm.sh crates/weir-lab/src/report/style.rs -type f 2>/dev/null \
-        | grep -v -e /node_modules/ -e ^web/dist/ -e /src/engine/pkg/ -e /target/ -e /test-results/ \
+        | grep -v -e /node_modules/ -e ^web/dist/ -e /src/engine/pkg/ -e /src/generated/ -e /target/ -e /test-results/ \
         | LC_ALL=C sort \
         | while IFS= read -r file; do sha256sum "$file"; done \
         | sha256sum | cut -d ' ' -f 1
@@ -51,6 +52,7 @@ pack() {
 
 case "${1:-}" in
     --sources) sources ;;
+    --pack) pack "$page" && ls -l "$page" ;;
     --check)
         packed=$(tar -xOf "$page" SOURCES)
         if [ "$packed" != "$(sources)" ]; then
@@ -73,5 +75,5 @@ case "${1:-}" in
         echo "page: $page is the build of its sources"
         ;;
     '') build && pack "$page" && ls -l "$page" ;;
-    *) echo "usage: scripts/page.sh [--check|--sources]" >&2; exit 2 ;;
+    *) echo "usage: scripts/page.sh [--check|--pack|--sources]" >&2; exit 2 ;;
 esac
