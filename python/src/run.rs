@@ -8,7 +8,6 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use weir_lab::diagnosis::{Trace, explain, explanation_json, explanation_text};
 use weir_lab::run::{RunOutput, Summary, table_kind};
 use weir_lab::scenario::Scenario;
-use weir_lab::trace::summary_json;
 
 /// A finished run.
 #[pyclass(frozen, module = "weirlab._weirlab")]
@@ -28,7 +27,7 @@ pub struct Run {
 impl Run {
     /// Moves the tables out of the output.
     pub fn new(output: RunOutput) -> Self {
-        let summary = summary_json(&output.summary);
+        let summary = output.summary.to_json();
         let resolved = output.scenario.resolved_toml();
         let (scenario, measured) = (output.scenario.clone(), output.summary.clone());
         let tables = output.into_tables();

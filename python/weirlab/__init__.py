@@ -14,6 +14,7 @@ from typing import Any
 
 from weirlab import settings, theory
 from weirlab._weirlab import Ack, Congestion, ControllerConfig, __version__
+from weirlab.browser import lab, link
 from weirlab.controller import Controller, register
 from weirlab.errors import (
     ControllerError,
@@ -52,6 +53,8 @@ __all__ = [
     "WeirError",
     "__version__",
     "evaluate",
+    "lab",
+    "link",
     "open_sweep",
     "register",
     "run_plan",

@@ -46,6 +46,15 @@ class Run:
         return summary
 
     @property
+    def summary_json(self) -> str:
+        """The octets of ``summary.json`` as text."""
+        return self._inner.summary_json
+
+    def explanation_json(self) -> str:
+        """What ``explain`` says as JSON, as ``weir explain --json`` prints it."""
+        return self._inner.explain()[0]
+
+    @property
     def scenario_toml(self) -> str:
         """The scenario with all defaults filled in."""
         return self._inner.scenario_toml

@@ -120,6 +120,10 @@ class Scenario:
         """Every setting by its path, including defaults."""
         return dict(self._inner.settings())
 
+    def text_and_settings(self) -> tuple[str, list[tuple[str, str]]]:
+        """The text as it was written, and the settings that were changed since."""
+        return self._inner.text, list(self._inner.overrides)
+
     def to_toml(self) -> str:
         """The scenario with all defaults filled in: it gives the same run."""
         return self._inner.resolved()

@@ -68,5 +68,6 @@ pub(crate) fn output_of(flows: &[(&str, Table)]) -> RunOutput {
         transfers: Vec::new(),
         delays: None,
         packets: None,
+        stages: None,
     }
 }

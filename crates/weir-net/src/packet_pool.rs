@@ -12,8 +12,8 @@ mod slab;
 
 use slab::Slab;
 use std::num::NonZeroU32;
-use weir_proto::event::DropReason;
-use weir_proto::packet::{FlowId, IpHeader, Packet, TraceNumber};
+use weir_proto::event::{DropReason, PacketInNetwork};
+use weir_proto::packet::{FlowId, IpHeader, Packet, TraceNumber, Transit};
 use weir_proto::time::{Duration, Instant};
 
 /// The header fields of a packet that the network reads, and its place in the pool.
@@ -158,6 +158,20 @@ impl PacketPool {
     /// The number that the sender gave to the packet; `None` if it came from outside.
     pub(crate) fn number_of(&self, packet: PooledPacket) -> Option<u64> {
         self.slab.get(packet.slot)?.number.map(TraceNumber::get)
+    }
+
+    /// What identifies the packet to those who follow it.
+    pub(crate) fn identity_of(&self, packet: PooledPacket) -> PacketInNetwork {
+        let stored = self.slab.get(packet.slot);
+        let outside = Transit::default().sent_at;
+        PacketInNetwork {
+            slot: packet.slot,
+            sent_at: stored.map_or(outside, |stored| stored.transit.sent_at),
+            flow: packet.flow,
+            source: stored.map_or(u32::MAX, |stored| stored.ip.source.0),
+            number: stored.and_then(|stored| stored.number.map(TraceNumber::get)),
+            size: packet.size,
+        }
     }
 
     /// Packets in the pool.

@@ -19,6 +19,23 @@ pub(crate) enum StageEvent {
     Drop(PooledPacket, DropReason),
     /// A packet was marked with Congestion Experienced.
     Mark(PooledPacket),
+    /// A packet entered.
+    Enter(PooledPacket),
+    /// A packet is carried.
+    Carry(PooledPacket, Carriage),
+    /// A packet was dropped: the same as `Drop`, for those who follow packets.
+    DropOnWay(PooledPacket, DropReason),
+}
+
+/// When a packet is on the wire or on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Carriage {
+    /// The start of its transmission.
+    pub(crate) started: Instant,
+    /// The end of its transmission.
+    pub(crate) left: Instant,
+    /// Its arrival, if it arrives.
+    pub(crate) arrives: Option<Instant>,
 }
 
 impl StageEvent {
@@ -26,6 +43,7 @@ impl StageEvent {
         match self {
             Self::Queue(_) | Self::FrameRate(_) => EventMask::QUEUE,
             Self::Drop(..) | Self::Mark(_) => EventMask::DROP,
+            Self::Enter(_) | Self::Carry(..) | Self::DropOnWay(..) => EventMask::STAGE,
         }
     }
 
@@ -44,6 +62,17 @@ impl StageEvent {
                 flow: packet.flow,
                 number: pool.number_of(packet),
                 size: packet.size,
+            },
+            Self::Enter(packet) => Event::Entered(pool.identity_of(packet)),
+            Self::Carry(packet, carriage) => Event::Carried {
+                packet: pool.identity_of(packet),
+                started: carriage.started,
+                left: carriage.left,
+                arrives: carriage.arrives,
+            },
+            Self::DropOnWay(packet, reason) => Event::DroppedOnWay {
+                packet: pool.identity_of(packet),
+                reason,
             },
         }
     }
@@ -80,6 +109,12 @@ impl StageEvents {
     #[inline(never)]
     fn queue_event(&mut self, at: Instant, event: StageEvent) {
         self.queue.push((at, event));
+    }
+
+    /// True if stages of packets wait to be recorded: they name packets that are in the pool now.
+    #[inline]
+    pub(crate) const fn has_stages(&self) -> bool {
+        self.wants(EventMask::STAGE) && !self.queue.is_empty()
     }
 
     /// Removes all events, oldest first; keeps the capacity.

@@ -376,6 +376,44 @@ pub enum Event {
         /// Octets.
         size: u32,
     },
+    /// A packet entered a link or a station: its queue, unless the link is idle.
+    Entered(PacketInNetwork),
+    /// A link or a station carries a packet, or has carried it. A link says so when it knows, which
+    /// may be before.
+    Carried {
+        /// The packet.
+        packet: PacketInNetwork,
+        /// When its transmission starts.
+        started: Instant,
+        /// When its transmission ends.
+        left: Instant,
+        /// When it arrives; `None` for a frame on the air that was not acknowledged.
+        arrives: Option<Instant>,
+    },
+    /// A link or a station dropped this packet; [`Event::Drop`] says the same.
+    DroppedOnWay {
+        /// The packet.
+        packet: PacketInNetwork,
+        /// Why it was dropped.
+        reason: DropReason,
+    },
+}
+
+/// A packet in the network, as the events of its stages identify it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketInNetwork {
+    /// Where the network keeps it: no other packet has this place at the same time.
+    pub slot: u32,
+    /// When its endpoint handed it over; in the far future if that was outside the simulation.
+    pub sent_at: Instant,
+    /// The flow that it belongs to.
+    pub flow: FlowId,
+    /// The index of the host that sent it.
+    pub source: u32,
+    /// The number that its sender gave it; `None` if it came from outside.
+    pub number: Option<u64>,
+    /// Octets from the IP header on.
+    pub size: u32,
 }
 
 /// A set of kinds of events.
@@ -407,6 +445,8 @@ impl EventMask {
     pub const TIMEOUT: Self = Self(1 << 8);
     /// [`Event::Feedback`] and [`Event::ReceiverRtt`].
     pub const FEEDBACK: Self = Self(1 << 9);
+    /// [`Event::Entered`], [`Event::Carried`] and [`Event::DroppedOnWay`].
+    pub const STAGE: Self = Self(1 << 10);
     /// The events that an endpoint reports when no further packet leaves now.
     pub const WHEN_QUIET: Self = Self::CONTROLLER.union(Self::BOUND);
 

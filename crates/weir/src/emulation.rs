@@ -5,6 +5,7 @@ use crate::capture::PacketCapture;
 use crate::exit::Failure;
 use crate::forwarded_signals::ForwardedSignals;
 use crate::interrupt::interrupt_flag;
+use crate::live_view::LiveView;
 use crate::terminal;
 use crate::testbed::{RealTimePart, lateness, wire_failure};
 use std::collections::BTreeMap;
@@ -16,17 +17,19 @@ use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time;
 use weir_lab::fault::{caught, joined};
-use weir_lab::run::{RunError, Scope};
+use weir_lab::run::{LiveObserver, RunError, Scope, Summary};
 use weir_lab::scenario::Scenario;
 use weir_proto::packet::{Body, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
 use weir_wire::netns::Namespace;
-use weir_wire::realtime::{PortIo, RealtimeNetwork, TunDevices, UdpRelay, drive};
+use weir_wire::realtime::{Lateness, PortIo, RealtimeNetwork, TunDevices, UdpRelay, drive};
 use weir_wire::testbed::create_tun;
 use weir_wire::{DeviceCounters, Direction};
 
 /// A link without packets in transit for this long is idle: its ends had time to respond.
 const IDLE: time::Duration = time::Duration::from_millis(100);
+/// The time between two states of the live view.
+const LIVE_INTERVAL: Duration = Duration::from_secs(1);
 /// The maximum time for which a link remains for the last packets of a program.
 const DRAIN_TIMEOUT: time::Duration = time::Duration::from_secs(2);
 /// The duration of an emulation without a limit: longer than any use, and short enough that sums of
@@ -41,15 +44,18 @@ pub struct Emulation {
     pub time: Option<time::Duration>,
     /// The capture file.
     pub pcap: Option<PathBuf>,
+    /// Whether the link is shown while a program uses it.
+    pub live: bool,
 }
 
 impl Emulation {
     /// The link, and the hosts at its ends.
-    fn link(&self) -> Result<(RealTimePart, [HostId; 2]), Failure> {
+    fn link(&self, live: Option<&LiveObserver>) -> Result<(RealTimePart, [HostId; 2]), Failure> {
         let mut scenario = self.scenario.clone();
+        scenario.run.interval = Some(LIVE_INTERVAL);
         let time = self.time.unwrap_or(YEAR);
         scenario.run.duration = Duration::from_nanos(time.as_nanos() as u64);
-        let network = RealTimePart::untraced(&scenario, Scope::Network)?;
+        let network = RealTimePart::untraced(&scenario, Scope::Network, live)?;
         let flow = scenario.flows.first().map(|flow| [&flow.from, &flow.to]);
         let link = || Some(scenario.links.first()?.between.each_ref());
         let index = |name: &str| scenario.hosts.iter().position(|host| host.name == name);
@@ -76,7 +82,8 @@ impl Emulation {
     /// Relays datagrams between clients at the address `listen`, by default any port of loopback,
     /// and a server.
     pub fn relay(&self, listen: Option<SocketAddr>, server: SocketAddr) -> Result<(), Failure> {
-        let (link, [near, far]) = self.link()?;
+        let view = LiveView::new();
+        let (link, [near, far]) = self.link(Some(&view.observer()))?;
         let loopback = match server {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
             SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
@@ -92,7 +99,9 @@ impl Emulation {
         let address = relay.local_address()?;
         terminal::status(&format!("relay at {address} to {server}"));
         let busy = AtomicBool::new(false);
-        drive_link(MonitoredLink { link, busy: &busy }, &mut relay, &stop)?;
+        let driven = drive_link(MonitoredLink { link, busy: &busy }, &mut relay, &stop);
+        view.finish();
+        sum_up(driven?);
         let longest = relay.longest_packet();
         if let Some(mtu) = self.mtu().filter(|mtu| *mtu < longest) {
             terminal::status(&format!(
@@ -108,7 +117,9 @@ impl Emulation {
         // Ctrl-C is meant for the program: the program and its link end together.
         interrupt_flag();
         let signals = ForwardedSignals::catch()?;
-        let (link, ends) = self.link()?;
+        let view = self.live.then(LiveView::new);
+        let observer = view.as_ref().map(LiveView::observer);
+        let (link, ends) = self.link(observer.as_ref())?;
         let mtu = self.scenario.links.first();
         let mtu = mtu.map_or(1500, |link| link.forward.mtu);
         let (access, devices) = AccessLink::create(mtu, ends).map_err(with_alternative)?;
@@ -137,7 +148,11 @@ impl Emulation {
             }
             stop.store(true, Ordering::Relaxed);
             access.state_drops(program);
-            joined(driver.join())??;
+            let driven = joined(driver.join())?;
+            if let Some(view) = &view {
+                view.finish();
+            }
+            sum_up(driven?);
             status
                 .map_err(wire_failure)?
                 .map_err(|error| Failure::Usage(format!("cannot start \"{program}\": {error}")))
@@ -148,23 +163,27 @@ impl Emulation {
     }
 }
 
-/// Drives a link until it is stopped; prints its counters.
+/// Drives a link until it is stopped; returns its counters, and how late its events were.
 fn drive_link(
     mut link: MonitoredLink<'_>,
     ports: &mut dyn PortIo,
     stop: &AtomicBool,
-) -> Result<(), Failure> {
+) -> Result<(Summary, Lateness), Failure> {
     let duration = link.link.0.end().since(Instant::ZERO);
     let late = drive(&mut link, ports, duration, stop)
         .map_err(|error| Failure::Failed(error.to_string()))?;
-    for (name, direction) in link.link.0.finish().summary.links {
+    Ok((link.link.0.finish().summary, late))
+}
+
+/// Prints the counters of a link.
+fn sum_up((summary, late): (Summary, Lateness)) {
+    for (name, direction) in summary.links {
         terminal::status(&format!(
             "{name}: {} packets dropped, {} marked, queue {:.0} bytes (mean), {} bytes (max)",
             direction.drops, direction.marks, direction.queue_bytes.mean, direction.queue_bytes.max,
         ));
     }
     terminal::status(&lateness(late.p99(), late.max()));
-    Ok(())
 }
 
 /// Waits until no packets are in transit, because a program's last packets, which close its

@@ -8,18 +8,22 @@
 use crate::exit::Failure;
 use crate::terminal;
 use crate::testbed::{
-    RealTimePart, SetAtEnd, drive_part, report_lateness, wire_failure, with_alternative,
+    RealTimePart, SetAtEnd, drive_part, observers_of_parts, report_lateness, wire_failure,
+    with_alternative,
 };
+use indicatif::ProgressBar;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time;
 use weir_lab::fault::{caught, joined};
-use weir_lab::run::{FlowSummary, FlowTrace, RunOutput, Scope, SenderRecorder};
+use weir_lab::run::{
+    FlowSummary, FlowTrace, LiveFlow, LiveObserver, LiveState, RunOutput, Scope, SenderRecorder,
+};
 use weir_lab::scenario::{Flow, Scenario, Transport};
 use weir_net::app::AppConfig;
 use weir_proto::endpoint::Statistics;
 use weir_proto::event::{Event, Limit, WindowState};
 use weir_proto::packet::HostId;
-use weir_proto::time::Duration;
+use weir_proto::time::{Duration, Instant};
 use weir_wire::DeviceCounters;
 use weir_wire::kernel_tcp::{KernelTransfer, TransferPlan, TransferState};
 use weir_wire::tcp_info::{CongestionState, TcpInfo};
@@ -27,6 +31,8 @@ use weir_wire::testbed::{LinkEnd, Testbed, TestbedLink};
 
 /// The time between two questions about a connection.
 const INTERVAL: time::Duration = time::Duration::from_millis(2);
+/// The time between two states of the live view.
+const LIVE_INTERVAL: time::Duration = time::Duration::from_millis(200);
 /// Octets of the headers of IPv4 and TCP without options.
 const HEADER_OCTETS: u64 = 40;
 
@@ -106,10 +112,18 @@ struct Measured {
     last: TransferState,
     /// The counters at the end of the warm-up.
     before: Option<TransferState>,
+    /// The state that the live view has shown last.
+    shown: TransferState,
 }
 
-/// Runs the scenario until its end, or until `stop` is set.
-pub fn run(scenario: &Scenario, stop: &AtomicBool) -> Result<RunOutput, Failure> {
+/// Runs the scenario until its end, or until `stop` is set; `live` sees the flows together with the
+/// links.
+pub fn run(
+    scenario: &Scenario,
+    live: Option<&LiveObserver>,
+    stop: &AtomicBool,
+) -> Result<RunOutput, Failure> {
+    let parts = live.map(observers_of_parts);
     let plans = scenario.flows.iter().map(|flow| {
         let refused = |why| {
             let name = &flow.name;
@@ -118,7 +132,11 @@ pub fn run(scenario: &Scenario, stop: &AtomicBool) -> Result<RunOutput, Failure>
         plan(scenario, flow).map_err(refused)
     });
     let plans = plans.collect::<Result<Vec<_>, _>>()?;
-    let network = RealTimePart::new(scenario, Scope::Network)?;
+    let network = RealTimePart::new(
+        scenario,
+        Scope::Network,
+        parts.as_ref().map(|parts| &parts[1]),
+    )?;
     let hosts = scenario.hosts.len();
     let mut testbed = Testbed::build(hosts, vec![access(scenario)]).map_err(with_alternative)?;
     for namespace in (0..hosts).filter_map(|host| testbed.namespace(host)) {
@@ -135,6 +153,7 @@ pub fn run(scenario: &Scenario, stop: &AtomicBool) -> Result<RunOutput, Failure>
             recorder: SenderRecorder::after(&flow.name, warmup),
             last: TransferState::default(),
             before: None,
+            shown: TransferState::default(),
         })
     };
     let flows = scenario.flows.iter().zip(plans).map(measured);
@@ -146,7 +165,8 @@ pub fn run(scenario: &Scenario, stop: &AtomicBool) -> Result<RunOutput, Failure>
     let (measured, network) = std::thread::scope(|scope| {
         let driver = scope.spawn(|| caught(|| drive_part(network, &mut devices, duration, &over)));
         let end = SetAtEnd(&over);
-        let measured = measure(scenario, &mut flows, stop);
+        let live = parts.as_ref().map(|parts| &parts[0]);
+        let measured = measure(scenario, &mut flows, live, stop);
         drop(end);
         (measured, joined(driver.join()))
     });
@@ -174,10 +194,15 @@ fn kernel() -> String {
 fn measure(
     scenario: &Scenario,
     flows: &mut [Measured],
+    live: Option<&LiveObserver>,
     stop: &AtomicBool,
 ) -> Result<(), weir_wire::Error> {
     let duration = time::Duration::from_nanos(scenario.run.duration.as_nanos());
-    let bar = terminal::progress(duration.as_secs_f64().ceil() as u64, "seconds");
+    let bar = match live {
+        None => terminal::progress(duration.as_secs_f64().ceil() as u64, "seconds"),
+        Some(_) => ProgressBar::hidden(),
+    };
+    let mut shown = time::Duration::ZERO;
     let begun = time::Instant::now();
     for flow in &mut *flows {
         flow.transfer.start()?;
@@ -190,6 +215,16 @@ fn measure(
             }
         }
         bar.set_position(elapsed.as_secs());
+        if let Some(live) = live.filter(|_| elapsed >= shown + LIVE_INTERVAL) {
+            let length = elapsed.saturating_sub(shown);
+            shown = elapsed;
+            live(&LiveState {
+                at: Instant::ZERO + Duration::from(elapsed),
+                end: Instant::ZERO + scenario.run.duration,
+                flows: flows.iter_mut().map(|flow| flow.live(length)).collect(),
+                ..LiveState::default()
+            });
+        }
         if elapsed >= duration || stop.load(Ordering::Relaxed) {
             bar.finish_and_clear();
             return Ok(());
@@ -199,6 +234,22 @@ fn measure(
 }
 
 impl Measured {
+    /// The flow since the last call, which is so long ago. The kernels measure no one-way delay.
+    fn live(&mut self, length: time::Duration) -> LiveFlow {
+        let before = std::mem::replace(&mut self.shown, self.last);
+        let octets = self
+            .last
+            .payload_received
+            .saturating_sub(before.payload_received);
+        let lost = |state: &TransferState| u64::from(state.sender.retransmitted);
+        LiveFlow {
+            name: self.name.clone(),
+            goodput_bps: octets as f64 * 8.0 / length.as_secs_f64().max(1e-9),
+            one_way_delay_s: None,
+            packets_lost: lost(&self.last).saturating_sub(lost(&before)),
+        }
+    }
+
     /// Records the state at this time since the start of the run.
     fn record(&mut self, at: Duration, state: TransferState, warmup: Duration) {
         let (now, last) = (state.sender, self.last.sender);

@@ -19,8 +19,10 @@ mod interrupt;
 #[cfg(target_os = "linux")]
 mod kernel_testbed;
 mod limits;
+mod live_view;
 mod measure;
 mod mistaken;
+mod progress;
 mod quinn;
 mod terminal;
 #[cfg(target_os = "linux")]

@@ -32,7 +32,7 @@ pub fn report_abort() -> std::io::Result<()> {
 }
 
 /// The bounds of a command.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Copy, Debug, Default, Args)]
 #[expect(
     clippy::struct_field_names,
     reason = "they are the names of the options"

@@ -5,10 +5,12 @@ use crate::capture::PacketCapture;
 use crate::exit::Failure;
 use crate::quinn;
 use crate::terminal;
+use indicatif::ProgressBar;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use weir_lab::fault::{caught, joined};
-use weir_lab::run::{NetworkSegment, SegmentShaper};
+use weir_lab::run::{LiveObserver, LiveState, NetworkSegment, SegmentShaper};
 use weir_lab::run::{RunError, RunOptions, RunOutput, Scope, Simulation, TraceLevel};
 use weir_lab::scenario::{Host, Link, Scenario, Transport};
 use weir_lab::trace::pcapng::Interface;
@@ -29,6 +31,8 @@ const OPTIONS: RunOptions<'_> = RunOptions {
     registry: quinn::registry(),
     sink: None,
     max_rows: None,
+    live: None,
+    stages: None,
 };
 
 /// A part of a scenario, driven in real time.
@@ -58,13 +62,21 @@ impl RealtimeNetwork for RealTimePart {
 
 impl RealTimePart {
     /// Builds a part of a scenario, with a full trace.
-    pub fn new(scenario: &Scenario, part: Scope) -> Result<Self, Failure> {
-        Self::with(scenario, &OPTIONS, part)
+    pub fn new(
+        scenario: &Scenario,
+        part: Scope,
+        live: Option<&LiveObserver>,
+    ) -> Result<Self, Failure> {
+        Self::with(scenario, &RunOptions { live, ..OPTIONS }, part)
     }
 
     /// The same without a trace, for runs of any duration.
-    pub fn untraced(scenario: &Scenario, part: Scope) -> Result<Self, Failure> {
-        Self::with(scenario, &UNTRACED, part)
+    pub fn untraced(
+        scenario: &Scenario,
+        part: Scope,
+        live: Option<&LiveObserver>,
+    ) -> Result<Self, Failure> {
+        Self::with(scenario, &RunOptions { live, ..UNTRACED }, part)
     }
 
     fn with(scenario: &Scenario, options: &RunOptions<'_>, part: Scope) -> Result<Self, Failure> {
@@ -166,16 +178,19 @@ fn check_time(scenario: &Scenario) -> Result<(), Failure> {
 }
 
 /// Runs the scenario until its end, or until `stop` is set. `pcap` is the capture file for all
-/// sockets.
+/// sockets; `live` sees the flows together with the links.
 pub fn run(
     scenario: &Scenario,
     pcap: Option<&Path>,
+    live: Option<&LiveObserver>,
     stop: &AtomicBool,
 ) -> Result<RunOutput, Failure> {
     check_mtu(scenario)?;
     check_time(scenario)?;
-    let links = RealTimePart::new(scenario, Scope::Links)?;
-    let flows = RealTimePart::new(scenario, Scope::Flows)?;
+    let parts = live.map(observers_of_parts);
+    let [of_flows, of_links] = [0, 1].map(|part| parts.as_ref().map(|parts| &parts[part]));
+    let links = RealTimePart::new(scenario, Scope::Links, of_links)?;
+    let flows = RealTimePart::new(scenario, Scope::Flows, of_flows)?;
     let segments: Vec<_> = links.0.segments().iter().map(segment).collect();
     let mut testbed = Testbed::build(scenario.hosts.len(), segments).map_err(with_alternative)?;
     let ends = flows.0.flow_ends();
@@ -208,7 +223,7 @@ pub fn run(
     let over = AtomicBool::new(false);
     let (flows, links, before) = std::thread::scope(|scope| {
         let emulator = scope.spawn(|| caught(|| drive_part(links, &mut devices, duration, &over)));
-        let before = scope.spawn(|| caught(|| follow(scenario, &testbed, &over)));
+        let before = scope.spawn(|| caught(|| follow(scenario, &testbed, live.is_none(), &over)));
         let end = SetAtEnd(&over);
         let flows = drive_part(flows, &mut sockets, duration, stop);
         drop(end);
@@ -227,6 +242,25 @@ pub fn run(
     }
     report_lateness(&[late, emulator_late], &mut output);
     Ok(output)
+}
+
+/// Observers of the flows and of the links, which are two simulations: the given one sees a state of
+/// the flows with the latest one of the links.
+pub fn observers_of_parts(live: &LiveObserver) -> [LiveObserver; 2] {
+    let latest = Arc::new(Mutex::new(Vec::new()));
+    let (live, known) = (Arc::clone(live), Arc::clone(&latest));
+    let of_flows: LiveObserver = Arc::new(move |state| {
+        let links = known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        live(&LiveState {
+            links,
+            ..state.clone()
+        });
+    });
+    let of_links: LiveObserver = Arc::new(move |state| {
+        let mut latest = latest.lock().unwrap_or_else(PoisonError::into_inner);
+        latest.clone_from(&state.links);
+    });
+    [of_flows, of_links]
 }
 
 /// Prints how late the events of the parts of a run were, and writes it into its summary.
@@ -254,10 +288,15 @@ impl Drop for SetAtEnd<'_> {
 fn follow(
     scenario: &Scenario,
     testbed: &Testbed,
+    shows: bool,
     over: &AtomicBool,
 ) -> Result<Vec<ShaperStats>, weir_wire::Error> {
     let seconds = scenario.run.duration.as_secs_f64();
-    let bar = terminal::progress(seconds.ceil() as u64, "seconds");
+    let bar = if shows {
+        terminal::progress(seconds.ceil() as u64, "seconds")
+    } else {
+        ProgressBar::hidden()
+    };
     let began = std::time::Instant::now();
     let mut before = None;
     while !over.load(Ordering::Relaxed) {

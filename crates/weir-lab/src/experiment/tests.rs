@@ -54,6 +54,7 @@ fn fingerprint(throughput_bps: f64) -> Fingerprint {
         links: Vec::new(),
         delays: None,
         packets: None,
+        stages: None,
     })
 }
 

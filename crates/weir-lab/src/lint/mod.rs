@@ -23,11 +23,12 @@ pub(crate) mod view;
 pub use seeds::draws_random_numbers;
 
 use crate::scenario::Scenario;
+use serde::Serialize;
 use std::fmt;
 use view::View;
 
 /// A warning about a scenario that affects how its results should be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The rule that found it.
     pub rule: &'static str,

@@ -116,6 +116,7 @@ impl<'a> PictureReader<'a> {
                 transfers: Vec::new(),
                 delays,
                 packets: None,
+                stages: None,
             }),
         }
     }

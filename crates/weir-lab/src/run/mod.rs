@@ -6,6 +6,7 @@
 
 pub mod columns;
 mod expectations;
+mod live;
 mod network;
 mod process_limits;
 mod record;
@@ -14,6 +15,7 @@ mod summarise;
 
 pub use columns::tables::{TableKind, column_dictionary, table_kind, table_kinds};
 pub use expectations::{Judgement, judge};
+pub use live::{LiveFlow, LiveLink, LiveObserver, LiveState};
 pub use network::registry::{EndpointPair, QuinnFactory, QuinnFlow, TransportRegistry};
 pub use network::tap::{SharedTap, Tap, TappedPacket, address_of};
 pub use network::{NetworkSegment, Scope, SegmentEnd, SegmentShaper};
@@ -65,6 +67,8 @@ pub struct RunOptions<'a> {
     pub traced_flow: Option<&'a str>,
     /// Keeps every packet too, in [`RunOutput::packets`].
     pub packets: bool,
+    /// Follows each packet over the links, in [`RunOutput::stages`].
+    pub stages: Option<StageSpan>,
     /// Called about a hundred times with the virtual time reached and the duration.
     pub progress: Option<&'a (dyn Fn(Instant, Instant) + Sync)>,
     /// The maximum number of events of the run, in place of the scenario's; if it is exceeded, the
@@ -82,6 +86,28 @@ pub struct RunOptions<'a> {
     /// The number of rows of flows and links above which their tables are thinned, and of packets
     /// above which packets are sampled; eight million if absent.
     pub max_rows: Option<u64>,
+    /// Receives the state of the run at the end of each interval; does not affect the run.
+    pub live: Option<&'a LiveObserver>,
+}
+
+/// The time in which packets are followed over the links, and the most rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StageSpan {
+    /// The first time.
+    pub from: Instant,
+    /// The last time.
+    pub to: Instant,
+    /// Rows after which nothing more is recorded.
+    pub max_rows: u64,
+}
+
+/// The ways of packets over the links.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PacketStages {
+    /// The columns of [`columns::STAGE`].
+    pub table: Table,
+    /// When the table was full.
+    pub left_out_from: Option<Instant>,
 }
 
 /// The result of a run.
@@ -103,6 +129,8 @@ pub struct RunOutput {
     /// Every packet at every endpoint and every drop on a link, if [`RunOptions::packets`] was set:
     /// the columns of [`columns::PACKET`].
     pub packets: Option<Table>,
+    /// The ways of packets over the links, if [`RunOptions::stages`] was set; in no folder.
+    pub stages: Option<PacketStages>,
 }
 
 /// The trace of a flow: a row for each change of the sender's controller or of its bound.

@@ -8,6 +8,7 @@ use crate::run::columns::delay::delay_table;
 use crate::run::columns::frame::frame_table;
 use crate::run::columns::request::request_table;
 use crate::run::columns::{self, GapRow};
+use crate::run::live::{LiveView, SHOWN};
 use crate::run::network::{Counters, NetworkSegment, Scope, SimNetwork};
 use crate::run::process_limits::ProcessLimits;
 use crate::run::record::intervals::Intervals;
@@ -38,8 +39,11 @@ pub struct Simulation {
     pub(in crate::run) sim: SimNetwork,
     pub(in crate::run) recorder: Recorder,
     pub(in crate::run) smoothness: Smoothness,
-    /// Present with [`TraceLevel::Full`] and all flows.
+    /// Whether the trace is full and of all flows.
+    full: bool,
+    /// Present with a full trace, and with an observer.
     intervals: Option<Intervals>,
+    live: Option<LiveView>,
     /// As in [`RunOptions`].
     traced_flow: Option<String>,
     measures_delays: bool,
@@ -79,7 +83,14 @@ impl Simulation {
         let measured = sim.flows.len() + sim.transfers.len();
         Ok(Self {
             traced_flow: options.traced_flow.map(str::to_owned),
-            intervals: full.then(|| Intervals::new(&scenario.run, measured)),
+            intervals: (full || options.live.is_some()).then(|| {
+                let intervals = Intervals::new(&scenario.run, measured);
+                intervals.observed(options.live.is_some())
+            }),
+            full,
+            live: options
+                .live
+                .map(|observer| LiveView::new(observer, Instant::ZERO + scenario.run.duration)),
             measures_delays,
             scenario: scenario.clone(),
             scenario_hash: options.scenario_hash.map(str::to_owned),
@@ -149,7 +160,10 @@ impl Simulation {
         let warmup = Instant::ZERO + self.scenario.run.warmup;
         if let Some(intervals) = self.intervals.as_mut().filter(|i| i.end_at(at)) {
             let rows = intervals.end(at, self.sim.intervals());
-            self.recorder.count_rows(rows);
+            if self.full {
+                self.recorder.count_rows(rows);
+            }
+            self.show_live(at);
         }
         if self.before.is_some() {
             let since = at.since(warmup);
@@ -163,6 +177,19 @@ impl Simulation {
             }
             self.after = Some(self.end_statistics());
         }
+    }
+
+    /// Shows the interval that ends at this time to an observer.
+    fn show_live(&mut self, at: Instant) {
+        let (Some(live), Some(intervals)) = (&mut self.live, &self.intervals) else {
+            return;
+        };
+        let counters = self.sim.link_counters(SHOWN);
+        let names = self.sim.links.iter().map(|(name, _)| name.as_str());
+        let links = names.zip(counters.iter().map(|counters| counters.link));
+        let flows = self.sim.flows.iter().map(|flow| flow.name.as_str());
+        let sets = self.sim.transfers.iter().map(|set| set.name.as_str());
+        live.show(at, flows.chain(sets).zip(intervals.last()), links);
     }
 
     /// Ends the statistics and reads the counters.
@@ -310,10 +337,12 @@ impl Simulation {
         let before = self.before.take();
         let before = before.unwrap_or_else(|| self.sim.counters());
         let summary = self.summarise(reached, [&before, &after], &mut check)?;
-        let delays = self.intervals.is_some().then(|| self.delay_table());
+        let delays = self.full.then(|| self.delay_table());
+        let stages = self.recorder.finish_stages();
         let (mut flows, links, packets) = self.recorder.finish();
-        let full = self.intervals.is_some();
-        let mut intervals = self.intervals.into_iter().flat_map(Intervals::finish);
+        let full = self.full;
+        let intervals = self.intervals.filter(|_| full);
+        let mut intervals = intervals.into_iter().flat_map(Intervals::finish);
         for (flow, table) in flows.iter_mut().zip(&mut intervals) {
             flow.intervals = Some(table);
         }
@@ -341,6 +370,7 @@ impl Simulation {
             links,
             delays,
             packets,
+            stages,
         })
     }
 }

@@ -4,7 +4,7 @@
 //! Times and sizes are drawn from the flow's random streams before the run, so that they do not
 //! depend on the network: an open loop.
 
-use super::files::read_text;
+use super::files::Files;
 use std::fmt::Write as _;
 use std::path::Path;
 use weir_net::app::{MAX_SIZE, Pairs, TransferSize};
@@ -59,11 +59,15 @@ pub struct Transfer {
 }
 
 /// Reads the file of these pairs, if it has not been read yet.
-pub(super) fn load_pairs(pairs: &mut Pairs, folder: &Path) -> Result<(), Diagnostic> {
+pub(super) fn load_pairs(
+    pairs: &mut Pairs,
+    folder: &Path,
+    files: &Files,
+) -> Result<(), Diagnostic> {
     let Some(file) = pairs.file.take() else {
         return Ok(());
     };
-    let text = read_text(&folder.join(&file)).map_err(|error| {
+    let text = files.read(folder, &file).map_err(|error| {
         let message = format!("cannot read \"{}\": {error}", shortened(&file));
         Diagnostic::new(message, "name a file beside the scenario")
     })?;

@@ -6,7 +6,7 @@ mod ways;
 use super::arrivals::load_pairs;
 use super::document::{Document, Step};
 use super::error::{ScenarioError, suggestion};
-use super::files::{leaves_folder, read_text};
+use super::files::leaves_folder;
 use super::model::{Direction, Flow, Host, Link, MAX_FLOWS, MAX_NODES, MAX_TRANSFERS, Scenario};
 use super::rate_trace;
 use super::transport::{RFC4341, Transport};
@@ -274,7 +274,7 @@ impl Check<'_> {
                     // Both directions usually have the same file.
                     self.scenario.outside.dedup();
                 }
-                let read = read_text(&folder.join(&file)).map_err(|error| {
+                let read = self.document.files.read(folder, &file).map_err(|error| {
                     let help = "name a file beside the scenario";
                     Diagnostic::new(format!("cannot read \"{file}\": {error}"), help)
                 });
@@ -302,14 +302,15 @@ impl Check<'_> {
             let mut read = Ok(());
             if let Some((pairs, keys)) = flow.arrivals.pairs_mut() {
                 path.extend(keys.iter().map(|key| Key(key)));
-                read = load_pairs(pairs, &folder);
+                read = load_pairs(pairs, &folder, &self.document.files);
             }
             if let Err(mut wrong) = read.and_then(|()| flow.arrivals.check()) {
                 wrong.message = format!("arrivals: {}", wrong.message);
                 return Err(self.document.diagnosed(self.document.place(&path), wrong));
             }
             for (key, size) in flow.app.sizes_mut() {
-                let read = size.cdf_mut().map(|pairs| load_pairs(pairs, &folder));
+                let cdf = size.cdf_mut();
+                let read = cdf.map(|pairs| load_pairs(pairs, &folder, &self.document.files));
                 if let Err(wrong) = read.unwrap_or(Ok(())).and_then(|()| size.check()) {
                     let path = [Key("flow"), Index(index), Key("app"), Key(key), Key("cdf")];
                     return Err(self.document.diagnosed(self.document.place(&path), wrong));

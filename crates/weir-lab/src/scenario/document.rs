@@ -4,6 +4,7 @@
 //! that errors are shown in them.
 
 use super::error::{ScenarioError, line_and_column, suggestion};
+use super::files::Files;
 use toml::Spanned as Toml;
 use toml::de::{DeTable, DeValue};
 use weir_proto::settings::{Diagnostic, Help, KeyValue, Place, Raw, Spanned, Table};
@@ -19,10 +20,12 @@ pub(crate) struct Source {
 }
 
 /// A file with overrides. A place is an index into `sources` and a range of octets in it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Document {
     pub(crate) sources: Vec<Source>,
     pub(crate) root: Table,
+    /// The files that it refers to.
+    pub(crate) files: Files,
 }
 
 /// A step from a table or list to one of its elements.
@@ -40,7 +43,7 @@ impl Document {
                 name: name.to_owned(),
                 text: String::new(),
             }],
-            root: Table::default(),
+            ..Self::default()
         };
         if text.len() > MAX_OCTETS {
             let message = format!(

@@ -26,6 +26,13 @@ pub struct ScenarioError {
     pub source: Arc<str>,
 }
 
+impl ScenarioError {
+    /// Where the place ends: line and column, both counted from 1, of the character after it.
+    pub fn end(&self) -> (usize, usize) {
+        line_and_column(&self.source, self.span.end)
+    }
+}
+
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

@@ -4,12 +4,37 @@
 //! end, and a device has no content of its own. A file named in a command may also be a pipe that
 //! the shell has opened.
 
+use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Component, Path};
+use std::sync::Arc;
 
 /// The maximum size of a file in bytes: a scenario, or a file that it refers to.
 pub const MAX_FILE: u64 = 32 << 20;
+
+/// Where the files are that a scenario refers to.
+#[derive(Clone, Debug, Default)]
+pub enum Files {
+    /// On the disk, relative to the scenario's folder.
+    #[default]
+    Disk,
+    /// In memory, by their names in the scenario: there is no disk in a browser.
+    Memory(Arc<BTreeMap<String, String>>),
+}
+
+impl Files {
+    /// The text of the file of this name in a scenario of this folder.
+    pub(super) fn read(&self, folder: &Path, name: &str) -> Result<String, String> {
+        match self {
+            Self::Disk => read_text(&folder.join(name)),
+            Self::Memory(files) => {
+                let text = files.get(name).cloned();
+                text.ok_or_else(|| "it was not given with the scenario".to_owned())
+            }
+        }
+    }
+}
 
 /// The text of a regular file.
 ///

@@ -118,6 +118,7 @@ pub fn link_scenario(
     let document = Document {
         sources: [ahead, ahead, back].map(source).into(),
         root,
+        ..Document::default()
     };
     let checked = read_keys(&document).and_then(|mut scenario| {
         Check {

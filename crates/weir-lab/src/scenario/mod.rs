@@ -13,6 +13,7 @@ mod arrivals;
 mod check;
 pub(crate) mod document;
 mod draws;
+mod edit;
 pub(crate) mod error;
 mod estimate;
 pub(crate) mod expectation;
@@ -27,6 +28,7 @@ mod quinn;
 mod rate_trace;
 mod red_words;
 mod reference;
+mod resolved;
 mod rules;
 mod schema;
 #[cfg(test)]
@@ -38,6 +40,7 @@ mod writer;
 
 pub use arrivals::{Arrivals, Transfer};
 pub use document::MAX_OCTETS;
+pub use edit::{TextSpan, edited, is_written, place_of};
 pub use error::ScenarioError;
 pub use estimate::Estimate;
 pub use expectation::{
@@ -45,11 +48,12 @@ pub use expectation::{
 };
 pub use link_words::{LinkWordsError, link_scenario};
 pub use model::{Direction, Flow, Host, Link, MAX_FLOWS, Run, Scenario};
-pub use overrides::{Override, parse_with};
+pub use overrides::{Override, parse_with, parse_with_files};
 pub(crate) use paths::{Graph, Hop, HopMedium};
 pub use quinn::Quinn;
 pub use rate_trace::{RateTrace, parse as parse_rate_trace};
 pub use reference::reference;
+pub use resolved::{ResolvedValue, resolved_value};
 pub use schema::schema;
 pub use transport::{Dccp, Quic, RFC4341, Tcp, Transport};
 pub use wifi::{Station, Wifi};

@@ -8,6 +8,7 @@
 
 use super::document::{Document, Source, value_of};
 use super::error::{ScenarioError, suggestion};
+use super::files::Files;
 use super::{Scenario, scenario_of};
 use toml::de::DeTable;
 use weir_proto::settings::{KeyValue, Place, Raw, Spanned, Table, shortened};
@@ -42,7 +43,24 @@ pub fn parse_with(
     file_name: &str,
     overrides: &[Override],
 ) -> Result<Scenario, ScenarioError> {
-    scenario_with(Document::parse(text, file_name)?, overrides)
+    parse_with_files(text, file_name, overrides, &Files::Disk)
+}
+
+/// Like [`parse_with`], with the files that the scenario refers to.
+///
+/// # Errors
+/// As of [`parse_with`].
+pub fn parse_with_files(
+    text: &str,
+    file_name: &str,
+    overrides: &[Override],
+    files: &Files,
+) -> Result<Scenario, ScenarioError> {
+    let document = Document {
+        files: files.clone(),
+        ..Document::parse(text, file_name)?
+    };
+    scenario_with(document, overrides)
 }
 
 /// Like [`parse_with`], for a parsed file.
@@ -72,7 +90,7 @@ pub fn parse_set(argument: &str) -> Result<Vec<Override>, ScenarioError> {
     let source = set_source(argument);
     let document = Document {
         sources: vec![source],
-        root: Table::default(),
+        ..Document::default()
     };
     let fail = |at: usize, message: &str| {
         let place = place_in(0, at, argument.len());
@@ -129,7 +147,7 @@ pub fn parse_seeds(argument: &str) -> Result<Vec<u64>, ScenarioError> {
             name: format!("--seeds {}", shortened(argument)),
             text: argument.to_owned(),
         }],
-        root: Table::default(),
+        ..Document::default()
     };
     let fail = |message: String| {
         let place = place_in(0, 0, argument.len());
@@ -171,7 +189,7 @@ pub fn grid(axes: &[Vec<Override>], seeds: &[u64]) -> Result<Vec<Vec<Override>>,
         if runs.len().saturating_mul(axis.len()) > MAX_RUNS {
             let document = Document {
                 sources: vec![set_source("")],
-                root: Table::default(),
+                ..Document::default()
             };
             let message = format!("the combinations make more than {MAX_RUNS} runs");
             let help = Some("give fewer values or seeds".to_owned());

@@ -41,8 +41,8 @@ fn write_table(text: &mut String, table: &Table, path: &str) {
     }
 }
 
-/// A value on one line. Text values are words, names and quantities, which need no escape; a float
-/// keeps its decimal point, so that it is read back as a float.
+/// A value on one line. Words, names and quantities need no escape; a float keeps its decimal point,
+/// so that it is read back as a float.
 pub(crate) fn inline(raw: &Raw) -> String {
     let mut text = String::new();
     write_value(&mut text, raw);
@@ -53,9 +53,7 @@ fn write_value(text: &mut String, raw: &Raw) {
     // Writing to a string cannot fail.
     let _ = match raw {
         Raw::Text(word) => {
-            text.push('"');
-            text.push_str(word);
-            text.push('"');
+            write_text(text, word);
             Ok(())
         }
         Raw::Integer(number) => write!(text, "{number}"),
@@ -72,9 +70,50 @@ fn write_value(text: &mut String, raw: &Raw) {
             text.push(']');
             Ok(())
         }
+        Raw::Table(table) if !table.entries.is_empty() => {
+            text.push_str("{ ");
+            for (place, entry) in table.entries.iter().enumerate() {
+                if place > 0 {
+                    text.push_str(", ");
+                }
+                text.push_str(&key_of(&entry.key));
+                text.push_str(" = ");
+                write_value(text, &entry.value.raw);
+            }
+            text.push_str(" }");
+            Ok(())
+        }
         Raw::Table(_) | Raw::Tables(_) | Raw::Other(_) => {
             text.push_str("{}");
             Ok(())
         }
     };
+}
+
+/// A text in quotes. What a user typed may need escapes.
+fn write_text(text: &mut String, word: &str) {
+    text.push('"');
+    for c in word.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            c if c.is_control() => {
+                // Writing to a string cannot fail.
+                let _ = write!(text, "\\u{:04x}", u32::from(c));
+            }
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+}
+
+/// A key as it is written: in quotes if it needs them.
+pub(crate) fn key_of(key: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let mut text = String::new();
+    if !key.is_empty() && key.chars().all(is_bare) {
+        text.push_str(key);
+    } else {
+        write_text(&mut text, key);
+    }
+    text
 }

@@ -90,6 +90,16 @@ pub struct Summary {
     pub drawn: BTreeMap<String, f64>,
 }
 
+impl Summary {
+    /// `summary.json` as text: the same summary gives the same bytes, whichever program writes it.
+    pub fn to_json(&self) -> String {
+        let mut summary = self.clone();
+        summary.run.wall_s = None;
+        // Maps with text keys and finite numbers can always be represented in JSON.
+        crate::json::document(&summary)
+    }
+}
+
 /// The format of run folders, increased when earlier versions can no longer read new folders, or
 /// new versions old ones. Folders of format 1 have no checksums and do not state their format.
 pub const RUN_FORMAT: u32 = 2;

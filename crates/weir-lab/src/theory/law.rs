@@ -204,6 +204,26 @@ impl Parameter {
 }
 
 impl Law {
+    /// The law as data, as `weir theory LAW --help --json` prints it; a parameter whose default is
+    /// null is required.
+    pub fn description(&self) -> serde_json::Value {
+        let parameters = self.parameters.iter().map(|parameter| {
+            serde_json::json!({
+                "name": parameter.name,
+                "describe": parameter.describe,
+                "default": parameter.default,
+            })
+        });
+        serde_json::json!({
+            "law": self.name,
+            "describe": self.describe,
+            "equation": self.equation,
+            "source": self.source,
+            "valid": self.valid,
+            "parameters": parameters.collect::<Vec<_>>(),
+        })
+    }
+
     /// Evaluates the law with text values such as `("rtt", "400ms")`.
     ///
     /// # Errors

@@ -8,6 +8,7 @@
 use super::checksums::{CHECKSUMS, Checksums};
 use super::folder_error::{FolderError, io_error};
 use super::parquet;
+use super::table_files::is_table;
 use crate::run::{FlowTrace, LinkTrace, RUN_FORMAT, RunOutput, Summary, TransferTrace};
 use crate::scenario::{self, Flow, Scenario};
 use crate::table::{RowThinning, Table, ValueKind};
@@ -47,14 +48,6 @@ pub struct PartOfTable {
 pub(super) const SCENARIO: &str = "scenario.toml";
 /// The file with the summary.
 pub(super) const SUMMARY: &str = "summary.json";
-
-/// `summary.json` as text: the same summary gives the same bytes.
-pub fn summary_json(summary: &Summary) -> String {
-    let mut summary = summary.clone();
-    summary.run.wall_s = None;
-    // Maps with text keys and finite numbers can always be represented in JSON.
-    crate::json::document(&summary)
-}
 
 impl RunFolder {
     /// Checks that a run may be written to this path.
@@ -108,6 +101,16 @@ impl RunFolder {
     /// The summary of the run.
     pub fn summary(&self) -> &Summary {
         &self.summary
+    }
+
+    /// The paths of the tables that were kept, as in [`RunOutput::tables`].
+    pub fn table_names(&self) -> Vec<String> {
+        let tables = self.checksums.paths().filter(|path| {
+            // A damaged or foreign file of checksums must not name files elsewhere.
+            is_table(Path::new(path)) && path.split('/').all(|part| part != "..")
+        });
+        let names = tables.filter_map(|path| path.strip_suffix(".parquet"));
+        names.map(str::to_owned).collect()
     }
 
     /// The checksums of the files that the run wrote.
@@ -165,6 +168,7 @@ impl RunFolder {
             transfers,
             delays: self.table("delays")?,
             packets: self.table("packets")?,
+            stages: None,
         })
     }
 

@@ -6,7 +6,7 @@
 //! notes are kept. A repetition that kept less of its trace changes nothing.
 
 use super::checksums::{CHECKSUMS, Checksums};
-use super::folder::{RunFolder, SCENARIO, SUMMARY, summary_json};
+use super::folder::{RunFolder, SCENARIO, SUMMARY};
 use super::folder_error::{FolderError, io_error};
 use super::partial::{PartialFolder, lock_folder, remove_leftovers};
 use super::same_result::is_same_result;
@@ -155,7 +155,7 @@ impl FolderWriter {
         }
         self.write_text(SCENARIO, &scenario)?;
         self.go_on()?;
-        self.write_text(SUMMARY, &summary_json(&output.summary))?;
+        self.write_text(SUMMARY, &output.summary.to_json())?;
         if let Some(stream) = self.stream.take() {
             for written in stream.finish()? {
                 self.note(written);

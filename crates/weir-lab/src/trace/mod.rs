@@ -24,6 +24,8 @@ mod parquet;
 #[cfg(feature = "files")]
 mod partial;
 pub mod pcapng;
+#[cfg(feature = "files")]
+mod progress;
 mod qlog;
 mod run_capture;
 #[cfg(feature = "files")]
@@ -41,16 +43,18 @@ mod wav;
 #[cfg(feature = "files")]
 pub(crate) use checksums::{CHECKSUMS, Checksums};
 #[cfg(feature = "files")]
-pub use deflate::zlib;
+pub use deflate::{gunzip, zlib};
 pub use export::{ExportError, ExportFile, Format, csv, export};
 #[cfg(feature = "files")]
-pub use folder::{PartOfTable, RunFolder, TablePart, summary_json};
+pub use folder::{PartOfTable, RunFolder, TablePart};
 #[cfg(feature = "files")]
 pub use folder_error::FolderError;
 #[cfg(feature = "files")]
 pub use folder_writer::{FolderWriter, Written};
 #[cfg(feature = "files")]
 pub use partial::{FileSet, PartialFolder, check_folder, lock_folder, remove_leftovers};
+#[cfg(feature = "files")]
+pub use progress::{ProgressFile, progress_in};
 pub use run_capture::{CaptureOptions, RunCaptureError, capture_run};
 #[cfg(feature = "files")]
 pub use run_index::{IndexEntry, read_index, update_index};

@@ -76,6 +76,21 @@ pub fn remove_leftovers(folder: &Path) {
     }
 }
 
+/// The temporary folders of programs that are alive, by their names.
+pub(super) fn living_folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let partial = entries.filter(|entry| {
+        let name = entry.file_name();
+        name.to_str().is_some_and(|name| name.starts_with(PREFIX))
+    });
+    let mut alive: Vec<PathBuf> = partial
+        .map(|entry| entry.path())
+        .filter(|p| is_alive(p))
+        .collect();
+    alive.sort();
+    alive
+}
+
 fn is_alive(partial: &Path) -> bool {
     // If the file system does not support locks, every folder counts as alive.
     File::open(partial.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_err())
@@ -161,6 +176,11 @@ impl PartialFolder {
     /// The folder in which files are completed.
     pub fn new_files(&self) -> PathBuf {
         self.folder.path().join(NEW)
+    }
+
+    /// The folder itself.
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Records the target of files for the next program, in case this one is killed: the path

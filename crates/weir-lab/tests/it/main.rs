@@ -15,6 +15,7 @@ mod found_again;
 mod fuzz_corpus;
 #[cfg(feature = "files")]
 mod imported_captures;
+mod lessons;
 mod outage;
 mod pathologies;
 mod qlog;

@@ -61,6 +61,7 @@ const FULL: RunOptions<'_> = RunOptions {
     },
     sink: None,
     max_rows: None,
+    live: None,
     max_events: None,
 };
 

@@ -18,7 +18,7 @@ use super::{Link, LinkCounters, QueueMeter};
 use crate::loss::LossConfig;
 use crate::packet_pool::PacketRef;
 use crate::queue::{Backlog, QueueConfig, QueueLimit};
-use crate::stage_events::StageEvent;
+use crate::stage_events::{Carriage, StageEvent, StageEvents};
 use weir_proto::event::{DropReason, EventMask, QueueChange};
 use weir_proto::ring::Ring;
 use weir_proto::time::{Duration, Instant};
@@ -458,6 +458,9 @@ impl Link {
             starts,
             arrives: end.rounded_up() + wire.delay,
         };
+        if plain.changes.is_some() && wire.events.wants(EventMask::STAGE) {
+            record_booking(&mut wire.events, packet, &times, end);
+        }
         let arrival = plain.push(Booked { times, size, next });
         if wire.counters.packets_in.is_multiple_of(FORGETS_EVERY) {
             plain.forget_passed(enters.min(now));
@@ -525,7 +528,9 @@ impl Link {
     pub(crate) fn has_news(&self) -> bool {
         let changes = self.service.bookings();
         let changes = changes.and_then(|plain| plain.changes.as_ref());
-        changes.is_some_and(|changes| changes.noted.len() >= MAX_CHANGES) || self.has_discarded()
+        changes.is_some_and(|changes| changes.noted.len() >= MAX_CHANGES)
+            || self.has_discarded()
+            || self.wire.events.has_stages()
     }
 
     /// Passes the recorded changes of the queue to `take` by reference, and removes them.
@@ -564,6 +569,19 @@ impl Link {
         let plain = self.service.bookings();
         plain.map_or(Arrival::NONE, |plain| plain.next_call)
     }
+}
+
+/// Notes the stages of a packet, for those who follow packets: all are known when it enters.
+#[cold]
+fn record_booking(events: &mut StageEvents, packet: &PacketRef, times: &Times, end: ExactTime) {
+    let carriage = Carriage {
+        started: times.starts.rounded_up(),
+        left: end.rounded_up(),
+        arrives: Some(times.arrives),
+    };
+    let packet = packet.pooled();
+    events.push(times.enters, StageEvent::Enter(packet));
+    events.push(times.enters, StageEvent::Carry(packet, carriage));
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::packet_pool::PacketRef;
 use crate::policer::PolicerConfig;
 use crate::queue::{DropsAndMarks, Queue, QueueDisc, mark};
 use crate::shaper::TokenBucket;
-use crate::stage_events::StageEvent;
+use crate::stage_events::{Carriage, StageEvent};
 use weir_proto::event::DropReason;
 use weir_proto::ring::Ring;
 use weir_proto::time::{Duration, Instant};
@@ -206,14 +206,15 @@ impl Queued {
         let left = end.rounded_up();
         let faults = self.faults.as_ref();
         let delay = wire.delay + faults.map_or(Duration::ZERO, |faults| faults.delay_of(&packet));
+        let flight = Flight {
+            started,
+            left,
+            delay,
+        };
         if self.netem.is_some() {
-            let flight = Flight {
-                started,
-                left,
-                delay,
-            };
             return self.impair(wire, flight, packet);
         }
+        record_carriage(wire, &flight, &packet, left + delay);
         self.put_in_flight(left + delay, packet);
     }
 
@@ -300,6 +301,7 @@ impl Queued {
             self.copies.push((arrives, packet.stub()));
         }
         let arrives = netem.arrival(in_order(left + drawn.delay), packet.size);
+        record_carriage(wire, &flight, &packet, arrives);
         self.put_in_flight(arrives, packet);
     }
 
@@ -331,6 +333,7 @@ impl Queued {
 
     fn enqueue(&mut self, wire: &mut Wire, now: Instant, mut packet: PacketRef) {
         self.count_queue(wire, now);
+        wire.events.push(now, StageEvent::Enter(packet.pooled()));
         packet.enter_queue(now);
         self.queue.enqueue(now, packet, &mut self.effects);
         self.record_drops_and_marks(wire, now);
@@ -360,6 +363,7 @@ impl Queued {
         if idle {
             wire.transmitter.free = ExactTime::at(now);
             if self.queue.can_bypass() && self.shaper.is_none() {
+                wire.events.push(now, StageEvent::Enter(packet.pooled()));
                 self.transmit(wire, wire.transmitter.free, packet);
                 return;
             }
@@ -426,4 +430,16 @@ impl Queued {
     pub(super) fn poll_copy(&mut self) -> Option<(Instant, PacketRef)> {
         self.copies.pop()
     }
+}
+
+/// Notes when a packet is on the wire, for those who follow packets.
+#[inline]
+fn record_carriage(wire: &mut Wire, flight: &Flight, packet: &PacketRef, arrives: Instant) {
+    let carriage = Carriage {
+        started: flight.started,
+        left: flight.left,
+        arrives: Some(arrives),
+    };
+    wire.events
+        .push(flight.started, StageEvent::Carry(packet.pooled(), carriage));
 }

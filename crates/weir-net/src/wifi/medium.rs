@@ -257,6 +257,7 @@ impl Medium {
             self.keep_damaged(&frame, octet);
         }
         for &index in senders {
+            self.stations[index].record_frame(start, end, arrived);
             self.finish_sender(index, end, arrived);
             let station = &mut self.stations[index];
             station.counters.collisions += u64::from(senders.len() > 1);

@@ -9,7 +9,7 @@ use super::timing::{PhyRate, Standard};
 use crate::link::{LinkCounters, QueueMeter};
 use crate::packet_pool::PacketRef;
 use crate::queue::{DropsAndMarks, Queue, QueueConfig, QueueDisc};
-use crate::stage_events::{StageEvent, StageEvents};
+use crate::stage_events::{Carriage, StageEvent, StageEvents};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use weir_proto::event::DropReason;
@@ -174,6 +174,8 @@ impl Station {
         self.counters.link.count_drop(size, reason);
         self.events
             .push(at, StageEvent::Drop(packet.pooled(), reason));
+        self.events
+            .push(at, StageEvent::DropOnWay(packet.pooled(), reason));
         discarded.push(packet);
     }
 
@@ -220,6 +222,7 @@ impl Station {
         }
         self.next_hops.insert(packet.ip.destination, to);
         self.count_queue(now);
+        self.events.push(now, StageEvent::Enter(packet.pooled()));
         packet.enter_queue(now);
         self.queue.enqueue(now, packet, &mut self.effects);
         self.record_drops_and_marks(now, discarded);
@@ -245,6 +248,19 @@ impl Station {
             self.rate.on_packet(now);
         }
         self.head.is_some()
+    }
+
+    /// A frame with the packet being sent was on the air in this time.
+    pub(super) fn record_frame(&mut self, started: Instant, left: Instant, arrived: bool) {
+        if let Some(head) = &self.head {
+            let carriage = Carriage {
+                started,
+                left,
+                arrives: arrived.then_some(left),
+            };
+            self.events
+                .push(left, StageEvent::Carry(head.pooled(), carriage));
+        }
     }
 
     /// The station to which the packet being sent is addressed.

@@ -9,6 +9,7 @@ use crate::exit::Failure;
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use report::{Report, Side};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use weir_lab::comparison::{
@@ -147,6 +148,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(alarm) => Err(Failure::ExpectationFailed(alarm)),
         None => Ok(()),
     }
+}
+
+/// The document of two runs, as `--json` prints it.
+pub fn documented(a: &Path, b: &Path) -> Result<Value, Failure> {
+    let arguments = Arguments {
+        a: a.to_owned(),
+        b: b.to_owned(),
+        only_a: Vec::new(),
+        only_b: Vec::new(),
+        threshold: None,
+        identical: false,
+        format: Format::Text,
+        output: JsonOutput::default(),
+    };
+    Ok(folders(&arguments)?.document())
 }
 
 /// True for the folder of an evaluation, or its `result.json`.

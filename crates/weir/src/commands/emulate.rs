@@ -42,6 +42,9 @@ pub struct Arguments {
     /// Write what comes and leaves as pcapng
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    /// Program: show the rate, queue and drops of the link each second; a relay shows them anyway
+    #[arg(long, requires = "program")]
+    live: bool,
     /// The program and its arguments
     #[arg(last = true)]
     program: Vec<String>,
@@ -83,6 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         scenario,
         time: arguments.time,
         pcap: arguments.pcap.clone(),
+        live: arguments.live,
     };
     match (arguments.to, arguments.program.as_slice()) {
         (Some(to), _) if to.port() == 0 => {

@@ -27,6 +27,7 @@ examples! {
         "weir run path.toml"
         "weir run path.toml --set flow.stream.transport.tfrc.oscillation=off,full"
         "weir run path.toml --seeds 1..20 --summary-only"
+        "weir run path.toml --live"
         "weir run - --json < path.toml";
     SWEEP:
         "weir sweep plan.toml"
@@ -66,6 +67,10 @@ examples! {
         "weir send 192.0.2.1 --transport rtp -b 3m -t 1min"
         "weir send 192.0.2.1 --profile linux-mainline --set tfrc.oscillation=off"
         "weir send 192.0.2.1 --trace results/test --pcap test.pcapng";
+    LAB:
+        "weir lab"
+        "weir lab results --listen 127.0.0.1:7000 --no-open"
+        "weir lab --static site";
     TESTBED:
         "sudo weir testbed path.toml"
         "sudo weir testbed path.toml --pcap hosts.pcapng"

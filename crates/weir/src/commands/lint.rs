@@ -1,6 +1,6 @@
 //! `weir lint SCENARIO`: settings that are valid but probably not intended.
 
-use super::runs::{finding_document, read_scenario};
+use super::runs::read_scenario;
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::terminal;
@@ -48,7 +48,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let findings = lint(&overrides::parse_with(&text, &name, &changes)?);
     if arguments.output.json {
-        let findings: Vec<_> = findings.iter().map(finding_document).collect();
         arguments.output.print(&json!({ "findings": findings }))?;
     } else {
         let lines = findings

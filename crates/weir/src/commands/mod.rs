@@ -6,10 +6,12 @@ mod decode;
 mod emulate;
 mod evaluate;
 mod examples;
+mod execution;
 mod expectations;
 mod explain;
 mod export;
 mod fit;
+mod lab;
 mod lint;
 mod man;
 mod notices;
@@ -109,6 +111,9 @@ pub enum Command {
     /// Run a scenario on real sockets and kernels, in network namespaces
     #[command(after_help = examples::TESTBED)]
     Testbed(testbed::Arguments),
+    /// Open the laboratory's page in a browser, with the runs of a folder
+    #[command(after_help = examples::LAB)]
+    Lab(lab::Arguments),
     /// Put a link of the simulator between real programs
     #[command(after_help = examples::EMULATE)]
     Emulate(emulate::Arguments),
@@ -182,6 +187,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Send(arguments) => send::run(&arguments),
         Command::Testbed(arguments) => testbed::run(&arguments),
         Command::Emulate(arguments) => emulate::run(&arguments),
+        Command::Lab(arguments) => lab::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments),

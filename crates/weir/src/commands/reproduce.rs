@@ -199,8 +199,8 @@ fn testbed(
         Ok(Some(&|scenario, endpoints| {
             let stop = interrupt_flag();
             let output = match endpoints {
-                Testbed::Sockets => crate::testbed::run(scenario, None, &stop),
-                Testbed::KernelTcp => crate::kernel_testbed::run(scenario, &stop),
+                Testbed::Sockets => crate::testbed::run(scenario, None, None, &stop),
+                Testbed::KernelTcp => crate::kernel_testbed::run(scenario, None, &stop),
             };
             output.map_err(|failure| failure.message())
         }))

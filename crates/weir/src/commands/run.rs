@@ -1,22 +1,22 @@
 //! `weir run SCENARIO`: one run, or one for each combination of `--set` values and seeds, in
 //! parallel.
 
+use super::execution::Execution;
 use super::planned_run::PlannedRun;
-use super::replicates::{FinishedRun, RunInProgress};
+use super::replicates::FinishedRun;
 use super::runs::{RunArguments, RunResults};
 use crate::exit::Failure;
 use crate::interrupt::interrupt_flag;
 use crate::limits::{LimitArguments, Watchdog};
-use crate::quinn;
+use crate::live_view::LiveView;
+use crate::progress::CommandProgress;
 use crate::terminal;
 use clap::Args;
 use indicatif::ProgressBar;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use weir_lab::replication::in_order;
-use weir_lab::run::{
-    ProcessWatch, RunError, RunOptions, TraceLevel, TransportRegistry, run as simulate,
-};
+use weir_lab::run::{LiveObserver, TraceLevel};
 use weir_lab::scenario::Estimate;
 use weir_proto::time::Instant;
 
@@ -34,6 +34,9 @@ pub struct Arguments {
     /// Keep every packet too
     #[arg(long)]
     packets: bool,
+    /// Show rates, delays, queues and losses while the run goes on; one run only
+    #[arg(long, conflicts_with = "seeds")]
+    live: bool,
     /// Keep the summary only
     #[arg(long, conflicts_with = "packets")]
     summary_only: bool,
@@ -42,6 +45,10 @@ pub struct Arguments {
 /// Runs the scenario: all runs in parallel, on all cores.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let runs = arguments.runs.plan(arguments.seeds.as_deref())?;
+    if arguments.live && runs.len() > 1 {
+        let message = "--live shows one run, and these values make several";
+        return Err(Failure::Usage(message.to_owned()));
+    }
     let limits = arguments
         .limits
         .or_of(runs.iter().map(|run| &run.scenario.run));
@@ -52,19 +59,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(warning) = estimate(&runs).and_then(|estimate| estimate.warning()) {
         terminal::notice(&format!("warning: {warning}"));
     }
-    let title = match runs.len() {
-        1 => "run".to_owned(),
-        count => format!("{count} runs"),
-    };
-    let bar = terminal::progress(STEPS * runs.len() as u64, &title);
+    let shown = Shown::new(arguments, runs.len() as u64);
     let results = Mutex::new(RunResults::new(&arguments.runs, &runs));
     let jobs: Vec<_> = runs.iter().enumerate().collect();
     let outcomes = in_order(&jobs, |&(number, run)| {
-        let finished = one(arguments, run, &bar, &watchdog)?;
+        let finished = one(arguments, run, &shown, &watchdog)?;
         let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-        bar.suspend(|| results.add(number, finished))
+        shown.bar.suspend(|| results.add(number, finished))
     });
-    bar.finish_and_clear();
+    shown.bar.finish_and_clear();
     let results = results.into_inner();
     let results = results.unwrap_or_else(PoisonError::into_inner);
     match outcomes.into_iter().collect::<Result<(), _>>() {
@@ -72,6 +75,59 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Err(failure) => {
             results.stop();
             Err(failure)
+        }
+    }
+}
+
+/// What is shown while the runs go on: a bar or a live view on the terminal, and the progress for
+/// other programs.
+struct Shown {
+    bar: ProgressBar,
+    view: Option<LiveView>,
+    progress: Arc<CommandProgress>,
+    live: Option<LiveObserver>,
+}
+
+impl Shown {
+    fn new(arguments: &Arguments, runs: u64) -> Self {
+        let RunArguments { scenario, out, .. } = &arguments.runs;
+        let progress = Arc::new(CommandProgress::new("run", scenario, out));
+        let view = arguments.live.then(LiveView::new);
+        let bar = match (&view, runs) {
+            (Some(_), _) => ProgressBar::hidden(),
+            (None, 1) => terminal::progress(STEPS, "run"),
+            (None, runs) => terminal::progress(STEPS * runs, &format!("{runs} runs")),
+        };
+        bar.set_length(STEPS * runs);
+        // Several runs have one progress and no common time; intervals cost a summary some time.
+        let observed = runs == 1 && (arguments.live || !arguments.summary_only);
+        let observer = observed.then(|| {
+            let (progress, view) = (Arc::clone(&progress), view.clone());
+            let observer: LiveObserver = Arc::new(move |state| {
+                progress.show(state);
+                if let Some(view) = &view {
+                    view.show(state);
+                }
+            });
+            observer
+        });
+        Self {
+            bar,
+            view,
+            progress,
+            live: observer,
+        }
+    }
+
+    /// So many steps more, of all runs together.
+    fn advance(&self, steps: u64) {
+        self.bar.inc(steps);
+        if self.live.is_none() {
+            let per_run = STEPS as f64;
+            let total = self.bar.length().unwrap_or_default() as f64;
+            let done = self.bar.position() as f64;
+            self.progress
+                .advance(done / per_run, total / per_run, "runs");
         }
     }
 }
@@ -93,53 +149,32 @@ const STEPS: u64 = 100;
 fn one(
     arguments: &Arguments,
     run: &PlannedRun,
-    bar: &ProgressBar,
+    shown: &Shown,
     watchdog: &Watchdog,
 ) -> Result<FinishedRun, Failure> {
     let done = AtomicU64::new(0);
-    let advance = |to: u64| bar.inc(to.saturating_sub(done.fetch_max(to, Ordering::Relaxed)));
+    let advance = |to: u64| shown.advance(to.saturating_sub(done.fetch_max(to, Ordering::Relaxed)));
     let progress = |reached: Instant, end: Instant| {
         let share = reached.as_secs_f64() / end.as_secs_f64().max(1e-9);
         advance((share * STEPS as f64) as u64);
     };
-    let name = &run.folder;
-    let folder = RunInProgress::begin(&arguments.runs.out, run, name)?;
-    let mut folder = folder.within(watchdog);
-    let sink = folder.sink();
-    let options = RunOptions {
-        scenario_hash: Some(&run.hash),
+    let execution = Execution {
+        out: &arguments.runs.out,
         trace: if arguments.summary_only {
             TraceLevel::Summary
         } else {
             TraceLevel::Full
         },
-        traced_flow: None,
         packets: arguments.packets,
-        progress: Some(&progress),
         max_events: arguments.limits.max_events,
-        cancel: Some(watchdog.cancel()),
-        tap: None,
-        registry: TransportRegistry {
-            process: ProcessWatch::Caller,
-            ..quinn::registry()
-        },
-        sink: Some(&sink),
-        max_rows: None,
+        progress: &progress,
+        live: shown.live.as_ref(),
+        watchdog,
     };
-    let started = std::time::Instant::now();
-    let output = match simulate(&run.scenario, &options) {
-        Ok(output) => output,
-        Err(RunError::Cancelled(at)) => return Err(watchdog.failure(at)),
-        Err(error) => {
-            let why = folder.abandon().map(Failure::from);
-            return Err(why.unwrap_or_else(|| Failure::Failed(error.to_string())));
-        }
-    };
+    let finished = execution.execute(run);
+    if let Some(view) = &shown.view {
+        view.finish();
+    }
     advance(STEPS);
-    terminal::detail(|| {
-        let (events, wall_s) = (output.summary.run.events, started.elapsed().as_secs_f64());
-        let per_second = events as f64 / wall_s.max(1e-9);
-        format!("{name}: {events} events in {wall_s:.3} s, {per_second:.0} a second")
-    });
-    FinishedRun::write(folder, &run.overrides, output, Some(watchdog))
+    finished
 }

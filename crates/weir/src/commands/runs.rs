@@ -234,18 +234,8 @@ impl<'a> RunResults<'a> {
         self.arguments.output.print(&json!({
             "runs": runs.collect::<Vec<_>>(),
             "replicated": replicated.collect::<Vec<_>>(),
-            "findings": self.findings.iter().map(finding_document).collect::<Vec<_>>(),
+            "findings": self.findings,
         }))?;
         expectations::verdict(&self.runs)
     }
-}
-
-/// A finding as JSON.
-pub fn finding_document(finding: &Finding) -> serde_json::Value {
-    json!({
-        "rule": finding.rule,
-        "path": finding.path,
-        "message": finding.message,
-        "help": finding.help,
-    })
 }

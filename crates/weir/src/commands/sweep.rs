@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use crate::interrupt::interrupt_flag;
 use crate::limits::{LimitArguments, Watchdog};
 use crate::mistaken;
+use crate::progress::CommandProgress;
 use crate::quinn;
 use crate::terminal;
 use clap::Args;
@@ -57,7 +58,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let bar = terminal::progress(runs, "sweep");
     bar.set_position(before);
     let begun = Instant::now();
-    let progress = |done: u64| bar.set_position(done);
+    let told = CommandProgress::new("sweep", &arguments.plan, &out);
+    let progress = |done: u64| {
+        bar.set_position(done);
+        told.advance(done as f64, runs as f64, "runs");
+    };
     let options = SweepOptions {
         registry: quinn::registry(),
         cancel: Some(watchdog.cancel()),

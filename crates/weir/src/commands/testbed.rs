@@ -7,11 +7,14 @@ use super::replicates::{FinishedRun, RunInProgress};
 use super::runs::{RunArguments, RunResults};
 use crate::exit::Failure;
 use crate::interrupt::interrupt_flag;
+use crate::live_view::LiveView;
+use crate::progress::CommandProgress;
 use crate::terminal;
 use clap::Args;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use weir_lab::run::RunOutput;
+use weir_lab::run::{LiveObserver, RunOutput};
 use weir_lab::scenario::Scenario;
 
 /// The arguments of the command.
@@ -41,11 +44,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     })?;
     let stop = interrupt_flag();
     let mut results = RunResults::new(&arguments.runs, &runs);
+    let RunArguments { scenario, out, .. } = &arguments.runs;
+    let progress = Arc::new(CommandProgress::new("testbed", scenario, out));
     for (number, run) in runs.iter().enumerate() {
         let seconds = run.scenario.run.duration.as_secs_f64();
         let count = runs.len();
         terminal::status(&format!("run {}/{count}: {seconds} s", number + 1));
-        let output = one(&run.scenario, arguments, &stop)?;
+        let view = LiveView::new();
+        let (shown, told) = (view.observer(), Arc::clone(&progress));
+        let live: LiveObserver = Arc::new(move |state| {
+            shown(state);
+            told.show(state);
+        });
+        let output = one(&run.scenario, arguments, &live, &stop);
+        view.finish();
+        let output = output?;
         // An interrupted run must not replace a complete one.
         let interrupted = stop.load(Ordering::Relaxed);
         let ending = if interrupted { "-interrupted" } else { "" };
@@ -74,7 +87,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn one(_: &Scenario, _: &Arguments, _: &AtomicBool) -> Result<RunOutput, Failure> {
+fn one(
+    _: &Scenario,
+    _: &Arguments,
+    _: &LiveObserver,
+    _: &AtomicBool,
+) -> Result<RunOutput, Failure> {
     let message = "network namespaces need Linux; `weir run` simulates the same scenario";
     Err(Failure::Unavailable(message.to_owned()))
 }
@@ -83,10 +101,11 @@ fn one(_: &Scenario, _: &Arguments, _: &AtomicBool) -> Result<RunOutput, Failure
 fn one(
     scenario: &Scenario,
     arguments: &Arguments,
+    live: &LiveObserver,
     stop: &AtomicBool,
 ) -> Result<RunOutput, Failure> {
     if arguments.kernel_tcp {
-        return crate::kernel_testbed::run(scenario, stop);
+        return crate::kernel_testbed::run(scenario, Some(live), stop);
     }
-    crate::testbed::run(scenario, arguments.pcap.as_deref(), stop)
+    crate::testbed::run(scenario, arguments.pcap.as_deref(), Some(live), stop)
 }

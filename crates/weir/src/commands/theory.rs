@@ -44,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let law = theory::law(name).map_err(usage)?;
     if arguments.help || parameters.iter().any(|word| help(word)) {
         let text = if json {
-            format!("{:#}\n", description(law))
+            format!("{:#}\n", law.description())
         } else {
             described(law)
         };
@@ -138,28 +138,9 @@ fn described(law: &Law) -> String {
     text + &text_table(&parameters.iter().map(row).collect::<Vec<_>>(), "<")
 }
 
-/// The description of a law as data; a parameter whose default is null is required.
-fn description(law: &Law) -> serde_json::Value {
-    let parameters = law.parameters.iter().map(|parameter| {
-        serde_json::json!({
-            "name": parameter.name,
-            "describe": parameter.describe,
-            "default": parameter.default,
-        })
-    });
-    serde_json::json!({
-        "law": law.name,
-        "describe": law.describe,
-        "equation": law.equation,
-        "source": law.source,
-        "valid": law.valid,
-        "parameters": parameters.collect::<Vec<_>>(),
-    })
-}
-
 fn overview(json: bool) -> String {
     if json {
-        let laws: Vec<_> = LAWS.iter().map(description).collect();
+        let laws: Vec<_> = LAWS.iter().map(Law::description).collect();
         return format!("{:#}\n", serde_json::json!({ "laws": laws }));
     }
     let text = "weir theory LAW --PARAMETER VALUE …; weir theory LAW --help says more\n\n";

@@ -7,9 +7,12 @@ use super::test_path::Transport;
 use super::{Measured, trace};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
+use crate::progress::CommandProgress;
 use crate::terminal;
 use serde_json::{Value, json};
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+use std::sync::Arc;
 use tokio::task::JoinHandle;
 use weir_lab::trace::RunFolder;
 use weir_wire::test_protocol::TestConfig;
@@ -37,6 +40,14 @@ pub fn check_trace_folder(options: &TestOptions) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The folder in which a folder lies.
+fn beside(folder: &Path) -> &Path {
+    let parent = folder
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
 /// Runs the requested tests; fails if none of them could begin.
 pub async fn run<T: Transport>(
     transport: T,
@@ -45,7 +56,11 @@ pub async fn run<T: Transport>(
     interrupt: &Interrupt,
 ) -> Result<Measured<Value>, Failure> {
     let request = transport.request(options)?;
-    let recording = Recording::new(&options.test)?;
+    let mut recording = Recording::new(&options.test)?;
+    recording.progress = options.test.trace.as_deref().map(|folder| {
+        let subject = Path::new(&options.host);
+        Arc::new(CommandProgress::new("send", subject, beside(folder)))
+    });
     terminal::status(&format!("connecting to {}", transport.describe(to)));
     if let Some(warning) = transport.warning() {
         terminal::notice(warning);

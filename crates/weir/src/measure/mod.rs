@@ -28,6 +28,7 @@ mod udp;
 
 pub use measured::Measured;
 pub use options::{ClientOptions, ServerOptions};
+pub use report::scaled;
 
 use crate::capture::PacketCapture;
 use crate::exit::Failure;

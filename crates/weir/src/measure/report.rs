@@ -94,6 +94,8 @@ pub struct Report {
     octets: u64,
     intervals: Vec<Value>,
     is_omitting: bool,
+    /// The smallest round-trip time so far.
+    least_rtt_s: Option<f64>,
 }
 
 impl Report {
@@ -108,6 +110,7 @@ impl Report {
             octets: 0,
             intervals: Vec::new(),
             is_omitting: omits,
+            least_rtt_s: None,
         }
     }
 
@@ -124,6 +127,24 @@ impl Report {
     /// True during the omitted time.
     pub const fn is_omitting(&self) -> bool {
         self.is_omitting
+    }
+
+    /// The time since the start.
+    pub fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+
+    /// The queueing delay as text: the round-trip time beyond the smallest one so far. Empty if the
+    /// transport measures none.
+    fn queueing(&mut self, fields: &Value) -> String {
+        let known = |key: &str| fields[key].as_f64().filter(|rtt| *rtt > 0.0);
+        let Some(rtt) = known("smoothed_rtt_s") else {
+            return String::new();
+        };
+        let all = [self.least_rtt_s, known("min_rtt_s"), Some(rtt)];
+        let least = all.into_iter().flatten().fold(f64::INFINITY, f64::min);
+        self.least_rtt_s = Some(least);
+        format!("  queue {}", scaled(rtt - least, "s"))
     }
 
     /// The time at which the next line is due.
@@ -150,7 +171,9 @@ impl Report {
         }
         self.lines += 1;
         self.octets = counters.octets;
-        let mut line = self.line([start, start + seconds], octets, &counters.details);
+        let queueing = self.queueing(&counters.fields);
+        let details = format!("{}{queueing}", counters.details);
+        let mut line = self.line([start, start + seconds], octets, &details);
         if self.is_omitting {
             line.push_str("  (omitted)");
         }

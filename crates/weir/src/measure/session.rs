@@ -7,8 +7,10 @@ use super::test_path::{Since, TestPath, nanos};
 use super::trace::TraceRecorder;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
+use crate::progress::CommandProgress;
 use crate::terminal;
 use serde_json::Value;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use weir_lab::run::{MeasuredEnd, MeasuredFlow};
@@ -35,6 +37,8 @@ pub struct Recording {
     pub trace: bool,
     /// The output for the controller's states during the test.
     pub probe: Option<Probe>,
+    /// The progress for other programs, where the test leaves a folder.
+    pub progress: Option<Arc<CommandProgress>>,
 }
 
 impl Recording {
@@ -46,6 +50,7 @@ impl Recording {
             omit: options.omit,
             trace: options.trace.is_some(),
             probe: probe.transpose()?,
+            progress: None,
         })
     }
 
@@ -64,7 +69,7 @@ pub async fn run<P: TestPath>(
 ) -> Outcome {
     let name = format!("stream-{number}");
     let info = path.info();
-    let sends = info.sends;
+    let (sends, planned) = (info.sends, info.request.duration);
     let events = info.events.take().filter(|_| sends);
     let recorder = events.map(|events| {
         TraceRecorder::start(events, &name, recording.trace, recording.probe.clone())
@@ -80,6 +85,9 @@ pub async fn run<P: TestPath>(
                 ended = &mut transfer => break ended,
                 () = sleep_until(report.due()) => {
                     terminal::status(&report.interval(&counters(Since::LastInterval)));
+                    if let Some(progress) = &recording.progress {
+                        progress.advance(report.seconds(), planned.as_secs_f64(), "s");
+                    }
                 }
                 () = sleep_until(omission.due), if report.is_omitting() => {
                     if omission.is_over(&counters(Since::Start).delivery) {

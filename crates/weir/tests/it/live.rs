@@ -394,3 +394,30 @@ fn a_probe_shows_the_controller_while_the_test_runs() {
     let (status, _, stderr) = weir(&["send", "127.0.0.1", "--probe", "-", "--json"]);
     assert_eq!(status, Some(2), "{stderr}");
 }
+
+#[test]
+fn a_run_shows_itself_while_it_goes_on_and_is_the_same_run() {
+    let place = common::folder_with(common::SCENARIO);
+    let alone = common::outcome(place.path(), &["run", "path.toml", "--out", "alone"]);
+    let live = ["run", "path.toml", "--live", "--out", "live"];
+    let (status, stdout, stderr) = common::outcome(place.path(), &live);
+    assert_eq!(status, Some(0), "{stderr}");
+    assert_eq!(stdout.replace("live/", "alone/"), alone.1);
+    let line = stderr.lines().rfind(|line| line.contains("stream: "));
+    let line = line.unwrap_or_else(|| panic!("{stderr}"));
+    for expected in [
+        " s  stream: ",
+        "bit/s ",
+        " ms lost ",
+        "bottleneck: queue ",
+        " dropped ",
+    ] {
+        assert!(line.contains(expected), "{expected}: {line}");
+    }
+    let quiet = [&["-q"], &live[..]].concat();
+    assert_eq!(common::outcome(place.path(), &quiet).2, "");
+    let several = [&live[..], &["--set", "run.seed=1,2"]].concat();
+    let (status, _, stderr) = common::outcome(place.path(), &several);
+    assert_eq!(status, Some(2));
+    assert!(stderr.contains("--live shows one run"), "{stderr}");
+}

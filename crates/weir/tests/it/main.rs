@@ -10,6 +10,7 @@ mod evaluate;
 mod explain;
 mod fit;
 mod iperf_words;
+mod lab;
 mod limits;
 mod live;
 mod live_bounds;

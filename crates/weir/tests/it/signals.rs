@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Commands that run until they are ended: runs of months, and commands that wait for input.
-const COMMANDS: [&[&str]; 14] = [
+const COMMANDS: [&[&str]; 15] = [
     &["run", "path.toml"],
     &["run", "path.toml", "--seeds", "1..3"],
     &["run", "-"],
@@ -31,6 +31,7 @@ const COMMANDS: [&[&str]; 14] = [
     &["export", "finished", "--format", "qlog", "--out", "qlog"],
     &["compare", "finished", "finished"],
     &["serve", "-p", "0"],
+    &["lab", "--no-open"],
 ];
 
 /// The inputs of the commands.

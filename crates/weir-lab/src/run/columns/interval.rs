@@ -36,14 +36,14 @@ pub const INTERVAL: &[Interval] = &[
         "goodput_bps",
         "bit/s",
         "application data delivered for the first time",
-        &|row| row.rate(|receiver| receiver.payload_received),
+        &IntervalRow::goodput_bps,
     )
     .plotted("goodput, bit/s", "goodput"),
     Interval::number(
         "one_way_delay_s",
         "s",
         "mean one-way delay of the packets that arrived; none without a packet",
-        &|row| row.mean(row.delays.one_way_sum),
+        &IntervalRow::one_way_delay_s,
     )
     .plotted("one-way delay, mean, s", "one-way delay"),
     Interval::number(
@@ -78,7 +78,7 @@ pub const INTERVAL: &[Interval] = &[
         "packets",
         "packets that the transport found to be lost in this interval, also those that arrive after \
          all",
-        &|row| row.after.found_lost() - row.before.found_lost(),
+        &IntervalRow::packets_lost,
     ),
     Interval::count(
         "packets_late",
@@ -96,6 +96,21 @@ pub const INTERVAL: &[Interval] = &[
 ];
 
 impl IntervalRow {
+    /// The column `goodput_bps`.
+    pub(in crate::run) fn goodput_bps(&self) -> f64 {
+        self.rate(|receiver| receiver.payload_received)
+    }
+
+    /// The column `one_way_delay_s`.
+    pub(in crate::run) fn one_way_delay_s(&self) -> f64 {
+        self.mean(self.delays.one_way_sum)
+    }
+
+    /// The column `packets_lost`.
+    pub(in crate::run) fn packets_lost(&self) -> u64 {
+        self.after.found_lost() - self.before.found_lost()
+    }
+
     fn rate(&self, octets: fn(&weir_proto::endpoint::Statistics) -> u64) -> f64 {
         let octets = octets(&self.after.receiver) - octets(&self.before.receiver);
         octets as f64 * 8.0 / self.length.as_secs_f64()

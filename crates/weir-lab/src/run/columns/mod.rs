@@ -7,6 +7,7 @@ pub(super) mod frame;
 mod interval;
 mod packet;
 pub(super) mod request;
+mod stage;
 pub(super) mod tables;
 mod transfer;
 
@@ -23,6 +24,7 @@ pub use frame::{FRAME, Frame, FrameRow};
 pub use interval::{INTERVAL, Interval, IntervalRow};
 pub use packet::{PACKET, Packet, PacketRow};
 pub use request::{REQUEST, RequestColumn};
+pub use stage::{STAGE, Stage, StageRow};
 pub use transfer::{TRANSFER, TransferColumn, TransferRow};
 
 /// A column of [`FLOW`] or [`writes`].

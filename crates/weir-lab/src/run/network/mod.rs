@@ -223,6 +223,8 @@ impl SimNetwork {
             else {
                 continue;
             };
+            let (from, to) = self.network.ends_of_flow(flow.id);
+            recorder.follow(flow.id, &flow.name, [from.0, to.0]);
             let ends = [sender, receiver];
             let masks = recorder.add_flow((flow.id, &flow.name), ends, flow.writes);
             for (source, mask) in ends.into_iter().zip(masks) {
@@ -246,16 +248,7 @@ impl SimNetwork {
     pub(in crate::run) fn counters(&mut self) -> Counters {
         let flows = self.flows.iter().map(|flow| self.flow_statistics(flow));
         let flows = flows.collect();
-        let link = |(_, link): &(String, TracedLink)| match *link {
-            TracedLink::Link(id) => StationCounters {
-                link: self.network.link_counters(id),
-                ..StationCounters::default()
-            },
-            TracedLink::Station(id, host) => {
-                self.network.station_counters(id, host).unwrap_or_default()
-            }
-        };
-        let links = self.links.iter().map(link).collect();
+        let links = self.link_counters(usize::MAX);
         let sum = |set: &SimTransfers| {
             set.statistics(|flow| FlowStatistics::new(self.statistics(flow), set.finder))
         };
@@ -265,6 +258,20 @@ impl SimNetwork {
             transfers,
             links,
         }
+    }
+
+    /// The counters of the first links and stations.
+    pub(in crate::run) fn link_counters(&mut self, most: usize) -> Vec<StationCounters> {
+        let link = |(_, link): &(String, TracedLink)| match *link {
+            TracedLink::Link(id) => StationCounters {
+                link: self.network.link_counters(id),
+                ..StationCounters::default()
+            },
+            TracedLink::Station(id, host) => {
+                self.network.station_counters(id, host).unwrap_or_default()
+            }
+        };
+        self.links.iter().take(most).map(link).collect()
     }
 
     fn flow_statistics(&self, flow: &SimFlow) -> FlowStatistics {

@@ -22,10 +22,13 @@ pub(in crate::run) struct Intervals {
     /// The end of the last interval.
     since: Instant,
     flows: Vec<FlowIntervals>,
+    /// Whether they end without flows too.
+    observed: bool,
 }
 
 struct FlowIntervals {
     before: FlowStatistics,
+    last: IntervalRow,
     rows: TableRecorder<IntervalRow>,
 }
 
@@ -34,20 +37,27 @@ impl Intervals {
     pub(in crate::run) fn new(run: &Run, flows: usize) -> Self {
         let flow = || FlowIntervals {
             before: FlowStatistics::default(),
+            last: IntervalRow::default(),
             rows: TableRecorder::new(columns::INTERVAL),
         };
         Self {
             length: length_of(run, flows),
             since: Instant::ZERO,
             flows: std::iter::repeat_with(flow).take(flows).collect(),
+            observed: false,
         }
+    }
+
+    /// The same intervals, which end without flows too, for an observer.
+    pub(in crate::run) fn observed(self, observed: bool) -> Self {
+        Self { observed, ..self }
     }
 
     /// The end of the current interval, or of the one that begins at this time.
     pub(in crate::run) fn next(&self, at: Instant) -> Option<Instant> {
         let number = at.as_nanos() / self.length.as_nanos() + 1;
         let end = number.checked_mul(self.length.as_nanos())?;
-        (!self.flows.is_empty()).then_some(Instant::from_nanos(end))
+        (self.observed || !self.flows.is_empty()).then_some(Instant::from_nanos(end))
     }
 
     /// True if an interval ends at this time.
@@ -67,13 +77,14 @@ impl Intervals {
         let mut rows = 0;
         for (flow, (after, delays)) in self.flows.iter_mut().zip(flows) {
             let before = std::mem::replace(&mut flow.before, after);
-            flow.rows.push(&IntervalRow {
+            flow.last = IntervalRow {
                 at,
                 length,
                 before,
                 after,
                 delays,
-            });
+            };
+            flow.rows.push(&flow.last);
             rows += 1;
         }
         rows
@@ -82,6 +93,11 @@ impl Intervals {
     /// The end of the last interval.
     pub(in crate::run) const fn since(&self) -> Instant {
         self.since
+    }
+
+    /// The last row of each flow.
+    pub(in crate::run) fn last(&self) -> impl ExactSizeIterator<Item = IntervalRow> + '_ {
+        self.flows.iter().map(|flow| flow.last)
     }
 
     /// A table for each flow.

@@ -210,6 +210,7 @@ pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError
         links: Vec::new(),
         transfers: Vec::new(),
         packets: None,
+        stages: None,
     })
 }
 

@@ -8,5 +8,6 @@ pub(super) mod flow_tables;
 pub(super) mod intervals;
 pub(super) mod measured;
 mod packet_sampling;
+mod packet_stages;
 pub(super) mod recorder;
 mod row_limit;

@@ -4,9 +4,10 @@ use super::bound_times::BoundTimes;
 use super::connection_records::ConnectionRecords;
 use super::flow_tables::{FlowTables, WriteTrace};
 use super::packet_sampling::PacketSampling;
+use super::packet_stages::StageRecorder;
 use super::row_limit::ThinningState;
 use crate::run::columns::{self, FlowEventRow, LinkRow, PacketRow};
-use crate::run::{FlowTrace, LinkTrace, RunOptions, TraceLevel};
+use crate::run::{FlowTrace, LinkTrace, PacketStages, RunOptions, TraceLevel};
 use crate::summary::{Samples, TimeWeighted};
 use crate::table::{SharedSink, Table, TableRecorder};
 use std::collections::BTreeMap;
@@ -96,6 +97,7 @@ pub(in crate::run) struct Recorder {
     pub(in crate::run) connections: ConnectionRecords,
     packets: Option<TableRecorder<PacketRow>>,
     sampling: PacketSampling,
+    stages: Option<Box<StageRecorder>>,
     sink: Option<SharedSink>,
     thinning: ThinningState,
     /// The name of packets from outside, which belong to no flow.
@@ -117,6 +119,7 @@ impl Recorder {
                 .packets
                 .then(|| TableRecorder::streaming(columns::PACKET, options.sink, "packets")),
             sampling: PacketSampling::new(options.max_rows.unwrap_or(MAX_ROWS)),
+            stages: (options.stages).map(|span| Box::new(StageRecorder::new(span))),
             sink: options.sink.cloned(),
             thinning: ThinningState::new(options.max_rows.unwrap_or(MAX_ROWS)),
             outside: Arc::from(""),
@@ -158,9 +161,10 @@ impl Recorder {
         });
         self.set_role(ends[0], Role::Sender(index));
         self.set_role(ends[1], Role::Receiver(index));
-        let packets = match self.packets {
-            Some(_) => EventMask::PACKET.union(EventMask::DROP),
-            None => EventMask::NONE,
+        let packets = if self.packets.is_some() || self.stages.is_some() {
+            EventMask::PACKET.union(EventMask::DROP)
+        } else {
+            EventMask::NONE
         };
         let [sender, receiver] = match self.trace {
             TraceLevel::Counters => [EventMask::NONE; 2],
@@ -185,10 +189,22 @@ impl Recorder {
                 TableRecorder::streaming(columns::LINK, self.sink.as_ref(), &path)
             }),
         });
-        match &self.packets {
+        let mask = match &self.packets {
             _ if self.traces_links() => EventMask::QUEUE.union(EventMask::DROP),
             Some(_) => EventMask::DROP,
             None => EventMask::NONE,
+        };
+        match self.stages {
+            Some(_) => mask.union(EventMask::QUEUE).union(EventMask::STAGE),
+            None => mask,
+        }
+    }
+
+    /// Names a flow's packets to those who follow them; `hosts` are those of its sender and its
+    /// receiver.
+    pub(in crate::run) fn follow(&mut self, id: FlowId, name: &str, hosts: [u32; 2]) {
+        if let Some(stages) = &mut self.stages {
+            stages.add_flow(id, name.into(), hosts);
         }
     }
 
@@ -286,6 +302,12 @@ impl Recorder {
     pub(in crate::run) fn startup(&self, flow: usize) -> Option<Duration> {
         let record = self.flows.get(flow)?;
         Some(record.started_up?.since(record.first?))
+    }
+
+    /// The ways of packets over the links.
+    pub(in crate::run) fn finish_stages(&mut self) -> Option<PacketStages> {
+        let stages = self.stages.take()?;
+        Some(stages.finish())
     }
 
     /// The traces.
@@ -457,6 +479,39 @@ impl Recorder {
         }
     }
 
+    /// Records the stages of packets, and returns the other events.
+    #[cold]
+    fn record_stages(&mut self, role: Role, events: &[(Instant, Event)]) -> Vec<(Instant, Event)> {
+        let Some(stages) = &mut self.stages else {
+            return events.to_vec();
+        };
+        let mut others = Vec::with_capacity(events.len());
+        for (at, event) in events {
+            let is_stage = matches!(
+                event,
+                Event::Entered(_) | Event::Carried { .. } | Event::DroppedOnWay { .. }
+            );
+            if !is_stage {
+                others.push((*at, *event));
+            }
+            match role {
+                Role::Link(link) => {
+                    if let Some(record) = self.links.get(link).filter(|_| is_stage) {
+                        stages.on_link(*at, (link, &record.name), event);
+                    }
+                }
+                Role::Sender(flow) | Role::Receiver(flow) => {
+                    if let Some(record) = self.flows.get(flow) {
+                        let is_sender = matches!(role, Role::Sender(_));
+                        stages.on_end(*at, (record.id, is_sender), event);
+                    }
+                }
+                Role::Unknown => {}
+            }
+        }
+        others
+    }
+
     fn record_packet(&mut self, at: Instant, role: Role, event: &Event) {
         let Some(packets) = &mut self.packets else {
             return;
@@ -509,6 +564,13 @@ impl Probe for Recorder {
     fn record_all(&mut self, source: EventSource, events: &[(Instant, Event)]) {
         let role = self.roles.get(source.0 as usize).copied();
         let role = role.unwrap_or_default();
+        let others;
+        let events = if self.stages.is_some() {
+            others = self.record_stages(role, events);
+            &others
+        } else {
+            events
+        };
         match role {
             Role::Link(link) => self.record_link(link, events),
             Role::Sender(_) | Role::Receiver(_) => {

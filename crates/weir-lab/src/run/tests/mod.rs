@@ -8,6 +8,7 @@ mod equation;
 mod group;
 mod l4s;
 mod link;
+mod live;
 mod loss_event;
 mod media;
 mod numbers;

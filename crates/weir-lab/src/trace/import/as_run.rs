@@ -54,6 +54,7 @@ impl Imported {
             transfers: Vec::new(),
             delays: None,
             packets: self.packets,
+            stages: None,
         })
     }
 }
