@@ -47,7 +47,7 @@ else
     step cargo check --locked -p weir-lab --no-default-features
 fi
 
-step cargo package --workspace --exclude weir-fuzz --exclude weirlab --exclude xtask \
+step cargo package --workspace --exclude weir-fuzz --exclude weirlab-python --exclude xtask \
     --locked --no-verify --allow-dirty --offline --quiet
 
 browser=""
@@ -58,7 +58,7 @@ done
     skip "the script of report pages (neither a browser, such as chromium, nor node is installed)"
 # Many tests wait for real time. What they leave idle builds the command that the experiments need
 # below, where a failure is told.
-nice -n 19 cargo build --release --locked -p weir --quiet 2>/dev/null &
+nice -n 19 cargo build --release --locked -p weirlab --quiet 2>/dev/null &
 release=$!
 reports=$(mktemp -d)
 trap 'kill "$release" 2>/dev/null || true; rm -rf "$reports"' EXIT
@@ -86,4 +86,4 @@ rm -rf "$environment"
 
 # A row outside its tolerance without an explanation that holds fails.
 wait "$release" || true
-step cargo run --release --locked -p weir -- reproduce --out "$reports"
+step cargo run --release --locked -p weirlab -- reproduce --out "$reports"
