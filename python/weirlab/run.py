@@ -113,7 +113,7 @@ class Run:
 
     def __repr__(self) -> str:
         flows = self.summary["flows"].items()
-        rates = [f"{name} {flow['goodput_bps'] / 1e6:.4g} Mbit/s" for name, flow in flows]
+        rates = [f"{name} {_weirlab.shown(flow['goodput_bps'], 'bit/s')}" for name, flow in flows]
         more = ", …" if len(rates) > 6 else ""
         return f"Run({self.summary['run']['duration_s']:g} s: {', '.join(rates[:6])}{more})"
 
