@@ -111,13 +111,19 @@ def _lesson(text: str, name: str) -> tuple[dict[str, Any], str]:
                 f"![The figure of the scenario {file}](../pictures/lessons/{name}.svg)\n",
                 "| what to change | setting | values |\n|---|---|---|",
                 *rows,
-                f"\n```sh\nweir run web/lessons/{file} --set PATH=VALUE\n```\n",
+                f"\n```sh\nweir run web/lessons/{file} --set {_example(figure['slider'][0])}\n```\n",
             ]
         )
 
     reading = [f"- [{one['title']}]({one['url']})" for one in front["reading"]]
     page = _BLOCK.sub(shown, body)
     return front, f"# {front['title']}\n\n{page}\n## Read next\n" + "\n".join(reading) + "\n"
+
+
+def _example(slider: dict[str, Any]) -> str:
+    """A setting of a slider: its last choice, or its largest value."""
+    value = slider["choices"][-1] if "choices" in slider else f"{slider['max']}{slider.get('unit', '')}"
+    return f"{slider['key']}={value}"
 
 
 def _values(slider: dict[str, Any]) -> str:

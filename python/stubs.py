@@ -1,8 +1,9 @@
-"""Writes `python/weirlab/settings.pyi`, the types of the classes of settings, from the declaration of a
-scenario's keys, for type checkers and editors. The package must be installed:
+"""Writes types for type checkers and editors: `python/weirlab/settings.pyi`, those of the classes of
+settings, from the declaration of a scenario's keys, and `python/weirlab/summary.py`, those of a summary, from the
+structs of `crates/weir-lab/src/summary`. The package must be installed:
 
-    python python/stubs.py            # to write it
-    python python/stubs.py --check    # ends with 1 if it is not current
+    python python/stubs.py            # to write them
+    python python/stubs.py --check    # ends with 1 if one is not current
 
 A test does the second.
 """
@@ -10,9 +11,10 @@ A test does the second.
 from __future__ import annotations
 
 import keyword
+import re
 import sys
 from pathlib import Path
-from textwrap import dedent, indent
+from textwrap import dedent, indent, wrap
 from typing import Any
 
 from weirlab import settings
@@ -110,15 +112,86 @@ def text() -> str:
     return "\n\n".join([head.rstrip(), *(class_of(name, classes[name]) for name in classes)]) + "\n"
 
 
+SUMMARY_HEAD = '''\
+"""The types of ``run.summary``, which is ``summary.json``. `python/stubs.py` writes this file from the structs of
+`crates/weir-lab/src/summary`.
+
+A key may be missing where a flow or link has no such number; see the page on columns.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+'''
+
+#: A field of a struct with its documentation.
+_FIELD = re.compile(
+    r"((?:^\s*///[^\n]*\n)*)((?:^\s*#\[[^\]]*\]\n)*)^\s*pub (\w+): ([^=;\n]+?)(?: \[or null\])?(?: =>[^\n]*|,|$)",
+    re.MULTILINE,
+)
+_STRUCT = re.compile(r"((?:^\s*///[^\n]*\n)*)(?:^\s*#\[[^\n]*\n)*^\s*pub struct (\w+) \{\n", re.MULTILINE)
+#: The types of fields that are no structs of the summary.
+_SIMPLE = {"f64": "float", "u64": "int", "u32": "int", "String": "str", "Vec<String>": "list[str]"}
+
+
+def _python_type(rust: str, known: dict[str, str]) -> str:
+    rust = rust.strip().rstrip(",")
+    if found := re.fullmatch(r"Option<(.+)>", rust):
+        return f"{_python_type(found.group(1), known)} | None"
+    if found := re.fullmatch(r"BTreeMap<String, (.+)>", rust):
+        return f"dict[str, {_python_type(found.group(1), known)}]"
+    return _SIMPLE[rust] if rust in _SIMPLE else known[rust]
+
+
+def _documentation(lines: str) -> str:
+    words = " ".join(line.strip().removeprefix("///").strip() for line in lines.splitlines())
+    return re.sub(r"\[`(\w+)`\]", r"`\1`", words).replace("`", "``")
+
+
+def summary_text(folder: Path) -> str:
+    """The types of a summary, from the files of a folder."""
+    structs: list[tuple[str, str, str]] = []
+    for file in sorted(folder.glob("*.rs")):
+        source = file.read_text(encoding="utf-8")
+        for found in _STRUCT.finditer(source):
+            body = source[found.end() : source.index("\n" + found.group(0).splitlines()[-1].split("pub")[0] + "}", found.end())]
+            structs.append((found.group(2), _documentation(found.group(1)), body))
+    # Those that a summary reaches.
+    bodies = {name: (doc, body) for name, doc, body in structs}
+    reached = ["Summary"]
+    for name in reached:
+        of = re.findall(r"pub \w+: ([^\n]+)", bodies[name][1])
+        reached += [part for line in of for part in re.findall(r"[A-Z]\w+", line) if part in bodies and part not in reached]
+    known = {name: name for name in reached}
+    parts = [SUMMARY_HEAD.rstrip()]
+    for name in reversed(reached):
+        doc, body = bodies[name]
+        lines = [f"class {name}(TypedDict, total=False):", f'    """{doc}"""', ""]
+        for field in _FIELD.finditer(body):
+            lines += _wrapped(_documentation(field.group(1)))
+            lines.append(f"    {field.group(3)}: {_python_type(field.group(4), known)}")
+        parts.append("\n".join(lines))
+    return "\n\n\n".join(parts) + "\n"
+
+
+def _wrapped(text: str) -> list[str]:
+    return [f"    #: {line}" if at == 0 else f"    #: {line}" for at, line in enumerate(wrap(text, 92))]
+
+
 def main(words: list[str]) -> int:
-    path = Path(__file__).parent / "weirlab" / "settings.pyi"
-    if words == ["--check"]:
-        is_current = path.is_file() and path.read_text(encoding="utf-8") == text()
-        if not is_current:
+    here = Path(__file__).parent
+    files = {
+        here / "weirlab" / "settings.pyi": text(),
+        here / "weirlab" / "summary.py": summary_text(here.parent / "crates/weir-lab/src/summary"),
+    }
+    status = 0
+    for path, content in files.items():
+        if words != ["--check"]:
+            path.write_text(content, encoding="utf-8")
+        elif not path.is_file() or path.read_text(encoding="utf-8") != content:
             print(f"{path.name} is not current: run python python/stubs.py", file=sys.stderr)
-        return 0 if is_current else 1
-    path.write_text(text(), encoding="utf-8")
-    return 0
+            status = 1
+    return status
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ Rates are bit/s, times seconds, sizes bytes; a column's unit is the last part of
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING, Any
 
 from weirlab import settings, theory
@@ -76,5 +77,5 @@ else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
 
 
-def __dir__() -> list[str]:
+def __dir__() -> builtins.list[str]:
     return sorted([*globals(), *settings.CLASSES])

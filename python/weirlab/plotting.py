@@ -24,6 +24,7 @@ _SCALES = {"bit/s": (1e-6, "Mbit/s"), "bytes": (1e-3, "kB")}
 def _axes(ax: matplotlib.axes.Axes | None) -> matplotlib.axes.Axes:
     if ax is not None:
         return ax
+    import matplotlib
     import matplotlib.colors as colors
     import matplotlib.pyplot as pyplot
     from cycler import cycler
@@ -31,7 +32,7 @@ def _axes(ax: matplotlib.axes.Axes | None) -> matplotlib.axes.Axes:
     ax = pyplot.subplots()[1]
     # A palette of the user's own stays: that of matplotlib gives way to that of the reports.
     own = pyplot.rcParams["axes.prop_cycle"]
-    if own == pyplot.rcParamsDefault["axes.prop_cycle"]:
+    if own == matplotlib.rcParamsDefault["axes.prop_cycle"]:
         is_dark = sum(colors.to_rgb(ax.get_facecolor())) < 1.5
         ax.set_prop_cycle(cycler(color=PALETTE_ON_BLACK if is_dark else PALETTE))
     return ax

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from weirlab import _weirlab
+from weirlab.summary import Summary
 from weirlab.table import Table
 
 
@@ -40,9 +41,9 @@ class Run:
         self._inner = inner
 
     @cached_property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """``summary.json``: the run, its flows, links, groups and totals."""
-        summary: dict[str, Any] = json.loads(self._inner.summary_json)
+        summary: Summary = json.loads(self._inner.summary_json)
         return summary
 
     @property
