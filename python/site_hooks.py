@@ -48,7 +48,10 @@ def _others(repository: Path) -> dict[str, str]:
     return (
         _OTHERS
         | {f"web/lessons/{page.name}": f"lessons/{page.name}" for page in lessons}
-        | {f"experiments/{p.parent.name}/README.md": f"experiments/{p.parent.name}.md" for p in experiments}
+        | {
+            f"experiments/{page.parent.name}/README.md": f"experiments/{page.parent.name}.md"
+            for page in experiments
+        }
     )
 
 
@@ -74,7 +77,8 @@ def on_files(files: Files, *, config: Any, **_: Any) -> Files:
         content = (repository / place).read_text(encoding="utf-8")
         if page.startswith("lessons/0"):
             front, content = _lesson(content, posixpath.basename(page).removesuffix(".md"))
-            about.append(f"{len(about) + 1}. [{front['title']}]({posixpath.basename(page)}): {front['about']}")
+            link = f"[{front['title']}]({posixpath.basename(page)})"
+            about.append(f"{len(about) + 1}. {link}: {front['about']}")
         files.append(File.generated(config, page, content=content))
     index = "# Lessons\n\n" + _ABOUT_LESSONS + "\n" + "\n".join(about) + "\n"
     files.append(File.generated(config, "lessons/index.md", content=index))
@@ -103,15 +107,16 @@ def _lesson(text: str, name: str) -> tuple[dict[str, Any], str]:
             return f"**Question.** {asked}\n\n??? success \"Answer\"\n{answer}\n"
         figure = tomllib.loads(block.group(2))
         rows = [
-            f"| {slider['label']} | `{slider['key']}` | {_values(slider)} |" for slider in figure["slider"]
+            f"| {slider['label']} | `{slider['key']}` | {_values(slider)} |"
+            for slider in figure["slider"]
         ]
-        file = figure["scenario"]
+        file, example = figure["scenario"], _example(figure["slider"][0])
         return "\n".join(
             [
                 f"![The figure of the scenario {file}](../pictures/lessons/{name}.svg)\n",
                 "| what to change | setting | values |\n|---|---|---|",
                 *rows,
-                f"\n```sh\nweir run web/lessons/{file} --set {_example(figure['slider'][0])}\n```\n",
+                f"\n```sh\nweir run web/lessons/{file} --set {example}\n```\n",
             ]
         )
 
@@ -122,8 +127,8 @@ def _lesson(text: str, name: str) -> tuple[dict[str, Any], str]:
 
 def _example(slider: dict[str, Any]) -> str:
     """A setting of a slider: its last choice, or its largest value."""
-    value = slider["choices"][-1] if "choices" in slider else f"{slider['max']}{slider.get('unit', '')}"
-    return f"{slider['key']}={value}"
+    largest = f"{slider.get('max')}{slider.get('unit', '')}"
+    return f"{slider['key']}={slider.get('choices', [largest])[-1]}"
 
 
 def _values(slider: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
-"""Writes types for type checkers and editors: `python/weirlab/settings.pyi`, those of the classes of
-settings, from the declaration of a scenario's keys, and `python/weirlab/summary.py`, those of a summary, from the
-structs of `crates/weir-lab/src/summary`. The package must be installed:
+"""Writes types for type checkers and editors: `python/weirlab/settings.pyi`, those of the classes
+of settings, from the declaration of a scenario's keys, and `python/weirlab/summary.py`, those of a
+summary, from the structs of `crates/weir-lab/src/summary`. The package must be installed:
 
     python python/stubs.py            # to write them
     python python/stubs.py --check    # ends with 1 if one is not current
@@ -20,8 +20,8 @@ from typing import Any
 from weirlab import settings
 
 HEAD = '''\
-"""Classes for the tables of a scenario. `python/stubs.py` writes this file from the declaration of the
-keys."""
+"""Classes for the tables of a scenario. `python/stubs.py` writes this file from the declaration of
+the keys."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -113,8 +113,8 @@ def text() -> str:
 
 
 SUMMARY_HEAD = '''\
-"""The types of ``run.summary``, which is ``summary.json``. `python/stubs.py` writes this file from the structs of
-`crates/weir-lab/src/summary`.
+"""The types of ``run.summary``, which is ``summary.json``. `python/stubs.py` writes this file from
+the structs of `crates/weir-lab/src/summary`.
 
 A key may be missing where a flow or link has no such number; see the page on columns.
 """
@@ -126,10 +126,13 @@ from typing import TypedDict
 
 #: A field of a struct with its documentation.
 _FIELD = re.compile(
-    r"((?:^\s*///[^\n]*\n)*)((?:^\s*#\[[^\]]*\]\n)*)^\s*pub (\w+): ([^=;\n]+?)(?: \[or null\])?(?: =>[^\n]*|,|$)",
+    r"((?:^\s*///[^\n]*\n)*)((?:^\s*#\[[^\]]*\]\n)*)"
+    r"^\s*pub (\w+): (\w+(?:<[^\n=]*>)?)( \[or null\])?",
     re.MULTILINE,
 )
-_STRUCT = re.compile(r"((?:^\s*///[^\n]*\n)*)(?:^\s*#\[[^\n]*\n)*^\s*pub struct (\w+) \{\n", re.MULTILINE)
+_STRUCT = re.compile(
+    r"((?:^\s*///[^\n]*\n)*)(?:^\s*#\[[^\n]*\n)*^\s*pub struct (\w+) \{\n", re.MULTILINE
+)
 #: The types of fields that are no structs of the summary.
 _SIMPLE = {"f64": "float", "u64": "int", "u32": "int", "String": "str", "Vec<String>": "list[str]"}
 
@@ -137,7 +140,8 @@ _SIMPLE = {"f64": "float", "u64": "int", "u32": "int", "String": "str", "Vec<Str
 def _python_type(rust: str, known: dict[str, str]) -> str:
     rust = rust.strip().rstrip(",")
     if found := re.fullmatch(r"Option<(.+)>", rust):
-        return f"{_python_type(found.group(1), known)} | None"
+        # A number that there is not is left out, and null only where the field says so.
+        return _python_type(found.group(1), known)
     if found := re.fullmatch(r"BTreeMap<String, (.+)>", rust):
         return f"dict[str, {_python_type(found.group(1), known)}]"
     return _SIMPLE[rust] if rust in _SIMPLE else known[rust]
@@ -154,14 +158,16 @@ def summary_text(folder: Path) -> str:
     for file in sorted(folder.glob("*.rs")):
         source = file.read_text(encoding="utf-8")
         for found in _STRUCT.finditer(source):
-            body = source[found.end() : source.index("\n" + found.group(0).splitlines()[-1].split("pub")[0] + "}", found.end())]
+            margin = found.group(0).splitlines()[-1].split("pub")[0]
+            body = source[found.end() : source.index(f"\n{margin}}}", found.end())]
             structs.append((found.group(2), _documentation(found.group(1)), body))
     # Those that a summary reaches.
     bodies = {name: (doc, body) for name, doc, body in structs}
     reached = ["Summary"]
     for name in reached:
         of = re.findall(r"pub \w+: ([^\n]+)", bodies[name][1])
-        reached += [part for line in of for part in re.findall(r"[A-Z]\w+", line) if part in bodies and part not in reached]
+        parts = [part for line in of for part in re.findall(r"[A-Z]\w+", line) if part in bodies]
+        reached += [part for part in dict.fromkeys(parts) if part not in reached]
     known = {name: name for name in reached}
     parts = [SUMMARY_HEAD.rstrip()]
     for name in reversed(reached):
@@ -169,13 +175,14 @@ def summary_text(folder: Path) -> str:
         lines = [f"class {name}(TypedDict, total=False):", f'    """{doc}"""', ""]
         for field in _FIELD.finditer(body):
             lines += _wrapped(_documentation(field.group(1)))
-            lines.append(f"    {field.group(3)}: {_python_type(field.group(4), known)}")
+            null = " | None" if field.group(5) else ""
+            lines.append(f"    {field.group(3)}: {_python_type(field.group(4), known)}{null}")
         parts.append("\n".join(lines))
     return "\n\n\n".join(parts) + "\n"
 
 
 def _wrapped(text: str) -> list[str]:
-    return [f"    #: {line}" if at == 0 else f"    #: {line}" for at, line in enumerate(wrap(text, 92))]
+    return [f"    #: {line}" for line in wrap(text, 92)]
 
 
 def main(words: list[str]) -> int:

@@ -1,5 +1,7 @@
-"""Environments of Gymnasium in which an agent is the congestion controller of a flow:
-``gymnasium.make("weirlab/CongestionControl-v0", scenario="path.toml")``.
+"""Environments of Gymnasium in which an agent is the congestion controller of a flow.
+
+With this module imported ``gymnasium.make("weirlab/CongestionControl-v0", scenario="path.toml")`` makes
+one; ``"weirlab.gym:weirlab/CongestionControl-v0"`` imports it.
 
 An observation has eight numbers, none of them scaled:
 
@@ -78,8 +80,8 @@ class CongestionControl(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
     """One scenario; the agent controls a flow of it.
 
     Args:
-        scenario: The scenario, or its file. Its flow must be QUIC or TCP. Without one a flow is alone
-            on 20 Mbit/s and 40 ms.
+        scenario: The scenario, or its file. Its flow must be QUIC or TCP. Without one a flow is
+            alone on 20 Mbit/s and 40 ms.
         flow: The name of the flow; the first one if absent.
         step: The time of a step.
         pacing: Actions change the pacing rate, not the window.
@@ -281,3 +283,10 @@ def controller_of(policy: Policy, *, step: str | float = "10ms") -> type[Control
             self.window = min(max(self.window * 2**action, least * self.packet), most * self.packet)
 
     return Trained
+
+
+gymnasium.register(
+    id="weirlab/CongestionControl-v0",
+    entry_point="weirlab.gym:CongestionControl",
+    vector_entry_point="weirlab.gym:vector_of",
+)

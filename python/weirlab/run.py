@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weirlab import _weirlab
-from weirlab.summary import Summary
 from weirlab.table import Table
+
+if TYPE_CHECKING:
+    from weirlab.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -128,9 +130,10 @@ class Run:
         def column(*path: str) -> list[Any]:
             values = []
             for flow in flows.values():
+                value: Any = flow
                 for key in path:
-                    flow = flow.get(key) if isinstance(flow, dict) else None
-                values.append(flow)
+                    value = value.get(key) if isinstance(value, dict) else None
+                values.append(value)
             return values
 
         columns = {

@@ -151,7 +151,8 @@ class Scenario:
             trace: ``full`` keeps all tables, ``summary`` the summary, ``counters`` less.
             packets: Keep every packet too.
             max_events: End with an error after this many events.
-            progress: Show a bar on a terminal or in a notebook, or call this with the share that is done, 0 to 1.
+            progress: Show a bar on a terminal or in a notebook, or call this with the share that
+                is done, 0 to 1.
 
         Raises:
             RunError: The run failed, with the reason.

@@ -100,7 +100,7 @@ _UNITS = {"rate": "bit", "duration": "s"}
 
 
 def with_units(kind: dict[str, Any], value: Any) -> Any:
-    """The value with numbers of rates and times as texts with units, where the kind asks for those."""
+    """The value with numbers of rates and times as texts with units, where the kind asks so."""
     value = plain(value)
     if isinstance(value, dict):
         fields = _fields_of(kind, value)

@@ -1,5 +1,5 @@
-"""Classes for the tables of a scenario. `python/stubs.py` writes this file from the declaration of the
-keys."""
+"""Classes for the tables of a scenario. `python/stubs.py` writes this file from the declaration of
+the keys."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal

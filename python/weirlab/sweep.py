@@ -107,7 +107,8 @@ def sweep(
             sweep is resumed. Without it the runs are deleted together with the result.
         executor: ``local``; ``dask`` for the current client of Dask distributed, or a client.
         threads: The number of parallel runs on this machine; the number of cores if absent.
-        progress: Show a bar on a terminal or in a notebook, or call this with the share that is done.
+        progress: Show a bar on a terminal or in a notebook, or call this with the share that is
+            done.
 
     Raises:
         SweepError: The plan is not valid, or the folder cannot be used. A failed run raises no
