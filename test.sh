@@ -49,6 +49,16 @@ fi
 
 step cargo package --workspace --exclude weir-fuzz --exclude weirlab-python --exclude xtask \
     --locked --no-verify --allow-dirty --offline --quiet
+# A package has the files that links of the repository stand for, such as licences and experiments.
+packages_have_no_links() {
+    local package
+    for package in "${CARGO_TARGET_DIR:-target}"/package/weir*.crate; do
+        if tar tvzf "$package" | grep '^l'; then
+            return 1
+        fi
+    done
+}
+step packages_have_no_links
 
 browser=""
 for name in "${WEIR_BROWSER:-}" chromium-headless-shell chromium google-chrome chrome node; do

@@ -15,8 +15,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/build"
 "$work/build/bin/pip" install --quiet "maturin>=1.16,<2"
+# Without a policy maturin names the oldest C library that has the symbols which it needs.
 "$work/build/bin/maturin" build --release --locked --strip --sdist --out "$out" \
-    --compatibility "${WEIR_MANYLINUX:-linux}"
+    ${WEIR_MANYLINUX:+--compatibility "$WEIR_MANYLINUX"}
 
 python3 -m venv "$work/use"
 wheel=$(ls -t "$out"/weirlab-*.whl | head -n 1)
