@@ -175,7 +175,10 @@ mod tests {
                     continue;
                 };
                 // A text names a command without all that it needs, or an option without its value.
-                let is_part = line.split(' ').next_back().is_some_and(|end| end.starts_with("--"))
+                let is_part = line
+                    .split(' ')
+                    .next_back()
+                    .is_some_and(|end| end.starts_with("--"))
                     || matches!(
                         error.kind(),
                         ErrorKind::MissingRequiredArgument

@@ -1,6 +1,6 @@
 //! Pages, as a newcomer follows them: their files are written and their commands run, in their
-//! order, in a folder that has README's scenario and the examples. `commands/examples.rs` parses the
-//! commands of all pages.
+//! order, in a folder that has the scenario of README and the plan of the page on sweeps.
+//! `commands/examples.rs` parses the commands of all pages.
 
 use crate::common::weir;
 use std::path::Path;
@@ -86,14 +86,19 @@ fn files_and_commands_of_pages_do_what_they_say() {
         }
         let commands = commands(page);
         let least = if name == "sweeps" { 1 } else { 5 };
-        assert!(commands.len() >= least, "{name}: {} commands", commands.len());
+        assert!(
+            commands.len() >= least,
+            "{name}: {} commands",
+            commands.len()
+        );
         for line in commands {
             // Twenty seeds show as much as two where only the words are tried.
             shell(folder, &line.replace("1..20", "1..2"));
         }
-        let mut runs = crate::common::runs_below(&folder.join("results")).into_iter();
-        let is_drawn = |run: &std::path::PathBuf| run.join("plots/goodput.svg").is_file();
-        assert!(name != "README" || runs.any(|run| is_drawn(&run)));
+        if name == "README" {
+            let mut runs = crate::common::runs_below(&folder.join("results")).into_iter();
+            assert!(runs.any(|run| run.join("plots/goodput.svg").is_file()));
+        }
     }
 }
 
