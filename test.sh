@@ -54,8 +54,18 @@ else
     skip "the module of the page in WebAssembly (the target $wasm or node is not installed)"
 fi
 
-step cargo package --workspace --exclude weir-fuzz --exclude weirlab --exclude weir-wasm --exclude xtask \
+step cargo package --workspace --exclude weir-fuzz --exclude weirlab-python --exclude weir-wasm --exclude xtask \
     --locked --no-verify --allow-dirty --offline --quiet
+# A package has the files that links of the repository stand for, such as licences and experiments.
+packages_have_no_links() {
+    local package
+    for package in "${CARGO_TARGET_DIR:-target}"/package/weir*.crate; do
+        if tar tvzf "$package" | grep '^l'; then
+            return 1
+        fi
+    done
+}
+step packages_have_no_links
 
 browser=""
 for name in "${WEIR_BROWSER:-}" chromium-headless-shell chromium google-chrome chrome node; do
@@ -65,7 +75,7 @@ done
     skip "the script of report pages (neither a browser, such as chromium, nor node is installed)"
 # Many tests wait for real time. What they leave idle builds the command that the experiments need
 # below, where a failure is told.
-nice -n 19 cargo build --release --locked -p weir --quiet 2>/dev/null &
+nice -n 19 cargo build --release --locked -p weirlab --quiet 2>/dev/null &
 release=$!
 reports=$(mktemp -d)
 trap 'kill "$release" 2>/dev/null || true; rm -rf "$reports"' EXIT
@@ -93,4 +103,4 @@ rm -rf "$environment"
 
 # A row outside its tolerance without an explanation that holds fails.
 wait "$release" || true
-step cargo run --release --locked -p weir -- reproduce --out "$reports"
+step cargo run --release --locked -p weirlab -- reproduce --out "$reports"

@@ -12,7 +12,7 @@ seeds=${1:-20}
 seconds=${2:-600}
 command -v ns >/dev/null || { echo "needs ns-2: apt-get install ns2" >&2; exit 4; }
 
-cargo build --release --quiet -p weir
+cargo build --release --quiet -p weirlab
 program=$PWD/${CARGO_TARGET_DIR:-target}/release/weir
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -24,7 +24,7 @@ octets=1400
 port=${PORT:-16511}
 
 if [ -z "${WEIR:-}" ]; then
-  cargo build --release --quiet -p weir
+  cargo build --release --quiet -p weirlab
   WEIR=${CARGO_TARGET_DIR:-target}/release/weir
 fi
 work=$(mktemp -d)

@@ -81,6 +81,8 @@ struct PythonController {
     window: u64,
     pacing_rate: Option<Rate>,
     max_datagram_size: u64,
+    /// A window below a packet was told.
+    is_told: bool,
     /// The period of the last loss event, for statistics.
     period: RecoveryPeriod,
     state: &'static str,
@@ -136,6 +138,7 @@ impl PythonController {
                 window: config.initial_window(),
                 pacing_rate: None,
                 max_datagram_size: config.max_datagram_size,
+                is_told: false,
                 period: RecoveryPeriod::default(),
                 state: "python",
                 last_state: None,
@@ -249,6 +252,9 @@ impl PythonController {
         match read() {
             Ok((window, rate, state)) => {
                 (self.window, self.pacing_rate) = (window, rate);
+                if let Err(error) = self.tell_of_a_small_window(py) {
+                    return self.give_up(py, "its decision", error);
+                }
                 if let Some(word) = state {
                     self.state = word
                         .extract::<String>()
@@ -258,6 +264,25 @@ impl PythonController {
             }
             Err(error) => self.give_up(py, "its decision", error),
         }
+    }
+}
+
+impl PythonController {
+    /// Warns once of a window below a packet, which is mostly one in packets.
+    fn tell_of_a_small_window(&mut self, py: Python<'_>) -> PyResult<()> {
+        if self.is_told || self.window >= self.max_datagram_size {
+            return Ok(());
+        }
+        self.is_told = true;
+        let message = format!(
+            "controller \"{}\": its window of {} bytes is below a packet of {} bytes, so that at most \
+             one packet is in flight; a window is in bytes, not in packets",
+            self.name, self.window, self.max_datagram_size
+        );
+        let warning = py.import("weirlab.errors")?.getattr("WeirWarning")?;
+        py.import("warnings")?
+            .call_method1("warn", (message, warning))?;
+        Ok(())
     }
 }
 

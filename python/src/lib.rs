@@ -50,6 +50,8 @@ fn _weirlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(declaration::declaration, module)?)?;
     module.add_function(wrap_pyfunction!(numbers::laws, module)?)?;
     module.add_function(wrap_pyfunction!(numbers::theory, module)?)?;
+    module.add_function(wrap_pyfunction!(numbers::shown, module)?)?;
+    module.add_function(wrap_pyfunction!(numbers::palette, module)?)?;
     module.add_function(wrap_pyfunction!(numbers::sample, module)?)?;
     module.add_function(wrap_pyfunction!(numbers::compare, module)?)?;
     module.add_function(wrap_pyfunction!(numbers::welch, module)?)?;

@@ -5,7 +5,21 @@ use pyo3::prelude::*;
 use serde_json::json;
 use weir_lab::comparison::{Effect, HEADLINE, Headline, judge};
 use weir_lab::replication::Sample;
-use weir_lab::theory::{LAWS, evaluate};
+use weir_lab::report::palette as report_palette;
+use weir_lab::theory::{LAWS, evaluate, format_digits};
+
+/// A number as the command prints it, with a prefix of its unit and four significant digits.
+#[pyfunction]
+pub fn shown(value: f64, unit: &str) -> String {
+    format_digits(value, unit, 4)
+}
+
+/// The colours of flows and curves in reports: on white, and on black.
+#[pyfunction]
+pub fn palette() -> (Vec<&'static str>, Vec<&'static str>) {
+    let [light, dark] = report_palette();
+    (light.to_vec(), dark.to_vec())
+}
 
 /// All laws with their parameters and results, as JSON.
 #[pyfunction]

@@ -237,3 +237,17 @@ def test_what_cannot_be_evaluated_says_why():
         w.evaluate("quic:cubic", chapters=["los"])
     with pytest.raises(ValueError, match="quick, standard, full"):
         w.evaluate("quic:cubic", size="big")
+
+
+def test_a_window_below_a_packet_is_told(scenario):
+    @w.register("in_packets")
+    class InPackets(w.Controller):
+        """A window that counts packets, by mistake."""
+
+        def __init__(self, config):
+            self.window = 10
+
+    with pytest.warns(w.WeirWarning, match="in bytes, not in packets") as told:
+        scenario.set("flow.a.transport.controller", "in_packets").run(trace="summary")
+    # Each end of a connection has a controller.
+    assert {"in_packets" in str(one.message) for one in told} == {True} and len(told) <= 2

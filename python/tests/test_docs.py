@@ -32,5 +32,24 @@ def test_the_code_of_the_readme_runs(tmp_path, monkeypatch):
     exec(compile(code, "README.md", "exec"), {})
 
 
+FENCED = re.compile(r"^```(python|toml)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+ALL_PAGES = [*(Path(__file__).parents[2] / "docs").rglob("*.md")]
+BLOCKS = [
+    (page, language, block)
+    for page in ALL_PAGES
+    for language, block in FENCED.findall(page.read_text())
+]
+
+
+def test_every_block_of_python_and_toml_has_its_form():
+    toml = pytest.importorskip("tomllib")
+    for page, language, block in BLOCKS:
+        if language == "python":
+            compile(block, str(page), "exec")
+        else:
+            toml.loads(block)
+    assert {language for _, language, _ in BLOCKS} == {"python", "toml"}
+
+
 def test_there_are_pages():
     assert len(WITH_CODE) >= 3

@@ -117,3 +117,15 @@ def test_wrong_actions_and_steps_are_refused(scenario):
         CongestionControl(scenario).step(np.zeros(1, np.float32))
     with pytest.raises(w.RunError, match="nobody"):
         CongestionControl(scenario, "nobody").reset()
+
+
+def test_environments_are_made_by_name(scenario, path):
+    alone = gymnasium.make("weirlab.gym:weirlab/CongestionControl-v0")
+    check_env(alone.unwrapped, skip_render_check=True)
+    made = gymnasium.make("weirlab/CongestionControl-v0", scenario=str(path), flow="b")
+    own = CongestionControl(scenario, "b")
+    assert np.array_equal(made.reset(seed=3)[0], own.reset(seed=3)[0])
+    action = np.array([0.5], np.float32)
+    assert np.array_equal(made.step(action)[0], own.step(action)[0])
+    vector = gymnasium.make_vec("weirlab/CongestionControl-v0", num_envs=3, scenario=scenario)
+    assert vector.reset(seed=1)[0].shape == (3, OBSERVED)

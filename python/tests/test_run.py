@@ -158,3 +158,36 @@ def test_an_explanation_is_the_same_before_and_after_tables_were_read(scenario):
     assert before.held and "What held each sender" in str(before)
     assert before.kinds == [finding["kind"] for finding in before.findings]
     assert scenario.run(trace="summary").explain().findings == []
+
+
+def test_numbers_are_shown_as_the_command_shows_them(scenario):
+    run = scenario.run()
+    goodput = run.summary["flows"]["a"]["goodput_bps"]
+    assert f"a {goodput / 1e6:.4g} Mbit/s" in repr(run)
+    assert f"<td>{goodput / 1e6:.4g} Mbit/s</td>" in run._repr_html_()
+    assert " ms" in repr(run.summary_table())
+
+
+def test_a_bar_is_drawn_on_a_terminal_alone(scenario, capsys, monkeypatch):
+    import sys
+
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    scenario.run(trace="summary", progress=True)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    scenario.set("run.duration", "20s").run(trace="summary", progress=True)
+    assert "█" in capsys.readouterr().err
+
+
+def test_pictures_have_the_colours_of_reports(scenario):
+    import matplotlib.pyplot as pyplot
+
+    from weirlab.plotting import PALETTE, PALETTE_ON_BLACK
+
+    flows = scenario.run().flows()
+    drawn = [line.get_color() for line in flows.plot("time", "goodput", hue="flow").lines]
+    assert drawn == list(PALETTE[:2]) and PALETTE[0] == "#0072b2" and len(PALETTE) == 10
+    with pyplot.style.context("dark_background"):
+        pyplot.rcParams["axes.prop_cycle"] = pyplot.rcParamsDefault["axes.prop_cycle"]
+        dark = flows.plot("time", "goodput", hue="flow").lines[0].get_color()
+    assert dark == PALETTE_ON_BLACK[0]

@@ -109,3 +109,32 @@ def test_theory_is_that_of_the_command():
         w.theory.tfrc(s=1400)
     with pytest.raises(AttributeError):
         w.theory.no_law
+
+
+def test_rates_and_times_may_be_numbers():
+    queue = w.codel(target=0.005)
+    assert dict(queue) == {"kind": "codel", "target": "5ms"}
+    link = w.settings.Link("l", between=["a", "b"], rate=5e6, delay=0.0201)
+    assert link["rate"] == "5Mbit" and link["delay"] == "20100us"
+    tables = {
+        "run": {"duration": 2},
+        "link": [{"name": "l", "between": ["a", "b"], "rate": 5_000_000, "queue": queue}],
+        "flow": [{"name": "f", "from": "a", "to": "b", "transport": {"kind": "udp"}}],
+    }
+    tables["flow"][0]["app"] = {"kind": "cbr", "rate": 1500, "packet": 100}
+    made = w.Scenario.from_dict(tables)
+    set_by_number = made.set({"link.l.rate": 2.5e6, "run.duration": 0.5, "link.*.delay": 0.01})
+    set_by_text = made.set(
+        {"link.l.rate": "2500kbit", "run.duration": "500ms", "link.*.delay": "10ms"}
+    )
+    assert made.duration == 2 and set_by_number == set_by_text
+    # A number without a unit stays one: a queue's limit is in packets.
+    limited = made.set("link.l.queue", w.droptail(40)).settings()
+    limits = {value for path, value in limited.items() if path.endswith("queue.limit")}
+    assert limits == {"40"}
+
+
+def test_numbers_that_are_no_rates_are_refused(scenario):
+    for wrong in (-5e6, float("nan"), True):
+        with pytest.raises(w.ScenarioError):
+            scenario.set("link.bottleneck.rate", wrong)

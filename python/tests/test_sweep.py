@@ -115,7 +115,7 @@ def test_the_folder_is_that_of_the_command(results, path, tmp_path):
 
 def test_ranges_and_designs(scenario):
     ranges = {
-        "link.bottleneck.rate": w.Range("1Mbit", "100Mbit", log=True),
+        "link.bottleneck.rate": w.Range("1Mbit", "100Mbit", scale="log"),
         "link.bottleneck.delay": w.Range("1ms", "50ms"),
     }
     for design in ("random", "latin-hypercube", "sobol"):

@@ -10,7 +10,8 @@ Rates are bit/s, times seconds, sizes bytes; a column's unit is the last part of
 
 from __future__ import annotations
 
-from typing import Any
+import builtins
+from typing import TYPE_CHECKING, Any
 
 from weirlab import settings, theory
 from weirlab._weirlab import Ack, Congestion, ControllerConfig, __version__
@@ -23,6 +24,7 @@ from weirlab.errors import (
     SweepError,
     TheoryError,
     WeirError,
+    WeirWarning,
 )
 from weirlab.evaluation import Evaluation, evaluate
 from weirlab.results import Results
@@ -51,6 +53,7 @@ __all__ = [
     "Table",
     "TheoryError",
     "WeirError",
+    "WeirWarning",
     "__version__",
     "evaluate",
     "lab",
@@ -65,13 +68,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # Classes of settings, such as weirlab.codel, are derived from the declaration of keys.
-    try:
-        return settings.CLASSES[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+if TYPE_CHECKING:
+    from weirlab.settings import *  # noqa: F403
+else:
+
+    def __getattr__(name: str) -> Any:
+        # Classes of settings, such as weirlab.codel, are derived from the declaration of keys.
+        try:
+            return settings.CLASSES[name]
+        except KeyError:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
 
 
-def __dir__() -> list[str]:
+def __dir__() -> builtins.list[str]:
     return sorted([*globals(), *settings.CLASSES])

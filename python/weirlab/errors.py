@@ -65,6 +65,10 @@ class ControllerError(RunError):
     """
 
 
+class WeirWarning(UserWarning):
+    """Something is valid and probably not meant."""
+
+
 class SweepError(WeirError, RuntimeError):
     """The folder of a sweep cannot be used."""
 

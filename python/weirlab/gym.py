@@ -1,5 +1,8 @@
 """Environments of Gymnasium in which an agent is the congestion controller of a flow.
 
+With this module imported ``gymnasium.make("weirlab/CongestionControl-v0", scenario="path.toml")`` makes
+one; ``"weirlab.gym:weirlab/CongestionControl-v0"`` imports it.
+
 An observation has eight numbers, none of them scaled:
 
 | | |
@@ -21,6 +24,7 @@ truncated at the end of the scenario.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -49,6 +53,21 @@ Reward = Callable[[NDArray[np.float32]], float]
 Policy = Callable[[NDArray[np.float32]], float]
 
 
+#: The scenario of an environment that is made without one: a flow alone on 20 Mbit/s and 40 ms.
+DEFAULT = """
+run = { duration = "20s" }
+link = [{ name = "bottleneck", between = ["server", "client"], rate = "20Mbit", delay = "20ms", \
+queue = { kind = "droptail", limit = "200kB" } }]
+flow = [{ name = "agent", from = "server", to = "client", transport = { kind = "quic" } }]
+"""
+
+
+def _scenario_of(given: Scenario | str | os.PathLike[str] | None) -> Scenario:
+    if isinstance(given, Scenario):
+        return given
+    return Scenario(DEFAULT, "<default>") if given is None else Scenario.load(given)
+
+
 def _observation_space() -> Any:
     return spaces.Box(0.0, np.inf, (OBSERVED,), np.float32)
 
@@ -61,7 +80,8 @@ class CongestionControl(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
     """One scenario; the agent controls a flow of it.
 
     Args:
-        scenario: The scenario. Its flow must be QUIC or TCP.
+        scenario: The scenario, or its file. Its flow must be QUIC or TCP. Without one a flow is
+            alone on 20 Mbit/s and 40 ms.
         flow: The name of the flow; the first one if absent.
         step: The time of a step.
         pacing: Actions change the pacing rate, not the window.
@@ -72,7 +92,7 @@ class CongestionControl(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
 
     def __init__(
         self,
-        scenario: Scenario,
+        scenario: Scenario | str | os.PathLike[str] | None = None,
         flow: str | None = None,
         *,
         step: str | float = "10ms",
@@ -82,8 +102,9 @@ class CongestionControl(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
         self.observation_space = _observation_space()
         self.action_space = _action_space()
         self._reward = reward
+        chosen = _scenario_of(scenario)
         self._inner = _weirlab.Environment(
-            [scenario._inner], flow or scenario.flow_names[0], seconds(step), pacing
+            [chosen._inner], flow or chosen.flow_names[0], seconds(step), pacing
         )
 
     def reset(
@@ -190,6 +211,15 @@ class VectorCongestionControl(VectorEnv[Any, Any, Any]):
         return observations, values, np.zeros(self.num_envs, bool), self._over.copy(), {}
 
 
+def vector_of(
+    num_envs: int = 1,
+    scenario: Scenario | str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> VectorCongestionControl:
+    """Several environments of one scenario, for ``gymnasium.make_vec``; they differ by seed."""
+    return VectorCongestionControl([_scenario_of(scenario)] * num_envs, **options)
+
+
 def controller_of(policy: Policy, *, step: str | float = "10ms") -> type[Controller]:
     """A controller that applies a policy, like an agent of :class:`CongestionControl` that changes
     the window: ``weirlab.register("trained")(controller_of(policy))``.
@@ -253,3 +283,10 @@ def controller_of(policy: Policy, *, step: str | float = "10ms") -> type[Control
             self.window = min(max(self.window * 2**action, least * self.packet), most * self.packet)
 
     return Trained
+
+
+gymnasium.register(
+    id="weirlab/CongestionControl-v0",
+    entry_point="weirlab.gym:CongestionControl",
+    vector_entry_point="weirlab.gym:vector_of",
+)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weirlab import _weirlab
 from weirlab.units import seconds
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
     from weirlab.table import Table
 
+#: The colours of flows and curves, those of the reports: on white, and on black.
+PALETTE, PALETTE_ON_BLACK = (tuple(colours) for colours in _weirlab.palette())
 #: For units of columns the factor to the unit of the axis, and that unit.
 _SCALES = {"bit/s": (1e-6, "Mbit/s"), "bytes": (1e-3, "kB")}
 
@@ -21,9 +24,18 @@ _SCALES = {"bit/s": (1e-6, "Mbit/s"), "bytes": (1e-3, "kB")}
 def _axes(ax: matplotlib.axes.Axes | None) -> matplotlib.axes.Axes:
     if ax is not None:
         return ax
+    import matplotlib
+    import matplotlib.colors as colors
     import matplotlib.pyplot as pyplot
+    from cycler import cycler
 
-    return pyplot.subplots()[1]
+    ax = pyplot.subplots()[1]
+    # A palette of the user's own stays: that of matplotlib gives way to that of the reports.
+    own = pyplot.rcParams["axes.prop_cycle"]
+    if own == matplotlib.rcParamsDefault["axes.prop_cycle"]:
+        is_dark = sum(colors.to_rgb(ax.get_facecolor())) < 1.5
+        ax.set_prop_cycle(cycler(color=PALETTE_ON_BLACK if is_dark else PALETTE))
+    return ax
 
 
 def _scaled(table: Table, column: str) -> tuple[float, str]:

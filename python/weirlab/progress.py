@@ -1,4 +1,4 @@
-"""Progress: a bar on stderr, or calls of a function."""
+"""Progress: a bar on a terminal or in a notebook, or calls of a function."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ class Progress:
 
     @classmethod
     def of(cls, wanted: bool | Callable[[float], object], total: int, what: str) -> Progress:
-        """A bar for ``True``, calls of a given function, nothing for ``False``."""
+        """A bar for ``True`` where there is a terminal or a notebook, calls of a given function,
+        nothing for ``False``."""
         if callable(wanted):
             return cls(total, what, wanted)
         bar = cls(total, what, None)
-        if wanted:
+        if wanted and (sys.stderr.isatty() or "ipykernel" in sys.modules):
             bar._call = bar._draw
         return bar
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weirlab import _weirlab
 from weirlab.table import Table
+
+if TYPE_CHECKING:
+    from weirlab.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,9 @@ class Run:
         self._inner = inner
 
     @cached_property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """``summary.json``: the run, its flows, links, groups and totals."""
-        summary: dict[str, Any] = json.loads(self._inner.summary_json)
+        summary: Summary = json.loads(self._inner.summary_json)
         return summary
 
     @property
@@ -122,7 +125,7 @@ class Run:
 
     def __repr__(self) -> str:
         flows = self.summary["flows"].items()
-        rates = [f"{name} {flow['goodput_bps'] / 1e6:.4g} Mbit/s" for name, flow in flows]
+        rates = [f"{name} {_weirlab.shown(flow['goodput_bps'], 'bit/s')}" for name, flow in flows]
         more = ", …" if len(rates) > 6 else ""
         return f"Run({self.summary['run']['duration_s']:g} s: {', '.join(rates[:6])}{more})"
 
@@ -136,9 +139,10 @@ class Run:
         def column(*path: str) -> list[Any]:
             values = []
             for flow in flows.values():
+                value: Any = flow
                 for key in path:
-                    flow = flow.get(key) if isinstance(flow, dict) else None
-                values.append(flow)
+                    value = value.get(key) if isinstance(value, dict) else None
+                values.append(value)
             return values
 
         columns = {

@@ -12,7 +12,7 @@ from weirlab import _weirlab
 from weirlab.errors import ScenarioError
 from weirlab.progress import Progress
 from weirlab.run import Run
-from weirlab.settings import plain
+from weirlab.settings import from_tables, plain, with_units_at
 
 if TYPE_CHECKING:
     from weirlab.results import Results
@@ -70,9 +70,10 @@ class Scenario:
         ``flow``. Its values may be settings such as ``weirlab.codel()``."""
         if not isinstance(tables, Mapping):
             raise ScenarioError(f"expected a dict, found {type(tables).__name__}")
-        for value in _leaves(plain(tables)):
+        values = from_tables(tables)
+        for value in _leaves(values):
             toml_value(value)
-        return cls(_weirlab.toml_of(json.dumps(plain(tables))), name)
+        return cls(_weirlab.toml_of(json.dumps(values)), name)
 
     @classmethod
     def build(cls, *entries: Any, expect: Sequence[str] = ()) -> Scenario:
@@ -90,9 +91,12 @@ class Scenario:
 
     def set(self, path: str | Mapping[str, Any], value: Any = None) -> Scenario:
         """The scenario with other values: ``set("link.bottleneck.rate", "5Mbit")``, or a dict.
-        ``*`` matches all names: ``flow.*.transport.controller``."""
+        ``*`` matches all names: ``flow.*.transport.controller``. Rates may be numbers in bit/s and
+        times numbers in seconds."""
         changes = path if isinstance(path, Mapping) else {path: value}
-        overrides = [(str(key), toml_value(value)) for key, value in changes.items()]
+        overrides = [
+            (str(key), toml_value(with_units_at(str(key), value))) for key, value in changes.items()
+        ]
         inner = self._inner
         return Scenario(inner.text, inner.name, [*inner.overrides, *overrides])
 
@@ -151,7 +155,8 @@ class Scenario:
             trace: ``full`` keeps all tables, ``summary`` the summary, ``counters`` less.
             packets: Keep every packet too.
             max_events: End with an error after this many events.
-            progress: Show a bar, or call this with the share that is done, 0 to 1.
+            progress: Show a bar on a terminal or in a notebook, or call this with the share that
+                is done, 0 to 1.
 
         Raises:
             RunError: The run failed, with the reason.

@@ -10,6 +10,7 @@ from typing import Any
 from weirlab.errors import RunError, WeirError
 from weirlab.run import Run
 from weirlab.scenario import Scenario
+from weirlab.settings import with_units_at
 from weirlab.sweep import Range
 from weirlab.units import quantity, written
 
@@ -108,12 +109,14 @@ def search(
 def _suggest(trial: Any, path: str, values: Range | list[Any]) -> Any:
     if not isinstance(values, Range):
         return values[trial.suggest_categorical(path, list(range(len(values))))]
-    if isinstance(values.low, int) and isinstance(values.high, int):
-        return trial.suggest_int(path, values.low, values.high, log=values.log)
-    (low, unit), (high, other) = quantity(values.low), quantity(values.high)
+    is_log = values.scale == "log"
+    ends = [with_units_at(path, end) for end in (values.low, values.high)]
+    if isinstance(ends[0], int) and isinstance(ends[1], int):
+        return trial.suggest_int(path, ends[0], ends[1], log=is_log)
+    (low, unit), (high, other) = quantity(ends[0]), quantity(ends[1])
     if unit != other:
         raise WeirError(f"{path}: both ends of {values!r} have the same kind of unit")
-    return written(trial.suggest_float(path, low, high, log=values.log), unit)
+    return written(trial.suggest_float(path, low, high, log=is_log), unit)
 
 
 def _value(scenario: Scenario, settings: Mapping[str, Any], objective: Objective) -> float:

@@ -6,6 +6,8 @@ the same name, such as ``random``, the name of the table precedes it: ``loss_ran
 of top-level tables are ``Run``, ``Host``, ``Link``, ``Wifi`` and ``Flow``. Keys are given by
 position, in the order of the scenario reference, or by name; the key ``from`` is written ``from_``.
 
+Rates may be numbers in bit/s and times numbers in seconds: ``rate=5e6`` is ``rate = "5Mbit"``.
+
 A class checks the names of keys immediately. Values are checked when the scenario is read, with the
 same messages as for scenario files.
 """
@@ -14,10 +16,12 @@ from __future__ import annotations
 
 import inspect
 import json
+import keyword
 from collections.abc import Mapping
 from typing import Any
 
 from weirlab import _weirlab
+from weirlab.units import written
 
 
 class Setting(Mapping[str, Any]):
@@ -25,6 +29,7 @@ class Setting(Mapping[str, Any]):
 
     _kind: str | None = None
     _keys: tuple[str, ...] = ()
+    _kinds: Mapping[str, dict[str, Any]] = {}
 
     def __init__(self, *values: Any, **named: Any) -> None:
         cls = type(self)
@@ -40,7 +45,11 @@ class Setting(Mapping[str, Any]):
                 raise TypeError(f'{cls.__name__} has "{key}" twice')
             given[key] = value
         kind = {} if cls._kind is None else {"kind": cls._kind}
-        self._values = kind | {key: value for key, value in given.items() if value is not None}
+        self._values = kind | {
+            key: with_units(cls._kinds[key], value)
+            for key, value in given.items()
+            if value is not None
+        }
 
     def __getitem__(self, key: str) -> Any:
         return self._values[key]
@@ -84,6 +93,75 @@ def plain(value: Any) -> Any:
     return value
 
 
+#: The kinds of values that are numbers without a unit in a scenario.
+_PLAIN = ("integer", "number", "fraction", "bytes")
+#: The units of numbers for the quantities that scenarios write as text.
+_UNITS = {"rate": "bit", "duration": "s"}
+
+
+def with_units(kind: dict[str, Any], value: Any) -> Any:
+    """The value with numbers of rates and times as texts with units, where the kind asks so."""
+    value = plain(value)
+    if isinstance(value, dict):
+        fields = _fields_of(kind, value)
+        return {
+            key: with_units(fields[key], inner) if key in fields else inner
+            for key, inner in value.items()
+        }
+    if isinstance(value, list):
+        inner_kinds = [k for k in _kinds_in(kind) if k["type"] in ("list", "tables")]
+        of = inner_kinds[0] if inner_kinds else {"type": "text"}
+        element = of["of"] if of["type"] == "list" else of
+        return [with_units(element, inner) for inner in value]
+    return _with_unit(_alternatives(kind), value)
+
+
+def _with_unit(kinds: list[dict[str, Any]], value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    units = {_UNITS.get(k["quantity"], "") for k in kinds if k["type"] in ("quantity", "range")}
+    is_plain = any(k["type"] in _PLAIN for k in kinds)
+    if is_plain or len(units) != 1 or units == {""} or not 0 <= value < 1e18:
+        return value
+    return written(value, units.pop())
+
+
+def _alternatives(kind: dict[str, Any]) -> list[dict[str, Any]]:
+    if kind["type"] != "any":
+        return [kind]
+    return [inner for each in kind["of"] for inner in _alternatives(each)]
+
+
+def _fields_of(kind: dict[str, Any], value: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The kinds of the keys of a table."""
+    fields: dict[str, dict[str, Any]] = {}
+    for inner in _alternatives(kind):
+        if inner["type"] in ("table", "tables"):
+            fields |= {field["key"]: field["kind"] for field in inner["table"]["fields"]}
+        for variant in inner.get("kinds", []):
+            if value.get("kind") in (None, variant["word"]):
+                fields |= {f["key"]: f["kind"] for f in variant["table"]["fields"]}
+    return fields
+
+
+def with_units_at(path: str, value: Any) -> Any:
+    """Like :func:`with_units`, for the value at a path of ``set``."""
+    kinds = [_ROOT]
+    for part in path.split("."):
+        found: list[dict[str, Any]] = []
+        for kind in kinds:
+            for inner in _alternatives(kind):
+                variants = [variant["table"] for variant in inner.get("kinds", [])]
+                tables = [inner["table"]] if inner["type"] in ("table", "tables") else variants
+                fields = [field for table in tables for field in table["fields"]]
+                found += [field["kind"] for field in fields if field["key"] == part]
+        # A name, a number or * chooses an entry of a list of tables.
+        kinds = found or [kind for kind in kinds if kind["type"] == "tables"]
+    if isinstance(plain(value), (dict, list)):
+        return with_units(kinds[0], value) if len(kinds) == 1 else value
+    return _with_unit([each for kind in kinds for each in _alternatives(kind)], plain(value))
+
+
 def _class(name: str, table: dict[str, Any], kind: str | None, doc: str) -> type[Setting]:
     fields = table["fields"]
     keys = tuple(field["key"] for field in fields)
@@ -94,12 +172,13 @@ def _class(name: str, table: dict[str, Any], kind: str | None, doc: str) -> type
         {
             "_kind": kind,
             "_keys": keys,
+            "_kinds": {field["key"]: field["kind"] for field in fields},
             "__doc__": "\n".join([doc or table["doc"], "", "Args:", *lines]),
             "__module__": __name__,
         },
     )
     word = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    python_names = [f"{key}_" if key == "from" else key for key in keys]
+    python_names = [f"{key}_" if keyword.iskeyword(key) else key for key in keys]
     made.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(key, word, default=None) for key in dict.fromkeys(python_names)]
     )
@@ -127,7 +206,7 @@ def _kinds_in(kind: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _classes() -> dict[str, type[Setting]]:
-    scenario = json.loads(_weirlab.declaration())
+    scenario = _ROOT["table"]
     classes = {}
     for field in scenario["fields"]:
         if field["kind"]["type"] in ("table", "tables"):
@@ -141,6 +220,15 @@ def _classes() -> dict[str, type[Setting]]:
             of_key = name if len(variants) == 1 else f"{key}_{name}"
             classes[of_key] = _class(of_key, variant["table"], word, variant["doc"])
     return classes
+
+
+#: The declaration of all keys of a scenario.
+_ROOT: dict[str, Any] = {"type": "table", "table": json.loads(_weirlab.declaration())}
+
+
+def from_tables(tables: Mapping[str, Any]) -> Any:
+    """The tables of a scenario as they are written in a file."""
+    return with_units(_ROOT, tables)
 
 
 #: All classes by their names.

@@ -7,14 +7,14 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from weirlab import _weirlab
 from weirlab.errors import SweepError
 from weirlab.progress import Progress
 from weirlab.results import Results
 from weirlab.scenario import Scenario, toml_value
-from weirlab.settings import plain
+from weirlab.settings import with_units_at
 
 
 class Range:
@@ -23,14 +23,23 @@ class Range:
     Args:
         low: The minimum: a number, or text with a unit.
         high: The maximum.
-        log: Whether values are distributed uniformly on a logarithmic scale.
+        scale: ``linear`` or ``log``: on which values are distributed uniformly.
     """
 
-    def __init__(self, low: str | float, high: str | float, *, log: bool = False) -> None:
-        self.low, self.high, self.log = low, high, log
+    def __init__(
+        self,
+        low: str | float,
+        high: str | float,
+        *,
+        scale: Literal["linear", "log"] = "linear",
+    ) -> None:
+        if scale not in ("linear", "log"):
+            raise SweepError(f'scale is {scale!r}, expected "linear" or "log"')
+        self.low, self.high, self.scale = low, high, scale
 
     def __repr__(self) -> str:
-        return f"Range({self.low!r}, {self.high!r}{', log=True' if self.log else ''})"
+        scale = "" if self.scale == "linear" else f", scale={self.scale!r}"
+        return f"Range({self.low!r}, {self.high!r}{scale})"
 
 
 def _plan(
@@ -60,11 +69,11 @@ def _plan(
 
 def _parameter(path: str, values: Any) -> dict[str, Any]:
     if isinstance(values, Range):
-        scale = "log" if values.log else "linear"
-        return {"path": path, "from": values.low, "to": values.high, "scale": scale}
+        low, high = (with_units_at(path, end) for end in (values.low, values.high))
+        return {"path": path, "from": low, "to": high, "scale": values.scale}
     if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
         raise SweepError(f'"{path}" is {values!r}, expected a list of values or a Range')
-    values = [plain(value) for value in values]
+    values = [with_units_at(path, value) for value in values]
     for value in values:
         toml_value(value)
     return {"path": path, "values": values}
@@ -98,7 +107,8 @@ def sweep(
             sweep is resumed. Without it the runs are deleted together with the result.
         executor: ``local``; ``dask`` for the current client of Dask distributed, or a client.
         threads: The number of parallel runs on this machine; the number of cores if absent.
-        progress: Show a bar, or call this with the share that is done.
+        progress: Show a bar on a terminal or in a notebook, or call this with the share that is
+            done.
 
     Raises:
         SweepError: The plan is not valid, or the folder cannot be used. A failed run raises no

@@ -145,8 +145,11 @@ class Table:
 
     def __repr__(self) -> str:
         text = f"Table of {len(self)} rows: {', '.join(self.columns)}\n"
-        names = self.columns
-        rows = [[_text(row[name]) for name in names] for row in self.rows()[:_SHOWN]]
+        names, units = self.columns, self.units
+        rows = [
+            [_text(row[name], units.get(name, "")) for name in names]
+            for row in self.rows()[:_SHOWN]
+        ]
         widths = [
             max(len(name), *(len(row[i]) for row in rows), 0) if rows else len(name)
             for i, name in enumerate(names)
@@ -161,19 +164,19 @@ class Table:
             return f"<{tag}>{html.escape(text)}</{tag}>"
 
         units = self.units
-        head = "".join(
-            cell("th", name if name not in units else f"{name} [{units[name]}]")
-            for name in self.columns
-        )
+        head = "".join(cell("th", name) for name in self.columns)
         rows = [
-            "".join(cell("td", _text(value)) for value in row.values())
+            "".join(cell("td", _text(value, units.get(name, ""))) for name, value in row.items())
             for row in self.rows()[:_SHOWN]
         ]
         body = "".join(f"<tr>{row}</tr>" for row in rows)
         return f"<table><tr>{head}</tr>{body}</table><p>{len(self)} rows</p>"
 
 
-def _text(value: object) -> str:
+def _text(value: object, unit: str) -> str:
+    """A cell as the command prints it: ``9.711 Mbit/s``."""
     if value is None:
         return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return _weirlab.shown(value, unit)
+    return f"{value} {unit}".rstrip() if unit == "bytes" else str(value)

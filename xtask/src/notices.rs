@@ -13,7 +13,7 @@ use std::process::Command;
 
 const FILE: &str = "crates/weir/THIRD-PARTY-NOTICES";
 /// The package whose dependencies count.
-const ROOT: &str = "weir";
+const ROOT: &str = "weirlab";
 /// How the names of files begin that state licences, in capital letters.
 const NAMES: [&str; 8] = [
     "LICENSE",
@@ -231,7 +231,7 @@ mod tests {
         });
         let packages = packages(&metadata).expect("a root");
         let titles: Vec<_> = packages.iter().map(|package| &*package.title).collect();
-        assert_eq!(titles, ["deep 1.0.0", "used 1.0.0", "weir 1.0.0"]);
+        assert_eq!(titles, ["deep 1.0.0", "used 1.0.0", "weirlab 1.0.0"]);
     }
 
     #[test]

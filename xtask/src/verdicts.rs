@@ -55,7 +55,7 @@ fn reproduced(root: &Path, seed_offset: &str) -> Result<Value, String> {
         "--release",
         "--locked",
         "-p",
-        "weir",
+        "weirlab",
         "--",
     ]);
     command.args(["reproduce", "--json", "--seed-offset", seed_offset, "--out"]);

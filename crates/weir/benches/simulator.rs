@@ -1,6 +1,6 @@
 //! Measures the simulator's speed: packets per second, and the cost of each packet.
 //!
-//! `cargo bench -p weir --bench simulator -- --flows 1,100 --transport quic,tcp`
+//! `cargo bench -p weirlab --bench simulator -- --flows 1,100 --transport quic,tcp`
 //!
 //! A case consists of bulk flows over one bottleneck (see `weir_net::bench`). After a warm-up it is
 //! timed by the CPU time of the process, which other processes on the machine affect little; each

@@ -60,7 +60,7 @@ pub use plot::{Colour, Episode, ErrorBar, Plot, PlotLayer, Shape, Strip};
 pub use png::{PngError, png};
 pub use run_pictures::{RunPictures, Section, pictures_of};
 pub use selection::{PlotError, PlotSelection};
-pub use style::{page_style, standalone_style};
+pub use style::{page_style, palette, standalone_style};
 pub use subjects::PlotData;
 pub use topology::Topology;
 pub use window_plots::{SawtoothOverlay, WINDOW_ROUNDS, window_sawtooth};

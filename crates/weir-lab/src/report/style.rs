@@ -42,6 +42,14 @@ const ALARM: &str = "#e69f00";
 /// The number of categorical colours.
 pub const COLOURS: usize = 30;
 
+/// The number of colours of flows and curves, which come first.
+const CATEGORIES: usize = 10;
+
+/// The colours of flows and curves on white, and on black.
+pub fn palette() -> [&'static [&'static str]; 2] {
+    [&LIGHT.colours[..CATEGORIES], &DARK.colours[..CATEGORIES]]
+}
+
 struct Theme {
     paper: &'static str,
     ink: &'static str,

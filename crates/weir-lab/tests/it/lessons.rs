@@ -5,7 +5,7 @@ use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 use weir_lab::lint::lint;
-use weir_lab::run::{RunOptions, RunOutput, judge, run};
+use weir_lab::run::{RunOptions, RunOutput, TraceLevel, judge, run};
 use weir_lab::scenario::overrides::{Override, parse_set, parse_with};
 use weir_lab::theory::evaluate;
 
@@ -173,7 +173,15 @@ fn run_of(lesson: &Lesson, check: &Check) -> RunOutput {
     );
     let scenario = parse_with(&text, &lesson.name, &overrides(&check.set));
     let scenario = scenario.unwrap_or_else(|wrong| panic!("{}: {wrong}", lesson.name));
-    run(&scenario, &RunOptions::default()).unwrap()
+    let trace = match check.column {
+        Some(_) => TraceLevel::Full,
+        None => TraceLevel::default(),
+    };
+    let options = RunOptions {
+        trace,
+        ..RunOptions::default()
+    };
+    run(&scenario, &options).unwrap()
 }
 
 /// The value that a check takes from a column of a trace.

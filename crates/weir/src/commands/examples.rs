@@ -90,7 +90,9 @@ examples! {
 #[cfg(test)]
 mod tests {
     use super::super::Cli;
+    use clap::error::ErrorKind;
     use clap::{Command, CommandFactory};
+    use std::path::{Path, PathBuf};
 
     /// The words of a line in a shell: quotes join words, and words after `|`, `<` or `>` belong to
     /// other programs.
@@ -123,6 +125,76 @@ mod tests {
                 parsed.unwrap_or_else(|error| panic!("{line}: {error}"));
             }
         }
+    }
+
+    /// The Markdown files of a folder and those below it.
+    fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
+        let entries = std::fs::read_dir(folder).expect("a folder");
+        for path in entries.map(|entry| entry.expect("an entry").path()) {
+            if path.is_dir() {
+                pages(&path, found);
+            } else if path.extension().is_some_and(|end| end == "md") {
+                found.push(path);
+            }
+        }
+    }
+
+    /// The commands of a page: lines of code, and code in the text.
+    fn commands_of(page: &str) -> Vec<String> {
+        let (mut prose, mut code, mut is_code) = (String::new(), String::new(), false);
+        for line in page.lines() {
+            if line.starts_with("```") {
+                is_code = !is_code;
+            } else if is_code || line.starts_with("    ") {
+                code += &format!("{}\n", line.trim());
+            } else {
+                prose += &format!("{line}\n");
+            }
+        }
+        let code = code.replace("\\\n", " ");
+        let lines = code
+            .lines()
+            .map(|line| line.split(" #").next().unwrap_or_default());
+        let quoted = prose.split('`').skip(1).step_by(2);
+        let all = lines.chain(quoted).map(str::trim);
+        let own = all.filter(|text| {
+            let text = text.trim_start_matches("sudo ");
+            text.starts_with("weir ") && !text.contains('…')
+        });
+        own.map(|text| text.replace('\n', " ")).collect()
+    }
+
+    #[test]
+    fn every_command_of_the_pages_is_one() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut files = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+        for folder in ["docs", "examples", "experiments", "web/lessons"] {
+            pages(&root.join(folder), &mut files);
+        }
+        let mut number = 0;
+        for file in files {
+            let page = std::fs::read_to_string(&file).expect("read");
+            for line in commands_of(&page) {
+                let Err(error) = Cli::command().try_get_matches_from(words(&line)) else {
+                    number += 1;
+                    continue;
+                };
+                // A text names a command without all that it needs, or an option without its value.
+                let is_part = line
+                    .split(' ')
+                    .next_back()
+                    .is_some_and(|end| end.starts_with("--"))
+                    || matches!(
+                        error.kind(),
+                        ErrorKind::MissingRequiredArgument
+                            | ErrorKind::DisplayHelp
+                            | ErrorKind::DisplayVersion
+                            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+                    );
+                assert!(is_part, "{}: {line}: {error}", file.display());
+            }
+        }
+        assert!(number > 40, "{number} commands");
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! README, as a newcomer follows it: its files are written and its commands run, in their order, in
-//! an empty folder.
+//! Pages, as a newcomer follows them: their files are written and their commands run, in their
+//! order, in a folder that has the scenario of README and the plan of the page on sweeps.
+//! `commands/examples.rs` parses the commands of all pages.
 
 use crate::common::weir;
 use std::path::Path;
@@ -8,13 +9,22 @@ use std::process::Command;
 const README: &str = include_str!("../../../../README.md");
 
 /// Commands that other tests run, because they need root, a compiler or minutes.
-const ELSEWHERE: [&str; 6] = [
+const ELSEWHERE: [&str; 8] = [
     "cargo ",
     "sudo ",
     "./test.sh",
     "weir evaluate quic:prague",
     "weir reproduce lossy-link",
     "pip ",
+    "duckdb ",
+    "SCENARIOS=",
+];
+
+/// The pages whose commands name no file but those that README or they themselves have.
+const PAGES: [(&str, &str); 3] = [
+    ("README", README),
+    ("compare", include_str!("../../../../docs/compare.md")),
+    ("sweeps", include_str!("../../../../docs/sweeps.md")),
 ];
 
 /// The fenced blocks of a page: what stands behind the fence, and the text.
@@ -44,25 +54,52 @@ fn shell(folder: &Path, line: &str) {
     assert!(ran.status.success(), "{line}: {stderr}");
 }
 
-#[test]
-fn its_files_and_commands_do_what_they_say() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let folder = folder.path();
-    let mut ran = 0;
-    for (fence, block) in blocks(README) {
+/// The lines of commands of a page: a backslash joins lines, and a comment is none.
+fn commands(page: &str) -> Vec<String> {
+    let shells = blocks(page).filter(|(fence, _)| *fence == "sh");
+    let texts = shells.map(|(_, block)| block.replace("\\\n", " "));
+    let lines: Vec<String> = texts
+        .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    let own = |line: &String| {
+        !line.starts_with(' ') && !ELSEWHERE.iter().any(|other| line.starts_with(other))
+    };
+    lines.into_iter().filter(own).collect()
+}
+
+fn write_files(page: &str, folder: &Path) {
+    for (fence, block) in blocks(page) {
         if let Some(name) = title(fence) {
             std::fs::write(folder.join(name), block).expect("written");
         }
-        let lines = block.lines().filter(|_| fence == "sh");
-        let own = lines.filter(|line| !ELSEWHERE.iter().any(|other| line.starts_with(other)));
-        for line in own {
-            shell(folder, line);
-            ran += 1;
+    }
+}
+
+#[test]
+fn files_and_commands_of_pages_do_what_they_say() {
+    for (name, page) in PAGES {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        // A page may use the scenario of README, and the plan of the page on sweeps.
+        for (_, other) in PAGES {
+            write_files(other, folder);
+        }
+        let commands = commands(page);
+        let least = if name == "sweeps" { 1 } else { 5 };
+        assert!(
+            commands.len() >= least,
+            "{name}: {} commands",
+            commands.len()
+        );
+        for line in commands {
+            // Twenty seeds show as much as two where only the words are tried.
+            shell(folder, &line.replace("1..20", "1..2"));
+        }
+        if name == "README" {
+            let mut runs = crate::common::runs_below(&folder.join("results")).into_iter();
+            assert!(runs.any(|run| run.join("plots/goodput.svg").is_file()));
         }
     }
-    assert!(ran >= 5, "{ran} commands");
-    let mut pictures = crate::common::runs_below(&folder.join("results")).into_iter();
-    assert!(pictures.any(|run| run.join("plots/goodput.svg").is_file()));
 }
 
 #[test]
