@@ -56,7 +56,7 @@ test("a run reports its progress and gives its remedies as settings", async () =
   const [message] = worker.told;
   expect(message).toEqual({
     id: 1,
-    call: { method: "run", toml: "[run]", options: { packets: {} } },
+    call: { method: "run", toml: "[run]", options: { maxRows: 1_000_000, packets: {} } },
   });
   worker.say({ id: 1, progress: [0.5, 2] });
   worker.say({ id: 1, run: plain });

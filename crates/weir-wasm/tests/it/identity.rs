@@ -59,8 +59,14 @@ fn scenarios() -> Vec<(String, String, Value)> {
             let Ok(scenario) = parse(&text, &path.display().to_string()) else {
                 continue;
             };
-            let name = path.strip_prefix(&root).expect("a path").display().to_string();
-            let events = scenario.estimate().map_or(f64::INFINITY, |all| all.events as f64);
+            let name = path
+                .strip_prefix(&root)
+                .expect("a path")
+                .display()
+                .to_string();
+            let events = scenario
+                .estimate()
+                .map_or(f64::INFINITY, |all| all.events as f64);
             if events > MOST_EVENTS {
                 println!("left out: {name} has about {events:.0} events");
                 continue;
@@ -111,7 +117,9 @@ fn in_webassembly(lines: &[Value]) -> Option<Vec<Value>> {
     writer.join().expect("a thread").expect("node reads");
     assert!(output.status.success(), "node ended with {}", output.status);
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    let answers = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let answers = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
     Some(answers.collect())
 }
 
