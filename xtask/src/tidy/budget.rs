@@ -11,8 +11,8 @@ const BUDGETS: [(&str, usize); 6] = [
     ("weir-proto", 24_200),
     ("weir-net", 11_200),
     ("weir-wire", 8_100),
-    ("weir-lab", 47_600),
-    ("weir", 9_600),
+    ("weir-lab", 48_300),
+    ("weir", 11_300),
     ("weir-wasm", 700),
 ];
 

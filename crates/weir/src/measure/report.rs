@@ -253,3 +253,41 @@ pub fn scaled(value: f64, unit: &str) -> String {
     };
     format!("{:6.2} {prefix}{unit}", value / scale)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The line of an interval in which the transport has measured these times.
+    fn line(report: &mut Report, fields: Value) -> String {
+        report.interval(&Counters {
+            octets: 0,
+            delivery: Delivery::default(),
+            details: String::new(),
+            counts: Vec::new(),
+            fields,
+        })
+    }
+
+    #[test]
+    fn a_line_has_the_round_trip_time_beyond_the_smallest_so_far_as_the_queue() {
+        let mut report = Report::start(1, Duration::from_secs(1), false);
+        for (fields, expected) in [
+            (json!({ "smoothed_rtt_s": 0.050 }), "queue   0.00 s"),
+            (json!({ "smoothed_rtt_s": 0.040 }), "queue   0.00 s"),
+            (json!({ "smoothed_rtt_s": 0.052 }), "queue  12.00 ms"),
+            (
+                json!({ "smoothed_rtt_s": 0.052, "min_rtt_s": 0.032 }),
+                "queue  20.00 ms",
+            ),
+            (json!({ "smoothed_rtt_s": 0.042 }), "queue  10.00 ms"),
+        ] {
+            let line = line(&mut report, fields);
+            assert!(line.ends_with(expected), "{expected}: {line}");
+        }
+        for fields in [json!({}), json!({ "smoothed_rtt_s": 0.0 })] {
+            let line = line(&mut report, fields);
+            assert!(!line.contains("queue"), "{line}");
+        }
+    }
+}
