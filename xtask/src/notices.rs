@@ -169,7 +169,7 @@ fn notices(metadata: &Value) -> Result<String, String> {
     let packages = packages(metadata)?;
     let mut by_text: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut out = format!(
-        "The command {ROOT} contains the following packages of others, under the licences that \
+        "The command weir contains the following packages of others, under the licences that \
          they name.\nWritten by `cargo xtask notices`.\n\n"
     );
     for package in &packages {

@@ -146,9 +146,9 @@ mod tests {
             if line.starts_with("```") {
                 is_code = !is_code;
             } else if is_code || line.starts_with("    ") {
-                code += &format!("{}\n", line.trim());
+                code.extend([line.trim(), "\n"]);
             } else {
-                prose += &format!("{line}\n");
+                prose.extend([line, "\n"]);
             }
         }
         let code = code.replace("\\\n", " ");
