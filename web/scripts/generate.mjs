@@ -29,6 +29,11 @@ const index = cards.map(({ id, kind, title, about, source, runs }) => ({
 }));
 write("gallery.json", json(index));
 
+mkdirSync(new URL("measured/", out));
+const measuredFile = new URL("gallery/measured.json", web);
+const measured = existsSync(measuredFile) ? JSON.parse(readFileSync(measuredFile, "utf8")) : {};
+for (const { id } of cards) if (measured[id]) write(`measured/${id}.json`, json(measured[id]));
+
 const pages = lessons(new URL("lessons/", web));
 for (const page of pages) write(`lessons/${page.id}.json`, json(page));
 write("lessons.json", json(pages.map(({ blocks: _, scenarios: __, ...meta }) => meta)));

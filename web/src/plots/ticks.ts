@@ -6,7 +6,7 @@ export function ticks(from: number, to: number, wanted: number): number[] {
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= raw * 0.9999)!;
   const made: number[] = [];
-  for (let at = Math.ceil(from / step - 1e-9); at * step <= to + step * 1e-9; at++) made.push(at * step);
+  for (let at = Math.ceil(from / step - 1e-9) + 0; at * step <= to + step * 1e-9; at++) made.push(at * step + 0);
   return made;
 }
 
