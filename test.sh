@@ -47,7 +47,14 @@ else
     step cargo check --locked -p weir-lab --no-default-features
 fi
 
-step cargo package --workspace --exclude weir-fuzz --exclude weirlab --exclude xtask \
+# The module of the page, which a test below compares with this machine in node.
+if has_wasm && command -v node >/dev/null 2>&1; then
+    step scripts/wasm.sh
+else
+    skip "the module of the page in WebAssembly (the target $wasm or node is not installed)"
+fi
+
+step cargo package --workspace --exclude weir-fuzz --exclude weirlab --exclude weir-wasm --exclude xtask \
     --locked --no-verify --allow-dirty --offline --quiet
 
 browser=""

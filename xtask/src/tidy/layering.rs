@@ -31,13 +31,17 @@ const PARSERS: [&str; 4] = [
 ];
 
 /// The permitted dependencies of the crates without I/O: none of them reaches outside of the
-/// program. Dependencies of tests are not restricted.
-const ALLOWED: [(&str, &[&str]); 2] = [
+/// program. weir-wasm converts what weir-lab decides. Dependencies of tests are not restricted.
+const ALLOWED: [(&str, &[&str]); 3] = [
     (
         "crates/weir-proto/Cargo.toml",
         &["libm", "rand_core", "rand_xoshiro", "smallvec"],
     ),
     ("crates/weir-net/Cargo.toml", &["libm", "weir-proto"]),
+    (
+        "crates/weir-wasm/Cargo.toml",
+        &["serde", "serde_json", "wasm-bindgen", "weir-lab", "weir-proto"],
+    ),
 ];
 
 /// Crates on which a crate must not depend, even in tests.
@@ -46,8 +50,16 @@ const FORBIDDEN: [(&str, &str); 2] = [
     ("crates/weir-wire/Cargo.toml", "weir-lab"),
 ];
 
-/// The macros of PyO3 expand to unsafe code, so the Python package has its own lints.
-const OWN_LINTS: &str = "python/Cargo.toml";
+/// A crate on which none depends: it is the end of what a page loads.
+const LEAF: &str = "weir-wasm";
+
+/// The macros of PyO3 and wasm-bindgen expand to unsafe code, so the Python package and the module
+/// for browsers have their own lints; a tool that stands outside of the workspace has none.
+const OWN_LINTS: [&str; 3] = [
+    "python/Cargo.toml",
+    "crates/weir-wasm/Cargo.toml",
+    "scripts/wasm-bindgen/Cargo.toml",
+];
 /// The Python package passes Arrow data in memory to other libraries and writes no files.
 const PYTHON: &str = "python/src/";
 
@@ -61,7 +73,7 @@ pub fn manifest(file: &TextFile) -> Vec<Violation> {
     let table: toml::Table = file.text.parse().unwrap_or_default();
     let mut violations = Vec::new();
     let lints = table.get("lints").and_then(|lints| lints.get("workspace"));
-    if path != OWN_LINTS && lints.and_then(toml::Value::as_bool) != Some(true) {
+    if !OWN_LINTS.contains(&path) && lints.and_then(toml::Value::as_bool) != Some(true) {
         violations.push(Violation::new(path, 1, "no [lints] workspace = true"));
     }
     for (is_for_tests, name) in dependencies(&table) {
@@ -76,7 +88,7 @@ pub fn manifest(file: &TextFile) -> Vec<Violation> {
             let allowed = allowed.join(", ");
             report(format!("must not depend on {name}, only on {allowed}"));
         }
-        if FORBIDDEN.contains(&(path, name)) {
+        if FORBIDDEN.contains(&(path, name)) || name == LEAF {
             report(format!("must not depend on {name}"));
         }
     }
@@ -300,6 +312,15 @@ mod tests {
         }
         let text = "# not weir-wire\n[dependencies]\nweir-net.workspace = true\n";
         assert!(manifest_lines("crates/weir-lab/Cargo.toml", text).is_empty());
+    }
+
+    #[test]
+    fn the_module_for_browsers_depends_on_the_laboratory_and_none_on_it() {
+        let wasm = "crates/weir-wasm/Cargo.toml";
+        let text = "[dependencies]\nweir-lab.workspace = true\nweir-net.workspace = true\n";
+        assert_eq!(manifest_lines(wasm, text), [4]);
+        let text = "[dependencies]\nweir-wasm.workspace = true\n";
+        assert_eq!(manifest_lines("crates/weir/Cargo.toml", text), [3]);
     }
 
     #[test]
