@@ -153,8 +153,8 @@ export class Plot {
           {
             ...axis,
             size: gutter(width),
-            values: (_, splits) => this.labels(splits),
-            space: 34,
+            values: (chart, splits) => this.labels(chart, splits),
+            space: this.log ? 34 : 28,
             filter: (_, splits) => splits,
             ...(this.log ? { splits: (_: uPlot, __: number, min: number, max: number) => logTicks(min, max, this.options.height / 34) } : {}),
           },
@@ -187,8 +187,8 @@ export class Plot {
     });
   }
 
-  private labels(splits: (number | null)[]): string[] {
-    const most = Math.max(...splits.map((split) => Math.abs(split ?? 0)));
+  private labels({ scales }: uPlot, splits: (number | null)[]): string[] {
+    const most = Math.max(Math.abs(scales.y!.min ?? 0), Math.abs(scales.y!.max ?? 0)) / 1.1;
     const [scale, name] = prefixFor(most, this.figure.unit);
     if (!this.log) {
       const top = splits.length - 1;

@@ -78,7 +78,9 @@ export class Stack {
           column.bands.push(strip);
           element.append(strip.element);
         }
-        if (place === 0) element.append(bars.element);
+        // Beside each other, plots of the same quantity stand at the same height.
+        const last = place === (columns.length > 1 ? figures.length - 1 : 0);
+        if (last) element.append(bars.element);
       });
       this.columns.push(column);
       this.element.append(element);

@@ -62,6 +62,7 @@ export function makeEditor(schema: Schema, onchange: (text: string) => void): Ed
         history(),
         drawSelection(),
         highlightActiveLine(),
+        EditorView.lineWrapping,
         bracketMatching(),
         closeBrackets(),
         StreamLanguage.define(toml),

@@ -150,12 +150,10 @@ export class Session {
   edit(text: string): void {
     const before = this.current.text;
     if (text === before) return;
-    for (const variant of this.variants) {
-      if (variant.text !== before) continue;
-      variant.text = text;
-      if (variant !== this.current) this.changed(variant, "text");
-    }
-    this.changed(this.current, "text");
+    // All have the new text before anybody is told.
+    const same = this.variants.filter((variant) => variant.text === before);
+    for (const variant of same) variant.text = text;
+    for (const variant of same) this.changed(variant, "text");
   }
 
   /** Writes the settings of the current variant into its text. */

@@ -69,7 +69,7 @@ export function summaryTable(session: Session): HTMLElement {
       const value = measure.of(values);
       return h("td", {}, withUnit(value, measure.unit), base ? change(measure, measure.of(base), value) : null);
     });
-    return h("tr", { class: base ? "variant" : "first" }, name, ...cells, h("td", {}, heldBy(values)));
+    return h("tr", {}, name, ...cells, h("td", {}, heldBy(values)));
   }
 }
 

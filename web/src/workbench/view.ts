@@ -9,6 +9,7 @@ import type { Schema } from "../scenario/schema";
 import { pack, type Shared } from "../share/link";
 import { button, h, swatch } from "../ui/dom";
 import { colour } from "../ui/theme";
+import { Alive } from "./alive";
 import { makeEditor, type Editor } from "./editor";
 import { archive, fileName, save } from "./files";
 import { publishedTable, type Measured } from "./published";
@@ -56,6 +57,7 @@ class Page {
   private readonly editor: Editor;
   private readonly settings: Settings;
   private readonly why: Why;
+  private readonly alive: Alive;
   private readonly tabs = h("div", { class: "variants", role: "group", "aria-label": "Variants" });
   private readonly modes = h("div", { class: "modes", role: "group", "aria-label": "How variants are shown" });
   private readonly status = h("p", { class: "status", role: "status" });
@@ -83,6 +85,7 @@ class Page {
     this.editor = makeEditor(schema, (text) => this.typed(text));
     this.settings = new Settings(session, schema);
     this.why = new Why(session);
+    this.alive = new Alive(engine, session);
     this.sides = {
       settings: this.side("Settings", "settings", this.settings.element),
       text: this.side("Scenario", "text", this.editor.element),
@@ -101,7 +104,7 @@ class Page {
           this.sides.settings.panel,
           this.sides.text.panel,
         ),
-        h("div", { class: "results" }, this.problem, this.table, this.flows, this.zoomBar(), this.stack.element, this.why.element, this.published),
+        h("div", { class: "results" }, this.problem, this.table, this.flows, this.zoomBar(), this.stack.element, this.alive.element, this.why.element, this.published),
       ),
     );
     this.turn("settings", false);
@@ -112,6 +115,7 @@ class Page {
   close(): void {
     clearTimeout(this.typing);
     cancelAnimationFrame(this.frame);
+    this.alive.close();
     this.session.close();
     this.stack.destroy();
     this.editor.destroy();
@@ -280,6 +284,7 @@ class Page {
       this.settings.show(true);
       this.table.replaceChildren(summaryTable(session));
       this.why.show();
+      void this.alive.show();
       this.showFlows();
     }
     if (!this.published_ && this.card && this.run && session.current.run) {
