@@ -27,7 +27,10 @@ async function open(hash, options = {}) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 1000 }, ...options });
   page.setDefaultTimeout(PATIENCE);
   page.on("pageerror", (error) => complaints.push(`${hash}: ${error.message}`));
-  page.on("console", (message) => message.type() === "error" && complaints.push(`${hash}: ${message.text()}`));
+  page.on(
+    "console",
+    (message) => message.type() === "error" && complaints.push(`${hash}: ${message.text()}`),
+  );
   page.on("request", (request) => {
     const { origin, protocol } = new URL(request.url());
     const own = new URL(server.url).origin === origin || ["data:", "blob:"].includes(protocol);
@@ -37,32 +40,53 @@ async function open(hash, options = {}) {
   return page;
 }
 
-/** Waits until the workbench has drawn the results of its present settings. */
-const drawn = (page, more = "") =>
-  page.waitForFunction(`(() => {
-    const session = window.weir.session;
-    if (!session || !session.variants.every((v) => (v.run || v.error) && !v.waiting && v.progress === null)) return false;
-    return document.querySelector(".workbench")?.dataset.runs > 0 ${more};
-  })()`);
+/**
+ * Waits until the workbench has drawn the results of its present settings: the last variant has
+ * `sets` settings, and the current one another summary than `not`.
+ */
+const drawn = (page, { sets, not } = {}) =>
+  page.waitForFunction(
+    ({ sets, not }) => {
+      const { session } = window.weir;
+      const isDone = (v) => (v.run || v.error) && !v.waiting && v.progress === null;
+      if (!session?.variants.every(isDone)) return false;
+      if (sets !== undefined && session.variants.at(-1).sets.length !== sets) return false;
+      if (not !== undefined && session.current.run?.summaryJson === not) return false;
+      return Number(document.querySelector(".workbench")?.dataset.runs) > 0;
+    },
+    { sets, not },
+  );
 
 /** A drawn curve: its points of time and value. */
 const curve = (page, figure, layer = 0, column = 0) =>
-  page.evaluate(([figure, layer, column]) => {
-    const figures = window.weir.stack.columns[column].figures;
-    const { curve } = figures.find(({ id }) => id === figure).layers[layer];
-    return { x: [...curve.x], y: [...curve.y] };
-  }, [figure, layer, column]);
+  page.evaluate(
+    ([figure, layer, column]) => {
+      const figures = window.weir.stack.columns[column].figures;
+      const { curve } = figures.find(({ id }) => id === figure).layers[layer];
+      return { x: [...curve.x], y: [...curve.y] };
+    },
+    [figure, layer, column],
+  );
 
-const highest = ({ x, y }) => y.reduce((best, value, index) => (value > best.y ? { x: x[index], y: value } : best), { x: NaN, y: -Infinity });
-const picture = (page, name, fullPage = false) => page.screenshot({ path: here(`screenshots/${name}.png`), fullPage });
+const highest = ({ x, y }) =>
+  y.reduce((best, value, index) => (value >= best.y ? { x: x[index], y: value } : best), {
+    x: NaN,
+    y: -Infinity,
+  });
+const picture = (page, name, fullPage = false) =>
+  page.screenshot({ path: here(`screenshots/${name}.png`), fullPage });
 
 /** Moves a slider as a finger does. */
 async function slide(page, key, position) {
-  await page.$eval(`input[data-key="${key}"]`, (slider, position) => {
-    slider.focus();
-    slider.value = String(position);
-    slider.dispatchEvent(new Event("input", { bubbles: true }));
-  }, position);
+  await page.$eval(
+    `input[data-key="${key}"]`,
+    (slider, position) => {
+      slider.focus();
+      slider.value = String(position);
+      slider.dispatchEvent(new Event("input", { bubbles: true }));
+    },
+    position,
+  );
 }
 
 const RTT_MIN = "flow.stream.transport.tfrc.rtt_min";
@@ -73,7 +97,7 @@ const tests = {
     assert.ok((await page.locator(".card").count()) > 60);
     await picture(page, "gallery");
     await page.fill('input[type="search"]', "loopback");
-    assert.equal(await page.locator(".card:visible").count() < 5, true);
+    assert.equal((await page.locator(".card:visible").count()) < 5, true);
     await page.close();
   },
 
@@ -102,7 +126,7 @@ const tests = {
     const shown = async (position) => {
       const before = await page.evaluate(() => window.weir.session.current.run.summaryJson);
       await slide(page, RTT_MIN, position);
-      await drawn(page, `&& window.weir.session.current.run.summaryJson !== ${JSON.stringify(before)}`);
+      await drawn(page, { not: before });
       return last();
     };
     assert.ok((await shown(at(4))) > 1e6, "with 4 µs the rate stays");
@@ -117,11 +141,18 @@ const tests = {
     await drawn(page);
     await page.click("text=+ Variant");
     await slide(page, RTT_MIN, 120);
-    await drawn(page, "&& window.weir.session.variants[1].sets.length === 1");
+    await drawn(page, { sets: 1 });
     await page.click("text=Copy link");
     const link = page.url();
     assert.match(link, /#\/lab\?s=[\w-]+$/);
-    const state = (page) => page.evaluate(() => window.weir.session.variants.map(({ text, sets, run }) => ({ text, sets, summary: run.summaryJson })));
+    const state = (page) =>
+      page.evaluate(() =>
+        window.weir.session.variants.map(({ text, sets, run }) => ({
+          text,
+          sets,
+          summary: run.summaryJson,
+        })),
+      );
     const before = await state(page);
     const other = await open(link.slice(link.indexOf("#")));
     await drawn(other);
@@ -137,36 +168,50 @@ const tests = {
     await drawn(page);
     await page.click("text=+ Variant");
     await page.selectOption('select[data-key="link.bottleneck.queue.kind"]', "codel");
-    await drawn(page, "&& window.weir.session.variants[1].sets.length > 0");
+    await drawn(page, { sets: 1 });
     assert.equal(await page.locator(".column").count(), 2);
     assert.ok((await page.locator(".change").count()) > 2, "the table has differences");
     await picture(page, "variants");
     await page.click('.modes >> text="Difference"');
     await page.waitForFunction(() => window.weir.stack.figures[0]?.signed);
-    const [rtt, first, second] = [await curve(page, "rtt"), ...(await page.evaluate(() => window.weir.session.variants.map(({ run }) => {
-      const table = run.tables.find(({ name }) => name === "flows/cubic").numbers;
-      return { x: [...table.time_s], y: [...table.smoothed_rtt_s] };
-    })))];
+    const [rtt, first, second] = [
+      await curve(page, "rtt"),
+      ...(await page.evaluate(() =>
+        window.weir.session.variants.map(({ run }) => {
+          const table = run.tables.find(({ name }) => name === "flows/cubic").numbers;
+          return { x: [...table.time_s], y: [...table.smoothed_rtt_s] };
+        }),
+      )),
+    ];
     const holds = ({ x, y }, time) => y[x.findLastIndex((at) => at <= time)];
     for (const time of [15, 30, 45]) {
       const expected = holds(second, time) - holds(first, time);
-      assert.ok(Math.abs(holds(rtt, time) - expected) < 0.02, `${holds(rtt, time)} for ${expected} at ${time} s`);
+      assert.ok(
+        Math.abs(holds(rtt, time) - expected) < 0.02,
+        `${holds(rtt, time)} for ${expected} at ${time} s`,
+      );
     }
     await picture(page, "difference");
     await page.click('.modes >> text="Together"');
-    await page.waitForFunction(() => window.weir.stack.columns.length === 1 && !window.weir.stack.figures[0]?.signed);
+    await page.waitForFunction(
+      () => window.weir.stack.columns.length === 1 && !window.weir.stack.figures[0]?.signed,
+    );
     await picture(page, "together");
     await page.close();
   },
 
   async "a remedy of a finding makes a variant without it"() {
-    const page = await open("#/lab/example-cubic-newreno");
+    const page = await open("#/lab/loopback");
     await drawn(page);
     await page.waitForSelector(".finding .remedy");
     await page.click(".finding .remedy >> nth=0");
     await page.waitForFunction(() => window.weir.session.variants.length === 2);
     await drawn(page);
-    const kinds = await page.evaluate(() => window.weir.session.variants.map(({ run }) => run.explanation.findings.map(({ kind }) => kind)));
+    const kinds = await page.evaluate(() =>
+      window.weir.session.variants.map(({ run }) =>
+        run.explanation.findings.map(({ kind }) => kind),
+      ),
+    );
     assert.ok(!kinds[1].includes(kinds[0][0]), `${kinds[0][0]} is gone`);
     await picture(page, "remedy");
     await page.close();
@@ -200,7 +245,18 @@ const tests = {
     const name = "<img src=x onerror=window.hacked=1>";
     const page = await open("#/lab/loopback");
     await drawn(page);
-    await page.evaluate((name) => window.weir.session.open({ title: name, variants: [{ text: `[run]\n# ${name}\nduration = "${name}"\n`, sets: [[name, name]] }], files: { [name]: name }, mode: name, span: null, card: null }), name);
+    await page.evaluate(
+      (name) =>
+        window.weir.session.open({
+          title: name,
+          variants: [{ text: `[run]\n# ${name}\nduration = "${name}"\n`, sets: [[name, name]] }],
+          files: { [name]: name },
+          mode: name,
+          span: null,
+          card: null,
+        }),
+      name,
+    );
     await page.waitForSelector(".problem:visible");
     assert.equal(await page.locator("img").count(), 0);
     assert.equal(await page.evaluate(() => window.hacked), undefined);
@@ -212,10 +268,20 @@ const tests = {
     const figure = page.locator(".lesson-figure");
     await figure.scrollIntoViewIfNeeded();
     await page.waitForFunction(() => window.weir.lesson.figures[0].session.variants[0]?.run);
-    const rate = () => page.evaluate(() => window.weir.lesson.figures[0].session.current.run.tables.find(({ name }) => name === "flows/stream").numbers.allowed_rate_bps.at(-1));
+    const rate = () =>
+      page.evaluate(() =>
+        window.weir.lesson.figures[0].session.current.run.tables
+          .find(({ name }) => name === "flows/stream")
+          .numbers.allowed_rate_bps.at(-1),
+      );
     assert.ok((await rate()) < 100);
     await slide(page, RTT_MIN, 5);
-    await page.waitForFunction(() => window.weir.lesson.figures[0].session.current.run.tables.find(({ name }) => name === "flows/stream").numbers.allowed_rate_bps.at(-1) > 1e5);
+    await page.waitForFunction(
+      () =>
+        window.weir.lesson.figures[0].session.current.run.tables
+          .find(({ name }) => name === "flows/stream")
+          .numbers.allowed_rate_bps.at(-1) > 1e5,
+    );
     await picture(page, "lesson", true);
     await page.click(".question summary >> nth=0");
     assert.ok(await page.locator(".question details[open]").count());
@@ -227,11 +293,12 @@ const tests = {
   async "the keyboard moves the cursor and zooms"() {
     const page = await open("#/lab/loopback");
     await drawn(page);
-    await page.click("text=All");
+    await page.click('role=button[name="Show the whole run"]');
     await page.focus(".plot-host >> nth=0");
     await page.keyboard.press("ArrowRight");
     assert.match(await page.textContent("#live"), /s: .*bit\/s/);
-    const length = () => page.evaluate(() => window.weir.session.view.span[1] - window.weir.session.view.span[0]);
+    const length = () =>
+      page.evaluate(() => window.weir.session.view.span[1] - window.weir.session.view.span[0]);
     const before = await length();
     await page.keyboard.press("+");
     assert.ok(Math.abs((await length()) - before / 2) < 1e-6);
@@ -242,15 +309,29 @@ const tests = {
 
   async "narrow and dark screens"() {
     for (const colorScheme of ["light", "dark"]) {
-      for (const [name, hash] of [["gallery", "#/"], ["loopback", "#/lab/loopback"], ["call", "#/lab/example-video-call"], ["lesson", "#/lessons/01-aimd"]]) {
+      for (const [name, hash] of [
+        ["gallery", "#/"],
+        ["loopback", "#/lab/loopback"],
+        ["call", "#/lab/example-video-call"],
+        ["lesson", "#/lessons/01-aimd"],
+      ]) {
         for (const width of [390, 1280]) {
           if (width === 1280 && colorScheme === "light" && name !== "call") continue;
-          const page = await open(hash, { viewport: { width, height: width === 390 ? 844 : 1000 }, colorScheme, hasTouch: width === 390 });
+          const page = await open(hash, {
+            viewport: { width, height: width === 390 ? 844 : 1000 },
+            colorScheme,
+            hasTouch: width === 390,
+          });
           if (hash.startsWith("#/lab")) await drawn(page);
-          else if (name === "lesson") await page.waitForFunction(() => window.weir.lesson.figures[0].element.dataset.runs > 0);
+          else if (name === "lesson")
+            await page.waitForFunction(
+              () => window.weir.lesson.figures[0].element.dataset.runs > 0,
+            );
           else await page.waitForSelector(".card");
           await picture(page, `${name}-${width}-${colorScheme}`);
-          const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+          const wide = await page.evaluate(
+            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+          );
           assert.equal(wide, 0, `${name} at ${width} px is ${wide} px too wide`);
           await page.close();
         }
@@ -259,29 +340,40 @@ const tests = {
   },
 
   async "from slider to picture (printed)"() {
-    for (const [name, hash, key] of [["loopback", "#/lab/loopback", RTT_MIN], ["lossy-link", "#/lab/lossy-link", "flow.stream.loss.rate"]]) {
+    for (const [name, hash, key] of [
+      ["loopback", "#/lab/loopback", RTT_MIN],
+      ["lossy-link", "#/lab/lossy-link", "flow.stream.loss.rate"],
+    ]) {
       const page = await open(hash);
       await drawn(page);
       const times = await page.evaluate(async (key) => {
         const times = [];
-        const bench = document.querySelector(".workbench");
         for (let round = 0; round < 8; round++) {
           const slider = document.querySelector(`input[data-key="${key}"]`);
-          const runs = Number(bench.dataset.runs);
+          const before = window.weir.session.current.run;
           const began = performance.now();
           slider.value = String(400 + round * 7);
           slider.dispatchEvent(new Event("input", { bubbles: true }));
-          // The frame that follows the drawing is on the screen.
+          // A run is drawn in the frame after it, and on the screen in the next.
           await new Promise((resolve) => {
-            const look = () => (Number(bench.dataset.runs) > runs ? requestAnimationFrame(resolve) : requestAnimationFrame(look));
+            const look = () => {
+              const isDone = window.weir.session.current.run !== before;
+              requestAnimationFrame(isDone ? () => requestAnimationFrame(resolve) : look);
+            };
             look();
           });
           times.push(performance.now() - began);
         }
-        return { times, wall: window.weir.session.current.run.wallMs, points: window.weir.session.current.run.tables.reduce((sum, { rows }) => sum + rows, 0) };
+        return {
+          times,
+          wall: window.weir.session.current.run.wallMs,
+          points: window.weir.session.current.run.tables.reduce((sum, { rows }) => sum + rows, 0),
+        };
       }, key);
       const sorted = times.times.sort((a, b) => a - b);
-      console.log(`    ${name}: median ${sorted[4].toFixed(0)} ms, least ${sorted[0].toFixed(0)} ms, most ${sorted[7].toFixed(0)} ms; of these ${times.wall.toFixed(0)} ms in the worker; ${times.points} rows`);
+      console.log(
+        `    ${name}: median ${sorted[4].toFixed(0)} ms, least ${sorted[0].toFixed(0)} ms, most ${sorted[7].toFixed(0)} ms; of these ${times.wall.toFixed(0)} ms in the worker; ${times.points} rows`,
+      );
       await page.close();
     }
   },
@@ -292,9 +384,18 @@ const tests = {
     const found = await page.evaluate(async () => {
       const { session, stack } = window.weir;
       const count = 1_000_000;
-      const numbers = { time_s: Float64Array.from({ length: count }, (_, index) => (index * 400) / count), allowed_rate_bps: Float64Array.from({ length: count }, (_, index) => 1e6 * (2 + Math.sin(index / 3000) + 0.3 * Math.sin(index * 1.7))) };
+      const numbers = {
+        time_s: Float64Array.from({ length: count }, (_, index) => (index * 400) / count),
+        allowed_rate_bps: Float64Array.from(
+          { length: count },
+          (_, index) => 1e6 * (2 + Math.sin(index / 3000) + 0.3 * Math.sin(index * 1.7)),
+        ),
+      };
       const { run } = session.current;
-      session.current.run = { ...run, tables: [{ name: "flows/stream", rows: count, numbers, words: {} }] };
+      session.current.run = {
+        ...run,
+        tables: [{ name: "flows/stream", rows: count, numbers, words: {} }],
+      };
       session.setMode("together");
       await new Promise((resolve) => setTimeout(resolve, 500));
       session.view.show([0, 200]);
@@ -308,10 +409,16 @@ const tests = {
         drawing += stack.drawMs;
         frames++;
       }
-      return { rate: (1000 * frames) / (performance.now() - began), drawing: drawing / frames, points: stack.figures[0].layers[0].curve.length };
+      return {
+        rate: (1000 * frames) / (performance.now() - began),
+        drawing: drawing / frames,
+        points: stack.figures[0].layers[0].curve.length,
+      };
     });
     assert.equal(found.points, 1_000_000);
-    console.log(`    ${found.rate.toFixed(0)} frames a second, ${found.drawing.toFixed(1)} ms of drawing a frame`);
+    console.log(
+      `    ${found.rate.toFixed(0)} frames a second, ${found.drawing.toFixed(1)} ms of drawing a frame`,
+    );
     await page.close();
   },
 };
@@ -325,7 +432,12 @@ for (const [name, test] of Object.entries(tests)) {
     console.log(`ok  ${name}`);
   } catch (error) {
     failures++;
-    console.log(`FAILED  ${name}\n    ${String(error.stack ?? error).split("\n").slice(0, 6).join("\n    ")}`);
+    console.log(
+      `FAILED  ${name}\n    ${String(error.stack ?? error)
+        .split("\n")
+        .slice(0, 6)
+        .join("\n    ")}`,
+    );
   }
 }
 for (const complaint of new Set(complaints)) {

@@ -23,7 +23,11 @@ const pictures = existsSync(pictureFile) ? JSON.parse(readFileSync(pictureFile, 
 const cards = gallery(root);
 for (const card of cards) write(`cards/${card.id}.json`, json(card));
 const index = cards.map(({ id, kind, title, about, source, runs }) => ({
-  id, kind, title, about, source,
+  id,
+  kind,
+  title,
+  about,
+  source,
   runs: runs.length,
   picture: pictures[id] ?? null,
 }));

@@ -8,7 +8,11 @@ const file = new URL("../gallery/measured.json", import.meta.url);
 const made = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
 for (const { name, rows } of JSON.parse(readFileSync(source, "utf8")).experiments) {
   const measured = rows.filter((row) => row.measured !== null || row.verdict !== "input");
-  made[name] = Object.fromEntries(measured.map(({ id, measured, verdict }) => [id, { measured, verdict }]));
+  made[name] = Object.fromEntries(
+    measured.map(({ id, measured, verdict }) => [id, { measured, verdict }]),
+  );
 }
-const lines = Object.entries(made).map(([name, rows]) => `${JSON.stringify(name)}: ${JSON.stringify(rows)}`);
+const lines = Object.entries(made).map(
+  ([name, rows]) => `${JSON.stringify(name)}: ${JSON.stringify(rows)}`,
+);
 writeFileSync(file, `{\n${lines.join(",\n")}\n}\n`);

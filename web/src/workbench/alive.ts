@@ -6,7 +6,11 @@ import { h } from "../ui/dom";
 import type { Session } from "./session";
 
 export class Alive {
-  readonly element = h("details", { class: "alive" }, h("summary", {}, h("b", {}, "The path, alive"), " packet by packet"));
+  readonly element = h(
+    "details",
+    { class: "alive" },
+    h("summary", {}, h("b", {}, "The path, alive"), " packet by packet"),
+  );
   private readonly place = h("div");
   private path: Path | null = null;
   private shown: Run | null = null;
@@ -21,7 +25,10 @@ export class Alive {
   ) {
     this.element.append(this.place);
     this.element.addEventListener("toggle", () => void this.show());
-    this.forget = session.view.listen(() => undefined, () => this.seek());
+    this.forget = session.view.listen(
+      () => undefined,
+      () => this.seek(),
+    );
   }
 
   /** Shows the current variant, if the view is open and has another run. */
@@ -36,11 +43,19 @@ export class Alive {
     this.path = null;
     this.place.replaceChildren(words);
     try {
-      const whole = await this.engine.run(text, { sets, files: this.session.files, packets: true, signal: abort.signal });
+      const whole = await this.engine.run(text, {
+        sets,
+        files: this.session.files,
+        packets: true,
+        signal: abort.signal,
+      });
       if (abort.signal.aborted) return;
       words.remove();
       const startS = this.session.view.cursor ?? Math.max(this.session.view.span[0], 0);
-      this.path = mountPath(this.place, whole, { startS: startS || undefined, onTime: (timeS) => this.tell(timeS) });
+      this.path = mountPath(this.place, whole, {
+        startS: startS || undefined,
+        onTime: (timeS) => this.tell(timeS),
+      });
     } catch (error) {
       if (abort.signal.aborted) return;
       words.textContent = error instanceof Error ? error.message : String(error);
