@@ -40,7 +40,13 @@ const ALLOWED: [(&str, &[&str]); 3] = [
     ("crates/weir-net/Cargo.toml", &["libm", "weir-proto"]),
     (
         "crates/weir-wasm/Cargo.toml",
-        &["serde", "serde_json", "wasm-bindgen", "weir-lab", "weir-proto"],
+        &[
+            "serde",
+            "serde_json",
+            "wasm-bindgen",
+            "weir-lab",
+            "weir-proto",
+        ],
     ),
 ];
 

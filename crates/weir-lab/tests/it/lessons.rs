@@ -121,7 +121,9 @@ fn lesson(path: &Path) -> Lesson {
     let name = path.file_stem().unwrap().to_string_lossy().into_owned();
     let page = fs::read_to_string(path).unwrap();
     let page = page.strip_prefix("+++\n").expect("front matter");
-    let (front, body) = page.split_once("\n+++\n").expect("an end of the front matter");
+    let (front, body) = page
+        .split_once("\n+++\n")
+        .expect("an end of the front matter");
     let about = toml::from_str(front).unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
     let (mut text, mut figures, mut questions) = (String::new(), Vec::new(), Vec::new());
     for (number, part) in format!("\n{body}").split("\n```").enumerate() {
@@ -164,7 +166,11 @@ fn overrides(set: &[String]) -> Vec<Override> {
 
 fn run_of(lesson: &Lesson, check: &Check) -> RunOutput {
     let expectations: Vec<String> = check.expect.iter().map(|one| format!("{one:?}")).collect();
-    let text = format!("expect = [{}]\n{}", expectations.join(", "), lesson.scenario);
+    let text = format!(
+        "expect = [{}]\n{}",
+        expectations.join(", "),
+        lesson.scenario
+    );
     let scenario = parse_with(&text, &lesson.name, &overrides(&check.set));
     let scenario = scenario.unwrap_or_else(|wrong| panic!("{}: {wrong}", lesson.name));
     run(&scenario, &RunOptions::default()).unwrap()
@@ -266,7 +272,10 @@ fn quantities(text: &str) -> Vec<String> {
     let is_number = |word: &str| word.parse::<f64>().is_ok();
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate().filter(|(_, word)| is_number(word)) {
-        match words.get(at + 1).filter(|next| UNITS.contains(&next.as_str())) {
+        match words
+            .get(at + 1)
+            .filter(|next| UNITS.contains(&next.as_str()))
+        {
             Some(unit) => found.push(format!("{word} {unit}")),
             None if word.contains('.') => found.push(word.clone()),
             None => {}
@@ -290,7 +299,11 @@ fn every_number_of_their_text_is_measured_or_given() {
         }
         for given in &lesson.about.given {
             let said = in_one_line(&text);
-            assert!(said.contains(given.as_str()), "{}: {given} is unused", lesson.name);
+            assert!(
+                said.contains(given.as_str()),
+                "{}: {given} is unused",
+                lesson.name
+            );
         }
     }
 }
@@ -304,17 +317,23 @@ fn they_have_their_form() {
         assert!(!lesson.about.title.is_empty() && lesson.about.about.ends_with('.'));
         assert!(lesson.about.reading.len() >= 2, "{name}");
         for reading in &lesson.about.reading {
-            let is_link = reading.url.starts_with("https://") || {
-                folder().join(&reading.url).is_file()
-            };
-            assert!(is_link && !reading.title.is_empty(), "{name}: {}", reading.url);
+            let is_link =
+                reading.url.starts_with("https://") || { folder().join(&reading.url).is_file() };
+            assert!(
+                is_link && !reading.title.is_empty(),
+                "{name}: {}",
+                reading.url
+            );
         }
         let count = words(&lesson.text).len();
         assert!((250..=420).contains(&count), "{name} has {count} words");
         assert_eq!(lesson.questions.len(), 2, "{name}");
         for question in &lesson.questions {
             let (asked, answer) = question.split_once("\nanswer:\n").expect("an answer");
-            assert!(asked.trim().ends_with('?') && words(answer).len() > 15, "{name}");
+            assert!(
+                asked.trim().ends_with('?') && words(answer).len() > 15,
+                "{name}"
+            );
         }
         assert_eq!(lesson.figures.len(), 1, "{name}");
     }
@@ -322,12 +341,24 @@ fn they_have_their_form() {
 
 #[test]
 fn their_figures_can_be_drawn_and_their_sliders_moved() {
-    let known = ["window", "rate", "goodput", "round_trip", "queue", "one_way_delay"];
+    let known = [
+        "window",
+        "rate",
+        "goodput",
+        "round_trip",
+        "queue",
+        "one_way_delay",
+    ];
     for lesson in lessons() {
         let name = &lesson.name;
         for figure in &lesson.figures {
             assert_eq!(figure.scenario, format!("{name}.toml"));
-            assert!(figure.plots.iter().all(|plot| known.contains(&plot.as_str())));
+            assert!(
+                figure
+                    .plots
+                    .iter()
+                    .all(|plot| known.contains(&plot.as_str()))
+            );
             assert!(!figure.plots.is_empty() && !figure.slider.is_empty());
             for flow in &figure.flows {
                 assert!(lesson.scenario.contains(&format!("name = \"{flow}\"")));
@@ -357,7 +388,10 @@ fn their_figures_can_be_drawn_and_their_sliders_moved() {
 fn their_scenarios_are_short_and_mean_what_they_say() {
     for lesson in lessons() {
         let name = &lesson.name;
-        assert!(lesson.scenario.starts_with("# "), "{name} begins with its question");
+        assert!(
+            lesson.scenario.starts_with("# "),
+            "{name} begins with its question"
+        );
         let lines = lesson.scenario.lines();
         let lines = lines.filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
         assert!(lines.count() <= 30, "{name} is long");
