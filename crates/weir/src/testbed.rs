@@ -244,8 +244,8 @@ pub fn run(
     Ok(output)
 }
 
-/// Observers of the flows and of the links, which are two simulations: the given one sees a state of
-/// the flows with the latest one of the links.
+/// Observers of the flows and of the links, which are two simulations: the given one sees a state
+/// of the flows with the latest one of the links.
 pub fn observers_of_parts(live: &LiveObserver) -> [LiveObserver; 2] {
     let latest = Arc::new(Mutex::new(Vec::new()));
     let (live, known) = (Arc::clone(live), Arc::clone(&latest));

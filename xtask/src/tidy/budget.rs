@@ -8,10 +8,10 @@ use super::layout::code_lines;
 use crate::source::Source;
 
 const BUDGETS: [(&str, usize); 6] = [
-    ("weir-proto", 24_200),
-    ("weir-net", 11_200),
+    ("weir-proto", 24_300),
+    ("weir-net", 11_300),
     ("weir-wire", 8_100),
-    ("weir-lab", 48_300),
+    ("weir-lab", 48_700),
     ("weir", 11_300),
     ("weir-wasm", 700),
 ];

@@ -90,12 +90,11 @@ impl LiveView {
             ..LiveState::default()
         };
         for (number, (name, now)) in links.enumerate() {
-            let before = match self.links.get_mut(number) {
-                Some(known) => std::mem::replace(known, now),
-                None => {
-                    self.links.push(now);
-                    LinkCounters::default()
-                }
+            let before = if let Some(known) = self.links.get_mut(number) {
+                std::mem::replace(known, now)
+            } else {
+                self.links.push(now);
+                LinkCounters::default()
             };
             state.links.push(link(name, length, &before, &now));
         }

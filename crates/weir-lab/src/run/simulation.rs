@@ -130,8 +130,8 @@ impl Simulation {
 
     /// Like [`advance`](Self::advance), for at most so many pieces: a piece is a thousandth of the
     /// run, or fifty thousand events. True if the time was reached. A run that is advanced to its
-    /// end by any numbers of pieces is the same in every byte; one that is advanced to times between
-    /// may begin to thin its trace at another time.
+    /// end by any numbers of pieces is the same in every byte; one that is advanced to times
+    /// between may begin to thin its trace at another time.
     ///
     /// # Errors
     /// See [`RunError`].

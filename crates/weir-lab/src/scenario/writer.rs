@@ -41,8 +41,8 @@ fn write_table(text: &mut String, table: &Table, path: &str) {
     }
 }
 
-/// A value on one line. Words, names and quantities need no escape; a float keeps its decimal point,
-/// so that it is read back as a float.
+/// A value on one line. Words, names and quantities need no escape; a float keeps its decimal
+/// point, so that it is read back as a float.
 pub(crate) fn inline(raw: &Raw) -> String {
     let mut text = String::new();
     write_value(&mut text, raw);

@@ -1,4 +1,5 @@
-//! zlib (RFC 1950) for documents with such streams, and gzip (RFC 1952) for files that are kept in it.
+//! zlib (RFC 1950) for documents with such streams, and gzip (RFC 1952) for files that are kept in
+//! it.
 
 use flate2::Compression;
 use flate2::read::GzDecoder;

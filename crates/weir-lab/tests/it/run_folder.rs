@@ -72,6 +72,7 @@ fn output() -> RunOutput {
         transfers: Vec::new(),
         delays: None,
         packets: Some(table),
+        stages: None,
     }
 }
 

@@ -52,6 +52,7 @@ const FULL: RunOptions<'_> = RunOptions {
     trace: TraceLevel::Full,
     traced_flow: None,
     packets: true,
+    stages: None,
     progress: None,
     cancel: None,
     tap: None,

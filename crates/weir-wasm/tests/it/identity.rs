@@ -41,7 +41,8 @@ fn files_beside(scenario: &Path) -> BTreeMap<String, String> {
     let files = fs::read_dir(folder).expect("a folder").flatten();
     let files = files.filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
-        let is_data = !name.ends_with(".toml") && !name.ends_with(".md");
+        let ending = Path::new(&name).extension().unwrap_or_default();
+        let is_data = ending != "toml" && ending != "md";
         let text = fs::read_to_string(entry.path()).ok().filter(|_| is_data)?;
         Some((name, text))
     });
@@ -64,9 +65,7 @@ fn scenarios() -> Vec<(String, String, Value)> {
                 .expect("a path")
                 .display()
                 .to_string();
-            let events = scenario
-                .estimate()
-                .map_or(f64::INFINITY, |all| all.events as f64);
+            let events = scenario.estimate().map_or(f64::INFINITY, |all| all.events);
             if events > MOST_EVENTS {
                 println!("left out: {name} has about {events:.0} events");
                 continue;
@@ -110,7 +109,8 @@ fn in_webassembly(lines: &[Value]) -> Option<Vec<Value>> {
         println!("skipped: node is not installed");
         return None;
     };
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let text = lines.join("\n") + "\n";
     let mut input = node.stdin.take().expect("a pipe");
     let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));
     let output = node.wait_with_output().expect("node");

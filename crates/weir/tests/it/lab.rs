@@ -4,9 +4,10 @@ use crate::common::{
     Outcome, Running, SCENARIO, folder_with, json, only_run, outcome, parse, weir,
 };
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// A server, and its address.
@@ -87,13 +88,13 @@ impl Lab {
             .iter()
             .any(|(name, _)| name.eq_ignore_ascii_case("host"))
         {
-            request += &format!("Host: {}\r\n", self.host);
+            let _ = write!(request, "Host: {}\r\n", self.host);
         }
         for (name, value) in headers {
-            request += &format!("{name}: {value}\r\n");
+            let _ = write!(request, "{name}: {value}\r\n");
         }
         if method == "POST" {
-            request += &format!("Content-Length: {}\r\n", content.len());
+            let _ = write!(request, "Content-Length: {}\r\n", content.len());
         }
         self.raw(format!("{request}\r\n{content}").as_bytes())
     }
@@ -163,12 +164,13 @@ fn the_page_comes_with_a_strict_policy() {
 
 #[test]
 fn foreign_pages_hosts_and_methods_are_refused() {
+    type Case<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], u16);
     let folder = folder_with(SCENARIO);
     let lab = Lab::start(folder.path());
     let own = format!("http://{}", lab.host);
     let port = lab.host.rsplit(':').next().expect("a port").to_owned();
     let rebound = format!("weir.example:{port}");
-    let table: [(&str, &str, &[(&str, &str)], u16); 14] = [
+    let table: [Case<'_>; 14] = [
         ("GET", "/api/hello", &[], 200),
         ("GET", "/api/hello", &[("Origin", &own)], 200),
         (
@@ -239,8 +241,8 @@ fn headers_and_content_are_bounded() {
     }
 }
 
-#[test]
-fn the_runs_of_the_folder_are_listed_opened_explained_and_compared_and_no_others() {
+/// A folder with a run outside and two runs in the folder `inner`.
+fn folder_with_runs() -> (tempfile::TempDir, PathBuf) {
     let folder = folder_with(SCENARIO);
     let inner = folder.path().join("inner");
     std::fs::create_dir(&inner).expect("made");
@@ -255,24 +257,31 @@ fn the_runs_of_the_folder_are_listed_opened_explained_and_compared_and_no_others
         folder.path(),
         &[&slower[..], &["--out", out]].concat(),
     ));
+    (folder, inner)
+}
+
+fn paths(runs: &Value) -> Vec<&str> {
+    let runs = runs["runs"].as_array().into_iter().flatten();
+    runs.filter_map(|run| run["path"].as_str()).collect()
+}
+
+fn encoded(path: &str) -> String {
+    path.replace('/', "%2F")
+        .replace('=', "%3D")
+        .replace(',', "%2C")
+}
+
+#[test]
+fn a_run_of_the_folder_is_opened_with_its_files() {
+    let (_folder, inner) = folder_with_runs();
     let lab = Lab::start(&inner);
     let runs = lab.get("/api/runs").json();
-    let paths: Vec<&str> = runs["runs"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|run| run["path"].as_str())
-        .collect();
+    let paths = paths(&runs);
     assert_eq!(paths.len(), 2, "{runs}");
     let run = &runs["runs"][0];
     assert_eq!(run["flows"], json!(["stream"]));
     assert_eq!(run["duration_s"], 3.0);
 
-    let encoded = |path: &str| {
-        path.replace('/', "%2F")
-            .replace('=', "%3D")
-            .replace(',', "%2C")
-    };
     let bundle = lab.get(&format!("/api/run?path={}", encoded(paths[0])));
     assert_eq!(bundle.status, 200);
     let header = header(&bundle.content);
@@ -288,7 +297,16 @@ fn the_runs_of_the_folder_are_listed_opened_explained_and_compared_and_no_others
     for expected in ["flows/stream", "intervals/stream", "links/bottleneck"] {
         assert!(names.contains(&expected), "{names:?}");
     }
+}
 
+#[test]
+fn runs_are_explained_and_compared_as_by_the_commands() {
+    let (_folder, inner) = folder_with_runs();
+    let lab = Lab::start(&inner);
+    let runs = lab.get("/api/runs").json();
+    let paths = paths(&runs);
+    let bundle = lab.get(&format!("/api/run?path={}", encoded(paths[0])));
+    let header = header(&bundle.content);
     let explained = lab.get(&format!("/api/explanation?path={}", encoded(paths[0])));
     let expected = outcome(&inner, &["explain", paths[0], "--json"]);
     assert_eq!(explained.json(), json(&expected));
@@ -305,7 +323,15 @@ fn the_runs_of_the_folder_are_listed_opened_explained_and_compared_and_no_others
         }
     }
     assert_eq!(compared, expected);
+}
 
+#[test]
+fn no_path_leads_out_of_the_folder() {
+    let (folder, inner) = folder_with_runs();
+    let lab = Lab::start(&inner);
+    let runs = lab.get("/api/runs").json();
+    let paths = paths(&runs);
+    let a = encoded(paths[0]);
     let outside = only_of(&folder.path().join("outside"));
     for path in [
         format!("..%2Foutside%2F{outside}"),

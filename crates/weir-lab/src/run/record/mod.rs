@@ -6,6 +6,7 @@ pub(super) mod connection_records;
 pub(crate) mod delivery_rate;
 pub(super) mod flow_tables;
 pub(super) mod intervals;
+mod link_record;
 pub(super) mod measured;
 mod packet_sampling;
 mod packet_stages;

@@ -3,6 +3,7 @@
 use super::bound_times::BoundTimes;
 use super::connection_records::ConnectionRecords;
 use super::flow_tables::{FlowTables, WriteTrace};
+use super::link_record::LinkRecord;
 use super::packet_sampling::PacketSampling;
 use super::packet_stages::StageRecorder;
 use super::row_limit::ThinningState;
@@ -70,14 +71,6 @@ impl FlowRecord {
     fn kept(&mut self) -> Option<&mut FlowTables> {
         self.tables.as_deref_mut().filter(|_| self.full)
     }
-}
-
-/// The records of a direction of a link.
-struct LinkRecord {
-    name: Arc<str>,
-    now: LinkRow,
-    /// `None` if links are not traced.
-    rows: Option<TableRecorder<LinkRow>>,
 }
 
 /// The bounds of the first interval of a thinned table, which is a round-trip time, in seconds.
@@ -405,62 +398,16 @@ impl Recorder {
     }
 
     fn record_link(&mut self, link: usize, events: &[(Instant, Event)]) {
-        let Some(record) = self.links.get_mut(link) else {
-            return;
-        };
-        let (row, Some(rows)) = (&mut record.now, &mut record.rows) else {
-            return;
-        };
-        let mut appended = 0;
-        let mut next = events.iter().map(|(at, _)| *at);
-        next.next();
-        for (at, event) in events {
-            match *event {
-                Event::Queue { packets, bytes } => {
-                    (row.queue_packets, row.queue_bytes) = (packets, bytes);
-                }
-                Event::FrameRate(rate) => row.frame_rate = Some(rate),
-                Event::Drop { .. } => row.drops += 1,
-                Event::EcnMark { .. } => row.marks += 1,
-                _ => {}
-            }
-            row.at = *at;
-            // One row for each time, with the state after its last event: a burst that arrives at
-            // once is one change.
-            if next.next() != Some(*at) && rows.push_or_replace(row, |last| last.at == *at) {
-                appended += 1;
-            }
-        }
-        if let Some((at, _)) = events.last() {
-            self.count_rows_of_table(*at, appended);
+        let record = self.links.get_mut(link);
+        if let Some((at, rows)) = record.and_then(|record| record.on_events(events)) {
+            self.count_rows_of_table(at, rows);
         }
     }
 
     fn record_changes(&mut self, link: usize, changes: &[QueueChange]) {
-        let Some(record) = self.links.get_mut(link) else {
-            return;
-        };
-        let (row, Some(rows)) = (&mut record.now, &mut record.rows) else {
-            return;
-        };
-        let before = *row;
-        let mut appended = 0;
-        for &QueueChange { at, packets, bytes } in changes {
-            let row = LinkRow {
-                at,
-                queue_packets: packets,
-                queue_bytes: bytes,
-                ..before
-            };
-            // One row for each time, with its last state.
-            if rows.push_or_replace(&row, |last| last.at == at) {
-                appended += 1;
-            }
-        }
-        if let Some(&QueueChange { at, packets, bytes }) = changes.last() {
-            row.at = at;
-            (row.queue_packets, row.queue_bytes) = (packets, bytes);
-            self.count_rows_of_table(at, appended);
+        let record = self.links.get_mut(link);
+        if let Some((at, rows)) = record.and_then(|record| record.on_changes(changes)) {
+            self.count_rows_of_table(at, rows);
         }
     }
 

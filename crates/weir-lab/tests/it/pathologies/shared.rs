@@ -265,9 +265,8 @@ pub(super) fn wifi_rate_fall(draw: &mut Draw, seed: u64) -> Case {
     let (good, bad) = (draw.int(28, 34), draw.int(6, 9));
     let mut scenario = run(15.0, seed) + &air("g") + &station("router");
     scenario += "[[wifi.station]]\nhost = \"laptop\"\n";
-    for (at, snr) in [("0s", good), ("5s", bad)] {
-        scenario += &format!("[[wifi.signal]]\nat = \"{at}\"\nsnr = {snr}\n");
-    }
+    let signal = |at: &str, snr: u64| format!("[[wifi.signal]]\nat = \"{at}\"\nsnr = {snr}\n");
+    scenario += &(signal("0s", good) + &signal("5s", bad));
     let transport = format!(
         "kind = \"tcp\", controller = \"{}\"",
         draw.pick(&["newreno", "cubic", "bbr"])

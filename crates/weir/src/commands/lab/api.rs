@@ -163,7 +163,7 @@ impl Lab {
             .get(ACCEPT_ENCODING)
             .and_then(|value| value.to_str().ok());
         let takes_gzip = accepted.is_some_and(|accepted| {
-            let mut codings = accepted.split(',').map(|coding| coding.trim());
+            let mut codings = accepted.split(',').map(str::trim);
             codings.any(|coding| {
                 coding == "gzip" || coding.starts_with("gzip;") && !coding.ends_with("q=0")
             })

@@ -5,7 +5,7 @@
 //! machine (DNS rebinding) makes such a page one of the same origin, but the name remains in `Host`
 //! (RFC 9112 §3.2), so that only addresses and `localhost` are accepted there.
 
-use hyper::header::{AsHeaderName, CONTENT_TYPE, HOST, HeaderMap, ORIGIN};
+use hyper::header::{AsHeaderName, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
 use hyper::{Method, StatusCode, Uri};
@@ -108,7 +108,7 @@ impl Guard {
             }
         }
         let site = headers.get("sec-fetch-site");
-        match site.map(|site| site.as_bytes()) {
+        match site.map(HeaderValue::as_bytes) {
             None | Some(b"same-origin" | b"none") => Ok(()),
             Some(_) if is_api => Err(FOREIGN_ORIGIN),
             Some(_) => Ok(()),
@@ -227,10 +227,11 @@ mod tests {
 
     #[test]
     fn what_changes_something_needs_the_token_and_json() {
+        type Case<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], u16);
         let own = guard("127.0.0.1:7000");
         let host = ("host", "127.0.0.1:7000");
         let (token, json) = ((TOKEN, "secret"), ("content-type", "application/json"));
-        let table: [(&str, &str, &[(&str, &str)], u16); 10] = [
+        let table: [Case<'_>; 10] = [
             ("POST", "/api/jobs", &[host, token, json], 200),
             ("POST", "/api/jobs", &[host, json], 403),
             ("POST", "/api/jobs", &[host, (TOKEN, "secreT"), json], 403),

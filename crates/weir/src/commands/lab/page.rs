@@ -147,7 +147,7 @@ mod tests {
         for archive in [SHORT, ZEROS, &[]] {
             assert_eq!(members(archive).count(), 0);
         }
-        let cut = &ARCHIVE[..BLOCK + 1];
+        let cut = &ARCHIVE[..=BLOCK];
         assert_eq!(members(cut).count(), 0);
     }
 }
