@@ -24,11 +24,32 @@ const showTheme = () => {
 };
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
 showTheme();
-const links = [["#/", "Gallery"], ["#/lab", "Workbench"], ["#/lessons", "Lessons"]].map(([href, words]) => h("a", { href }, words));
+const links = [
+  ["#/", "Gallery"],
+  ["#/lab", "Workbench"],
+  ["#/lessons", "Lessons"],
+].map(([href, words]) => h("a", { href }, words));
 const live = h("div", { id: "live", class: "only-read", "aria-live": "polite" });
 document.body.append(
-  h("a", { class: "skip", href: "#main", onclick: (event: Event) => { event.preventDefault(); main.focus(); } }, "To the content"),
-  h("header", { class: "bar" }, h("a", { class: "brand", href: "#/" }, "Weir"), h("nav", { "aria-label": "Pages" }, ...links), themeButton),
+  h(
+    "a",
+    {
+      class: "skip",
+      href: "#main",
+      onclick: (event: Event) => {
+        event.preventDefault();
+        main.focus();
+      },
+    },
+    "To the content",
+  ),
+  h(
+    "header",
+    { class: "bar" },
+    h("a", { class: "brand", href: "#/" }, "Weir"),
+    h("nav", { "aria-label": "Pages" }, ...links),
+    themeButton,
+  ),
   main,
   live,
 );
@@ -68,7 +89,17 @@ function put(element: HTMLElement, title: string, closing: () => void = () => un
   window.scrollTo(0, 0);
 }
 
-const failed = (words: string) => put(h("div", { class: "gallery" }, h("h1", {}, "This page cannot be shown"), h("p", {}, words), h("p", {}, h("a", { href: "#/" }, "To the gallery"))), "Error");
+const failed = (words: string) =>
+  put(
+    h(
+      "div",
+      { class: "gallery" },
+      h("h1", {}, "This page cannot be shown"),
+      h("p", {}, words),
+      h("p", {}, h("a", { href: "#/" }, "To the gallery")),
+    ),
+    "Error",
+  );
 
 async function route(): Promise<void> {
   const mine = ++turn;
@@ -82,7 +113,9 @@ async function route(): Promise<void> {
   try {
     if (page === "lab") {
       const packed = new URLSearchParams(query).get("s");
-      const shared = packed ? unpack(packed) : await fromCard(id || FIRST_CARD, run && decodeURIComponent(run));
+      const shared = packed
+        ? unpack(packed)
+        : await fromCard(id || FIRST_CARD, run && decodeURIComponent(run));
       if (mine !== turn) return;
       if (!shared) return failed(`There is no experiment “${id}”.`);
       const bench = await workbench(theEngine(), shared);

@@ -35,7 +35,9 @@ const explanation = {
   version: 1,
   held: [],
   findings: [
-    { remedies: [{ text: "more room", place: "network", set: ["link.a.queue.limit=20", "x=a=b"] }] },
+    {
+      remedies: [{ text: "more room", place: "network", set: ["link.a.queue.limit=20", "x=a=b"] }],
+    },
   ],
   unknown: [],
 };
@@ -64,7 +66,10 @@ test("a run reports its progress and gives its remedies as settings", async () =
   expect(shares).toEqual([0.5]);
   expect(summary.run.events).toBe(7);
   expect(summaryJson).toBe(plain.summaryJson);
-  const set = [["link.a.queue.limit", "20"], ["x", "a=b"]];
+  const set = [
+    ["link.a.queue.limit", "20"],
+    ["x", "a=b"],
+  ];
   expect(remedies).toEqual([{ finding: 0, text: "more room", place: "network", set }]);
 });
 
@@ -85,7 +90,14 @@ test("an abort rejects at once and tells the worker", async () => {
 test("an error has its place, and a fault ends the worker but not the engine", async () => {
   const { engine, worker } = started();
   const wrong = engine.run("x");
-  const problem = { severity: "error", message: "no", line: 1, column: 2, endLine: 1, endColumn: 3 } as const;
+  const problem = {
+    severity: "error",
+    message: "no",
+    line: 1,
+    column: 2,
+    endLine: 1,
+    endColumn: 3,
+  } as const;
   worker.say({ id: 1, failure: { message: "a:1:2: no", source: "a", problem } });
   await expect(wrong).rejects.toMatchObject({ name: "ScenarioError", problem, source: "a" });
   const [first, second] = [engine.run("y"), engine.schema()];
