@@ -182,7 +182,7 @@ export class Drawing {
 
   private link(pen: CanvasRenderingContext2D, placed: Placed, seen: Seen[]): void {
     const { lane, x, y, width, queueWidth } = placed;
-    const { grid, soft, alarm } = this.look;
+    const { grid, ink, soft } = this.look;
     const back = !lane.isForward;
     const queueX = back ? x + width - queueWidth : x;
     const half = TALL / 2 + 3;
@@ -202,7 +202,7 @@ export class Drawing {
     const waiting = seen.filter(({ where }) => where === "waits").length;
     const sends = lane.medium !== null && seen.some(({ where }) => where === "flies");
     const text = `${lane.link}${waiting > 0 ? ` · ${waiting} wait` : ""}${sends ? " · sends" : ""}`;
-    pen.fillStyle = sends ? alarm : soft;
+    pen.fillStyle = sends ? ink : soft;
     pen.textAlign = back ? "right" : "left";
     const label = shortened(pen, text, width);
     pen.fillText(label, back ? x + width : x, y - half - 3);
