@@ -18,7 +18,7 @@ if (!existsSync(here("../dist/index.html"))) {
 }
 mkdirSync(here("screenshots"), { recursive: true });
 
-const PATIENCE = 120_000;
+const PATIENCE = 60_000;
 const server = await serve(here("../dist"));
 const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
 const complaints = [];

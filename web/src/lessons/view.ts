@@ -161,8 +161,10 @@ export async function lessonView(engine: Engine, id: string): Promise<LessonView
   return { element, figures, close: () => figures.forEach((figure) => figure.close()) };
 }
 
-/** A link out of the page; only addresses of the web. */
+/** A link to an experiment in the workbench, or out of the page to an address of the web. */
 function external(url: string, words: string): HTMLElement {
+  const experiment = url.match(/experiments\/([a-z0-9-]+)/)?.[1];
+  if (experiment) return h("a", { href: `#/lab/${experiment}` }, words);
   return /^https:\/\//.test(url)
     ? h("a", { href: url, rel: "noreferrer" }, words)
     : h("span", {}, words);

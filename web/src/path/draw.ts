@@ -36,6 +36,8 @@ const GAP = 18;
 const TALL = 18;
 const LOW = 9;
 const FONT = "12px system-ui, sans-serif";
+/** The height of the line that says whose turn it is on the air. */
+const AIR = 36;
 /** Most lanes beside each other; further ones are counted. */
 const MOST_LANES = 6;
 
@@ -55,7 +57,9 @@ class Layout {
     const most = (columns: Lane[][]) =>
       Math.min(MOST_LANES, Math.max(1, ...columns.map((lanes) => lanes.length)));
     const [there, back] = sides as [Lane[][], Lane[][]];
-    this.middle = 26 + most(there) * LANE;
+    const hasAir = ways.lanes.some(({ medium }) => medium !== null);
+    const top = 26 + most(there) * LANE;
+    this.middle = top + (hasAir ? AIR : 0);
     this.height = this.middle + 26 + most(back) * LANE;
     let hidden = 0;
     for (const [columns, isForward] of [[there, true], [back, false]] as const) {
@@ -66,7 +70,7 @@ class Layout {
         hidden += Math.max(0, lanes.length - MOST_LANES);
         for (const [row, lane] of lanes.slice(0, MOST_LANES).entries()) {
           const rows = Math.min(lanes.length, MOST_LANES);
-          const most = isForward ? (this.middle - 26) / rows : (this.height - this.middle - 26) / rows;
+          const most = (isForward ? top - 26 : this.height - this.middle - 26) / rows;
           this.placed.push({
             lane,
             x: HOST + GAP + place * (column + GAP),
@@ -124,7 +128,7 @@ export class Drawing {
     this.hosts(pen, layout, t, speed);
     for (const placed of layout.placed) {
       const seen = this.ways.seen(placed.lane, t, FALL_S * speed);
-      this.link(pen, placed, seen, t);
+      this.link(pen, placed, seen);
       this.packets(pen, placed, seen);
     }
     this.turns(pen, layout, t);
@@ -176,9 +180,9 @@ export class Drawing {
     }
   }
 
-  private link(pen: CanvasRenderingContext2D, placed: Placed, seen: Seen[], t: number): void {
+  private link(pen: CanvasRenderingContext2D, placed: Placed, seen: Seen[]): void {
     const { lane, x, y, width, queueWidth } = placed;
-    const { grid, soft, alarm } = this.look;
+    const { grid, ink, soft } = this.look;
     const back = !lane.isForward;
     const queueX = back ? x + width - queueWidth : x;
     const half = TALL / 2 + 3;
@@ -198,11 +202,10 @@ export class Drawing {
     const waiting = seen.filter(({ where }) => where === "waits").length;
     const sends = lane.medium !== null && seen.some(({ where }) => where === "flies");
     const text = `${lane.link}${waiting > 0 ? ` · ${waiting} wait` : ""}${sends ? " · sends" : ""}`;
-    pen.fillStyle = sends ? alarm : soft;
+    pen.fillStyle = sends ? ink : soft;
     pen.textAlign = back ? "right" : "left";
     const label = shortened(pen, text, width);
     pen.fillText(label, back ? x + width : x, y - half - 3);
-    void t;
   }
 
   private packets(pen: CanvasRenderingContext2D, placed: Placed, seen: Seen[]): void {
@@ -290,7 +293,7 @@ export class Drawing {
       return;
     }
     const spanS = 0.02;
-    const [x, y] = [HOST + GAP, layout.middle + 2];
+    const [x, y] = [HOST + GAP, layout.middle - 4];
     const width = layout.width - 2 * (HOST + GAP);
     pen.fillStyle = this.look.grid;
     pen.fillRect(x, y - 5, width, 1);
@@ -317,7 +320,7 @@ export class Drawing {
     }
     pen.fillStyle = this.look.soft;
     pen.textAlign = "right";
-    pen.fillText("on the air, last 20 ms", x + width, y - 14);
+    pen.fillText("on the air, last 20 ms", x + width, y - 15);
   }
 }
 
