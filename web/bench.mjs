@@ -41,7 +41,7 @@ const { memory } = initSync({ module: readFileSync(join(folder, "weir_wasm_bg.wa
 function run({ toml, options }, packets) {
   const begun = performance.now();
   const live = new LiveRun(toml, JSON.stringify({ ...options, packets }));
-  live.advance(live.endS);
+  while (!live.advance(1000));
   const finished = live.finish();
   let octets = 0;
   for (const table of [...JSON.parse(finished.tables()), ...JSON.parse(finished.stages())]) {

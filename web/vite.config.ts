@@ -19,7 +19,11 @@ function policy(): Plugin {
     name: "weir-policy",
     apply: "build",
     transformIndexHtml: () => [
-      { tag: "meta", attrs: { "http-equiv": "Content-Security-Policy", content: POLICY }, injectTo: "head-prepend" },
+      {
+        tag: "meta",
+        attrs: { "http-equiv": "Content-Security-Policy", content: POLICY },
+        injectTo: "head-prepend",
+      },
     ],
   };
 }
@@ -36,5 +40,5 @@ export default defineConfig({
     chunkSizeWarningLimit: 900,
     reportCompressedSize: true,
   },
-  test: { include: ["tests/**/*.test.ts"], environment: "node" },
+  test: { include: ["tests/**/*.test.ts"], environment: "node", testTimeout: 300_000 },
 } as Parameters<typeof defineConfig>[0]);

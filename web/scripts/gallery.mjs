@@ -6,8 +6,16 @@ import { parse } from "smol-toml";
 /** The factors of `UNITS` in experiment/published.rs: to bit/s, seconds and plain numbers. */
 function unitScales(root) {
   const text = readFileSync(new URL("crates/weir-lab/src/experiment/published.rs", root), "utf8");
-  const list = text.slice(text.indexOf("const UNITS"), text.indexOf("];", text.indexOf("const UNITS")));
-  return new Map([...list.matchAll(/\("([^"]*)", ([\d.e-]+)\)/g)].map(([, unit, scale]) => [unit, Number(scale)]));
+  const list = text.slice(
+    text.indexOf("const UNITS"),
+    text.indexOf("];", text.indexOf("const UNITS")),
+  );
+  return new Map(
+    [...list.matchAll(/\("([^"]*)", ([\d.e-]+)\)/g)].map(([, unit, scale]) => [
+      unit,
+      Number(scale),
+    ]),
+  );
 }
 
 /** The comment at the head of a scenario, as one text. */
@@ -50,9 +58,10 @@ function rowsOf(published, scales) {
     scale: scales.get(row.unit ?? ""),
     within: row.within,
     withinPercent: row.within_percent,
-    bound: row.at_least !== undefined || row.at_most !== undefined
-      ? [row.at_least ?? null, row.at_most ?? null]
-      : undefined,
+    bound:
+      row.at_least !== undefined || row.at_most !== undefined
+        ? [row.at_least ?? null, row.at_most ?? null]
+        : undefined,
     run: row.measure?.run,
     note: row.note,
     explanation: row.explanation,
@@ -84,16 +93,29 @@ function experiment(root, scales, name) {
     files: Object.assign({}, ...files),
     rows: rowsOf(published, scales),
     plots: (published.plot ?? [])
-      .filter((plot) => ["rate", "rtt", "overlay", "series", "interval", "sawtooth"].includes(plot.kind))
+      .filter((plot) =>
+        ["rate", "rtt", "overlay", "series", "interval", "sawtooth"].includes(plot.kind),
+      )
       .map(({ name, kind, title, caption, runs, of, from_s, until_s, points, level }) => ({
-        name, kind, title, caption, runs, of, fromS: from_s, untilS: until_s, points, level,
+        name,
+        kind,
+        title,
+        caption,
+        runs,
+        of,
+        fromS: from_s,
+        untilS: until_s,
+        points,
+        level,
       })),
   };
 }
 
 function examples(root) {
   const folder = new URL("examples/", root);
-  const names = readdirSync(folder).filter((name) => name.endsWith(".toml")).sort();
+  const names = readdirSync(folder)
+    .filter((name) => name.endsWith(".toml"))
+    .sort();
   const readme = readFileSync(new URL("README.md", folder), "utf8");
   /** The heading of the section that links the file first. */
   const titleOf = (file) => {
@@ -166,7 +188,9 @@ function bbrCases(root) {
   const source = readFileSync(new URL("crates/weir-lab/src/suite/case.rs", root), "utf8");
   const ample = source.slice(source.indexOf("fn ample"));
   const quic = [...ample.slice(ample.indexOf("_ =>")).matchAll(/\("([a-z_]+)", "([^"]+)"\)/g)];
-  const names = readdirSync(folder).filter((name) => name.endsWith(".toml")).sort();
+  const names = readdirSync(folder)
+    .filter((name) => name.endsWith(".toml"))
+    .sort();
   const cards = [];
   for (const file of names) {
     const text = readFileSync(new URL(file, folder), "utf8");
@@ -176,8 +200,16 @@ function bbrCases(root) {
     const parts = text.slice(from).split(/^(?=\[)/m);
     const rest = parts.filter((part) => !/^\[\[?case[\].]/.test(part)).join("");
     const own = Object.entries(spec.transport?.quic ?? {});
-    const all = new Map([["kind", "quic"], ["controller", "bbr"], ...quic.map(([, key, value]) => [key, value]), ...own]);
-    const words = [...all].map(([key, value]) => `${key} = ${typeof value === "string" ? JSON.stringify(value) : inline(value)}`);
+    const all = new Map([
+      ["kind", "quic"],
+      ["controller", "bbr"],
+      ...quic.map(([, key, value]) => [key, value]),
+      ...own,
+    ]);
+    const words = [...all].map(
+      ([key, value]) =>
+        `${key} = ${typeof value === "string" ? JSON.stringify(value) : inline(value)}`,
+    );
     const toml =
       `# ${spec.title}: ${spec.source}\n` +
       rest.replace(/\[\[flow\]\]\n/, `[[flow]]\ntransport = { ${words.join(", ")} }\n`);
@@ -199,7 +231,9 @@ function bbrCases(root) {
 function inline(value) {
   if (Array.isArray(value)) return `[${value.map(inline).join(", ")}]`;
   if (value && typeof value === "object") {
-    return `{ ${Object.entries(value).map(([key, inner]) => `${key} = ${inline(inner)}`).join(", ")} }`;
+    return `{ ${Object.entries(value)
+      .map(([key, inner]) => `${key} = ${inline(inner)}`)
+      .join(", ")} }`;
   }
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }

@@ -23,11 +23,20 @@ const pictures = existsSync(pictureFile) ? JSON.parse(readFileSync(pictureFile, 
 const cards = gallery(root);
 for (const card of cards) write(`cards/${card.id}.json`, json(card));
 const index = cards.map(({ id, kind, title, about, source, runs }) => ({
-  id, kind, title, about, source,
+  id,
+  kind,
+  title,
+  about,
+  source,
   runs: runs.length,
   picture: pictures[id] ?? null,
 }));
 write("gallery.json", json(index));
+
+mkdirSync(new URL("measured/", out));
+const measuredFile = new URL("gallery/measured.json", web);
+const measured = existsSync(measuredFile) ? JSON.parse(readFileSync(measuredFile, "utf8")) : {};
+for (const { id } of cards) if (measured[id]) write(`measured/${id}.json`, json(measured[id]));
 
 const pages = lessons(new URL("lessons/", web));
 for (const page of pages) write(`lessons/${page.id}.json`, json(page));

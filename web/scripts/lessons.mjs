@@ -14,7 +14,9 @@ function frontMatter(text, file) {
 
 const inline = (tokens) =>
   (tokens ?? []).map((token) => {
-    const inner = token.tokens?.length ? { inner: inline(token.tokens) } : { text: plain(token.text ?? token.raw) };
+    const inner = token.tokens?.length
+      ? { inner: inline(token.tokens) }
+      : { text: plain(token.text ?? token.raw) };
     if (token.type === "link") return { type: "link", href: token.href, ...inner };
     if (token.type === "codespan") return { type: "code", text: plain(token.text) };
     if (token.type === "br") return { type: "br" };
@@ -25,22 +27,38 @@ const inline = (tokens) =>
   });
 
 const plain = (text) =>
-  text.replace(/&amp;/g, "&").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&quot;/g, '"').replace(/&#39;/g, "'");
+  text
+    .replace(/&amp;/g, "&")
+    .replace(/&lt;/g, "<")
+    .replace(/&gt;/g, ">")
+    .replace(/&quot;/g, '"')
+    .replace(/&#39;/g, "'");
 
 /** The question and its answer are apart by a line `answer:`. */
 function question(text) {
   const [asked, answer = ""] = text.split(/\nanswer:\s*\n/);
-  return { type: "question", question: blocks(marked.lexer(asked)), answer: blocks(marked.lexer(answer)) };
+  return {
+    type: "question",
+    question: blocks(marked.lexer(asked)),
+    answer: blocks(marked.lexer(answer)),
+  };
 }
 
 function blocks(tokens) {
   const made = [];
   for (const token of tokens) {
-    if (token.type === "heading") made.push({ type: "heading", depth: token.depth, inner: inline(token.tokens) });
-    else if (token.type === "paragraph" || token.type === "text") made.push({ type: "paragraph", inner: inline(token.tokens ?? [token]) });
-    else if (token.type === "blockquote") made.push({ type: "quote", blocks: blocks(token.tokens) });
+    if (token.type === "heading")
+      made.push({ type: "heading", depth: token.depth, inner: inline(token.tokens) });
+    else if (token.type === "paragraph" || token.type === "text")
+      made.push({ type: "paragraph", inner: inline(token.tokens ?? [token]) });
+    else if (token.type === "blockquote")
+      made.push({ type: "quote", blocks: blocks(token.tokens) });
     else if (token.type === "list") {
-      made.push({ type: "list", ordered: token.ordered, items: token.items.map((item) => blocks(item.tokens)) });
+      made.push({
+        type: "list",
+        ordered: token.ordered,
+        items: token.items.map((item) => blocks(item.tokens)),
+      });
     } else if (token.type === "table") {
       made.push({
         type: "table",
@@ -50,16 +68,20 @@ function blocks(tokens) {
     } else if (token.type === "code" && token.lang === "figure") {
       made.push({ type: "figure", figure: parse(token.text) });
     } else if (token.type === "code" && token.lang === "question") made.push(question(token.text));
-    else if (token.type === "code") made.push({ type: "code", lang: token.lang ?? "", text: token.text });
+    else if (token.type === "code")
+      made.push({ type: "code", lang: token.lang ?? "", text: token.text });
     else if (token.type === "hr") made.push({ type: "rule" });
-    else if (token.type !== "space" && token.type !== "html") throw new Error(`lessons: ${token.type} is not shown`);
+    else if (token.type !== "space" && token.type !== "html")
+      throw new Error(`lessons: ${token.type} is not shown`);
   }
   return made;
 }
 
 export function lessons(folder) {
   if (!existsSync(folder)) return [];
-  const names = readdirSync(folder).filter((name) => /^\d.*\.md$/.test(name)).sort();
+  const names = readdirSync(folder)
+    .filter((name) => /^\d.*\.md$/.test(name))
+    .sort();
   return names.map((file) => {
     const [meta, text] = frontMatter(readFileSync(new URL(file, folder), "utf8"), file);
     const made = blocks(marked.lexer(text));

@@ -2,7 +2,14 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-const ALLOWED = new Set(["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "MIT OR Apache-2.0"]);
+const ALLOWED = new Set([
+  "MIT",
+  "ISC",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "Apache-2.0",
+  "MIT OR Apache-2.0",
+]);
 
 /** The package that a bundled file belongs to; null for our own files. */
 function packageOf(id) {
@@ -12,7 +19,9 @@ function packageOf(id) {
 
 function textOf(folder) {
   const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
-  return file && existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8").trim() : "";
+  return file && existsSync(join(folder, file))
+    ? readFileSync(join(folder, file), "utf8").trim()
+    : "";
 }
 
 export function licences() {
@@ -26,13 +35,25 @@ export function licences() {
           if (found) packages.set(found.name, found.folder);
         }
       }
-      const parts = [...packages].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, folder]) => {
-        const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-        if (!ALLOWED.has(license)) this.error(`${name} has the licence ${license}, which is not on the list of scripts/licences.mjs`);
-        return `${name} ${version} (${license})\n${"-".repeat(60)}\n${textOf(folder)}\n`;
+      const parts = [...packages]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, folder]) => {
+          const { version, license } = JSON.parse(
+            readFileSync(join(folder, "package.json"), "utf8"),
+          );
+          if (!ALLOWED.has(license))
+            this.error(
+              `${name} has the licence ${license}, which is not on the list of scripts/licences.mjs`,
+            );
+          return `${name} ${version} (${license})\n${"-".repeat(60)}\n${textOf(folder)}\n`;
+        });
+      const head =
+        "Weir is licensed as MIT OR Apache-2.0. This page contains these packages besides;\n`weir notices` prints the licences of what the simulator contains.\n";
+      this.emitFile({
+        type: "asset",
+        fileName: "LICENCES.txt",
+        source: [head, ...parts].join("\n"),
       });
-      const head = "Weir is licensed as MIT OR Apache-2.0. This page contains these packages besides;\n`weir notices` prints the licences of what the simulator contains.\n";
-      this.emitFile({ type: "asset", fileName: "LICENCES.txt", source: [head, ...parts].join("\n") });
     },
   };
 }

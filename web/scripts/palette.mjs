@@ -38,7 +38,9 @@ export function palette(root) {
   const event = read("crates/weir-proto/src/event.rs");
   const axis = read("crates/weir-lab/src/report/axis.rs");
   const limits = between(event, "pub enum Limit {", "\n    }\n");
-  const documented = [...limits.matchAll(/((?:\s*\/\/\/[^\n]*\n)+)(?:\s*#\[default\]\n)?\s*\w+ => "([a-z_]+)"/g)];
+  const documented = [
+    ...limits.matchAll(/((?:\s*\/\/\/[^\n]*\n)+)(?:\s*#\[default\]\n)?\s*\w+ => "([a-z_]+)"/g),
+  ];
   const bounds = between(rules, "const BOUNDS: [(&str, usize)", "];");
   return {
     light: theme(style, "LIGHT"),

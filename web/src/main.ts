@@ -28,11 +28,26 @@ const showTheme = () => {
 };
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
 showTheme();
-const links = [["#/", "Gallery"], ["#/lab", "Workbench"], ["#/lessons", "Lessons"]].map(([href, words]) => h("a", { href }, words));
+const links = [
+  ["#/", "Gallery"],
+  ["#/lab", "Workbench"],
+  ["#/lessons", "Lessons"],
+].map(([href, words]) => h("a", { href }, words));
 const live = h("div", { id: "live", class: "only-read", "aria-live": "polite" });
 const nav = h("nav", { "aria-label": "Pages" }, ...links);
 document.body.append(
-  h("a", { class: "skip", href: "#main", onclick: (event: Event) => { event.preventDefault(); main.focus(); } }, "To the content"),
+  h(
+    "a",
+    {
+      class: "skip",
+      href: "#main",
+      onclick: (event: Event) => {
+        event.preventDefault();
+        main.focus();
+      },
+    },
+    "To the content",
+  ),
   h("header", { class: "bar" }, h("a", { class: "brand", href: "#/" }, "Weir"), nav, themeButton),
   main,
   live,
@@ -90,7 +105,17 @@ function put(element: HTMLElement, title: string, closing: () => void = () => un
   window.scrollTo(0, 0);
 }
 
-const failed = (words: string) => put(h("div", { class: "gallery" }, h("h1", {}, "This page cannot be shown"), h("p", {}, words), h("p", {}, h("a", { href: "#/" }, "To the gallery"))), "Error");
+const failed = (words: string) =>
+  put(
+    h(
+      "div",
+      { class: "gallery" },
+      h("h1", {}, "This page cannot be shown"),
+      h("p", {}, words),
+      h("p", {}, h("a", { href: "#/" }, "To the gallery")),
+    ),
+    "Error",
+  );
 
 /** Marks the link of the page that is shown. */
 function markLinks(): void {
@@ -110,7 +135,9 @@ async function route(): Promise<void> {
   try {
     if (page === "lab") {
       const packed = new URLSearchParams(query).get("s");
-      const shared = packed ? unpack(packed) : await fromCard(id || FIRST_CARD, run && decodeURIComponent(run));
+      const shared = packed
+        ? unpack(packed)
+        : await fromCard(id || FIRST_CARD, run && decodeURIComponent(run));
       if (mine !== turn) return;
       if (!shared) return failed(`There is no experiment “${id}”.`);
       const bench = await workbench(await theEngine(), shared);
@@ -121,10 +148,12 @@ async function route(): Promise<void> {
     if (page === "runs") {
       const found = await server;
       if (mine !== turn) return;
-      if (!found) return failed("This page was not sent by “weir lab”, so that it has no folder of runs.");
+      if (!found)
+        return failed("This page was not sent by “weir lab”, so that it has no folder of runs.");
       const paths = new URLSearchParams(query).getAll("path");
       if (!paths.length) {
-        const open = (chosen: string[]) => (location.hash = `#/runs?${new URLSearchParams(chosen.map((one) => ["path", one]))}`);
+        const open = (chosen: string[]) =>
+          (location.hash = `#/runs?${new URLSearchParams(chosen.map((one) => ["path", one]))}`);
         const list = serverView(found, { open });
         return put(list.element, "Runs", list.close);
       }

@@ -42,9 +42,20 @@ test("a single peak among a million points is drawn", () => {
 });
 
 test("the extent of any range is that of its values", () => {
-  const y = Float64Array.from({ length: 20_000 }, (_, index) => Math.sin(index * 12.9898) * 43758.5453 % 1);
+  const y = Float64Array.from(
+    { length: 20_000 },
+    (_, index) => (Math.sin(index * 12.9898) * 43758.5453) % 1,
+  );
   const whole = new Curve(Float64Array.from(y.keys()), y);
-  for (const [from, to] of [[0, 20_000], [1, 2], [63, 65], [64, 8192], [100, 19_999], [4095, 4097], [5, 5]] as const) {
+  for (const [from, to] of [
+    [0, 20_000],
+    [1, 2],
+    [63, 65],
+    [64, 8192],
+    [100, 19_999],
+    [4095, 4097],
+    [5, 5],
+  ] as const) {
     const part = [...y.slice(from, to)];
     expect(whole.extent(from, to)).toEqual([Math.min(...part), Math.max(...part)]);
   }

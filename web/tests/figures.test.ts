@@ -15,7 +15,13 @@ test("a difference holds between the rows of both curves", () => {
 
 test("a strip has in each column the share of time of each word", () => {
   const categories = { codes: Uint32Array.from([0, 1, 0]), kinds: [null, null] };
-  const band = { name: "bound", subject: "", x: Float64Array.from([0, 1, 3]), categories, untilS: 4 };
+  const band = {
+    name: "bound",
+    subject: "",
+    x: Float64Array.from([0, 1, 3]),
+    categories,
+    untilS: 4,
+  };
   const found = shares(band, [0, 4], 2);
   expect([...found[0]!]).toEqual([0.5, 0.5]);
   expect([...found[1]!]).toEqual([0.5, 0.5]);

@@ -6,14 +6,31 @@ import type { Figure } from "../src/plots/figure";
 import { palette } from "../src/generated/palette";
 
 const empty = () => new Curve(new Float64Array(), new Float64Array());
-const rate = (): Figure => ({ id: "rate", title: "", quantity: "", unit: "bit/s", layers: [{ name: "", colour: 0, curve: empty(), course: "step" }], bands: [], marks: [], levels: [], log: true });
+const rate = (): Figure => ({
+  id: "rate",
+  title: "",
+  quantity: "",
+  unit: "bit/s",
+  layers: [{ name: "", colour: 0, curve: empty(), course: "step" }],
+  bands: [],
+  marks: [],
+  levels: [],
+  log: true,
+});
 
 test("the five documents come first, and each card has its scenarios and a picture", async () => {
-  expect(cards.slice(0, 5).map(({ id }) => id)).toEqual(["loopback", "lossy-link", "oscillation", "deep-fifo", "cut-off"]);
+  expect(cards.slice(0, 5).map(({ id }) => id)).toEqual([
+    "loopback",
+    "lossy-link",
+    "oscillation",
+    "deep-fifo",
+    "cut-off",
+  ]);
   for (const { id, picture } of cards) {
     const card = (await loadCard(id))!;
     expect(picture, id).not.toBeNull();
-    for (const run of card.runs) expect(parse(card.scenarios[run.scenario]!), `${id}: ${run.name}`).toBeTypeOf("object");
+    for (const run of card.runs)
+      expect(parse(card.scenarios[run.scenario]!), `${id}: ${run.name}`).toBeTypeOf("object");
   }
 });
 

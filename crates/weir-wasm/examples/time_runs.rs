@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for _ in 0..request.repeats {
             let begun = Instant::now();
             let mut live = LiveRun::new(&request.toml, &options)?;
-            live.advance(live.end_s())?;
+            live.advance(u32::MAX)?;
             drop(live.finish()?);
             millis.push(begun.elapsed().as_secs_f64() * 1e3);
         }

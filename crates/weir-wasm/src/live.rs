@@ -136,14 +136,17 @@ impl LiveRun {
         self.simulation.end().as_secs_f64()
     }
 
-    /// Simulates up to this time, in seconds.
-    pub fn advance(&mut self, until_s: f64) -> Result<(), String> {
-        let until = if until_s >= self.end_s() {
-            self.simulation.end()
-        } else {
-            Instant::ZERO + Duration::from_secs_f64(until_s.max(0.0))
-        };
-        let advanced = self.simulation.advance(&self.kept.options(), until);
+    /// The time reached, in seconds.
+    #[wasm_bindgen(getter, js_name = nowS)]
+    pub fn now_s(&self) -> f64 {
+        self.simulation.now().as_secs_f64()
+    }
+
+    /// Simulates so many pieces of at most a thousandth of the run; true at its end. The numbers of
+    /// pieces do not change the run.
+    pub fn advance(&mut self, pieces: u32) -> Result<bool, String> {
+        let (options, end) = (self.kept.options(), self.simulation.end());
+        let advanced = self.simulation.advance_some(&options, end, pieces);
         advanced.map_err(|error: RunError| failed(error.to_string()))
     }
 

@@ -50,6 +50,9 @@ interface Waiting {
 
 const aborted = () => new DOMException("the run was cancelled", "AbortError");
 
+/** What the memory of a page holds: some hundred octets a row, twice while they are copied. */
+const MOST_ROWS = 1_000_000;
+
 /** Makes the worker; a test makes another one. */
 export type WorkerMaker = () => Worker;
 
@@ -94,7 +97,8 @@ class WorkerEngine implements Engine {
 
   async run(toml: string, options: RunOptions = {}): Promise<Run> {
     const { onProgress, signal, packets, ...rest } = options;
-    const plain = { ...rest, packets: packets === true ? {} : packets || undefined };
+    const followed = packets === true ? {} : packets || undefined;
+    const plain = { maxRows: MOST_ROWS, ...rest, packets: followed };
     if (signal?.aborted) {
       throw aborted();
     }

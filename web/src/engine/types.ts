@@ -177,6 +177,8 @@ export interface RunOptions {
   files?: Record<string, string>;
   /** Adds the ways of packets over the links: all, as far as memory goes, or those of a time. */
   packets?: boolean | { fromS?: number; toS?: number; maxRows?: number };
+  /** Rows of flows and links above which their tables are thinned: a million unless told. */
+  maxRows?: number;
   /** `share` from 0 to 1, and the virtual time reached. */
   onProgress?: (share: number, simulatedS: number) => void;
   /** Ends the run; the promise is rejected with an `AbortError`. */

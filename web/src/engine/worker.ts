@@ -137,6 +137,12 @@ function failureOf(error: unknown): Failure {
   if (typeof error === "string") {
     return JSON.parse(error) as Failure;
   }
-  const message = lastFault() ?? String(error);
+  let message = String(error);
+  try {
+    message = lastFault() ?? message;
+  } catch {
+    // The module was not even loaded.
+    return { message: `the simulator cannot be loaded: ${message}`, fault: true };
+  }
   return { message: `a fault of the program: ${message}; please report it`, fault: true };
 }

@@ -88,10 +88,20 @@ export async function loadCard(id: string): Promise<Card | null> {
 }
 
 /** The figure that a plot of `published.toml` belongs to. */
-const FIGURES: Record<string, string> = { rate: "rate", overlay: "rate", rtt: "rtt", sawtooth: "window" };
+const FIGURES: Record<string, string> = {
+  rate: "rate",
+  overlay: "rate",
+  rtt: "rtt",
+  sawtooth: "window",
+};
 const COLUMNS: Record<string, string> = {
-  allowed_rate_bps: "rate", cwnd_bytes: "window", smoothed_rtt_s: "rtt", rtt_s: "rtt", goodput_bps: "goodput",
-  one_way_delay_s: "delay", silence_s: "silence",
+  allowed_rate_bps: "rate",
+  cwnd_bytes: "window",
+  smoothed_rtt_s: "rtt",
+  rtt_s: "rtt",
+  goodput_bps: "goodput",
+  one_way_delay_s: "delay",
+  silence_s: "silence",
 };
 
 function baseValue(card: Card, id: string): number | null {
@@ -116,18 +126,25 @@ export function addPublished(figures: Figure[], card: Card, run: string): void {
     if (!figure) continue;
     for (const [time, value] of plot.points ?? []) {
       const [x, y] = [baseValue(card, time), baseValue(card, value)];
-      if (x === null || y === null || figure.marks.some((mark) => mark.x === x && mark.y === y)) continue;
+      if (x === null || y === null || figure.marks.some((mark) => mark.x === x && mark.y === y))
+        continue;
       figure.marks.push({ x, y, label: words(card, value) });
     }
     const level = plot.level ? baseValue(card, plot.level) : null;
     if (plot.level && level !== null && !figure.levels.some(({ y }) => y === level)) {
-      figure.levels.push({ y: level, label: `published: ${words(card, plot.level)}`, colour: palette.beside });
+      figure.levels.push({
+        y: level,
+        label: `published: ${words(card, plot.level)}`,
+        colour: palette.beside,
+      });
     }
   }
 }
 
 /** What the plots of a document show of the time of a run. */
 export function publishedSpan(card: Card, run: string): [number, number] | null {
-  const plot = card.plots?.find(({ runs, untilS, points }) => runs?.includes(run) && untilS !== undefined && points?.length);
+  const plot = card.plots?.find(
+    ({ runs, untilS, points }) => runs?.includes(run) && untilS !== undefined && points?.length,
+  );
   return plot ? [plot.fromS ?? 0, plot.untilS!] : null;
 }

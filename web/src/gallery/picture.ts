@@ -26,7 +26,25 @@ export function cardPicture(picture: Picture | null, title: string): Element {
     }
     return svg("path", { d, class: `stroke-${colour}` });
   });
-  const image = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "card-picture", role: "img", "aria-label": `${title}: ${picture.label}`, preserveAspectRatio: "none" }, ...areas);
-  const names = picture.curves.map(({ name }) => name).filter(Boolean).join(", ");
-  return h("div", { class: "card-plot" }, image, h("small", { class: "quiet-text" }, picture.label + (names ? ` of ${names}` : "")));
+  const image = svg(
+    "svg",
+    {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      class: "card-picture",
+      role: "img",
+      "aria-label": `${title}: ${picture.label}`,
+      preserveAspectRatio: "none",
+    },
+    ...areas,
+  );
+  const names = picture.curves
+    .map(({ name }) => name)
+    .filter(Boolean)
+    .join(", ");
+  return h(
+    "div",
+    { class: "card-plot" },
+    image,
+    h("small", { class: "quiet-text" }, picture.label + (names ? ` of ${names}` : "")),
+  );
 }

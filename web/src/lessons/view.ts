@@ -38,12 +38,21 @@ const loaders = import.meta.glob<{ default: Lesson }>("../generated/lessons/*.js
 
 export function lessonList(): HTMLElement {
   const items = lessons.map(({ id, title, about }) =>
-    h("li", { class: "card" }, h("a", { href: `#/lessons/${id}` }, h("h2", {}, title), h("p", {}, about))),
+    h(
+      "li",
+      { class: "card" },
+      h("a", { href: `#/lessons/${id}` }, h("h2", {}, title), h("p", {}, about)),
+    ),
   );
   return h(
     "div",
     { class: "gallery" },
-    h("header", { class: "lead" }, h("h1", {}, "Lessons"), h("p", {}, "Each has a short text, a live figure, and two questions. They can be printed.")),
+    h(
+      "header",
+      { class: "lead" },
+      h("h1", {}, "Lessons"),
+      h("p", {}, "Each has a short text, a live figure, and two questions. They can be printed."),
+    ),
     h("ol", { class: "cards lessons" }, ...items),
   );
 }
@@ -74,9 +83,19 @@ export async function lessonView(engine: Engine, id: string): Promise<LessonView
         return each.ordered ? h("ol", {}, ...items) : h("ul", {}, ...items);
       }
       case "table": {
-        const head = h("tr", {}, ...each.head.map((cell) => h("th", { scope: "col" }, ...cell.map(inline))));
-        const rows = each.rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, ...cell.map(inline)))));
-        return h("div", { class: "scroll" }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)));
+        const head = h(
+          "tr",
+          {},
+          ...each.head.map((cell) => h("th", { scope: "col" }, ...cell.map(inline))),
+        );
+        const rows = each.rows.map((row) =>
+          h("tr", {}, ...row.map((cell) => h("td", {}, ...cell.map(inline)))),
+        );
+        return h(
+          "div",
+          { class: "scroll" },
+          h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)),
+        );
       }
       case "code":
         return h("pre", {}, h("code", {}, each.text));
@@ -91,7 +110,12 @@ export async function lessonView(engine: Engine, id: string): Promise<LessonView
           h("details", {}, h("summary", {}, "Answer"), ...each.answer.map(block)),
         );
       case "figure": {
-        const figure = new LessonFigure(engine, each.figure, lesson.scenarios[each.figure.scenario] ?? "", lesson.title);
+        const figure = new LessonFigure(
+          engine,
+          each.figure,
+          lesson.scenarios[each.figure.scenario] ?? "",
+          lesson.title,
+        );
         figures.push(figure);
         return figure.element;
       }
@@ -100,23 +124,48 @@ export async function lessonView(engine: Engine, id: string): Promise<LessonView
 
   const at = lessons.findIndex((each) => each.id === id);
   const beside = (lessonAt: LessonSummary | undefined, words: string) =>
-    lessonAt ? h("a", { href: `#/lessons/${lessonAt.id}` }, `${words}: ${lessonAt.title}`) : h("span");
-  const print = h("button", { type: "button", class: "no-print", onclick: () => window.print() }, "Print");
+    lessonAt
+      ? h("a", { href: `#/lessons/${lessonAt.id}` }, `${words}: ${lessonAt.title}`)
+      : h("span");
+  const print = h(
+    "button",
+    { type: "button", class: "no-print", onclick: () => window.print() },
+    "Print",
+  );
   const reading = lesson.reading.map(({ title, url }) => h("li", {}, external(url, title)));
   const element = h(
     "article",
     { class: "lesson" },
-    h("header", {}, h("p", { class: "quiet-text no-print" }, h("a", { href: "#/lessons" }, "Lessons"), ` · ${at + 1} of ${lessons.length}`), h("h1", {}, lesson.title), h("p", { class: "about" }, lesson.about), print),
+    h(
+      "header",
+      {},
+      h(
+        "p",
+        { class: "quiet-text no-print" },
+        h("a", { href: "#/lessons" }, "Lessons"),
+        ` · ${at + 1} of ${lessons.length}`,
+      ),
+      h("h1", {}, lesson.title),
+      h("p", { class: "about" }, lesson.about),
+      print,
+    ),
     ...lesson.blocks.map(block),
     reading.length ? h("section", {}, h("h2", {}, "Read next"), h("ul", {}, ...reading)) : null,
-    h("nav", { class: "pager no-print", "aria-label": "Lessons" }, beside(lessons[at - 1], "Before"), beside(lessons[at + 1], "Next")),
+    h(
+      "nav",
+      { class: "pager no-print", "aria-label": "Lessons" },
+      beside(lessons[at - 1], "Before"),
+      beside(lessons[at + 1], "Next"),
+    ),
   );
   return { element, figures, close: () => figures.forEach((figure) => figure.close()) };
 }
 
 /** A link out of the page; only addresses of the web. */
 function external(url: string, words: string): HTMLElement {
-  return /^https:\/\//.test(url) ? h("a", { href: url, rel: "noreferrer" }, words) : h("span", {}, words);
+  return /^https:\/\//.test(url)
+    ? h("a", { href: url, rel: "noreferrer" }, words)
+    : h("span", {}, words);
 }
 
 function inline(each: Inline): Node {
@@ -135,6 +184,10 @@ function inline(each: Inline): Node {
       return link;
     }
     default:
-      return h(each.type, {}, ...(each.inner?.map(inline) ?? [document.createTextNode(each.text ?? "")]));
+      return h(
+        each.type,
+        {},
+        ...(each.inner?.map(inline) ?? [document.createTextNode(each.text ?? "")]),
+      );
   }
 }

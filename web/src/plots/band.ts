@@ -27,7 +27,8 @@ export function shares(band: Band, [from, to]: Span, columns: number): Float64Ar
     const code = categories.codes[index]!;
     const last = Math.min(columns - 1, Math.floor((end - from) / width));
     for (let column = Math.floor((start - from) / width); column <= last; column++) {
-      const covered = Math.min(end, from + (column + 1) * width) - Math.max(start, from + column * width);
+      const covered =
+        Math.min(end, from + (column + 1) * width) - Math.max(start, from + column * width);
       if (covered > 0) made[column]![code]! += covered / width;
     }
   }
@@ -48,9 +49,17 @@ export class BandView {
     private band: Band,
     private readonly view: TimeView,
   ) {
-    this.element = h("div", { class: "band" }, h("div", { class: "band-words" }, this.words), this.canvas);
+    this.element = h(
+      "div",
+      { class: "band" },
+      h("div", { class: "band-words" }, this.words),
+      this.canvas,
+    );
     this.canvas.setAttribute("role", "img");
-    this.forget = view.listen(() => this.draw(), () => this.legend());
+    this.forget = view.listen(
+      () => this.draw(),
+      () => this.legend(),
+    );
     this.resizing = new ResizeObserver(() => this.draw());
     this.resizing.observe(this.element);
   }
@@ -86,7 +95,12 @@ export class BandView {
     const { seen } = this;
     const entries = band.categories.kinds.map((kind, code) => {
       if (!kind || !seen.has(code)) return null;
-      const entry = h("span", { class: code === now ? "entry now" : "entry" }, swatch(colour(kind.colour)), kind.label);
+      const entry = h(
+        "span",
+        { class: code === now ? "entry now" : "entry" },
+        swatch(colour(kind.colour)),
+        kind.label,
+      );
       return entry;
     });
     const name = band.name === "bound" ? "held by" : "rule";
@@ -94,8 +108,13 @@ export class BandView {
       h("b", {}, band.subject ? `${band.subject}: ${name}` : name),
       ...entries.filter((entry) => entry !== null),
     );
-    const labels = band.categories.kinds.filter((kind, code) => kind && seen.has(code)).map((kind) => kind!.label);
-    this.canvas.setAttribute("aria-label", `${band.subject}: ${name} over time: ${labels.join(", ")}`);
+    const labels = band.categories.kinds
+      .filter((kind, code) => kind && seen.has(code))
+      .map((kind) => kind!.label);
+    this.canvas.setAttribute(
+      "aria-label",
+      `${band.subject}: ${name} over time: ${labels.join(", ")}`,
+    );
   }
 
   private draw(): void {
@@ -130,7 +149,11 @@ export class BandView {
 
 /** Bars of findings over the time in which each is seen. */
 export class FindingBars {
-  readonly element = h("div", { class: "findings", role: "group", "aria-label": "Findings over time" });
+  readonly element = h("div", {
+    class: "findings",
+    role: "group",
+    "aria-label": "Findings over time",
+  });
   private findings: Finding[] = [];
   private readonly forget: () => void;
   private readonly resizing: ResizeObserver;
@@ -139,7 +162,10 @@ export class FindingBars {
     private readonly view: TimeView,
     private readonly onchoose: (index: number) => void,
   ) {
-    this.forget = view.listen(() => this.draw(), () => undefined);
+    this.forget = view.listen(
+      () => this.draw(),
+      () => undefined,
+    );
     this.resizing = new ResizeObserver(() => this.draw());
     this.resizing.observe(this.element);
   }
@@ -160,13 +186,18 @@ export class FindingBars {
     const left = gutter(whole);
     const width = Math.max(10, whole - left - RIGHT);
     const [from, to] = this.view.span;
-    const at = (time: number) => left + (Math.min(1, Math.max(0, (time - from) / (to - from))) * width);
+    const at = (time: number) =>
+      left + Math.min(1, Math.max(0, (time - from) / (to - from))) * width;
     const rows = this.findings.map((finding, index) => {
       const [start, end] = finding.span_s;
       const row = h("div", { class: "finding-row" });
       if (end < from || start > to) return row;
       const words = `${finding.subject}: ${finding.title}`;
-      const bar = h("button", { type: "button", class: "finding-bar", title: words, onclick: () => this.onchoose(index) }, words);
+      const bar = h(
+        "button",
+        { type: "button", class: "finding-bar", title: words, onclick: () => this.onchoose(index) },
+        words,
+      );
       const [x0, x1] = [at(start), at(end)];
       bar.style.left = `${x0}px`;
       bar.style.width = `${Math.max(3, x1 - x0)}px`;
@@ -179,7 +210,12 @@ export class FindingBars {
 }
 
 /** The strip as SVG rectangles, for files. */
-export function bandSvg(band: Band, span: Span, [left, top, width, height]: number[], paint: (n: number) => string): SVGElement {
+export function bandSvg(
+  band: Band,
+  span: Span,
+  [left, top, width, height]: number[],
+  paint: (n: number) => string,
+): SVGElement {
   const group = svg("g");
   const columns = Math.round(width!);
   shares(band, span, columns).forEach((column, x) => {
@@ -189,8 +225,11 @@ export function bandSvg(band: Band, span: Span, [left, top, width, height]: numb
       if (share < 0.001 || !kind) return;
       group.append(
         svg("rect", {
-          x: left! + x, y: (top! + above * height!).toFixed(2), width: 1.05,
-          height: (share * height!).toFixed(2), fill: paint(kind.colour),
+          x: left! + x,
+          y: (top! + above * height!).toFixed(2),
+          width: 1.05,
+          height: (share * height!).toFixed(2),
+          fill: paint(kind.colour),
         }),
       );
       above += share;

@@ -69,7 +69,11 @@ export interface Figure {
 }
 
 /** The range of values that a figure shows between two times. */
-export function valueRange(figure: Figure, [from, to]: [number, number], log: boolean): [number, number] {
+export function valueRange(
+  figure: Figure,
+  [from, to]: [number, number],
+  log: boolean,
+): [number, number] {
   let [low, high] = [Infinity, -Infinity];
   const take = (value: number) => {
     if (!Number.isFinite(value) || (log && value <= 0)) return;
@@ -101,11 +105,14 @@ export function valueRange(figure: Figure, [from, to]: [number, number], log: bo
   }
   const top = high === 0 ? 1 : high * 1.08;
   // Rates, delays and queues begin at zero, unless that would hide how they vary.
-  return low > 0 && low > high * 0.6 && high > low ? [low - (high - low) * 0.3, high + (high - low) * 0.15] : [Math.min(0, low), top];
+  return low > 0 && low > high * 0.6 && high > low
+    ? [low - (high - low) * 0.3, high + (high - low) * 0.15]
+    : [Math.min(0, low), top];
 }
 
 function leastPositive({ y }: Curve, from: number, to: number): number {
   let least = Infinity;
-  for (let index = from; index < to; index++) if (y[index]! > 0 && y[index]! < least) least = y[index]!;
+  for (let index = from; index < to; index++)
+    if (y[index]! > 0 && y[index]! < least) least = y[index]!;
   return least;
 }

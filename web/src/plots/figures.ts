@@ -74,16 +74,24 @@ function limitKind(name: string, ofRate: boolean) {
   const place = limitPlace.get(name);
   if (place === undefined) return null;
   const pattern = (place + Math.floor(place / 10) + 3) % 4;
-  return { label: limitLabel(name, ofRate), colour: palette.firstLimit + (place % 10), dash: pattern };
+  return {
+    label: limitLabel(name, ofRate),
+    colour: palette.firstLimit + (place % 10),
+    dash: pattern,
+  };
 }
 
 function boundKind(name: string) {
   const at = (palette.bounds as Record<string, number>)[name];
-  return at === undefined ? null : { label: name.replaceAll("_", " "), colour: palette.firstBound + at, dash: 0 };
+  return at === undefined
+    ? null
+    : { label: name.replaceAll("_", " "), colour: palette.firstBound + at, dash: 0 };
 }
 
-const categories = (words: Words | undefined, kind: (name: string) => Categories["kinds"][number]): Categories | null =>
-  words ? { codes: words.codes, kinds: words.words.map(kind) } : null;
+const categories = (
+  words: Words | undefined,
+  kind: (name: string) => Categories["kinds"][number],
+): Categories | null => (words ? { codes: words.codes, kinds: words.words.map(kind) } : null);
 
 /** The end of a run in seconds. */
 export const durationOf = (run: Run): number => Number(run.summary.run.duration_s);
@@ -101,11 +109,17 @@ export function linksByLoad(summary: Summary): string[] {
   const load = (name: string) => {
     const link = summary.links[name] as Record<string, number> & { queue_bytes?: { max?: number } };
     const congested = (link.queue_drops ?? 0) > 0 || (link.marks ?? 0) > 0 ? 1 : 0;
-    return [congested, Math.round((link.utilisation ?? 0) * 100), link.drops ?? 0, link.queue_bytes?.max ?? 0];
+    return [
+      congested,
+      Math.round((link.utilisation ?? 0) * 100),
+      link.drops ?? 0,
+      link.queue_bytes?.max ?? 0,
+    ];
   };
   return Object.keys(summary.links).sort((a, b) => {
     const [x, y] = [load(a), load(b)];
-    for (let index = 0; index < x.length; index++) if (x[index] !== y[index]) return y[index]! - x[index]!;
+    for (let index = 0; index < x.length; index++)
+      if (x[index] !== y[index]) return y[index]! - x[index]!;
     return a < b ? -1 : 1;
   });
 }
@@ -132,12 +146,22 @@ interface Parts {
   together: boolean;
 }
 
-const MAKERS: ((parts: Parts) => Figure | null)[] = [rates, windows, goodput, roundTrips, oneWay, queue, silence];
+const MAKERS: ((parts: Parts) => Figure | null)[] = [
+  rates,
+  windows,
+  goodput,
+  roundTrips,
+  oneWay,
+  queue,
+  silence,
+];
 
 /** The figures of one run. */
 export function figuresOf(shown: Shown, selection: Selection, together = false): Figure[] {
   const all = flowsOf(shown.run);
-  const chosen = selection.flows.length ? all.filter((flow) => selection.flows.includes(flow)) : all.slice(0, FLOWS_AT_FIRST);
+  const chosen = selection.flows.length
+    ? all.filter((flow) => selection.flows.includes(flow))
+    : all.slice(0, FLOWS_AT_FIRST);
   const parts = { shown, flows: chosen, together };
   const made = MAKERS.map((make) => make(parts)).filter((figure) => figure !== null);
   const first = made[0];
@@ -145,9 +169,26 @@ export function figuresOf(shown: Shown, selection: Selection, together = false):
   return made;
 }
 
-function figure(id: string, title: string, quantity: string, unit: string, layers: Layer[]): Figure | null {
+function figure(
+  id: string,
+  title: string,
+  quantity: string,
+  unit: string,
+  layers: Layer[],
+): Figure | null {
   if (!layers.length) return null;
-  return { id, title, quantity, unit, layers, bands: [], marks: [], levels: [], log: decades(layers), note: undefined };
+  return {
+    id,
+    title,
+    quantity,
+    unit,
+    layers,
+    bands: [],
+    marks: [],
+    levels: [],
+    log: decades(layers),
+    note: undefined,
+  };
 }
 
 /** As `Axis::by_range` of the report: logarithmic if the positive values span decades. */
@@ -162,7 +203,8 @@ function decades(layers: Layer[]): boolean {
   return high > low * palette.logFrom;
 }
 
-const colourOf = ({ shown, together }: Parts, place: number) => (together ? shown.number : place) % FLOW_COLOURS;
+const colourOf = ({ shown, together }: Parts, place: number) =>
+  (together ? shown.number : place) % FLOW_COLOURS;
 
 function nameOf({ shown, flows, together }: Parts, flow: string, what = ""): string {
   const words = [together ? shown.name : "", flows.length > 1 || !together ? flow : "", what];
@@ -176,7 +218,16 @@ function perFlow(parts: Parts, curve: (flow: string) => Curve | null): Layer[] {
     if (!found) return [];
     const colour = colourOf(parts, place);
     const dash = parts.together ? place % 4 : 0;
-    return [{ name: nameOf(parts, flow), colour, curve: found, course: "step" as const, dash, untilS: endOf(parts.shown.run, flow) }];
+    return [
+      {
+        name: nameOf(parts, flow),
+        colour,
+        curve: found,
+        course: "step" as const,
+        dash,
+        untilS: endOf(parts.shown.run, flow),
+      },
+    ];
   });
 }
 
@@ -193,7 +244,16 @@ function rates(parts: Parts): Figure | null {
     if (kinds) layers[0]!.categories = kinds;
     const beside = (name: string, label: string, dash: number) => {
       const curve = column(table(flow), name);
-      if (curve) layers.push({ name: label, colour: palette.beside, curve, course: "step", dash, beside: true, untilS: endOf(run, flow) });
+      if (curve)
+        layers.push({
+          name: label,
+          colour: palette.beside,
+          curve,
+          course: "step",
+          dash,
+          beside: true,
+          untilS: endOf(run, flow),
+        });
     };
     beside("receive_rate_bps", "X_recv", 2);
     beside("equation_rate_bps", "X_calc", 1);
@@ -215,7 +275,15 @@ function windows(parts: Parts): Figure | null {
       const curve = column(table(flow), name);
       // A threshold or window far above would make the curves flat.
       if (curve && curve.extent(0, curve.length)[1] <= most * 2) {
-        layers.push({ name: label, colour: palette.beside, curve, course: "step", dash, beside: true, untilS: endOf(run, flow) });
+        layers.push({
+          name: label,
+          colour: palette.beside,
+          curve,
+          course: "step",
+          dash,
+          beside: true,
+          untilS: endOf(run, flow),
+        });
       }
     };
     beside("bytes_in_flight", "bytes in flight", 0);
@@ -225,7 +293,9 @@ function windows(parts: Parts): Figure | null {
 }
 
 function goodput(parts: Parts): Figure | null {
-  const layers = perFlow(parts, (flow) => interval(tableOf(parts.shown.run, `intervals/${flow}`), "goodput_bps"));
+  const layers = perFlow(parts, (flow) =>
+    interval(tableOf(parts.shown.run, `intervals/${flow}`), "goodput_bps"),
+  );
   const made = figure("goodput", "Goodput", "goodput", "bit/s", layers);
   if (made) made.log = false;
   return made;
@@ -239,13 +309,22 @@ function roundTrips(parts: Parts): Figure | null {
     const flow = parts.flows.find((name) => column(table(name), "smoothed_rtt_s"))!;
     const samples = column(table(flow), "rtt_s");
     layers[0]!.name = `${layers[0]!.name} · smoothed`;
-    if (samples) layers.push({ name: "samples", colour: palette.beside, curve: samples, course: "dots", beside: true });
+    if (samples)
+      layers.push({
+        name: "samples",
+        colour: palette.beside,
+        curve: samples,
+        course: "dots",
+        beside: true,
+      });
   }
   return made;
 }
 
 function oneWay(parts: Parts): Figure | null {
-  const layers = perFlow(parts, (flow) => interval(tableOf(parts.shown.run, `intervals/${flow}`), "one_way_delay_s"));
+  const layers = perFlow(parts, (flow) =>
+    interval(tableOf(parts.shown.run, `intervals/${flow}`), "one_way_delay_s"),
+  );
   return figure("delay", "One-way delay", "one-way delay", "s", layers);
 }
 
@@ -257,11 +336,15 @@ function queue(parts: Parts): Figure | null {
     if (!bytes || bytes.extent(0, bytes.length)[1] === 0) continue;
     const name = parts.together ? parts.shown.name : "queue";
     const colour = parts.together ? parts.shown.number : QUEUE;
-    const layers: Layer[] = [{ name, colour, curve: bytes, course: "step", untilS: durationOf(run) }];
+    const layers: Layer[] = [
+      { name, colour, curve: bytes, course: "step", untilS: durationOf(run) },
+    ];
     const drops = increments(table, "drops");
     const marks = increments(table, "marks");
-    if (drops && !parts.together) layers.push({ name: "drops", colour: DROP, curve: drops, course: "dots", rug: true });
-    if (marks && !parts.together) layers.push({ name: "marks", colour: MARK, curve: marks, course: "dots", rug: true });
+    if (drops && !parts.together)
+      layers.push({ name: "drops", colour: DROP, curve: drops, course: "dots", rug: true });
+    if (marks && !parts.together)
+      layers.push({ name: "marks", colour: MARK, curve: marks, course: "dots", rug: true });
     const made = figure("queue", `Queue of ${link}`, "queue", "bytes", layers);
     if (made) made.log = false;
     return made;
@@ -271,7 +354,9 @@ function queue(parts: Parts): Figure | null {
 
 /** Music that was not heard so far, of audio. */
 function silence(parts: Parts): Figure | null {
-  const layers = perFlow(parts, (flow) => column(tableOf(parts.shown.run, `gaps/${flow}`), "silence_s"));
+  const layers = perFlow(parts, (flow) =>
+    column(tableOf(parts.shown.run, `gaps/${flow}`), "silence_s"),
+  );
   const made = figure("silence", "Music that was not heard so far", "silence", "s", layers);
   if (made) made.log = false;
   return made;
@@ -290,7 +375,9 @@ function bands({ shown: { run }, flows }: Parts): Band[] {
       const kinds = categories(words, kind);
       // A transport without a controller has no rule.
       const says = name === "bound" || words?.words.some((word) => word !== "" && word !== "none");
-      return kinds && says ? [{ name, subject: named ? flow : "", x, categories: kinds, untilS: endOf(run, flow) }] : [];
+      return kinds && says
+        ? [{ name, subject: named ? flow : "", x, categories: kinds, untilS: endOf(run, flow) }]
+        : [];
     };
     return [...band("limit", (word) => limitKind(word, ofRate)), ...band("bound", boundKind)];
   });
@@ -311,7 +398,8 @@ function merged(all: Figure[][]): Figure[] {
       else {
         found.layers.push(...next.layers);
         found.log ||= next.log;
-        if (found.title !== next.title) found.title = next.quantity[0]!.toUpperCase() + next.quantity.slice(1);
+        if (found.title !== next.title)
+          found.title = next.quantity[0]!.toUpperCase() + next.quantity.slice(1);
       }
     }
   }
@@ -332,9 +420,21 @@ export function differences(runs: Shown[], selection: Selection): Figure[] {
       const before = base.find(({ id }) => id === figure.id);
       const layers = figure.layers.flatMap((layer, index) => {
         const reference = before?.layers[index];
-        return reference ? [{ ...layer, curve: difference(layer.curve, reference.curve), categories: undefined }] : [];
+        return reference
+          ? [{ ...layer, curve: difference(layer.curve, reference.curve), categories: undefined }]
+          : [];
       });
-      return layers.length ? [{ ...figure, title: `${figure.title}: difference to ${first.name}`, layers, log: false, signed: true }] : [];
+      return layers.length
+        ? [
+            {
+              ...figure,
+              title: `${figure.title}: difference to ${first.name}`,
+              layers,
+              log: false,
+              signed: true,
+            },
+          ]
+        : [];
     }),
   );
   return merged(all).map((figure) => ({ ...figure, log: false }));
@@ -356,7 +456,10 @@ export function difference(a: Curve, b: Curve): Curve {
 function times(a: Curve, b: Curve): Float64Array {
   const end = Math.max(a.x.at(-1) ?? 0, b.x.at(-1) ?? 0);
   if (a.length + b.length > MOST_TIMES) {
-    return Float64Array.from({ length: MOST_TIMES / 2 }, (_, index) => (end * index) / (MOST_TIMES / 2 - 1));
+    return Float64Array.from(
+      { length: MOST_TIMES / 2 },
+      (_, index) => (end * index) / (MOST_TIMES / 2 - 1),
+    );
   }
   const all = new Float64Array(a.length + b.length);
   all.set(a.x);

@@ -39,12 +39,20 @@ export class Plot {
     private readonly options: PlotOptions,
   ) {
     const title = h("span", { class: "plot-title" }, figure.title);
-    this.element = h("figure", { class: "plot", "data-figure": figure.id }, h("figcaption", {}, title, this.legend), this.host);
+    this.element = h(
+      "figure",
+      { class: "plot", "data-figure": figure.id },
+      h("figcaption", {}, title, this.legend),
+      this.host,
+    );
     this.host.tabIndex = 0;
     this.host.setAttribute("role", "application");
     this.host.addEventListener("keydown", (event) => this.key(event));
     this.pointers();
-    this.forget = view.listen(() => this.later(), () => this.cursor());
+    this.forget = view.listen(
+      () => this.later(),
+      () => this.cursor(),
+    );
     this.resizing = new ResizeObserver(() => this.resize());
     this.resizing.observe(this.host);
     this.describe();
@@ -94,10 +102,19 @@ export class Plot {
       this.legend.append(h("span", { class: "entry" }, mark, layer.name, " ", value));
     }
     for (const level of this.figure.levels) {
-      this.legend.append(h("span", { class: "entry" }, swatch(colour(level.colour), 1), level.label));
+      this.legend.append(
+        h("span", { class: "entry" }, swatch(colour(level.colour), 1), level.label),
+      );
     }
     if (this.figure.marks.length) {
-      this.legend.append(h("span", { class: "entry" }, h("i", { class: "ring", "aria-hidden": "true" }), "published"));
+      this.legend.append(
+        h(
+          "span",
+          { class: "entry" },
+          h("i", { class: "ring", "aria-hidden": "true" }),
+          "published",
+        ),
+      );
     }
     this.cursor();
   }
@@ -131,7 +148,10 @@ export class Plot {
   }
 
   private values_(): [number, number] {
-    return this.options.range?.(this.view.span) ?? valueRange(this.figure, this.view.span, this.figure.log);
+    return (
+      this.options.range?.(this.view.span) ??
+      valueRange(this.figure, this.view.span, this.figure.log)
+    );
   }
 
   private make(): void {
@@ -140,7 +160,12 @@ export class Plot {
     const theme = colours();
     const width = Math.floor(this.host.clientWidth);
     const font = "12px system-ui, sans-serif";
-    const axis = { stroke: theme.soft, font, ticks: { stroke: theme.grid, size: 4 }, grid: { stroke: theme.grid, width: 1 } };
+    const axis = {
+      stroke: theme.soft,
+      font,
+      ticks: { stroke: theme.grid, size: 4 },
+      grid: { stroke: theme.grid, width: 1 },
+    };
     this.chart = new uPlot(
       {
         width,
@@ -149,14 +174,24 @@ export class Plot {
         legend: { show: false },
         scales: { x: { time: false, auto: false }, y: { auto: false, distr: this.log ? 3 : 1 } },
         axes: [
-          { ...axis, size: 28, values: (_, splits) => this.times(splits), space: width < 480 ? 60 : 80 },
+          {
+            ...axis,
+            size: 28,
+            values: (_, splits) => this.times(splits),
+            space: width < 480 ? 60 : 80,
+          },
           {
             ...axis,
             size: gutter(width),
-            values: (_, splits) => this.labels(splits),
-            space: 34,
+            values: (chart, splits) => this.labels(chart, splits),
+            space: this.log ? 34 : 28,
             filter: (_, splits) => splits,
-            ...(this.log ? { splits: (_: uPlot, __: number, min: number, max: number) => logTicks(min, max, this.options.height / 34) } : {}),
+            ...(this.log
+              ? {
+                  splits: (_: uPlot, __: number, min: number, max: number) =>
+                    logTicks(min, max, this.options.height / 34),
+                }
+              : {}),
           },
         ],
         series: [{}, { scale: "y", paths: () => null, points: { show: false } }],
@@ -187,12 +222,14 @@ export class Plot {
     });
   }
 
-  private labels(splits: (number | null)[]): string[] {
-    const most = Math.max(...splits.map((split) => Math.abs(split ?? 0)));
+  private labels({ scales }: uPlot, splits: (number | null)[]): string[] {
+    const most = Math.max(Math.abs(scales.y!.min ?? 0), Math.abs(scales.y!.max ?? 0)) / 1.1;
     const [scale, name] = prefixFor(most, this.figure.unit);
     if (!this.log) {
       const top = splits.length - 1;
-      return splits.map((split, index) => (index === top ? `${digits(split! / scale)} ${name}` : digits(split! / scale)));
+      return splits.map((split, index) =>
+        index === top ? `${digits(split! / scale)} ${name}` : digits(split! / scale),
+      );
     }
     return splits.map((split) => withUnit(split!, this.figure.unit, 2));
   }
@@ -217,7 +254,9 @@ export class Plot {
       ctx.stroke();
     }
     // What stands beside the main curves lies below them.
-    const layers = [...this.figure.layers].sort((a, b) => Number(b.beside ?? false) - Number(a.beside ?? false));
+    const layers = [...this.figure.layers].sort(
+      (a, b) => Number(b.beside ?? false) - Number(a.beside ?? false),
+    );
     for (const layer of layers) drawLayer(chart, layer, this.view.span, this.log, ratio);
     this.drawMarks(chart, ratio);
     ctx.restore();
@@ -255,7 +294,9 @@ export class Plot {
   /** The pointer of this plot moves the cursor of all. */
   private pointed(chart: uPlot): void {
     const { left } = chart.cursor;
-    this.view.point(left === undefined || left === null || left < 0 ? null : chart.posToVal(left, "x"));
+    this.view.point(
+      left === undefined || left === null || left < 0 ? null : chart.posToVal(left, "x"),
+    );
   }
 
   private selected(chart: uPlot): void {
@@ -384,7 +425,6 @@ export class Plot {
   }
 }
 
-
 function drawLayer(chart: uPlot, layer: Layer, span: Span, log: boolean, ratio: number): void {
   const { ctx } = chart;
   const { left, top, width } = chart.bbox;
@@ -427,7 +467,10 @@ function drawLayer(chart: uPlot, layer: Layer, span: Span, log: boolean, ratio: 
     ctx.setLineDash((DASHES[dash % 4] ?? []).map((length) => length * ratio));
     ctx.beginPath();
     const columns = Math.max(1, Math.ceil((width * (part[1] - part[0])) / (span[1] - span[0])));
-    const pen: Pen = { move: (x, y) => ctx.moveTo(px(x), py(y)), line: (x, y) => ctx.lineTo(px(x), py(y)) };
+    const pen: Pen = {
+      move: (x, y) => ctx.moveTo(px(x), py(y)),
+      line: (x, y) => ctx.lineTo(px(x), py(y)),
+    };
     trace(layer.curve, layer.course, part, columns, pen, layer.untilS);
     ctx.stroke();
   };
@@ -453,11 +496,15 @@ export function categoryParts(layer: Layer, [from, to]: Span, width: number) {
   const first = Math.max(0, curve.after(from) - 1);
   const end = Math.min(curve.length, curve.from(to) + 1);
   const parts: { from: number; to: number; kind: (typeof kinds)[number] }[] = [];
-  for (let index = first; index < end; ) {
+  for (let index = first; index < end;) {
     let next = index + 1;
     while (next < end && codes[next] === codes[index]) next++;
     const until = next < curve.length ? curve.x[next]! : Math.max(to, curve.x[next - 1]!);
-    parts.push({ from: Math.max(from, curve.x[index]!), to: Math.min(to, until), kind: kinds[codes[index]!] ?? null });
+    parts.push({
+      from: Math.max(from, curve.x[index]!),
+      to: Math.min(to, until),
+      kind: kinds[codes[index]!] ?? null,
+    });
     if (parts.length > width) return null;
     index = next;
   }

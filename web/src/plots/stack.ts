@@ -24,7 +24,13 @@ const BARS = 5;
 /** Columns of plots beside each other; plots of the same quantity share their range. */
 export class Stack {
   readonly element = h("div", { class: "stack" });
-  private columns: { figures: Figure[]; plots: Plot[]; bands: BandView[]; bars: FindingBars; heading: HTMLElement }[] = [];
+  private columns: {
+    figures: Figure[];
+    plots: Plot[];
+    bands: BandView[];
+    bars: FindingBars;
+    heading: HTMLElement;
+  }[] = [];
   private shape = "";
   private readonly forgetTheme: () => void;
 
@@ -33,12 +39,15 @@ export class Stack {
     private readonly options: StackOptions,
   ) {
     this.forgetTheme = onTheme(() => {
-      for (const { plots, bands } of this.columns) [...plots, ...bands].forEach((each) => each.restyle());
+      for (const { plots, bands } of this.columns)
+        [...plots, ...bands].forEach((each) => each.restyle());
     });
   }
 
   show(columns: Column[]): void {
-    const shape = JSON.stringify(columns.map(({ figures }) => figures.map(({ id, bands }) => [id, bands.length])));
+    const shape = JSON.stringify(
+      columns.map(({ figures }) => figures.map(({ id, bands }) => [id, bands.length])),
+    );
     if (shape !== this.shape) this.make(columns, shape);
     columns.forEach(({ figures, findings, heading }, index) => {
       const column = this.columns[index]!;
@@ -70,7 +79,10 @@ export class Stack {
       element.append(heading);
       figures.forEach((figure, place) => {
         const height = place === 0 ? Math.round(this.options.height * 1.2) : this.options.height;
-        const plot = new Plot(figure, this.view, { height, range: (span) => this.range(figure.id, span) });
+        const plot = new Plot(figure, this.view, {
+          height,
+          range: (span) => this.range(figure.id, span),
+        });
         column.plots.push(plot);
         element.append(plot.element);
         for (const band of figure.bands) {
@@ -78,7 +90,9 @@ export class Stack {
           column.bands.push(strip);
           element.append(strip.element);
         }
-        if (place === 0) element.append(bars.element);
+        // Beside each other, plots of the same quantity stand at the same height.
+        const last = place === (columns.length > 1 ? figures.length - 1 : 0);
+        if (last) element.append(bars.element);
       });
       this.columns.push(column);
       this.element.append(element);
@@ -87,7 +101,9 @@ export class Stack {
   }
 
   private range(id: string, span: Span): [number, number] {
-    const same = this.columns.flatMap(({ figures }) => figures.filter((figure) => figure.id === id));
+    const same = this.columns.flatMap(({ figures }) =>
+      figures.filter((figure) => figure.id === id),
+    );
     const ranges = same.map((figure) => valueRange(figure, span, figure.log));
     return [Math.min(...ranges.map(([low]) => low)), Math.max(...ranges.map(([, high]) => high))];
   }
@@ -103,7 +119,8 @@ export class Stack {
   }
 
   private clear(): void {
-    for (const { plots, bands, bars } of this.columns) [...plots, ...bands, bars].forEach((each) => each.destroy());
+    for (const { plots, bands, bars } of this.columns)
+      [...plots, ...bands, bars].forEach((each) => each.destroy());
     this.columns = [];
     this.element.replaceChildren();
   }

@@ -31,7 +31,14 @@ export function figuresSvg(title: string, figures: Figure[], span: Span): SVGEle
   const { paper, ink } = palette.light;
   return svg(
     "svg",
-    { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${WIDTH} ${top}`, width: WIDTH, height: top, "font-family": "system-ui, sans-serif", "font-size": 12 },
+    {
+      xmlns: "http://www.w3.org/2000/svg",
+      viewBox: `0 0 ${WIDTH} ${top}`,
+      width: WIDTH,
+      height: top,
+      "font-family": "system-ui, sans-serif",
+      "font-size": 12,
+    },
     svg("title", {}, title),
     svg("rect", { width: WIDTH, height: top, fill: paper }),
     svg("text", { x: LEFT, y: 22, fill: ink, "font-size": 15 }, title),
@@ -48,12 +55,20 @@ function one(figure: Figure, span: Span, top: number): SVGElement {
   const [a, b] = [scale(low), scale(high)];
   const py = (y: number) => head + HEIGHT - ((scale(y) - a) / (b - a)) * HEIGHT;
   const group = svg("g");
-  group.append(svg("text", { x: LEFT, y: top + 12, fill: ink }, `${figure.title}${figure.unit ? `, ${figure.unit}` : ""}`));
+  group.append(
+    svg(
+      "text",
+      { x: LEFT, y: top + 12, fill: ink },
+      `${figure.title}${figure.unit ? `, ${figure.unit}` : ""}`,
+    ),
+  );
   const values = figure.log ? logTicks(low, high, 6) : ticks(low, high, 5);
   const [factor] = prefixFor(Math.max(Math.abs(low), Math.abs(high)), figure.unit);
   values.forEach((value) => {
     const y = round(py(value));
-    const text = figure.log ? withUnit(value, figure.unit, 2) : withPrefix(value, factor, figure.unit);
+    const text = figure.log
+      ? withUnit(value, figure.unit, 2)
+      : withPrefix(value, factor, figure.unit);
     group.append(
       svg("line", { x1: LEFT, x2: LEFT + width, y1: y, y2: y, stroke: grid }),
       svg("text", { x: LEFT - 6, y: y + 4, fill: soft, "text-anchor": "end" }, text),
@@ -64,21 +79,45 @@ function one(figure: Figure, span: Span, top: number): SVGElement {
     const x = round(px(at));
     group.append(
       svg("line", { x1: x, x2: x, y1: head, y2: head + HEIGHT, stroke: grid }),
-      svg("text", { x, y: head + HEIGHT + 15, fill: soft, "text-anchor": "middle" }, `${Number((at / second).toPrecision(6))} ${unit}`),
+      svg(
+        "text",
+        { x, y: head + HEIGHT + 15, fill: soft, "text-anchor": "middle" },
+        `${Number((at / second).toPrecision(6))} ${unit}`,
+      ),
     );
   }
-  group.append(svg("rect", { x: LEFT, y: head, width, height: HEIGHT, fill: "none", stroke: soft }));
+  group.append(
+    svg("rect", { x: LEFT, y: head, width, height: HEIGHT, fill: "none", stroke: soft }),
+  );
   for (const level of figure.levels) {
     const y = round(py(level.y));
-    group.append(svg("line", { x1: LEFT, x2: LEFT + width, y1: y, y2: y, stroke: paint(level.colour), "stroke-dasharray": "8 5" }));
+    group.append(
+      svg("line", {
+        x1: LEFT,
+        x2: LEFT + width,
+        y1: y,
+        y2: y,
+        stroke: paint(level.colour),
+        "stroke-dasharray": "8 5",
+      }),
+    );
   }
-  const layers = [...figure.layers].sort((x, y) => Number(y.beside ?? false) - Number(x.beside ?? false));
+  const layers = [...figure.layers].sort(
+    (x, y) => Number(y.beside ?? false) - Number(x.beside ?? false),
+  );
   const clip = { x: LEFT, y: head, width, height: HEIGHT };
   for (const layer of layers) group.append(...layerSvg(layer, span, px, py, clip));
   for (const mark of figure.marks) {
     if (mark.x < span[0] || mark.x > span[1]) continue;
     group.append(
-      svg("circle", { cx: round(px(mark.x)), cy: round(py(mark.y)), r: 4.5, fill: paper, stroke: ink, "stroke-width": 1.6 }),
+      svg("circle", {
+        cx: round(px(mark.x)),
+        cy: round(py(mark.y)),
+        r: 4.5,
+        fill: paper,
+        stroke: ink,
+        "stroke-width": 1.6,
+      }),
       svg("text", { x: round(px(mark.x)) + 9, y: round(py(mark.y)) - 6, fill: ink }, mark.label),
     );
   }
@@ -86,17 +125,27 @@ function one(figure: Figure, span: Span, top: number): SVGElement {
   figure.bands.forEach((band, index) => {
     const y = head + HEIGHT + 34 + index * (BAND + 18);
     const name = band.name === "bound" ? "held by" : "rule";
-    group.append(svg("text", { x: LEFT, y: y - 2, fill: soft, "font-size": 11 }, `${band.subject ? `${band.subject}, ` : ""}${name}: ${bandWords(band)}`));
+    group.append(
+      svg(
+        "text",
+        { x: LEFT, y: y - 2, fill: soft, "font-size": 11 },
+        `${band.subject ? `${band.subject}, ` : ""}${name}: ${bandWords(band)}`,
+      ),
+    );
     group.append(bandSvg(band, span, [LEFT, y + 2, width, BAND - 4], paint));
   });
   return group;
 }
 
-const withPrefix = (value: number, factor: number, unit: string) => `${digits(value / factor)} ${prefixFor(factor, unit)[1]}`.trim();
+const withPrefix = (value: number, factor: number, unit: string) =>
+  `${digits(value / factor)} ${prefixFor(factor, unit)[1]}`.trim();
 
 function bandWords(band: Figure["bands"][number]): string {
   const seen = new Set(band.categories.codes);
-  return band.categories.kinds.filter((kind, code) => kind && seen.has(code)).map((kind) => kind!.label).join(", ");
+  return band.categories.kinds
+    .filter((kind, code) => kind && seen.has(code))
+    .map((kind) => kind!.label)
+    .join(", ");
 }
 
 function legend(group: SVGElement, figure: Figure, y: number): void {
@@ -105,7 +154,15 @@ function legend(group: SVGElement, figure: Figure, y: number): void {
     if (!layer.name) continue;
     const stroke = paint(layer.colour);
     group.append(
-      svg("line", { x1: x, x2: x + 18, y1: y - 4, y2: y - 4, stroke, "stroke-width": 2, "stroke-dasharray": DASHES[(layer.dash ?? 0) % 4] || undefined }),
+      svg("line", {
+        x1: x,
+        x2: x + 18,
+        y1: y - 4,
+        y2: y - 4,
+        stroke,
+        "stroke-width": 2,
+        "stroke-dasharray": DASHES[(layer.dash ?? 0) % 4] || undefined,
+      }),
       svg("text", { x: x + 23, y, fill: palette.light.ink, "font-size": 11 }, layer.name),
     );
     x += 40 + layer.name.length * 6.2;
@@ -115,7 +172,13 @@ function legend(group: SVGElement, figure: Figure, y: number): void {
 
 type Box = { x: number; y: number; width: number; height: number };
 
-function layerSvg(layer: Layer, span: Span, px: (x: number) => number, py: (y: number) => number, box: Box): SVGElement[] {
+function layerSvg(
+  layer: Layer,
+  span: Span,
+  px: (x: number) => number,
+  py: (y: number) => number,
+  box: Box,
+): SVGElement[] {
   if (layer.rug) {
     const { curve } = layer;
     let d = "";
@@ -131,35 +194,52 @@ function layerSvg(layer: Layer, span: Span, px: (x: number) => number, py: (y: n
     let d = "";
     const dot = layer.course === "dots";
     const columns = Math.max(1, Math.ceil((box.width * (part[1] - part[0])) / (span[1] - span[0])));
-    trace(layer.curve, layer.course, part, columns, {
-      move: (x, y) => (d += `M${round(px(x))} ${round(py(y))}${dot ? "h0" : ""}`),
-      line: (x, y) => (d += `L${round(px(x))} ${round(py(y))}`),
-    }, layer.untilS);
+    trace(
+      layer.curve,
+      layer.course,
+      part,
+      columns,
+      {
+        move: (x, y) => (d += `M${round(px(x))} ${round(py(y))}${dot ? "h0" : ""}`),
+        line: (x, y) => (d += `L${round(px(x))} ${round(py(y))}`),
+      },
+      layer.untilS,
+    );
     return d;
   };
   const attributes = (number: number, dash: number) => ({
-    fill: "none", stroke: paint(number), "stroke-linejoin": "round",
+    fill: "none",
+    stroke: paint(number),
+    "stroke-linejoin": "round",
     "stroke-width": layer.course === "dots" ? 2.4 : layer.beside ? 1.1 : 1.7,
     "stroke-linecap": layer.course === "dots" ? "round" : "butt",
     "stroke-opacity": layer.course === "dots" ? 0.55 : undefined,
     "stroke-dasharray": DASHES[dash % 4] || undefined,
   });
   const parts = layer.categories && categoryParts(layer, span, box.width);
-  if (!parts) return [svg("path", { d: clipped(path(span)), ...attributes(layer.colour, layer.dash ?? 0) })];
+  if (!parts)
+    return [svg("path", { d: clipped(path(span)), ...attributes(layer.colour, layer.dash ?? 0) })];
   return parts
     .filter(({ kind, from, to }) => kind && to > from)
-    .map(({ from, to, kind }) => svg("path", { d: clipped(path([from, to])), ...attributes(kind!.colour, kind!.dash) }));
+    .map(({ from, to, kind }) =>
+      svg("path", { d: clipped(path([from, to])), ...attributes(kind!.colour, kind!.dash) }),
+    );
 
   /** Corners outside of the frame come to its edge, so that no clip path is needed. */
   function clipped(d: string): string {
-    const within = (value: number, least: number, most: number) => round(Math.min(most, Math.max(least, value)));
-    return d.replace(/([ML])(-?[\d.]+) (-?[\d.]+)/g, (_, letter, x, y) =>
-      `${letter}${within(Number(x), box.x, box.x + box.width)} ${within(Number(y), box.y, box.y + box.height)}`);
+    const within = (value: number, least: number, most: number) =>
+      round(Math.min(most, Math.max(least, value)));
+    return d.replace(
+      /([ML])(-?[\d.]+) (-?[\d.]+)/g,
+      (_, letter, x, y) =>
+        `${letter}${within(Number(x), box.x, box.x + box.width)} ${within(Number(y), box.y, box.y + box.height)}`,
+    );
   }
 }
 
 /** The file's text. */
-export const svgText = (element: SVGElement) => `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(element)}\n`;
+export const svgText = (element: SVGElement) =>
+  `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(element)}\n`;
 
 /** The same picture as PNG, at twice the size. */
 export async function png(element: SVGElement): Promise<Blob> {
@@ -173,7 +253,10 @@ export async function png(element: SVGElement): Promise<Blob> {
     canvas.height = image.height * 2;
     canvas.getContext("2d")!.drawImage(image, 0, 0, canvas.width, canvas.height);
     return await new Promise((resolve, reject) =>
-      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the picture could not be drawn"))), "image/png"),
+      canvas.toBlob(
+        (blob) => (blob ? resolve(blob) : reject(new Error("the picture could not be drawn"))),
+        "image/png",
+      ),
     );
   } finally {
     URL.revokeObjectURL(url);

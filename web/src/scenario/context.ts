@@ -41,11 +41,23 @@ export function scan(text: string, at = -1): Scan {
   const note = (from: number, to: number, where: Step[], key: string | null, quoted = false) => {
     if (at >= from && at <= to) cursor = { table: where, key, from, quoted };
   };
+  /** A gap belongs to the table; a word that ends where it begins goes before it. */
+  const gap = (from: number, to: number, where: Step[], key: string | null) => {
+    if (at >= from && at <= to && (at > from || !cursor)) {
+      cursor = { table: where, key, from: at, quoted: false };
+    }
+  };
   const space = (newlines: boolean) => {
     while (position < text.length) {
       const letter = text[position]!;
       if (letter === "#") while (position < text.length && text[position] !== "\n") position++;
-      else if (letter === " " || letter === "\t" || letter === "\r" || (newlines && letter === "\n")) position++;
+      else if (
+        letter === " " ||
+        letter === "\t" ||
+        letter === "\r" ||
+        (newlines && letter === "\n")
+      )
+        position++;
       else break;
     }
   };
@@ -56,7 +68,8 @@ export function scan(text: string, at = -1): Scan {
   };
   const text_ = (quote: string, where: Step[], key: string) => {
     const from = ++position;
-    while (position < text.length && text[position] !== quote && text[position] !== "\n") position++;
+    while (position < text.length && text[position] !== quote && text[position] !== "\n")
+      position++;
     note(from, position, where, key, true);
     const value = text.slice(from, position);
     if (text[position] === quote) position++;
@@ -132,8 +145,7 @@ export function scan(text: string, at = -1): Scan {
     const after = position;
     space(false);
     // Between the equals sign and the value the value begins.
-    note(after, position, inner, last);
-    if (at >= after && at <= position && cursor) (cursor as Cursor).from = at;
+    gap(after, position, inner, last);
     const valueFrom = position;
     const steps = [...inner, last];
     const read = value(inner, last, steps);
@@ -145,8 +157,7 @@ export function scan(text: string, at = -1): Scan {
     while (position < text.length) {
       const from = position;
       space(true);
-      note(from, position, where, null);
-      if (at >= from && at <= position && cursor) (cursor as Cursor).from = at;
+      gap(from, position, where, null);
       if (text[position] === end) {
         position++;
         return;
@@ -163,15 +174,18 @@ export function scan(text: string, at = -1): Scan {
   while (position < text.length) {
     const from = position;
     space(true);
-    note(from, position, table, null);
-    if (at >= from && at <= position && cursor) (cursor as Cursor).from = at;
+    gap(from, position, table, null);
     if (position >= text.length) break;
     if (text[position] === "[") {
       const list = text[position + 1] === "[";
       const end = text.indexOf(list ? "]]" : "]", position);
       const line = text.indexOf("\n", position);
       const stop = end < 0 || (line >= 0 && line < end) ? (line < 0 ? text.length : line) : end;
-      const names = text.slice(position + (list ? 2 : 1), stop).split(".").map((name) => name.trim()).filter(Boolean);
+      const names = text
+        .slice(position + (list ? 2 : 1), stop)
+        .split(".")
+        .map((name) => name.trim())
+        .filter(Boolean);
       note(position, stop, ["", ...names], null);
       if (list && names.length) {
         const parent = below([], names.slice(0, -1));
@@ -193,6 +207,10 @@ export function scan(text: string, at = -1): Scan {
 
 /** The kind of a table in the text. */
 export function kindIn(entries: Entry[]): (steps: Step[]) => unknown {
-  const found = new Map(entries.filter(({ steps }) => steps.at(-1) === "kind").map((entry) => [entry.steps.slice(0, -1).join("\0"), entry.value]));
+  const found = new Map(
+    entries
+      .filter(({ steps }) => steps.at(-1) === "kind")
+      .map((entry) => [entry.steps.slice(0, -1).join("\0"), entry.value]),
+  );
   return (steps) => found.get(steps.join("\0")) ?? undefined;
 }

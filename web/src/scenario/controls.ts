@@ -3,7 +3,16 @@
 import { parse } from "smol-toml";
 import type { Setting } from "../engine/types";
 import { quantity, type Dimension } from "../ui/units";
-import { kinds, numeric, options, resolve, tables, type Node, type Option, type Schema } from "./schema";
+import {
+  kinds,
+  numeric,
+  options,
+  resolve,
+  tables,
+  type Node,
+  type Option,
+  type Schema,
+} from "./schema";
 
 export interface Control {
   /** In the notation of `--set`. */
@@ -30,14 +39,27 @@ export interface Control {
 }
 
 type Table = Record<string, unknown>;
-const isTable = (value: unknown): value is Table => typeof value === "object" && value !== null && !Array.isArray(value);
+const isTable = (value: unknown): value is Table =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Keys that matter, most important first, by the end of the path within a link, a flow or a run. */
 const MATTER: RegExp[] = [
-  /^rate$/, /^delay$/, /^queue\.kind$/, /^queue\.limit$/, /^loss\.kind$/, /^loss\.(rate|p|r|period)$/,
-  /^shaper\.kind$/, /^shaper\.(rate|burst|limit)$/, /^queue\.(target|interval|max|min|step|threshold)$/,
-  /^transport\.controller$/, /^transport\.(profile|rules)$/, /^transport\.tfrc\.(rtt_min|oscillation|idle_round_trips|initial_window|nofeedback_min)$/,
-  /^app\.(rate|bitrate|packet|kind)$/, /^transport\.(ack_every|max_ack_delay|send_queue)$/, /^access_delay$/, /^start$/,
+  /^rate$/,
+  /^delay$/,
+  /^queue\.kind$/,
+  /^queue\.limit$/,
+  /^loss\.kind$/,
+  /^loss\.(rate|p|r|period)$/,
+  /^shaper\.kind$/,
+  /^shaper\.(rate|burst|limit)$/,
+  /^queue\.(target|interval|max|min|step|threshold)$/,
+  /^transport\.controller$/,
+  /^transport\.(profile|rules)$/,
+  /^transport\.tfrc\.(rtt_min|oscillation|idle_round_trips|initial_window|nofeedback_min)$/,
+  /^app\.(rate|bitrate|packet|kind)$/,
+  /^transport\.(ack_every|max_ack_delay|send_queue)$/,
+  /^access_delay$/,
+  /^start$/,
   /^(duration|seed)$/,
 ];
 const BESIDE = 100;
@@ -48,8 +70,10 @@ function unused(path: string[], flow: Table): boolean {
   const part = path[1];
   if (path[0] !== "transport" || !part) return false;
   const window = transport.kind !== "dccp" || transport.ccid === 2;
-  if (["cubic", "bbr", "copa", "nada"].includes(part)) return transport.controller !== part || !window;
-  if (part === "tfrc") return !(transport.kind === "dccp" && transport.ccid !== 2) && transport.controller !== "tfrc";
+  if (["cubic", "bbr", "copa", "nada"].includes(part))
+    return transport.controller !== part || !window;
+  if (part === "tfrc")
+    return !(transport.kind === "dccp" && transport.ccid !== 2) && transport.controller !== "tfrc";
   return part === "controller" && !window;
 }
 
@@ -68,7 +92,8 @@ function writtenPaths(text: string, sets: Setting[]): Set<string> {
   };
   for (const [part, value] of Object.entries(document)) {
     if (!Array.isArray(value)) visit(value, part);
-    else for (const entry of value) if (isTable(entry)) visit(entry, `${part}.${String(entry.name)}`);
+    else
+      for (const entry of value) if (isTable(entry)) visit(entry, `${part}.${String(entry.name)}`);
   }
   return made;
 }
@@ -78,7 +103,8 @@ function namesIn(text: string): Set<string> {
   const names = new Set<string>();
   try {
     for (const [part, value] of Object.entries(parse(text) as Table)) {
-      if (Array.isArray(value)) for (const entry of value) if (isTable(entry)) names.add(`${part}.${String(entry.name)}`);
+      if (Array.isArray(value))
+        for (const entry of value) if (isTable(entry)) names.add(`${part}.${String(entry.name)}`);
     }
   } catch {
     // The reader reports what is wrong with the text.
@@ -89,13 +115,24 @@ function namesIn(text: string): Set<string> {
 /** Entries of each kind that get controls. */
 const ENTRIES = 8;
 
-export function controls(schema: Schema, resolvedToml: string, text: string, sets: Setting[]): Control[] {
+export function controls(
+  schema: Schema,
+  resolvedToml: string,
+  text: string,
+  sets: Setting[],
+): Control[] {
   const resolved = parse(resolvedToml) as Table;
   const written = writtenPaths(text, sets);
   const made: Control[] = [];
   const root = schema.properties ?? {};
 
-  const add = (table: unknown, node: Node, group: string, prefix: string, keep: (path: string[]) => boolean = () => true) => {
+  const add = (
+    table: unknown,
+    node: Node,
+    group: string,
+    prefix: string,
+    keep: (path: string[]) => boolean = () => true,
+  ) => {
     visit(table, node, []);
 
     function visit(value: unknown, at: Node, path: string[]): void {
@@ -103,10 +140,12 @@ export function controls(schema: Schema, resolvedToml: string, text: string, set
       if (isTable(value)) {
         const all = kinds(schema, at);
         const [shape] = tables(schema, at, value.kind);
-        if (all.length > 1) kindControl(String(value.kind), all, path, resolve(schema, at).description ?? "");
+        if (all.length > 1)
+          kindControl(String(value.kind), all, path, resolve(schema, at).description ?? "");
         for (const [key, inner] of Object.entries(value)) {
           const below = shape?.properties?.[key];
-          if (below && key !== "kind" && key !== "name" && key !== "count") visit(inner, below, [...path, key]);
+          if (below && key !== "kind" && key !== "name" && key !== "count")
+            visit(inner, below, [...path, key]);
         }
         return;
       }
@@ -114,20 +153,42 @@ export function controls(schema: Schema, resolvedToml: string, text: string, set
       if (control) made.push(control);
     }
 
-    function kindControl(value: string, all: ReturnType<typeof kinds>, path: string[], documentation: string): void {
+    function kindControl(
+      value: string,
+      all: ReturnType<typeof kinds>,
+      path: string[],
+      documentation: string,
+    ): void {
       const choices = all.map(({ name, description }) => ({ value: name, description }));
       const key = [...path, "kind"];
-      const needs = new Map(all.map(({ name, table }) => [name, needed(table, [prefix, ...path].join("."))]));
+      const needs = new Map(
+        all.map(({ name, table }) => [name, needed(table, [prefix, ...path].join("."))]),
+      );
       made.push({ ...common(key, documentation), text: value, kind: "choice", choices, needs });
     }
 
-    function common(path: string[], documentation: string): Omit<Control, "text" | "kind" | "choices" | "needs"> {
+    function common(
+      path: string[],
+      documentation: string,
+    ): Omit<Control, "text" | "kind" | "choices" | "needs"> {
       const label = path.join(".");
       const key = `${prefix}.${label}`;
       let rank = MATTER.findIndex((pattern) => pattern.test(label));
       if (rank < 0) rank = BESIDE;
       if (written.has(key) && rank === BESIDE) rank = BESIDE - 1;
-      return { key, label, group, documentation, value: NaN, dimension: "", unit: "", least: 0, most: 0, whole: false, rank };
+      return {
+        key,
+        label,
+        group,
+        documentation,
+        value: NaN,
+        dimension: "",
+        unit: "",
+        least: 0,
+        most: 0,
+        whole: false,
+        rank,
+      };
     }
 
     function leaf(value: unknown, at: Node, path: string[]): Control | null {
@@ -147,7 +208,19 @@ export function controls(schema: Schema, resolvedToml: string, text: string, set
         const most = number?.maximum ?? number?.exclusiveMaximum ?? Infinity;
         const whole = found.dimension === "" && number?.type === "integer";
         const unit = found.dimension || number?.["x-unit"] || "";
-        return { ...base, text: String(value), kind: "number", choices: [], needs, value: found.value, dimension: found.dimension, unit, least: Math.max(0, least), most, whole };
+        return {
+          ...base,
+          text: String(value),
+          kind: "number",
+          choices: [],
+          needs,
+          value: found.value,
+          dimension: found.dimension,
+          unit,
+          least: Math.max(0, least),
+          most,
+          whole,
+        };
       }
       if (typeof value === "string" && words.length > 1) {
         return { ...base, text: value, kind: "choice", choices: words, needs };
@@ -174,9 +247,16 @@ export function controls(schema: Schema, resolvedToml: string, text: string, set
     add(resolved.run, root.run ?? {}, "Run", "run", ([key]) => shown.includes(key!));
   }
   for (const link of list("link")) linkControls(link);
-  for (const wifi of list("wifi")) add(wifi, items("wifi"), `Wi-Fi ${String(wifi.name)}`, `wifi.${String(wifi.name)}`);
+  for (const wifi of list("wifi"))
+    add(wifi, items("wifi"), `Wi-Fi ${String(wifi.name)}`, `wifi.${String(wifi.name)}`);
   for (const flow of list("flow")) {
-    add(flow, items("flow"), `Flow ${String(flow.name)}`, `flow.${String(flow.name)}`, (path) => !unused(path, flow) && path[0] !== "arrivals");
+    add(
+      flow,
+      items("flow"),
+      `Flow ${String(flow.name)}`,
+      `flow.${String(flow.name)}`,
+      (path) => !unused(path, flow) && path[0] !== "arrivals",
+    );
   }
   return made;
 
@@ -186,16 +266,29 @@ export function controls(schema: Schema, resolvedToml: string, text: string, set
     const prefix = `link.${name}`;
     const node = items("link");
     const [shape] = tables(schema, node);
-    const own = (direction: string) => [...written].filter((key) => key.startsWith(`${prefix}.${direction}.`)).map((key) => key.split(".")[3]!);
+    const own = (direction: string) =>
+      [...written]
+        .filter((key) => key.startsWith(`${prefix}.${direction}.`))
+        .map((key) => key.split(".")[3]!);
     const apart = new Set([...own("forward"), ...own("backward")]);
     const both = isTable(link.forward) ? link.forward : {};
-    add(Object.fromEntries(Object.entries(both).filter(([key]) => !apart.has(key))), node, `Link ${name}`, prefix);
+    add(
+      Object.fromEntries(Object.entries(both).filter(([key]) => !apart.has(key))),
+      node,
+      `Link ${name}`,
+      prefix,
+    );
     for (const direction of ["forward", "backward"]) {
       const part = link[direction];
       const keys = new Set(own(direction));
       if (!isTable(part) || !keys.size) continue;
       const only = Object.fromEntries(Object.entries(part).filter(([key]) => keys.has(key)));
-      add(only, shape?.properties?.[direction] ?? {}, `Link ${name}, ${direction}`, `${prefix}.${direction}`);
+      add(
+        only,
+        shape?.properties?.[direction] ?? {},
+        `Link ${name}, ${direction}`,
+        `${prefix}.${direction}`,
+      );
     }
   }
 
@@ -216,8 +309,8 @@ export function controls(schema: Schema, resolvedToml: string, text: string, set
     const [word] = options(schema, node);
     if (word) return word.value;
     const text = JSON.stringify(node);
-    if (text.includes("/rate\"")) return "1Mbit";
-    if (text.includes("/size\"")) return key === "burst" ? "10kB" : "30kB";
+    if (text.includes('/rate"')) return "1Mbit";
+    if (text.includes('/size"')) return key === "burst" ? "10kB" : "30kB";
     if (text.includes("/duration")) return "10ms";
     if (text.includes("/fraction")) return "0.01";
     const number = numeric(schema, node);
@@ -240,7 +333,8 @@ export interface Range {
 
 export function range(control: Control): Range {
   const { value, least, most, dimension, whole } = control;
-  const first = value > 0 ? value : dimension === "s" ? 1e-3 : dimension === "" ? (whole ? 30 : 0.03) : 1e6;
+  const first =
+    value > 0 ? value : dimension === "s" ? 1e-3 : dimension === "" ? (whole ? 30 : 0.03) : 1e6;
   const wide = dimension === "" && !whole && most <= 1 ? 4 : DECADES;
   let [low, high] = [first / 10 ** wide, first * 10 ** wide];
   if (value === 0 && dimension === "s") [low, high] = [1e-6, 1];
@@ -262,5 +356,8 @@ export function valueAt({ low, high, zero }: Range, position: number, whole: boo
 
 export function positionOf({ low, high, zero }: Range, value: number): number {
   if (value <= low) return zero && value <= 0 ? 0 : value < low ? 0 : 1;
-  return Math.min(STEPS, Math.max(0, Math.round((STEPS * Math.log(value / low)) / Math.log(high / low))));
+  return Math.min(
+    STEPS,
+    Math.max(0, Math.round((STEPS * Math.log(value / low)) / Math.log(high / low))),
+  );
 }

@@ -82,7 +82,10 @@ export function options(schema: Schema, node: Node): Option[] {
 
 /** The numbers that a value may be, if it may be one; quantities are words with a unit. */
 export function numeric(schema: Schema, node: Node): Node | null {
-  return alternatives(schema, node).find((each) => each.type === "number" || each.type === "integer") ?? null;
+  return (
+    alternatives(schema, node).find((each) => each.type === "number" || each.type === "integer") ??
+    null
+  );
 }
 
 export type Step = string | number;
@@ -91,7 +94,11 @@ export type Step = string | number;
  * The node of a key: `["link", 0, "queue", "limit"]`. `kindAt` says which kind a table on the way
  * has; the names of entries are indices here.
  */
-export function nodeAt(schema: Schema, steps: Step[], kindAt: (steps: Step[]) => unknown): Node | null {
+export function nodeAt(
+  schema: Schema,
+  steps: Step[],
+  kindAt: (steps: Step[]) => unknown,
+): Node | null {
   let node: Node = schema;
   for (let index = 0; index < steps.length; index++) {
     const step = steps[index]!;
@@ -101,7 +108,9 @@ export function nodeAt(schema: Schema, steps: Step[], kindAt: (steps: Step[]) =>
       node = list.items;
       continue;
     }
-    const found = tables(schema, node, kindAt(steps.slice(0, index))).find((table) => table.properties?.[step]);
+    const found = tables(schema, node, kindAt(steps.slice(0, index))).find(
+      (table) => table.properties?.[step],
+    );
     if (!found) return null;
     node = found.properties![step]!;
   }

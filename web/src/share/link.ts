@@ -45,7 +45,8 @@ function inflate(bytes: Uint8Array): Uint8Array {
     parts.push(part);
   });
   // In small pieces, so that the bound holds before much is unpacked.
-  for (let at = 0; at < bytes.length; at += 512) inflater.push(bytes.subarray(at, at + 512), at + 512 >= bytes.length);
+  for (let at = 0; at < bytes.length; at += 512)
+    inflater.push(bytes.subarray(at, at + 512), at + 512 >= bytes.length);
   const whole = new Uint8Array(length);
   let at = 0;
   for (const part of parts) {
@@ -71,7 +72,8 @@ export function pack(shared: Shared): string {
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
-const isPair = (value: unknown): value is [string, string] => Array.isArray(value) && value.length === 2 && value.every(isText);
+const isPair = (value: unknown): value is [string, string] =>
+  Array.isArray(value) && value.length === 2 && value.every(isText);
 
 /** Reads a link. Whatever is no link of this page is an error with one sentence. */
 export function unpack(text: string): Shared {
@@ -79,10 +81,14 @@ export function unpack(text: string): Shared {
   try {
     document = JSON.parse(strFromU8(inflate(bytesOf(text)))) as Record<string, unknown>;
   } catch (error) {
-    const why = error instanceof Error && error.message.includes("MB") ? error.message : "it is cut off or changed";
+    const why =
+      error instanceof Error && error.message.includes("MB")
+        ? error.message
+        : "it is cut off or changed";
     throw new Error(`The link cannot be read: ${why}.`);
   }
-  if (document?.v !== FORMAT) throw new Error("The link cannot be read: it is of another version of this page.");
+  if (document?.v !== FORMAT)
+    throw new Error("The link cannot be read: it is of another version of this page.");
   const texts = Array.isArray(document.t) ? document.t.filter(isText) : [];
   const list = Array.isArray(document.w) ? document.w.slice(0, VARIANTS) : [];
   const variants = list.map((entry): SharedVariant => {
@@ -91,7 +97,10 @@ export function unpack(text: string): Shared {
   });
   if (!variants.length) throw new Error("The link cannot be read: it has no scenario.");
   const files = typeof document.f === "object" && document.f !== null ? document.f : {};
-  const span = Array.isArray(document.r) && document.r.length === 2 && document.r.every(Number.isFinite) ? document.r : null;
+  const span =
+    Array.isArray(document.r) && document.r.length === 2 && document.r.every(Number.isFinite)
+      ? document.r
+      : null;
   return {
     title: isText(document.n) ? document.n.slice(0, 200) : "Scenario",
     variants,

@@ -43,7 +43,11 @@ export function svg(name: string, attributes: Attributes = {}, ...children: Chil
 }
 
 /** A button that is no submit button. */
-export function button(label: string, onclick: () => void, attributes: Attributes = {}): HTMLButtonElement {
+export function button(
+  label: string,
+  onclick: () => void,
+  attributes: Attributes = {},
+): HTMLButtonElement {
   return h("button", { type: "button", onclick, ...attributes }, label);
 }
 

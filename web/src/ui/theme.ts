@@ -54,6 +54,9 @@ export function colours(which: Scheme = scheme()) {
 export function colour(number: number, which: Scheme = scheme()): string {
   const list = palette[which].colours;
   const { firstLimit } = palette;
-  const at = number < firstLimit ? number : firstLimit + ((number - firstLimit) % (list.length - firstLimit));
+  const at =
+    number < firstLimit
+      ? number
+      : firstLimit + ((number - firstLimit) % (list.length - firstLimit));
   return list[at] ?? list[0]!;
 }

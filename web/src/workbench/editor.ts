@@ -1,29 +1,73 @@
 // The editor: TOML with completion and documentation from the schema, and the reader's errors at
 // their places. It lives in a shadow root, where its styles need no exception from the content
 // security policy.
-import { autocompletion, completionKeymap, closeBrackets, closeBracketsKeymap, type Completion, type CompletionContext } from "@codemirror/autocomplete";
+import {
+  autocompletion,
+  completionKeymap,
+  closeBrackets,
+  closeBracketsKeymap,
+  type Completion,
+  type CompletionContext,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
-import { HighlightStyle, StreamLanguage, bracketMatching, syntaxHighlighting } from "@codemirror/language";
+import {
+  HighlightStyle,
+  StreamLanguage,
+  bracketMatching,
+  syntaxHighlighting,
+} from "@codemirror/language";
 import { toml } from "@codemirror/legacy-modes/mode/toml";
 import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { searchKeymap } from "@codemirror/search";
 import { EditorState, type Text } from "@codemirror/state";
-import { EditorView, drawSelection, highlightActiveLine, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
+import {
+  EditorView,
+  drawSelection,
+  highlightActiveLine,
+  hoverTooltip,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { Problem } from "../engine/types";
 import { kindIn, scan } from "../scenario/context";
-import { nodeAt, numeric, options, resolve, tables, type Node, type Schema, type Step } from "../scenario/schema";
+import {
+  nodeAt,
+  numeric,
+  options,
+  resolve,
+  tables,
+  type Node,
+  type Schema,
+  type Step,
+} from "../scenario/schema";
 import { h } from "../ui/dom";
 
 const look = EditorView.theme({
   "&": { height: "100%", fontSize: "13px", color: "var(--ink)", backgroundColor: "var(--paper)" },
-  ".cm-scroller": { fontFamily: "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace", lineHeight: "1.5" },
+  ".cm-scroller": {
+    fontFamily: "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace",
+    lineHeight: "1.5",
+  },
   ".cm-gutters": { backgroundColor: "var(--raised)", color: "var(--soft)", border: "none" },
-  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "color-mix(in srgb, var(--shade) 8%, transparent)" },
+  ".cm-activeLine, .cm-activeLineGutter": {
+    backgroundColor: "color-mix(in srgb, var(--shade) 8%, transparent)",
+  },
   ".cm-cursor": { borderLeftColor: "var(--ink)" },
-  ".cm-selectionBackground, &.cm-focused .cm-selectionBackground": { backgroundColor: "color-mix(in srgb, var(--shade) 28%, transparent) !important" },
-  ".cm-tooltip": { backgroundColor: "var(--raised)", color: "var(--ink)", border: "1px solid var(--grid)", borderRadius: "6px", maxWidth: "26rem" },
-  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--shade)", color: "var(--paper)" },
+  ".cm-selectionBackground, &.cm-focused .cm-selectionBackground": {
+    backgroundColor: "color-mix(in srgb, var(--shade) 28%, transparent) !important",
+  },
+  ".cm-tooltip": {
+    backgroundColor: "var(--raised)",
+    color: "var(--ink)",
+    border: "1px solid var(--grid)",
+    borderRadius: "6px",
+    maxWidth: "26rem",
+  },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": {
+    backgroundColor: "var(--shade)",
+    color: "var(--paper)",
+  },
   ".cm-completionInfo": { maxWidth: "22rem", padding: "6px 8px" },
   ".documentation": { padding: "6px 10px", lineHeight: "1.4", fontFamily: "system-ui, sans-serif" },
   ".documentation p": { margin: "0 0 4px" },
@@ -36,7 +80,10 @@ const highlight = HighlightStyle.define([
   { tag: tags.string, color: "var(--c2)" },
   { tag: tags.number, color: "var(--c0)" },
   { tag: [tags.bool, tags.atom], color: "var(--c3)" },
-  { tag: [tags.propertyName, tags.variableName, tags.definition(tags.propertyName)], color: "var(--ink)" },
+  {
+    tag: [tags.propertyName, tags.variableName, tags.definition(tags.propertyName)],
+    color: "var(--ink)",
+  },
   { tag: [tags.heading, tags.typeName, tags.labelName], color: "var(--c1)", fontWeight: "600" },
 ]);
 
@@ -62,6 +109,7 @@ export function makeEditor(schema: Schema, onchange: (text: string) => void): Ed
         history(),
         drawSelection(),
         highlightActiveLine(),
+        EditorView.lineWrapping,
         bracketMatching(),
         closeBrackets(),
         StreamLanguage.define(toml),
@@ -69,11 +117,24 @@ export function makeEditor(schema: Schema, onchange: (text: string) => void): Ed
         autocompletion({ override: [(context) => complete(schema, context)], icons: false }),
         hoverTooltip((view, position) => {
           const found = documentationAt(schema, view.state.doc.toString(), position);
-          return found && { pos: found.from, end: found.to, create: () => ({ dom: found.element }) };
+          return (
+            found && { pos: found.from, end: found.to, create: () => ({ dom: found.element }) }
+          );
         }),
         lintGutter(),
-        keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap, indentWithTab]),
-        EditorView.contentAttributes.of({ "aria-label": "Scenario in TOML. Escape, then Tab leaves the editor.", spellcheck: "false" }),
+        keymap.of([
+          ...closeBracketsKeymap,
+          ...defaultKeymap,
+          ...searchKeymap,
+          ...historyKeymap,
+          ...completionKeymap,
+          ...lintKeymap,
+          indentWithTab,
+        ]),
+        EditorView.contentAttributes.of({
+          "aria-label": "Scenario in TOML. Escape, then Tab leaves the editor.",
+          spellcheck: "false",
+        }),
         look,
         EditorView.updateListener.of((update) => {
           if (update.docChanged && !told) onchange(update.state.doc.toString());
@@ -98,7 +159,10 @@ export function makeEditor(schema: Schema, onchange: (text: string) => void): Ed
     },
     goTo(line, column) {
       const at = offset(view.state.doc, line, column);
-      view.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "center" }) });
+      view.dispatch({
+        selection: { anchor: at },
+        effects: EditorView.scrollIntoView(at, { y: "center" }),
+      });
       view.focus();
     },
     destroy: () => view.destroy(),
@@ -116,7 +180,13 @@ function diagnostic(doc: Text, problem: Problem): Diagnostic {
   const from = offset(doc, problem.line, problem.column);
   const to = Math.max(from, offset(doc, problem.endLine, problem.endColumn));
   const message = problem.help ? `${problem.message}\n${problem.help}` : problem.message;
-  return { from, to: to === from ? Math.min(doc.length, from + 1) : to, severity: problem.severity === "error" ? "error" : "info", message, source: problem.rule };
+  return {
+    from,
+    to: to === from ? Math.min(doc.length, from + 1) : to,
+    severity: problem.severity === "error" ? "error" : "info",
+    message,
+    source: problem.rule,
+  };
 }
 
 /** The node of the table that the cursor is in, and its keys. */
@@ -136,16 +206,27 @@ function complete(schema: Schema, context: CompletionContext) {
   if (!context.explicit && !before && !cursor.quoted) return null;
   if (cursor.table[0] === "") return heads(schema, context);
   const list = tableAt(schema, text, cursor.table);
-  if (cursor.key === null) return { from: cursor.from, options: keys(schema, list), validFor: /^[\w-]*$/ };
+  if (cursor.key === null)
+    return { from: cursor.from, options: keys(schema, list), validFor: /^[\w-]*$/ };
   const node = list.map((table) => table.properties?.[cursor.key!]).find(Boolean);
   if (!node) return null;
   const words = options(schema, node);
   const inTable = cursor.key === "kind" ? tableKinds(schema, list) : words;
   const found = resolve(schema, node);
-  const examples = (found.examples ?? []).map((example) => ({ value: String(example), description: "an example" }));
-  const quote = (word: string) => (cursor.quoted || word === "true" || word === "false" || !Number.isNaN(Number(word)) ? word : `"${word}"`);
+  const examples = (found.examples ?? []).map((example) => ({
+    value: String(example),
+    description: "an example",
+  }));
+  const quote = (word: string) =>
+    cursor.quoted || word === "true" || word === "false" || !Number.isNaN(Number(word))
+      ? word
+      : `"${word}"`;
   const all = inTable.length ? inTable : examples;
-  const made = all.map(({ value, description }): Completion => ({ label: quote(value), info: description || undefined, type: "constant" }));
+  const made = all.map(({ value, description }): Completion => ({
+    label: quote(value),
+    info: description || undefined,
+    type: "constant",
+  }));
   return made.length ? { from: cursor.from, options: made, validFor: /^[\w."-]*$/ } : null;
 }
 
@@ -153,13 +234,22 @@ function heads(schema: Schema, context: CompletionContext) {
   const line = context.state.doc.lineAt(context.pos);
   const made = HEADS.map((name): Completion => {
     const list = name !== "run";
-    return { label: list ? `[[${name}]]` : `[${name}]`, info: schema.properties?.[name]?.description, type: "type" };
+    return {
+      label: list ? `[[${name}]]` : `[${name}]`,
+      info: schema.properties?.[name]?.description,
+      type: "type",
+    };
   });
   return { from: line.from, to: line.to, options: made };
 }
 
 function tableKinds(schema: Schema, list: Node[]) {
-  return list.flatMap((table) => options(schema, table.properties?.kind ?? {}).map((word) => ({ ...word, description: word.description || (table.description ?? "") })));
+  return list.flatMap((table) =>
+    options(schema, table.properties?.kind ?? {}).map((word) => ({
+      ...word,
+      description: word.description || (table.description ?? ""),
+    })),
+  );
 }
 
 function keys(schema: Schema, list: Node[]): Completion[] {
@@ -167,7 +257,14 @@ function keys(schema: Schema, list: Node[]): Completion[] {
   for (const table of list) {
     for (const [key, node] of Object.entries(table.properties ?? {})) {
       const needed = table.required?.includes(key) ? 1 : 0;
-      if (!found.has(key)) found.set(key, { label: key, apply: `${key} = `, info: () => documentation(schema, key, node), type: "property", boost: needed });
+      if (!found.has(key))
+        found.set(key, {
+          label: key,
+          apply: `${key} = `,
+          info: () => documentation(schema, key, node),
+          type: "property",
+          boost: needed,
+        });
     }
   }
   return [...found.values()];
@@ -180,10 +277,15 @@ export function documentation(schema: Schema, key: string, node: Node): HTMLElem
   const facts: string[] = [];
   if (node.default !== undefined) facts.push(`default ${JSON.stringify(node.default)}`);
   if (number?.minimum !== undefined) facts.push(`at least ${number.minimum}`);
-  if (number?.maximum !== undefined && number.maximum < 1e12) facts.push(`at most ${number.maximum}`);
+  if (number?.maximum !== undefined && number.maximum < 1e12)
+    facts.push(`at most ${number.maximum}`);
   if (number?.["x-unit"]) facts.push(number["x-unit"]);
   const words = options(schema, node);
-  const list = words.slice(0, 12).map(({ value, description }) => h("li", {}, h("code", {}, value), description ? ` ${description}` : ""));
+  const list = words
+    .slice(0, 12)
+    .map(({ value, description }) =>
+      h("li", {}, h("code", {}, value), description ? ` ${description}` : ""),
+    );
   return h(
     "div",
     { class: "documentation" },
@@ -195,11 +297,17 @@ export function documentation(schema: Schema, key: string, node: Node): HTMLElem
 
 function documentationAt(schema: Schema, text: string, position: number) {
   const { entries } = scan(text);
-  const entry = entries.filter(({ keyFrom, valueTo }) => position >= keyFrom && position <= valueTo).at(-1);
+  const entry = entries
+    .filter(({ keyFrom, valueTo }) => position >= keyFrom && position <= valueTo)
+    .at(-1);
   if (!entry) return null;
   const key = String(entry.steps.filter((step) => typeof step === "string").at(-1));
   const node = nodeAt(schema, entry.steps, kindIn(entries));
   if (!node) return null;
   const onKey = position <= entry.keyTo;
-  return { from: onKey ? entry.keyFrom : entry.valueFrom, to: onKey ? entry.keyTo : entry.valueTo, element: documentation(schema, key, node) };
+  return {
+    from: onKey ? entry.keyFrom : entry.valueFrom,
+    to: onKey ? entry.keyTo : entry.valueTo,
+    element: documentation(schema, key, node),
+  };
 }

@@ -13,7 +13,11 @@ export function save(name: string, data: Blob | string, type = "text/plain;chars
 }
 
 /** A name for files: letters, digits and dashes. */
-export const fileName = (title: string) => title.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "weir";
+export const fileName = (title: string) =>
+  title
+    .replace(/[^A-Za-z0-9._-]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 60) || "weir";
 
 const quoted = (word: string) => (/[",\n\r]/.test(word) ? `"${word.replaceAll('"', '""')}"` : word);
 
@@ -23,7 +27,9 @@ export function csv(table: Table): string {
   const words = Object.entries(table.words);
   const lines = [[...numbers, ...words].map(([name]) => quoted(name)).join(",")];
   for (let row = 0; row < table.rows; row++) {
-    const cells = numbers.map(([, values]) => (Number.isNaN(values[row]!) ? "" : String(values[row])));
+    const cells = numbers.map(([, values]) =>
+      Number.isNaN(values[row]!) ? "" : String(values[row]),
+    );
     for (const [, { words: list, codes }] of words) cells.push(quoted(list[codes[row]!] ?? ""));
     lines.push(cells.join(","));
   }
@@ -38,5 +44,8 @@ export function archive(run: Run): Uint8Array<ArrayBuffer> {
     "explanation.json": strToU8(run.explanationJson),
   };
   for (const table of run.tables) files[`${table.name}.csv`] = strToU8(csv(table));
-  return zipSync(files, { level: 6, mtime: new Date("2026-01-01T00:00:00Z") }) as Uint8Array<ArrayBuffer>;
+  return zipSync(files, {
+    level: 6,
+    mtime: new Date("2026-01-01T00:00:00Z"),
+  }) as Uint8Array<ArrayBuffer>;
 }

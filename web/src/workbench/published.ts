@@ -10,7 +10,13 @@ export interface Measured {
 }
 
 const KINDS: Record<Row["kind"], string> = {
-  value: "number", theory: "formula", claim: "statement", check: "own check", input: "given", parameter: "fitted", quantity: "quantity",
+  value: "number",
+  theory: "formula",
+  claim: "statement",
+  check: "own check",
+  input: "given",
+  parameter: "fitted",
+  quantity: "quantity",
 };
 
 function tolerance(row: Row): string {
@@ -18,33 +24,84 @@ function tolerance(row: Row): string {
   return row.within ? ` ± ${digits(row.within)}` : "";
 }
 
-export function publishedTable(card: Card, run: string, measured: Map<string, Measured> | null): HTMLElement | null {
+export function publishedTable(
+  card: Card,
+  run: string,
+  measured: Map<string, Measured> | null,
+): HTMLElement | null {
   const ofRun = (card.rows ?? []).filter((row) => row.run === run && row.kind !== "quantity");
   const given = (card.rows ?? []).filter((row) => row.kind === "input" && !row.run);
   const rows = ofRun.length ? ofRun : [];
   const checks = card.checks ?? [];
   if (!rows.length && !checks.length) return null;
   if (checks.length) {
-    const list = checks.map(({ says, section }) => h("li", {}, says, section ? h("small", {}, ` §${section}`) : null));
-    return h("section", { class: "published" }, h("h2", {}, "What must hold"), h("p", { class: "quiet-text" }, "weir suite bbr judges it."), h("ul", {}, ...list));
+    const list = checks.map(({ says, section }) =>
+      h("li", {}, says, section ? h("small", {}, ` §${section}`) : null),
+    );
+    return h(
+      "section",
+      { class: "published" },
+      h("h2", {}, "What must hold"),
+      h("p", { class: "quiet-text" }, "weir suite bbr judges it."),
+      h("ul", {}, ...list),
+    );
   }
   const head = ["what", "published", ...(measured ? ["measured", ""] : []), "place"];
   const body = rows.map((row) => {
     const value = row.published ?? row.expected;
-    const words = value === undefined ? "–" : `${digits(value, 6)} ${row.unit}`.trim() + tolerance(row);
+    const words =
+      value === undefined ? "–" : `${digits(value, 6)} ${row.unit}`.trim() + tolerance(row);
     const found = measured?.get(row.id);
     const cells = measured
-      ? [h("td", {}, found && found.measured !== null ? `${digits(found.measured, 5)} ${row.unit}` : "–"), h("td", { class: `verdict ${found?.verdict ?? ""}` }, found?.verdict ?? "")]
+      ? [
+          h(
+            "td",
+            {},
+            found && found.measured !== null ? `${digits(found.measured, 5)} ${row.unit}` : "–",
+          ),
+          h("td", { class: `verdict ${found?.verdict ?? ""}` }, found?.verdict ?? ""),
+        ]
       : [];
-    return h("tr", {}, h("td", { title: row.explanation || row.note }, row.text, " ", h("small", {}, KINDS[row.kind])), h("td", {}, words), ...cells, h("td", { class: "place" }, row.place));
+    return h(
+      "tr",
+      {},
+      h(
+        "td",
+        { title: row.explanation || row.note },
+        row.text,
+        " ",
+        h("small", {}, KINDS[row.kind]),
+      ),
+      h("td", {}, words),
+      ...cells,
+      h("td", { class: "place" }, row.place),
+    );
   });
-  const inputs = given.length ? h("p", { class: "quiet-text" }, `Given by the document: ${given.slice(0, 12).map((row) => `${row.text} ${row.published ?? ""} ${row.unit}`.trim()).join("; ")}.`) : null;
+  const inputs = given.length
+    ? h(
+        "p",
+        { class: "quiet-text" },
+        `Given by the document: ${given
+          .slice(0, 12)
+          .map((row) => `${row.text} ${row.published ?? ""} ${row.unit}`.trim())
+          .join("; ")}.`,
+      )
+    : null;
   return h(
     "section",
     { class: "published", "aria-label": "Published values" },
     h("h2", {}, "Published"),
     h("p", { class: "quiet-text" }, card.source ?? ""),
-    h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ...head.map((word) => h("th", { scope: "col" }, word)))), h("tbody", {}, ...body))),
+    h(
+      "div",
+      { class: "scroll" },
+      h(
+        "table",
+        {},
+        h("thead", {}, h("tr", {}, ...head.map((word) => h("th", { scope: "col" }, word)))),
+        h("tbody", {}, ...body),
+      ),
+    ),
     inputs,
   );
 }

@@ -24,6 +24,9 @@ export type Change = "variants" | "settings" | "text" | "run" | "progress" | "sh
 
 /** A run that took longer is ended by the next change; a shorter one shows its picture first. */
 const SHORT_MS = 300;
+/** While a slider moves, a run of up to `MEDIUM_MS` shows its picture if none came for `PAUSE_MS`. */
+const MEDIUM_MS = 2000;
+const PAUSE_MS = 500;
 
 export class Session {
   title = "Scenario";
@@ -38,6 +41,8 @@ export class Session {
   private readonly listeners = new Set<(change: Change) => void>();
   private running: { variant: Variant; abort: AbortController } | null = null;
   private closed = false;
+  /** When a run ended last. */
+  private ranAt = 0;
 
   constructor(private readonly engine: Engine) {}
 
@@ -63,7 +68,9 @@ export class Session {
     this.flows = [];
     this.active = 0;
     this.mode = MODES.find((mode) => mode === shared.mode) ?? "beside";
-    this.variants = shared.variants.slice(0, VARIANTS).map(({ text, sets }) => this.made(text, sets));
+    this.variants = shared.variants
+      .slice(0, VARIANTS)
+      .map(({ text, sets }) => this.made(text, sets));
     this.letters();
     if (shared.span) {
       this.view.setWhole([0, Math.max(shared.span[1], this.view.whole[1])]);
@@ -102,7 +109,8 @@ export class Session {
     if (this.full) return;
     const variant = this.made(this.current.text, this.current.sets);
     for (const [key, value] of more) variant.sets = withSetting(variant.sets, key, value);
-    if (!more.length) Object.assign(variant, { run: this.current.run, waiting: this.current.waiting });
+    if (!more.length)
+      Object.assign(variant, { run: this.current.run, waiting: this.current.waiting });
     this.variants.push(variant);
     this.letters();
     this.active = this.variants.length - 1;
@@ -150,12 +158,10 @@ export class Session {
   edit(text: string): void {
     const before = this.current.text;
     if (text === before) return;
-    for (const variant of this.variants) {
-      if (variant.text !== before) continue;
-      variant.text = text;
-      if (variant !== this.current) this.changed(variant, "text");
-    }
-    this.changed(this.current, "text");
+    // All have the new text before anybody is told.
+    const same = this.variants.filter((variant) => variant.text === before);
+    for (const variant of same) variant.text = text;
+    for (const variant of same) this.changed(variant, "text");
   }
 
   /** Writes the settings of the current variant into its text. */
@@ -174,8 +180,10 @@ export class Session {
 
   private changed(variant: Variant, change: Change): void {
     variant.waiting = true;
-    const long = (variant.run?.wallMs ?? Infinity) > SHORT_MS;
-    if (this.running?.variant === variant && long) this.running.abort.abort();
+    const wallMs = variant.run?.wallMs ?? Infinity;
+    const isDue = wallMs <= MEDIUM_MS && performance.now() - this.ranAt > PAUSE_MS;
+    const ends = wallMs > SHORT_MS && !isDue;
+    if (this.running?.variant === variant && ends) this.running.abort.abort();
     this.tell(change);
     void this.work();
   }
@@ -195,7 +203,9 @@ export class Session {
   private async work(): Promise<void> {
     if (this.running) return;
     for (;;) {
-      const variant = this.current.waiting ? this.current : this.variants.find((each) => each.waiting);
+      const variant = this.current.waiting
+        ? this.current
+        : this.variants.find((each) => each.waiting);
       if (!variant || this.closed) return;
       variant.waiting = false;
       const abort = new AbortController();
@@ -214,6 +224,7 @@ export class Session {
         });
         variant.run = run;
         variant.error = null;
+        this.ranAt = performance.now();
       } catch (error) {
         if (!(error instanceof Error && error.name === "AbortError")) {
           variant.error = error instanceof Error ? error : new Error(String(error));
@@ -239,6 +250,8 @@ export function withSetting(sets: Setting[], key: string, value: string): Settin
 
 /** What a variant is called: its settings, without the path that they share. */
 export function nameOf(variant: Variant): string {
-  const words = variant.sets.map(([key, value]) => `${key.split(".").slice(-2).join(".")} = ${value}`);
+  const words = variant.sets.map(
+    ([key, value]) => `${key.split(".").slice(-2).join(".")} = ${value}`,
+  );
   return words.length ? words.join(", ") : "as written";
 }

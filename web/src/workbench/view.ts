@@ -2,13 +2,21 @@
 import type { Engine } from "../engine/engine";
 import { ScenarioError } from "../engine/engine";
 import { addPublished, loadCard, publishedSpan, type Card, type CardRun } from "../gallery/cards";
-import { differences, figuresOf, flowsOf, FLOWS_AT_FIRST, together, type Shown } from "../plots/figures";
+import {
+  differences,
+  figuresOf,
+  flowsOf,
+  FLOWS_AT_FIRST,
+  together,
+  type Shown,
+} from "../plots/figures";
 import { Stack, type Column } from "../plots/stack";
 import { figuresSvg, png, svgText } from "../plots/svg";
 import type { Schema } from "../scenario/schema";
 import { pack, type Shared } from "../share/link";
 import { button, h, swatch } from "../ui/dom";
 import { colour } from "../ui/theme";
+import { Alive } from "./alive";
 import { makeEditor, type Editor } from "./editor";
 import { archive, fileName, save } from "./files";
 import { publishedTable, type Measured } from "./published";
@@ -48,7 +56,9 @@ async function loadMeasured(card: Card): Promise<Map<string, Measured> | null> {
   const load = measuredLoaders[`../generated/measured/${card.id}.json`];
   return load ? new Map(Object.entries((await load()).default)) : null;
 }
-const measuredLoaders = import.meta.glob<{ default: Record<string, Measured> }>("../generated/measured/*.json");
+const measuredLoaders = import.meta.glob<{ default: Record<string, Measured> }>(
+  "../generated/measured/*.json",
+);
 
 class Page {
   readonly element: HTMLElement;
@@ -56,15 +66,23 @@ class Page {
   private readonly editor: Editor;
   private readonly settings: Settings;
   private readonly why: Why;
+  private readonly alive: Alive;
   private readonly tabs = h("div", { class: "variants", role: "group", "aria-label": "Variants" });
-  private readonly modes = h("div", { class: "modes", role: "group", "aria-label": "How variants are shown" });
+  private readonly modes = h("div", {
+    class: "modes",
+    role: "group",
+    "aria-label": "How variants are shown",
+  });
   private readonly status = h("p", { class: "status", role: "status" });
   private readonly progress = h("progress", { max: 1, "aria-label": "Share that is simulated" });
   private readonly problem = h("div", { class: "problem", role: "alert", hidden: true });
   private readonly table = h("div");
   private readonly flows = h("div", { class: "flow-choice", role: "group", "aria-label": "Flows" });
   private readonly published = h("div");
-  private readonly sides: Record<"settings" | "text", { tab: HTMLButtonElement; panel: HTMLElement }>;
+  private readonly sides: Record<
+    "settings" | "text",
+    { tab: HTMLButtonElement; panel: HTMLElement }
+  >;
   private typing = 0;
   private checks = 0;
   private published_ = false;
@@ -79,10 +97,14 @@ class Page {
     private readonly run: CardRun | null,
     private readonly measured: Map<string, Measured> | null,
   ) {
-    this.stack = new Stack(session.view, { height: 150, onfinding: (column, index) => this.chooseFinding(column, index) });
+    this.stack = new Stack(session.view, {
+      height: 150,
+      onfinding: (column, index) => this.chooseFinding(column, index),
+    });
     this.editor = makeEditor(schema, (text) => this.typed(text));
     this.settings = new Settings(session, schema);
     this.why = new Why(session);
+    this.alive = new Alive(engine, session);
     this.sides = {
       settings: this.side("Settings", "settings", this.settings.element),
       text: this.side("Scenario", "text", this.editor.element),
@@ -97,29 +119,56 @@ class Page {
         h(
           "aside",
           { class: "side", "aria-label": "Scenario" },
-          h("div", { class: "tablist", role: "tablist" }, this.sides.settings.tab, this.sides.text.tab),
+          h(
+            "div",
+            { class: "tablist", role: "tablist" },
+            this.sides.settings.tab,
+            this.sides.text.tab,
+          ),
           this.sides.settings.panel,
           this.sides.text.panel,
         ),
-        h("div", { class: "results" }, this.problem, this.table, this.flows, this.zoomBar(), this.stack.element, this.why.element, this.published),
+        h(
+          "div",
+          { class: "results" },
+          this.problem,
+          this.table,
+          this.flows,
+          this.zoomBar(),
+          this.stack.element,
+          this.alive.element,
+          this.why.element,
+          this.published,
+        ),
       ),
     );
     this.turn("settings", false);
     session.listen((change) => this.changed(change));
-    session.view.listen(() => this.zoomState(), () => undefined);
+    session.view.listen(
+      () => this.zoomState(),
+      () => undefined,
+    );
   }
 
   close(): void {
     clearTimeout(this.typing);
     cancelAnimationFrame(this.frame);
+    this.alive.close();
     this.session.close();
     this.stack.destroy();
     this.editor.destroy();
   }
 
   private side(words: string, name: "settings" | "text", content: HTMLElement) {
-    const panel = h("div", { class: "panel", role: "tabpanel", id: `panel-${name}`, "aria-label": words }, content);
-    const tab = button(words, () => this.turn(name), { role: "tab", "aria-controls": `panel-${name}` });
+    const panel = h(
+      "div",
+      { class: "panel", role: "tabpanel", id: `panel-${name}`, "aria-label": words },
+      content,
+    );
+    const tab = button(words, () => this.turn(name), {
+      role: "tab",
+      "aria-controls": `panel-${name}`,
+    });
     return { tab, panel };
   }
 
@@ -144,19 +193,43 @@ class Page {
         { class: "menu-items" },
         this.file("Scenario, TOML", () => save(`${this.name()}.toml`, this.session.current.text)),
         this.file("All tables, CSV in a ZIP", () => this.saveTables()),
-        this.file("Summary, JSON", () => this.session.current.run && save(`${this.name()}-summary.json`, this.session.current.run.summaryJson)),
-        this.file("Plots, SVG", () => save(`${this.name()}.svg`, svgText(this.picture()), "image/svg+xml")),
-        this.file("Plots, PNG", () => void png(this.picture()).then((blob) => save(`${this.name()}.png`, blob))),
+        this.file(
+          "Summary, JSON",
+          () =>
+            this.session.current.run &&
+            save(`${this.name()}-summary.json`, this.session.current.run.summaryJson),
+        ),
+        this.file("Plots, SVG", () =>
+          save(`${this.name()}.svg`, svgText(this.picture()), "image/svg+xml"),
+        ),
+        this.file(
+          "Plots, PNG",
+          () => void png(this.picture()).then((blob) => save(`${this.name()}.png`, blob)),
+        ),
       ),
     );
-    const copy = button("Copy link", () => void this.copyLink(copy), { title: "The link holds the scenario and its variants. Nothing is sent anywhere." });
+    const copy = button("Copy link", () => void this.copyLink(copy), {
+      title: "The link holds the scenario and its variants. Nothing is sent anywhere.",
+    });
     const about = this.run?.about ?? this.card?.about ?? "";
     return h(
       "header",
       { class: "bench-head" },
-      h("div", { class: "bench-title" }, h("h1", {}, this.card?.title ?? "Workbench"), this.runChoice(), about ? h("p", { class: "quiet-text" }, about) : null),
+      h(
+        "div",
+        { class: "bench-title" },
+        h("h1", {}, this.card?.title ?? "Workbench"),
+        this.runChoice(),
+        about ? h("p", { class: "quiet-text" }, about) : null,
+      ),
       h("div", { class: "bench-tools" }, copy, files),
-      h("div", { class: "bench-variants" }, this.tabs, this.modes, h("div", { class: "bench-status" }, this.progress, this.status)),
+      h(
+        "div",
+        { class: "bench-variants" },
+        this.tabs,
+        this.modes,
+        h("div", { class: "bench-status" }, this.progress, this.status),
+      ),
     );
   }
 
@@ -165,7 +238,9 @@ class Page {
     const { card, run } = this;
     if (!card || card.runs.length < 2) return null;
     const select = h("select", { "aria-label": "Run of this document" });
-    select.append(...card.runs.map(({ name, about }) => h("option", { value: name, title: about }, name)));
+    select.append(
+      ...card.runs.map(({ name, about }) => h("option", { value: name, title: about }, name)),
+    );
     select.value = run?.name ?? "";
     select.addEventListener("change", () => {
       location.hash = `#/lab/${card.id}/${encodeURIComponent(select.value)}`;
@@ -184,7 +259,8 @@ class Page {
 
   private saveTables(): void {
     const { run, letter } = this.session.current;
-    if (run) save(`${this.name()}-${letter}.zip`, new Blob([archive(run)], { type: "application/zip" }));
+    if (run)
+      save(`${this.name()}-${letter}.zip`, new Blob([archive(run)], { type: "application/zip" }));
   }
 
   private picture(): SVGElement {
@@ -212,10 +288,24 @@ class Page {
       button("+", () => view.zoom(0.5), { "aria-label": "Zoom in", title: "Zoom in (plus)" }),
       button("◀", () => view.pan(-0.25), { "aria-label": "Earlier" }),
       button("▶", () => view.pan(0.25), { "aria-label": "Later" }),
-      button("All", () => view.reset(), { "aria-label": "Show the whole run", title: "Show the whole run (0, or a double click)" }),
+      button("All", () => view.reset(), {
+        "aria-label": "Show the whole run",
+        title: "Show the whole run (0, or a double click)",
+      }),
     );
-    if (document) bar.append(button("As published", () => view.show(document), { title: `0 to ${document[1]} s, as the document's plot` }));
-    bar.append(h("span", { class: "quiet-text hint" }, "Drag to zoom; Ctrl and wheel, or two fingers, zoom too."));
+    if (document)
+      bar.append(
+        button("As published", () => view.show(document), {
+          title: `0 to ${document[1]} s, as the document's plot`,
+        }),
+      );
+    bar.append(
+      h(
+        "span",
+        { class: "quiet-text hint" },
+        "Drag to zoom; Ctrl and wheel, or two fingers, zoom too.",
+      ),
+    );
     return bar;
   }
 
@@ -225,7 +315,10 @@ class Page {
 
   private chooseFinding(column: number, index: number): void {
     const { session } = this;
-    const shown = session.mode === "beside" ? session.variants.filter(({ run }) => run)[column] : session.current;
+    const shown =
+      session.mode === "beside"
+        ? session.variants.filter(({ run }) => run)[column]
+        : session.current;
     const variant = shown ? session.variants.indexOf(shown) : -1;
     if (variant >= 0 && variant !== session.active) session.choose(variant);
     this.why.choose(index);
@@ -242,7 +335,9 @@ class Page {
   /** What the reader and lint say of the text; the newest answer counts. */
   private async check(): Promise<void> {
     const number = ++this.checks;
-    const problems = await this.engine.check(this.session.current.text, this.session.files).catch(() => []);
+    const problems = await this.engine
+      .check(this.session.current.text, this.session.files)
+      .catch(() => []);
     if (number === this.checks) this.editor.setProblems(problems);
   }
 
@@ -280,6 +375,7 @@ class Page {
       this.settings.show(true);
       this.table.replaceChildren(summaryTable(session));
       this.why.show();
+      void this.alive.show();
       this.showFlows();
     }
     if (!this.published_ && this.card && this.run && session.current.run) {
@@ -299,7 +395,16 @@ class Page {
     const { session } = this;
     const several = session.variants.length > 1;
     const shown = session.variants.flatMap((variant, number): (Shown & { settings: string })[] =>
-      variant.run ? [{ name: several ? variant.letter : "", number, run: variant.run, settings: nameOf(variant) }] : [],
+      variant.run
+        ? [
+            {
+              name: several ? variant.letter : "",
+              number,
+              run: variant.run,
+              settings: nameOf(variant),
+            },
+          ]
+        : [],
     );
     const selection = { flows: session.flows };
     const findings = session.current.run?.explanation.findings ?? [];
@@ -314,7 +419,9 @@ class Page {
     return shown.map(({ settings, ...one }) => {
       const figures = figuresOf(one, selection);
       this.mark(figures);
-      const heading = several ? h("p", {}, swatch(colour(one.number)), h("b", {}, one.name), ` ${settings}`) : null;
+      const heading = several
+        ? h("p", {}, swatch(colour(one.number)), h("b", {}, one.name), ` ${settings}`)
+        : null;
       return { heading, figures, findings: one.run.explanation.findings };
     });
   }
@@ -328,7 +435,9 @@ class Page {
     this.shown_();
     this.modes.replaceChildren(
       ...MODES.map((mode) =>
-        button(mode[0]!.toUpperCase() + mode.slice(1), () => session.setMode(mode), { "aria-pressed": String(session.mode === mode) }),
+        button(mode[0]!.toUpperCase() + mode.slice(1), () => session.setMode(mode), {
+          "aria-pressed": String(session.mode === mode),
+        }),
       ),
     );
   }
@@ -339,18 +448,32 @@ class Page {
       const chosen = index === session.active;
       const tab = h(
         "button",
-        { type: "button", class: "variant-tab", "aria-pressed": String(chosen), onclick: () => session.choose(index), title: nameOf(variant) },
+        {
+          type: "button",
+          class: "variant-tab",
+          "aria-pressed": String(chosen),
+          onclick: () => session.choose(index),
+          title: nameOf(variant),
+        },
         swatch(colour(index)),
         h("b", {}, variant.letter),
         " ",
         h("span", { class: "variant-name" }, nameOf(variant)),
       );
-      const close = session.variants.length > 1 ? button("×", () => session.remove(index), { class: "close", "aria-label": `Close variant ${variant.letter}` }) : null;
+      const close =
+        session.variants.length > 1
+          ? button("×", () => session.remove(index), {
+              class: "close",
+              "aria-label": `Close variant ${variant.letter}`,
+            })
+          : null;
       return h("span", { class: chosen ? "variant chosen" : "variant" }, tab, close);
     });
     const add = button("+ Variant", () => session.add(), {
       disabled: session.full,
-      title: session.full ? "There are four variants" : "Copies this one, to change a setting and compare",
+      title: session.full
+        ? "There are four variants"
+        : "Copies this one, to change a setting and compare",
     });
     this.tabs.replaceChildren(...made, add);
   }
@@ -401,10 +524,13 @@ class Page {
       const { line, column, help } = error.problem;
       const ofText = !error.source.startsWith("--set");
       if (ofText) {
-        words.unshift(button(`Line ${line}`, () => {
-          this.turn("text", true);
-          this.editor.goTo(line, column);
-        }), " ");
+        words.unshift(
+          button(`Line ${line}`, () => {
+            this.turn("text", true);
+            this.editor.goTo(line, column);
+          }),
+          " ",
+        );
       } else words.unshift(`${error.source}: `);
       if (help) words.push(h("small", {}, ` ${help}`));
     }

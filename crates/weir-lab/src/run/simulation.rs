@@ -56,6 +56,8 @@ pub struct Simulation {
     /// The delays of each flow with arrivals, likewise.
     pub(in crate::run) transfer_delays: Vec<Option<DelayStatistics>>,
     pub(in crate::run) events: u64,
+    /// The pieces that may still be simulated before the caller is asked.
+    pieces: u32,
     limits: ProcessLimits,
 }
 
@@ -102,6 +104,7 @@ impl Simulation {
             delays: Vec::new(),
             transfer_delays: Vec::new(),
             events: 0,
+            pieces: u32::MAX,
             limits,
         })
     }
@@ -116,6 +119,29 @@ impl Simulation {
     /// # Errors
     /// See [`RunError`].
     pub fn advance(&mut self, options: &RunOptions<'_>, until: Instant) -> Result<(), RunError> {
+        while !self.advance_some(options, until, u32::MAX)? {}
+        Ok(())
+    }
+
+    /// The virtual time reached.
+    pub fn now(&self) -> Instant {
+        self.sim.network.now()
+    }
+
+    /// Like [`advance`](Self::advance), for at most so many pieces: a piece is a thousandth of the
+    /// run, or fifty thousand events. True if the time was reached. A run that is advanced to its
+    /// end by any numbers of pieces is the same in every byte; one that is advanced to times between
+    /// may begin to thin its trace at another time.
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    pub fn advance_some(
+        &mut self,
+        options: &RunOptions<'_>,
+        until: Instant,
+        pieces: u32,
+    ) -> Result<bool, RunError> {
+        self.pieces = pieces;
         let (until, end) = (until.min(self.end()), self.end());
         let warmup = Instant::ZERO + self.scenario.run.warmup;
         if self.before.is_none() && warmup == Instant::ZERO {
@@ -123,6 +149,9 @@ impl Simulation {
             self.begin_statistics();
         }
         while self.after.is_none() {
+            if self.pieces == 0 {
+                return Ok(false);
+            }
             let now = self.sim.network.now();
             let stops = [
                 self.before.is_none().then_some(warmup),
@@ -132,20 +161,24 @@ impl Simulation {
             let next = stops.into_iter().flatten().fold(end, Instant::min);
             let arrival = self.sim.next_arrival();
             if let Some(at) = arrival.filter(|&at| at < next && at <= until) {
-                self.simulate_to(options, before(at))?;
+                if !self.simulate_to(options, before(at))? {
+                    return Ok(false);
+                }
                 self.open_arrivals(options)?;
                 continue;
             }
             if next > until {
                 return self.simulate_to(options, Horizon::including(until));
             }
-            self.simulate_to(options, before(next))?;
+            if !self.simulate_to(options, before(next))? {
+                return Ok(false);
+            }
             self.stop_at(next);
             if next < end {
                 self.open_arrivals(options)?;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Opens the connections of transfers whose start time has been reached.
@@ -210,7 +243,12 @@ impl Simulation {
         self.smoothness.sample(Duration::ZERO, self.sim.delivered());
     }
 
-    fn simulate_to(&mut self, options: &RunOptions<'_>, horizon: Horizon) -> Result<(), RunError> {
+    /// True if the horizon was reached, false if the pieces are used up.
+    fn simulate_to(
+        &mut self,
+        options: &RunOptions<'_>,
+        horizon: Horizon,
+    ) -> Result<bool, RunError> {
         let end = self.end();
         let slice = Duration::from_nanos((end.as_nanos() / SLICES).max(1));
         let most = options.max_events.or(self.scenario.run.max_events);
@@ -244,11 +282,15 @@ impl Simulation {
             {
                 progress(at, end);
             }
+            self.pieces = self.pieces.saturating_sub(1);
             if counters.finished && piece.until >= horizon.until {
-                return Ok(());
+                return Ok(true);
             }
             if self.events >= most {
                 return Err(RunError::TooManyEvents { limit: most, at });
+            }
+            if self.pieces == 0 {
+                return Ok(false);
             }
         }
     }

@@ -352,7 +352,7 @@ kind = \"tcp\"
     #[test]
     fn a_setting_is_found_in_the_text() {
         let at = |path: &str| place_of(TEXT, path).map(|span| span.start);
-        assert_eq!(at("link.path.loss.rate"), Some((10, 28)));
+        assert_eq!(at("link.path.loss.rate"), Some((10, 27)));
         assert_eq!(at("link.path.queue"), Some((9, 1)));
         assert_eq!(at("link.path.delay"), Some((5, 1)));
         assert_eq!(at("wifi.air.rate"), None);

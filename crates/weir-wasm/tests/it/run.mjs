@@ -1,5 +1,5 @@
 // Runs scenarios in WebAssembly: `node run.mjs FOLDER` reads a JSON document on each line,
-// `{ "toml", "options", "slices" }`, and writes one for each: `{ "summary", "explanation" }` or
+// `{ "toml", "options", "pieces" }`, and writes one for each: `{ "summary", "explanation" }` or
 // `{ "error" }`. FOLDER is what scripts/wasm.sh writes.
 
 import { readFileSync } from "node:fs";
@@ -11,11 +11,13 @@ const folder = process.argv[2];
 const { initSync, LiveRun, lastFault } = await import(pathToFileURL(join(folder, "weir_wasm.js")));
 initSync({ module: readFileSync(join(folder, "weir_wasm_bg.wasm")) });
 
-function run({ toml, options, slices }) {
+function run({ toml, options, pieces }) {
   try {
     const live = new LiveRun(toml, JSON.stringify(options));
-    for (let slice = 1; slice <= slices; slice += 1) {
-      live.advance((live.endS * slice) / slices);
+    while (!live.advance(pieces)) {
+      if (!(live.nowS <= live.endS)) {
+        throw new Error(`${live.nowS} s is behind the end`);
+      }
     }
     const finished = live.finish();
     const { summaryJson: summary, explanationJson: explanation } = finished;

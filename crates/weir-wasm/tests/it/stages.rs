@@ -125,9 +125,12 @@ fn frames_on_the_air_do_not_overlap_unless_they_collide() {
     let output = run(&scenario, &options(Some(span(100_000)))).expect("a run");
     let table = output.stages.expect("ways").table;
     let air = rows(&table, &[("link", "air.b"), ("from", "sender")]);
-    assert!(air.len() > 100, "{}", air.len());
     let times = |column: &str| table.numbers(column).expect("numbers");
     let (started, left) = (times("started_s"), times("left_s"));
+    // The others were dropped from the queue.
+    let sent = air.into_iter().filter(|row| started[*row].is_finite());
+    let air: Vec<usize> = sent.collect();
+    assert!(air.len() > 100, "{}", air.len());
     assert!(air.windows(2).all(|pair| left[pair[0]] <= started[pair[1]]));
 }
 
@@ -136,7 +139,7 @@ fn memory_is_bounded_and_a_part_can_be_asked_for() {
     let part = |packets: Value| {
         let options = json!({ "packets": packets });
         let mut live = LiveRun::new(PLAIN, &options.to_string()).expect("a run");
-        live.advance(live.end_s()).expect("time passes");
+        live.advance(u32::MAX).expect("time passes");
         let run = live.finish().expect("a result");
         let tables: Value = serde_json::from_str(&run.stages()).expect("JSON");
         (tables[0]["rows"].as_u64(), run.left_out_from_s())

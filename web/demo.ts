@@ -1,0 +1,12 @@
+import { startEngine } from "./src/engine/engine";
+import { mountPath } from "./src/path/path";
+const q = new URLSearchParams(location.search);
+const toml = await (await fetch(q.get("s")!)).text();
+if (q.get("dark")) document.documentElement.dataset.theme = "dark";
+const engine = startEngine();
+const sets = q.getAll("set").map((t) => t.split("=") as [string, string]);
+const run = await engine.run(toml, { packets: { toS: Number(q.get("to") ?? 3) }, sets });
+(window as any).run = run;
+const path = mountPath(document.getElementById("m")!, run, { startS: Number(q.get("t") ?? 1) });
+if (q.get("t")) path.seek(Number(q.get("t")));
+document.title = "ready " + run.wallMs.toFixed(0);
