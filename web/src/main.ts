@@ -48,13 +48,7 @@ document.body.append(
     },
     "To the content",
   ),
-  h(
-    "header",
-    { class: "bar" },
-    h("a", { class: "brand", href: "#/" }, "Weir"),
-    nav,
-    themeButton,
-  ),
+  h("header", { class: "bar" }, h("a", { class: "brand", href: "#/" }, "Weir"), nav, themeButton),
   main,
   live,
 );
@@ -154,10 +148,12 @@ async function route(): Promise<void> {
     if (page === "runs") {
       const found = await server;
       if (mine !== turn) return;
-      if (!found) return failed("This page was not sent by “weir lab”, so that it has no folder of runs.");
+      if (!found)
+        return failed("This page was not sent by “weir lab”, so that it has no folder of runs.");
       const paths = new URLSearchParams(query).getAll("path");
       if (!paths.length) {
-        const open = (chosen: string[]) => (location.hash = `#/runs?${new URLSearchParams(chosen.map((one) => ["path", one]))}`);
+        const open = (chosen: string[]) =>
+          (location.hash = `#/runs?${new URLSearchParams(chosen.map((one) => ["path", one]))}`);
         const list = serverView(found, { open });
         return put(list.element, "Runs", list.close);
       }

@@ -11,7 +11,16 @@ const explanation = {
   held: [],
   unknown: [],
   findings: [
-    { kind: "bufferbloat", remedies: [{ text: "a shorter queue", set: ["link.a.queue.limit=20", "link.a.note=b=c"], place: "network" }] },
+    {
+      kind: "bufferbloat",
+      remedies: [
+        {
+          text: "a shorter queue",
+          set: ["link.a.queue.limit=20", "link.a.note=b=c"],
+          place: "network",
+        },
+      ],
+    },
   ],
 };
 
@@ -20,7 +29,13 @@ function bundle(): ArrayBuffer {
     summaryJson: '{"run":{"seed":3},"flows":{},"links":{}}\n',
     resolvedToml: "[run]\n",
     explanationJson: JSON.stringify(explanation),
-    tables: [{ name: "flows/</script>", rows: 3, columns: [{ name: "time_s" }, { name: "state", words: ["a", "b"] }, { name: "drops" }] }],
+    tables: [
+      {
+        name: "flows/</script>",
+        rows: 3,
+        columns: [{ name: "time_s" }, { name: "state", words: ["a", "b"] }, { name: "drops" }],
+      },
+    ],
   });
   const octets = new TextEncoder().encode(header);
   const length = Math.ceil(octets.length / 8) * 8;
@@ -44,15 +59,28 @@ describe("a run as the server sends it", () => {
     const [table] = run.tables;
     expect([...table!.numbers.time_s!]).toEqual([0.5, NaN, 2]);
     expect([...table!.numbers.drops!]).toEqual([1, 2, 2 ** 40]);
-    expect([...table!.words.state!.codes].map((code) => table!.words.state!.words[code])).toEqual(["a", "b", "a"]);
+    expect([...table!.words.state!.codes].map((code) => table!.words.state!.words[code])).toEqual([
+      "a",
+      "b",
+      "a",
+    ]);
     expect(run.remedies).toEqual([
-      { finding: 0, text: "a shorter queue", place: "network", set: [["link.a.queue.limit", "20"], ["link.a.note", "b=c"]] },
+      {
+        finding: 0,
+        text: "a shorter queue",
+        place: "network",
+        set: [
+          ["link.a.queue.limit", "20"],
+          ["link.a.note", "b=c"],
+        ],
+      },
     ]);
   });
 
   it("is refused where it is cut off or something else", () => {
     const whole = bundle();
-    for (const size of [0, 15, 40, whole.byteLength - 8]) expect(() => unbundle(whole.slice(0, size), 0)).toThrow();
+    for (const size of [0, 15, 40, whole.byteLength - 8])
+      expect(() => unbundle(whole.slice(0, size), 0)).toThrow();
     const other = whole.slice(0);
     new Uint8Array(other)[0] = 60;
     expect(() => unbundle(other, 0)).toThrow("no run");
@@ -76,10 +104,13 @@ describe("the server", () => {
     const asked: [string, RequestInit | undefined][] = [];
     const server = await Server.find(async (url, init) => {
       asked.push([String(url), init]);
-      if (String(url).endsWith("hello")) return answer({ version: "", folder: "", token: "secret" });
+      if (String(url).endsWith("hello"))
+        return answer({ version: "", folder: "", token: "secret" });
       return answer({ error: { message: "two runs go on already" } }, "application/json", 429);
     });
-    await expect(server!.run("[run]", "page", { seed: 7 })).rejects.toThrow("two runs go on already");
+    await expect(server!.run("[run]", "page", { seed: 7 })).rejects.toThrow(
+      "two runs go on already",
+    );
     const [url, init] = asked.at(-1)!;
     expect(url).toBe("./api/jobs");
     expect(init?.method).toBe("POST");
@@ -92,9 +123,14 @@ describe("the engine of a served page", () => {
   const run = { resolvedToml: "", wallMs: 1 } as unknown as Run;
   const served = (inWorker: (options: RunOptions) => Promise<Run>, now?: () => number) => {
     const calls: string[] = [];
-    const engine = { run: async (_: string, options: RunOptions) => (calls.push("worker"), inWorker(options)) };
+    const engine = {
+      run: async (_: string, options: RunOptions) => (calls.push("worker"), inWorker(options)),
+    };
     const server = { run: async () => (calls.push("native"), run) };
-    return { calls, engine: new ServedEngine(engine as unknown as FullEngine, server as unknown as Server, now) };
+    return {
+      calls,
+      engine: new ServedEngine(engine as unknown as FullEngine, server as unknown as Server, now),
+    };
   };
 
   it("shows a run of the folder as it was made, and a variant of it runs", async () => {
@@ -108,12 +144,15 @@ describe("the engine of a served page", () => {
 
   it("gives a run whose end is far to the native simulator, and the next one of the same text too", async () => {
     let clock = 0;
-    const { calls, engine } = served(async (options) => {
-      clock += 2000;
-      options.onProgress?.(0.1, 1);
-      options.signal?.throwIfAborted();
-      return { ...run, wallMs: 2 };
-    }, () => clock);
+    const { calls, engine } = served(
+      async (options) => {
+        clock += 2000;
+        options.onProgress?.(0.1, 1);
+        options.signal?.throwIfAborted();
+        return { ...run, wallMs: 2 };
+      },
+      () => clock,
+    );
     expect(await engine.run("[run]", {})).toBe(run);
     expect(await engine.run("[run]", { seed: 2 })).toBe(run);
     expect(calls).toEqual(["worker", "native", "native"]);
@@ -134,4 +173,3 @@ describe("the engine of a served page", () => {
     expect(ended.calls).toEqual(["worker"]);
   });
 });
-

@@ -16,8 +16,10 @@ const whole = (octets: number) => Math.ceil(octets / 8) * 8;
 
 /** The run in these octets. */
 export function unbundle(octets: ArrayBuffer, wallMs: number): Run {
-  const text = (from: number, to: number) => new TextDecoder().decode(new Uint8Array(octets, from, to - from));
-  if (octets.byteLength < HEAD || text(0, 8) !== MAGIC) throw new Error("The server's answer is no run.");
+  const text = (from: number, to: number) =>
+    new TextDecoder().decode(new Uint8Array(octets, from, to - from));
+  if (octets.byteLength < HEAD || text(0, 8) !== MAGIC)
+    throw new Error("The server's answer is no run.");
   const length = Number(new DataView(octets).getBigUint64(8, true));
   if (HEAD + length > octets.byteLength) throw new Error("The server's answer is cut off.");
   const header = JSON.parse(text(HEAD, HEAD + length)) as Header;
@@ -31,7 +33,11 @@ export function unbundle(octets: ArrayBuffer, wallMs: number): Run {
   const tables = header.tables.map(({ name, rows, columns }): Table => {
     const table: Table = { name, rows, numbers: {}, words: {} };
     for (const column of columns) {
-      if (column.words) table.words[column.name] = { words: column.words, codes: new Uint32Array(octets, take(4 * rows), rows) };
+      if (column.words)
+        table.words[column.name] = {
+          words: column.words,
+          codes: new Uint32Array(octets, take(4 * rows), rows),
+        };
       else table.numbers[column.name] = new Float64Array(octets, take(8 * rows), rows);
     }
     return table;
@@ -52,7 +58,12 @@ export function unbundle(octets: ArrayBuffer, wallMs: number): Run {
 
 function remediesOf(explanation: Explanation): RemedySettings[] {
   return explanation.findings.flatMap((finding, index) =>
-    finding.remedies.map(({ text, place, set }) => ({ finding: index, text, place, set: set.map(settingOf) })),
+    finding.remedies.map(({ text, place, set }) => ({
+      finding: index,
+      text,
+      place,
+      set: set.map(settingOf),
+    })),
   );
 }
 

@@ -72,4 +72,7 @@ export class ServedEngine implements Engine {
   }
 }
 
-const isPlain = (options: RunOptions) => !(options.sets as Setting[] | undefined)?.length && options.seed === undefined && !options.packets;
+const isPlain = (options: RunOptions) =>
+  !(options.sets as Setting[] | undefined)?.length &&
+  options.seed === undefined &&
+  !options.packets;

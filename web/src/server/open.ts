@@ -4,7 +4,11 @@ import type { ServedEngine } from "./engine";
 import type { Server } from "./server";
 
 /** Reads the runs at these paths; the workbench shows them as they were made. */
-export async function sharedRuns(server: Server, engine: ServedEngine, paths: string[]): Promise<Shared> {
+export async function sharedRuns(
+  server: Server,
+  engine: ServedEngine,
+  paths: string[],
+): Promise<Shared> {
   const variants = await Promise.all(
     paths.slice(0, VARIANTS).map(async (path) => {
       const run = await server.open(path);
@@ -15,5 +19,12 @@ export async function sharedRuns(server: Server, engine: ServedEngine, paths: st
     }),
   );
   const last = (path: string) => path.split("/").slice(-2).join("/") || "the folder";
-  return { title: paths.slice(0, VARIANTS).map(last).join(", "), variants, files: {}, mode: "beside", span: null, card: null };
+  return {
+    title: paths.slice(0, VARIANTS).map(last).join(", "),
+    variants,
+    files: {},
+    mode: "beside",
+    span: null,
+    card: null,
+  };
 }

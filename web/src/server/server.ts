@@ -21,7 +21,12 @@ export interface FolderRun {
 export interface LiveState {
   at_s: number;
   end_s: number;
-  flows: { name: string; goodput_bps: number; one_way_delay_s: number | null; packets_lost: number }[];
+  flows: {
+    name: string;
+    goodput_bps: number;
+    one_way_delay_s: number | null;
+    packets_lost: number;
+  }[];
   links: { name: string; rate_bps: number; queue_bytes: number; packets_dropped: number }[];
   other_flows: number;
 }
@@ -78,7 +83,9 @@ export class Server {
 
   /** Two runs, as `weir compare A B --json` compares them. */
   async compare(a: string, b: string): Promise<Record<string, unknown>> {
-    const answer = await this.get(`./api/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`);
+    const answer = await this.get(
+      `./api/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`,
+    );
     return answer.json() as Promise<Record<string, unknown>>;
   }
 
@@ -100,19 +107,28 @@ export class Server {
   }
 
   /** Waits for the folder of a run. */
-  private result(job: number, onProgress: RunOptions["onProgress"], signal?: AbortSignal): Promise<string> {
+  private result(
+    job: number,
+    onProgress: RunOptions["onProgress"],
+    signal?: AbortSignal,
+  ): Promise<string> {
     return new Promise((resolve, reject) => {
       const events = new EventSource(`./api/jobs/${job}/events`);
       const over = (end: () => void) => {
         events.close();
         end();
       };
-      const aborted = () => over(() => reject(new DOMException("The run was ended.", "AbortError")));
+      const aborted = () =>
+        over(() => reject(new DOMException("The run was ended.", "AbortError")));
       if (signal?.aborted) return aborted();
       signal?.addEventListener("abort", aborted, { once: true });
       const on = (name: string, then: (document: Record<string, unknown>) => void) =>
-        events.addEventListener(name, (event) => then(JSON.parse((event as MessageEvent<string>).data) as Record<string, unknown>));
-      on("progress", ({ share, simulated_s }) => onProgress?.(Number(share), Number(simulated_s ?? 0)));
+        events.addEventListener(name, (event) =>
+          then(JSON.parse((event as MessageEvent<string>).data) as Record<string, unknown>),
+        );
+      on("progress", ({ share, simulated_s }) =>
+        onProgress?.(Number(share), Number(simulated_s ?? 0)),
+      );
       on("done", ({ path }) => over(() => resolve(String(path))));
       on("failed", ({ message }) => over(() => reject(new Error(String(message)))));
       events.onerror = () => over(() => reject(new Error("The server has ended.")));
@@ -123,7 +139,9 @@ export class Server {
   live(told: (commands: Command[]) => void): () => void {
     const events = new EventSource("./api/live");
     events.addEventListener("progress", (event) => {
-      const { commands } = JSON.parse((event as MessageEvent<string>).data) as { commands: Command[] };
+      const { commands } = JSON.parse((event as MessageEvent<string>).data) as {
+        commands: Command[];
+      };
       told(commands);
     });
     return () => events.close();
@@ -136,13 +154,17 @@ export class Server {
   private async post(url: string, document: unknown, signal?: AbortSignal): Promise<Response> {
     const headers = { "content-type": "application/json", "x-weir-token": this.hello.token };
     const body = JSON.stringify(document);
-    return checked(await this.ask(url, { method: "POST", headers, body, ...(signal ? { signal } : {}) }));
+    return checked(
+      await this.ask(url, { method: "POST", headers, body, ...(signal ? { signal } : {}) }),
+    );
   }
 }
 
 /** The answer, or the server's message as an error. */
 async function checked(answer: Response): Promise<Response> {
   if (answer.ok) return answer;
-  const document = (await answer.json().catch(() => null)) as { error?: { message?: string } } | null;
+  const document = (await answer.json().catch(() => null)) as {
+    error?: { message?: string };
+  } | null;
   throw new Error(document?.error?.message ?? `The server answered with ${answer.status}.`);
 }
