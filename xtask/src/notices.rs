@@ -168,9 +168,9 @@ fn packages(metadata: &Value) -> Result<Vec<Package>, String> {
 fn notices(metadata: &Value) -> Result<String, String> {
     let packages = packages(metadata)?;
     let mut by_text: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    let mut out = format!(
+    let mut out = String::from(
         "The command weir contains the following packages of others, under the licences that \
-         they name.\nWritten by `cargo xtask notices`.\n\n"
+         they name.\nWritten by `cargo xtask notices`.\n\n",
     );
     for package in &packages {
         let Package {
