@@ -1,6 +1,7 @@
 //! `weir compare A B`: the differences between two runs, the runs of two folders, or two sweeps.
 
 mod dataset;
+mod document;
 mod report;
 
 use super::evaluate::read_evaluation;
@@ -8,6 +9,7 @@ use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::terminal;
 use clap::{Args, ValueEnum};
+pub use document::CompareDocument;
 use report::{Report, Side};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -229,8 +231,14 @@ fn folders(arguments: &Arguments) -> Result<Report, Failure> {
 
 impl Runs {
     fn side(self) -> Side {
+        let commits = self
+            .runs
+            .iter()
+            .filter_map(|run| run.summary().run.commit.clone());
+        let commits: BTreeSet<String> = commits.collect();
         Side {
             build: self.runs.first().map(|run| run.summary().run.build.clone()),
+            commits: commits.into_iter().collect(),
             runs: self.runs.len(),
             planned: self.runs.len() as u64,
             name: self.name,

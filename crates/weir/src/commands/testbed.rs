@@ -11,6 +11,7 @@ use crate::terminal;
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use weir_lab::lint::Purpose;
 use weir_lab::run::RunOutput;
 use weir_lab::scenario::Scenario;
 
@@ -40,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Failure::Failed(format!("cannot create \"{folder}\": {error}"))
     })?;
     let stop = interrupt_flag();
-    let mut results = RunResults::new(&arguments.runs, &runs);
+    let mut results = RunResults::new(&arguments.runs, &runs, Purpose::RealTime);
     for (number, run) in runs.iter().enumerate() {
         let seconds = run.scenario.run.duration.as_secs_f64();
         let count = runs.len();
