@@ -17,7 +17,7 @@ pub mod fit;
 #[cfg(test)]
 mod fixture;
 pub mod headers;
-mod json;
+pub mod json;
 pub mod lint;
 mod natural_order;
 pub mod replication;

@@ -1,10 +1,13 @@
 //! Verdicts: on a number compared with the bounds of a document, a case or an expectation, on a
 //! controller compared with others, or on one set of runs compared with another.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A verdict, in the terms of the judged item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// A number of a document: measured within its tolerance.

@@ -4,6 +4,7 @@ use crate::fault::{ImplausibleValue, Refusal};
 use std::io;
 use std::net::SocketAddr;
 use weir_proto::cc::window;
+use weir_proto::settings::nearest;
 
 /// Why an operation failed.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +32,7 @@ pub enum Error {
     #[error("connection refused: no process listens at {}", describe(.0))]
     Refused(SocketAddr),
     /// There is no window controller of this name.
-    #[error("there is no controller \"{0}\", expected one of {names}", names = controllers())]
+    #[error("there is no controller \"{0}\", expected one of {names}", names = controllers(.0))]
     UnknownController(String),
     /// TLS cannot be set up.
     #[error("cannot set up TLS: {0}")]
@@ -111,6 +112,9 @@ fn describe(address: &SocketAddr) -> String {
 }
 
 /// The names of all window controllers.
-fn controllers() -> String {
-    window::names().collect::<Vec<_>>().join(", ")
+/// The names of the controllers, and the nearest to one that is not here.
+fn controllers(name: &str) -> String {
+    let names: Vec<&str> = window::names().collect();
+    let near = nearest(name, &names).map_or(String::new(), |near| format!("; {near}"));
+    names.join(", ") + &near
 }

@@ -3,8 +3,10 @@
 use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::time::Duration;
+use weir_lab::json::versioned;
 use weir_proto::units;
 
 /// `--json`.
@@ -17,19 +19,25 @@ pub struct JsonOutput {
 }
 
 impl JsonOutput {
-    /// Prints the document if `--json` is given.
-    pub fn print(self, document: &Value) -> Result<(), Failure> {
+    /// Prints the document with its version if `--json` is given.
+    pub fn print(self, document: &impl Serialize) -> Result<(), Failure> {
         if self.json {
-            terminal::print(&format!("{document:#}\n"))?;
+            terminal::print(&versioned(document))?;
         }
         Ok(())
     }
 }
 
+/// The files that a command has written.
+#[derive(Serialize, JsonSchema)]
+pub struct FilesDocument<'a> {
+    files: &'a [String],
+}
+
 /// Prints the names of written files, or a document with them.
 pub fn print_files(output: JsonOutput, files: &[String]) -> Result<(), Failure> {
     if output.json {
-        return output.print(&json!({ "files": files }));
+        return output.print(&FilesDocument { files });
     }
     Ok(terminal::print(&format!("{}\n", files.join("\n")))?)
 }

@@ -7,10 +7,13 @@ use crate::interrupt;
 use crate::terminal;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal};
 use tokio::task::JoinError;
 use weir_lab::fault::Fault;
+use weir_lab::json::versioned;
 use weir_lab::scenario::ScenarioError;
 use weir_lab::trace::FolderError;
 
@@ -54,9 +57,7 @@ impl Failure {
 
     /// The error message, in one line.
     pub fn message(&self) -> String {
-        let document = self.document();
-        let message = document.get("message").and_then(|message| message.as_str());
-        message.unwrap_or_default().to_owned()
+        self.document().message
     }
 
     /// Prints the error, on stderr or as one JSON document on stdout; returns the status.
@@ -70,8 +71,8 @@ impl Failure {
                 failure.report(false);
             }
             _ if json => {
-                let document = serde_json::json!({ "error": self.document() });
-                let printed = terminal::print(&format!("{document:#}\n"));
+                let error = self.document();
+                let printed = terminal::print(&versioned(&ErrorDocument { error }));
                 // A closed pipe is ignored; on a full disk the message goes to stderr.
                 if printed.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe) {
                     self.report(false);
@@ -87,28 +88,59 @@ impl Failure {
     }
 
     /// The value of `error` in a JSON document.
-    pub fn document(&self) -> serde_json::Value {
+    pub fn document(&self) -> ErrorBody {
+        let body = |message: &str| ErrorBody {
+            status: self.status(),
+            message: message.to_owned(),
+            place: None,
+        };
         match self {
             Self::WithResult(failure) => failure.document(),
-            Self::Scenario(error) => serde_json::json!({
-                "status": self.status(),
-                "message": error.message,
-                "file": error.file,
-                "line": error.line,
-                "column": error.column,
-                "help": error.help,
-            }),
+            Self::Scenario(error) => ErrorBody {
+                place: Some(ErrorPlace {
+                    file: error.file.clone(),
+                    line: error.line,
+                    column: error.column,
+                    help: error.help.clone(),
+                }),
+                ..body(&error.message)
+            },
             Self::Failed(message)
             | Self::Usage(message)
             | Self::Unavailable(message)
-            | Self::ExpectationFailed(message) => {
-                serde_json::json!({ "status": self.status(), "message": message })
-            }
-            Self::Interrupted | Self::ClosedPipe | Self::Program(_) => {
-                serde_json::json!({ "status": self.status(), "message": "interrupted" })
-            }
+            | Self::ExpectationFailed(message) => body(message),
+            Self::Interrupted | Self::ClosedPipe | Self::Program(_) => body("interrupted"),
         }
     }
+}
+
+/// What every command prints with `--json` if it fails without a result.
+#[derive(Serialize, JsonSchema)]
+pub struct ErrorDocument {
+    error: ErrorBody,
+}
+
+/// An error.
+#[derive(Serialize, JsonSchema)]
+pub struct ErrorBody {
+    /// The exit status.
+    status: u8,
+    /// What was found and what was expected.
+    message: String,
+    #[serde(flatten)]
+    place: Option<ErrorPlace>,
+}
+
+/// The place of an error in a scenario.
+#[derive(Serialize, JsonSchema)]
+struct ErrorPlace {
+    file: String,
+    /// From 1.
+    line: usize,
+    /// In characters, from 1.
+    column: usize,
+    /// What to write instead.
+    help: Option<String>,
 }
 
 /// Handles a command line that is not a command: prints requested help on stdout, and errors on

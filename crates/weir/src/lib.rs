@@ -39,6 +39,12 @@ use weir_lab::fault::{caught, silence_caught_panics};
 /// returns its exit status.
 pub fn run_command(words: Vec<OsString>) -> u8 {
     silence_caught_panics();
+    if words.len() <= 1 {
+        return match terminal::print(commands::WELCOME) {
+            Ok(()) => 0,
+            Err(error) => exit::Failure::from(error).report(false),
+        };
+    }
     let (cli, json) = match commands::Cli::read(&words) {
         Ok(read) => read,
         Err(error) => return exit::unparsed(&error, &words),

@@ -26,6 +26,11 @@ pub fn set_verbosity(verbosity: Verbosity) {
     VERBOSITY.store(verbosity as u8, Ordering::Relaxed);
 }
 
+/// Whether details are asked for.
+pub fn is_verbose() -> bool {
+    says(Verbosity::Verbose)
+}
+
 fn says(least: Verbosity) -> bool {
     VERBOSITY.load(Ordering::Relaxed) >= least as u8
 }
@@ -50,6 +55,17 @@ fn logged(text: &str) -> Option<std::io::Result<()>> {
     let file = LOG.get()?.lock();
     let mut file = file.unwrap_or_else(PoisonError::into_inner);
     Some(file.write_all(text.as_bytes()))
+}
+
+/// True if a terminal shows stdout.
+pub fn is_shown() -> bool {
+    LOG.get().is_none() && std::io::stdout().is_terminal()
+}
+
+/// The columns of the terminal that shows stdout; `None` if none does.
+pub fn width() -> Option<usize> {
+    let width = terminal_size::terminal_size_of(std::io::stdout()).filter(|_| is_shown());
+    width.map(|(terminal_size::Width(columns), _)| usize::from(columns))
 }
 
 /// Writes data to stdout.

@@ -95,7 +95,7 @@ mod tests {
                 title: section.to_owned(),
                 figures,
             }],
-            left_out: Vec::new(),
+            ..RunPictures::default()
         };
         let drawn = with_findings(pictures, &explanation);
         let plots = drawn.figures().filter_map(|figure| figure.drawing.plot());

@@ -2,10 +2,13 @@
 
 use super::measure::CandidateSample;
 use crate::verdict::Verdict;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How much of the suite is run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Size {
     /// Less than a minute on two cores.
@@ -32,7 +35,9 @@ impl Size {
 }
 
 /// What the cases of a chapter are about; chapters stand in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Aspect {
     /// Harm to the network, or to all others.
@@ -122,7 +127,7 @@ fn cubic() -> String {
 }
 
 /// The bounds of a mean.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Bounds {
     /// The greatest.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,6 +5,7 @@ use super::measure::{CandidateSample, MeasurePlan};
 use crate::replication::Interval;
 use crate::summary::Better;
 use crate::verdict::Verdict;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ fn verdicts(better: Better, floor: f64, candidates: &[CandidateSample]) -> Vec<V
 }
 
 /// A measure of a case: what it came to for each controller.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MeasureResult {
     /// The measure's name in the suite.
     pub name: String,

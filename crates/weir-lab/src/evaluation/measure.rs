@@ -4,6 +4,7 @@ use super::sample_of;
 use crate::replication::{Interval, Sample};
 use crate::scenario::Term;
 use crate::summary::{Better, Number};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_proto::settings::Diagnostic;
 
@@ -99,7 +100,7 @@ impl MeasurePlan {
 }
 
 /// What a measure came to for one controller.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CandidateSample {
     /// The controller.
     pub name: String,

@@ -34,6 +34,7 @@ use crate::replication::{Sample, in_order};
 use crate::run::{RunOptions, TraceLevel, TransportRegistry, run};
 use crate::scenario::{Flow, Scenario, ScenarioError, Transport};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::slice;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -103,7 +104,7 @@ const fn default_seeds(size: Size) -> u32 {
 }
 
 /// A controller beside others. Serialises to the same bytes each time.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Evaluation {
     /// The suite's heading.
     pub title: String,
@@ -120,7 +121,7 @@ pub struct Evaluation {
 }
 
 /// A chapter of the RFC.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ChapterResult {
     /// What it is about.
     #[serde(flatten)]
@@ -130,7 +131,7 @@ pub struct ChapterResult {
 }
 
 /// A scenario with its measures.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CaseResult {
     /// What it is, in words.
     pub words: String,

@@ -33,12 +33,12 @@ const BY_THE_AUTHORS: [(&str, &str); 4] = [
 impl Evaluation {
     /// One JSON document with a line feed at its end.
     pub fn json(&self) -> String {
-        crate::json::document(self)
+        crate::json::versioned(self)
     }
 
     /// One self-contained HTML page.
     pub fn html(&self) -> String {
-        let mut page = Page::new();
+        let mut page = Page::beside_pictures();
         let subject = self.candidates.first().map_or("", String::as_str);
         let title = format!("{subject}, evaluated as RFC 9743 asks");
         page.text("h1", "", &title);
@@ -65,6 +65,7 @@ impl Evaluation {
             page.figure(&figure);
         }
         self.overview(&mut page);
+        page.filter_of_rows();
         for chapter in &self.chapters {
             self.section(&mut page, chapter);
         }
@@ -182,8 +183,9 @@ impl Evaluation {
         let cases = (1..).zip(&chapter.cases).map(|(number, case)| {
             let words = escaped(&format!("{number}: {}", case.words));
             let rows = case.results.iter().enumerate().map(|(row, result)| {
-                let words = if row == 0 { words.as_str() } else { "" };
-                table_row(words, result)
+                // Where rows are hidden, the first may be one of them.
+                let again = format!("<span class=\"again\">{words}</span>");
+                table_row(if row == 0 { &words } else { &again }, result)
             });
             rows.chain([failures(case)]).collect()
         });
@@ -222,7 +224,13 @@ fn measure(result: &MeasureResult) -> String {
 }
 
 fn table_row(words: &str, result: &MeasureResult) -> String {
-    let mut html = format!("<tr><td>{words}</td><td>{}</td>", measure(result));
+    let differs = |verdict: &Verdict| !matches!(verdict, Verdict::Alike | Verdict::Shown);
+    let same = if result.verdicts.iter().any(differs) {
+        ""
+    } else {
+        " class=\"same\""
+    };
+    let mut html = format!("<tr{same}><td>{words}</td><td>{}</td>", measure(result));
     for sample in &result.candidates {
         let reach = sample.interval_95.map_or(String::new(), |(low, high)| {
             format!(" ± {}", significant((high - low) / 2.0, 2))

@@ -4,10 +4,11 @@ use super::case::{Bounds, SafetyLimit};
 use super::measure::CandidateSample;
 use crate::theory::significant;
 use crate::verdict::Verdict;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What came of a limit.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LimitResult {
     /// Its name.
     pub id: String,

@@ -9,6 +9,7 @@ use crate::scenario::error::suggestion;
 use crate::scenario::overrides::{parse_set, parse_with};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::toml_file::TomlFile;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -48,7 +49,7 @@ pub(super) struct Known {
 }
 
 /// A chapter of the RFC.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Chapter {
     /// Its name for options and files.
@@ -66,9 +67,11 @@ pub struct Chapter {
     pub untested: String,
     /// Its cases.
     #[serde(rename = "case", default, skip_serializing)]
+    #[schemars(skip)]
     pub cases: Vec<Case>,
     /// Ranges of paths, each of which is a case.
     #[serde(default, skip_serializing)]
+    #[schemars(skip)]
     pub(super) paths: Vec<PathRange>,
 }
 

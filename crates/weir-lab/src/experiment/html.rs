@@ -8,18 +8,18 @@ use super::variants::VariantResult;
 use crate::diagnosis::Finding;
 use crate::report::page::{Page, escaped};
 use crate::theory::significant;
-use crate::verdict::Verdict;
+use crate::verdict::{Outcome, Verdict};
 use std::fmt::Write as _;
 
 impl Reproduction {
     /// One JSON document with a line feed at its end.
     pub fn json(&self) -> String {
-        crate::json::document(self)
+        crate::json::versioned(self)
     }
 
     /// One self-contained HTML page.
     pub fn html(&self) -> String {
-        let mut page = Page::new();
+        let mut page = Page::beside_pictures();
         page.text("h1", "", "Published experiments, reproduced");
         page.text(
             "p",
@@ -39,6 +39,7 @@ impl Reproduction {
              green, the published value dashed, the tolerance shaded.",
         );
         contents(&mut page, self);
+        page.filter_of_rows();
         for experiment in &self.experiments {
             section(&mut page, experiment);
         }
@@ -283,9 +284,10 @@ fn published(row: &RowResult) -> String {
 fn result_table(page: &mut Page, kind: RowKind, rows: &[&RowResult]) {
     let html = |row: &&RowResult| {
         format!(
-            "<tr id=\"{}\"><td>{}<small>{}</small>{}{}</td><td class=\"n\">{}</td>\
+            "<tr{} id=\"{}\"><td>{}<small>{}</small>{}{}</td><td class=\"n\">{}</td>\
              <td class=\"n\">{}{}</td><td class=\"n\">{}</td><td class=\"v {}\">{}<small>{}</small>\
              </td></tr>\n",
+            same(row.verdict),
             escaped(&row.id),
             escaped(&row.text),
             escaped(&row.place),
@@ -312,6 +314,14 @@ fn result_table(page: &mut Page, kind: RowKind, rows: &[&RowResult]) {
         "verdict",
     ];
     page.table(&headings, rows.iter().map(html));
+}
+
+/// The class of a row within its tolerance, which a switch hides.
+fn same(verdict: Verdict) -> &'static str {
+    match verdict.outcome() {
+        Outcome::Holds => " class=\"same\"",
+        _ => "",
+    }
 }
 
 fn fitted_by(row: &RowResult) -> String {

@@ -2,6 +2,7 @@
 
 use super::series::quantile;
 use crate::replication::Sample;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ pub(super) enum Measurement {
 }
 
 /// The distribution of a row's values over seeds, in the row's unit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Seeds {
     /// How many runs there are.
     pub runs: usize,

@@ -14,6 +14,7 @@ use super::measure::{Measure, Moment, View};
 use super::plot_plan::PlotPlan;
 use super::variant_plan::{Scan, Variant};
 use crate::toml_file::{TomlFile, pair};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The whole file.
@@ -58,7 +59,7 @@ pub struct Document {
 }
 
 /// A scenario that is run, once or with many seeds.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunPlan {
     /// The name that measures use.
@@ -74,6 +75,7 @@ pub struct RunPlan {
     /// Seeds 1 to this number, for a scenario in which something is random; absent: one run with
     /// the scenario's own seed.
     #[serde(serialize_with = "number_of_seeds")]
+    #[schemars(with = "u32")]
     pub seeds: Option<u32>,
     /// Made in each variant.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -81,6 +83,7 @@ pub struct RunPlan {
     /// Runs in real time between network namespaces: true on sockets with the laboratory's
     /// endpoints, "kernel-tcp" with the kernel's own TCP.
     #[serde(default, skip_serializing, deserialize_with = "testbed")]
+    #[schemars(skip)]
     pub testbed: Option<Testbed>,
 }
 
@@ -94,7 +97,7 @@ pub enum Testbed {
 }
 
 /// The kind of statement of a row.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RowKind {
     /// A number of the document that runs measure: agrees or differs.

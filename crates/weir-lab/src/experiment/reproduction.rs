@@ -17,6 +17,7 @@ use crate::run::TraceLevel;
 use crate::scenario::Scenario;
 use crate::table::Table;
 use crate::verdict::Verdict;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,14 +33,14 @@ pub struct Progress {
 }
 
 /// The results of some experiments. Serialises to the same bytes each time.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Reproduction {
     /// One entry an experiment, in the order asked for.
     pub experiments: Vec<ExperimentResult>,
 }
 
 /// The result of one experiment.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ExperimentResult {
     /// Its name.
     pub name: String,
@@ -66,7 +67,7 @@ pub struct ExperimentResult {
 }
 
 /// A run, or the runs of many seeds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunResult {
     /// The plan of the run.
     #[serde(flatten)]
@@ -83,7 +84,7 @@ pub struct RunResult {
 }
 
 /// A finding, and whether all rows that show it hold.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FindingResult {
     /// The finding.
     pub text: String,

@@ -5,6 +5,7 @@ use super::published::{Row, RowKind, unit_scale};
 use super::run_data::Runs;
 use crate::theory::{TheoryError, format_value, significant};
 use crate::verdict::{Outcome, Verdict};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ impl RowKind {
 }
 
 /// One row of the result.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RowResult {
     /// The row's name.
     pub id: String,
@@ -79,7 +80,7 @@ pub struct RowResult {
 }
 
 /// A row in one variant.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct InVariant {
     /// The name of the variant.
     pub variant: String,

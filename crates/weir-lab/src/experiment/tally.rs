@@ -3,10 +3,12 @@
 use super::published::RowKind;
 use super::row_result::RowResult;
 use crate::verdict::Verdict;
+use schemars::JsonSchema;
 use serde::Serialize;
+use std::iter::Sum;
 
 /// The verdicts of rows of one sort.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Count {
     /// Rows that have a verdict.
     pub judged: usize,
@@ -23,7 +25,7 @@ pub struct Count {
 }
 
 /// The counts of an experiment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Tally {
     /// Numbers that the document states and runs measure, to which no parameter was fitted: agree
     /// or differ.
@@ -51,6 +53,18 @@ impl Count {
             Verdict::Differs => self.differ += 1,
             Verdict::Busy => self.busy += 1,
             _ => self.within += 1,
+        }
+    }
+
+    /// The counts of both.
+    const fn plus(self, other: Self) -> Self {
+        Self {
+            judged: self.judged + other.judged,
+            within: self.within + other.within,
+            explained: self.explained + other.explained,
+            undetermined: self.undetermined + other.undetermined,
+            differ: self.differ + other.differ,
+            busy: self.busy + other.busy,
         }
     }
 
@@ -107,6 +121,25 @@ impl Tally {
         tally
     }
 
+    /// Numbers that the document states and runs measure, to which a parameter was fitted.
+    pub const fn fitted(&self) -> Count {
+        let (all, unfitted) = (self.measured_numbers, self.unfitted_numbers);
+        Count {
+            judged: all.judged - unfitted.judged,
+            within: all.within - unfitted.within,
+            explained: all.explained - unfitted.explained,
+            undetermined: all.undetermined - unfitted.undetermined,
+            differ: all.differ - unfitted.differ,
+            busy: all.busy - unfitted.busy,
+        }
+    }
+
+    /// All rows that have a verdict.
+    pub const fn judged(&self) -> Count {
+        let numbers = self.measured_numbers.plus(self.formula_numbers);
+        numbers.plus(self.statements).plus(self.checks)
+    }
+
     /// The number of judged numbers of the document.
     pub fn numbers(&self) -> usize {
         self.measured_numbers.judged + self.formula_numbers.judged
@@ -116,5 +149,19 @@ impl Tally {
     /// 24`.
     pub fn parameters_to_numbers(&self) -> String {
         format!("{} : {}", self.parameters, self.numbers())
+    }
+}
+
+impl Sum for Tally {
+    fn sum<I: Iterator<Item = Self>>(tallies: I) -> Self {
+        tallies.fold(Self::default(), |all, one| Self {
+            unfitted_numbers: all.unfitted_numbers.plus(one.unfitted_numbers),
+            measured_numbers: all.measured_numbers.plus(one.measured_numbers),
+            formula_numbers: all.formula_numbers.plus(one.formula_numbers),
+            statements: all.statements.plus(one.statements),
+            checks: all.checks.plus(one.checks),
+            parameters: all.parameters + one.parameters,
+            fitted_numbers: all.fitted_numbers + one.fitted_numbers,
+        })
     }
 }

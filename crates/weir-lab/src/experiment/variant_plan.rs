@@ -2,10 +2,11 @@
 
 use crate::sweep::{Design, Parameter};
 use crate::toml_file::{Invalid, pair};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A set of values that the document leaves open.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
     /// A short name, unique in the file.

@@ -15,12 +15,13 @@ use super::variant_plan::Variant;
 use crate::scenario::error::suggestion;
 use crate::toml_file::Invalid;
 use crate::verdict::Outcome;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use weir_proto::settings::shortened;
 
 /// A variant and its verdict.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct VariantResult {
     /// The variant.
     #[serde(flatten)]

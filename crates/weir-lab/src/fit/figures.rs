@@ -3,10 +3,11 @@
 use super::Subject;
 use super::observed::Observed;
 use crate::diagnosis::Statistic;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a flow had.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Figures {
     /// Octets that arrived, in bit/s, as the trace counts them.
     pub goodput_bps: f64,
@@ -19,7 +20,7 @@ pub struct Figures {
 }
 
 /// The trace against runs of the fitted path.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Differences {
     /// The flow of the trace.
     pub trace: Figures,

@@ -39,6 +39,7 @@ use crate::trace::import::{Imported, Vantage};
 use error::{Trial, Tried};
 use observed::Observed;
 use path::Path;
+use schemars::JsonSchema;
 use serde::Serialize;
 use weir_proto::settings::Raw;
 
@@ -60,7 +61,7 @@ pub struct Subject<'a> {
 }
 
 /// A fitted path.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Fit {
     /// The scenario as a file, with a comment for each parameter; it begins with [`HEAD`].
     #[serde(skip)]
@@ -104,7 +105,7 @@ pub enum FitError {
     #[error("the flow's transport is {0}, expected tcp, quic or dccp: others do not show a path")]
     Transport(String),
     /// The controller is not known.
-    #[error("there is no controller \"{0}\", expected one of {known}", known = transport::names())]
+    #[error("there is no controller \"{0}\"; {known}", known = transport::known(.0))]
     Controller(String),
     /// What was found is no scenario.
     #[error("the fitted path is no scenario: {0}")]

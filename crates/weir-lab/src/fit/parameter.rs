@@ -1,9 +1,10 @@
 //! A parameter of a fitted path, with how it was found.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A parameter of a fitted path.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Parameter {
     /// Its key in the scenario, such as `link.path.forward.rate`.
     pub name: String,

@@ -2,8 +2,9 @@
 
 use super::parameter::Parameter;
 use super::{FitError, Subject};
+use crate::scenario::error::suggestion;
 use weir_proto::cc::window;
-use weir_proto::settings::{Raw, Table, Value as _};
+use weir_proto::settings::{Raw, Table, Value as _, word_here};
 
 /// The controller of TCP and QUIC where the trace names none: that of Linux.
 const USUAL_CONTROLLER: &str = "cubic";
@@ -13,24 +14,16 @@ const OTHER_CONTROLLERS: [&str; 2] = ["newreno", "bbr"];
 /// Another controller is taken if the distance of its run is below this share of the usual one's.
 pub(super) const CLEARLY: f64 = 0.6;
 
-/// The names of the controllers, for an error.
-pub(super) fn names() -> String {
+/// The names of the controllers, and the one that was probably meant, for an error.
+pub(super) fn known(name: &str) -> String {
     let words = window::keywords().into_iter();
-    words
-        .map(|keyword| keyword.word)
-        .collect::<Vec<_>>()
-        .join(", ")
+    let words: Vec<&str> = words.map(|keyword| keyword.word).collect();
+    suggestion(&name.to_ascii_lowercase(), "expected one of", &words)
 }
 
 /// A controller's name as scenarios have it.
 fn in_our_words(name: &str) -> String {
-    let name = name.to_ascii_lowercase();
-    // Linux calls NewReno so.
-    if name == "reno" {
-        "newreno".to_owned()
-    } else {
-        name
-    }
+    word_here(&name.to_ascii_lowercase()).to_owned()
 }
 
 /// True for a controller that scenarios have.

@@ -70,15 +70,18 @@ pub struct Rule {
     check: fn(&View<'_>) -> Vec<Finding>,
 }
 
+const SEEDS: &str = "seeds";
+const PHASE: &str = "phase";
+
 /// All rules.
 pub const RULES: &[Rule] = &[
     Rule {
-        name: "seeds",
+        name: SEEDS,
         doc: "No setting draws a random number, so that each seed gives the same run.",
         check: seeds::check,
     },
     Rule {
-        name: "phase",
+        name: PHASE,
         doc: "Flows share a drop-tail queue and nothing keeps them from locking in phase.",
         check: phase::check,
     },
@@ -139,10 +142,39 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
+/// What a scenario is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// One run in the simulator, or some that differ in their settings.
+    OneRun,
+    /// A run for each of several seeds.
+    Seeds,
+    /// Runs on hosts and kernels, in real time.
+    RealTime,
+}
+
+impl Purpose {
+    /// Whether this rule says something that matters for the purpose.
+    fn asks(self, rule: &Rule) -> bool {
+        match self {
+            Self::Seeds => true,
+            Self::OneRun => rule.name != SEEDS,
+            // Two runs in real time differ without seeds, and kernels keep flows out of phase.
+            Self::RealTime => ![SEEDS, PHASE].contains(&rule.name),
+        }
+    }
+}
+
+/// The findings of the rules for a purpose, in their order.
+pub fn lint_for(scenario: &Scenario, purpose: Purpose) -> Vec<Finding> {
+    let view = View::of(scenario);
+    let rules = RULES.iter().filter(|rule| purpose.asks(rule));
+    rules.flat_map(|rule| (rule.check)(&view)).collect()
+}
+
 /// The findings of all rules, in their order.
 pub fn lint(scenario: &Scenario) -> Vec<Finding> {
-    let view = View::of(scenario);
-    RULES.iter().flat_map(|rule| (rule.check)(&view)).collect()
+    lint_for(scenario, Purpose::Seeds)
 }
 
 #[cfg(test)]

@@ -3,15 +3,21 @@
 
 use super::axis::Axis;
 use super::drawing::NamedPlot;
-use super::overview::{OF_PACKETS, delay_of, distributions};
+use super::overview::{OF_PACKETS, crowded, delay_of, distributions};
+use super::page::{Page, escaped};
+use super::panels::Panels;
 use super::plot::{ErrorBar, Plot, PlotLayer, Shape};
 use super::run_pictures::{RunPictures, Section};
 use super::selection::{PlotError, PlotSelection};
-use super::series::{counted, ended, layers, of_intervals};
+use super::series::{counted, ended, layers, of_intervals, of_rows};
 use super::subjects::{PlotData, Subject, subjects_of};
 use crate::replication::Sample;
 use crate::scenario::Flow;
+use crate::theory::format_digits;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The points of a flow of a run: seconds and values.
+type SeriesOf = fn(&PlotData, &str) -> Option<Vec<(f64, f64)>>;
 
 /// The runs that differ only in their seed.
 struct Case<'a> {
@@ -31,11 +37,18 @@ struct Setting {
 /// A flow or a group over the runs of one case.
 struct Member<'a> {
     subject: Subject,
+    /// The index of the case, and what was set in it.
+    case: usize,
+    set: String,
+    /// The flow or group, without what was set.
+    of: String,
     runs: &'a [&'a PlotData],
 }
 
 /// The most curves of a picture.
 const MOST_CURVES: usize = 14;
+/// The most plots one below the other; the curves of more cases are in one plot.
+const MOST_PANELS: usize = 8;
 
 /// Goodput over delay with confidence intervals of the means over seeds, goodput over time with its
 /// spread, and distributions.
@@ -62,17 +75,20 @@ pub fn comparison(runs: &[PlotData], selection: &PlotSelection) -> Result<RunPic
             all - members.len()
         ));
     }
-    let drawn = [
-        throughput_and_delay(&members),
-        goodput(&members),
-        completion_times(&members),
-        delays(&members),
-    ];
-    let mut figures: Vec<NamedPlot> = drawn.into_iter().flatten().collect();
+    let title = Title::of(runs, &cases);
     let ends = runs.iter().map(PlotData::end_s);
     let end = ends.fold(0.0, f64::max);
+    let mut figures: Vec<NamedPlot> = Vec::new();
+    figures.extend(throughput_and_delay(&members));
+    let over_time = OVER_TIME.iter();
+    let over_time =
+        over_time.filter_map(|curve| over_time_of(curve, &members, &title, selection, end));
+    figures.extend(over_time);
+    figures.extend(completion_times(&members));
+    figures.extend(delays(&members));
     for figure in &mut figures {
         if let super::Drawing::Plot(plot) = &mut figure.drawing {
+            plot.title = title.with(&plot.title);
             selection.apply(plot, end);
         }
     }
@@ -80,8 +96,9 @@ pub fn comparison(runs: &[PlotData], selection: &PlotSelection) -> Result<RunPic
         let message = "the runs have no flow with a round-trip time or traces to compare";
         return Err(PlotError::Nothing(message.to_owned()));
     }
+    pictures.head = table(&members, &title);
     pictures.sections.push(Section {
-        title: format!("{} runs, {} kinds of settings", runs.len(), cases.len()),
+        title: title.with(&format!("{} runs", runs.len())),
         figures,
     });
     Ok(pictures)
@@ -198,47 +215,111 @@ fn flatten(path: &str, value: &toml::Value, settings: &mut Settings) {
 fn members<'a>(cases: &'a [Case<'a>], subjects: &[Subject]) -> Vec<Member<'a>> {
     let pairs = subjects
         .iter()
-        .flat_map(|subject| cases.iter().map(move |case| (subject, case)));
-    let members = pairs.enumerate().map(|(number, (subject, case))| {
-        let settings = case.settings.iter();
-        let mut words: Vec<String> = settings
-            .map(|setting| words_of(setting, case, subject))
-            .collect();
-        if subjects.len() > 1 || words.is_empty() {
-            words.insert(0, subject.label.clone());
-        }
-        let subject = Subject {
-            label: words.join(", "),
-            flows: subject.flows.clone(),
-            number,
-        };
+        .flat_map(|subject| cases.iter().enumerate().map(move |case| (subject, case)));
+    let members = pairs.enumerate().map(|(number, (subject, (place, case)))| {
+        let own = case.words(Some(subject));
+        let alone = subjects.len() == 1 && !own.is_empty();
+        let set = case.words(alone.then_some(subject));
+        let name = (!alone).then(|| subject.label.clone());
+        let words = name.into_iter().chain([own]);
+        let words: Vec<String> = words.filter(|word| !word.is_empty()).collect();
         Member {
-            subject,
+            of: subject.label.clone(),
+            subject: Subject {
+                label: words.join(", "),
+                flows: subject.flows.clone(),
+                number,
+            },
+            case: place,
+            set,
             runs: &case.runs,
         }
     });
     members.collect()
 }
 
-/// The label of a setting: `transport.controller=cubic` for the curve's own flow, preceded by the
-/// name of another flow or of a link.
-fn words_of(setting: &Setting, case: &Case<'_>, subject: &Subject) -> String {
-    let Setting { path, value } = setting;
-    let mut parts = path.splitn(3, '.');
-    let (Some(kind), Some(name), Some(rest)) = (parts.next(), parts.next(), parts.next()) else {
-        return format!("{path}={value}");
-    };
-    let mut runs = case.runs.iter();
-    let is_own = kind == "flow"
-        && runs.any(|run| {
+impl Case<'_> {
+    /// What was set, as short as it is clear: of each path the end that no other has; a single word
+    /// stands alone. A setting of a flow that is not `own` has the flow's name.
+    fn words(&self, own: Option<&Subject>) -> String {
+        let paths: Vec<&str> = self.settings.iter().map(|one| one.path.as_str()).collect();
+        let words = self.settings.iter().map(|setting| {
+            let Setting { path, value } = setting;
+            let end = ending(path, &paths);
+            let of_flow = path
+                .strip_prefix("flow.")
+                .and_then(|path| path.split('.').next());
+            let other = of_flow.filter(|_| own.is_none_or(|own| !self.is_own(setting, own)));
+            let is_alone = paths.len() == 1 && value.starts_with(|c: char| c.is_ascii_alphabetic());
+            match (other, is_alone) {
+                (None, true) => value.clone(),
+                (None, false) => format!("{end}={value}"),
+                (Some(flow), true) => format!("{flow}={value}"),
+                (Some(flow), false) if end.starts_with(&format!("{flow}.")) => {
+                    format!("{end}={value}")
+                }
+                (Some(flow), false) => format!("{flow}.{end}={value}"),
+            }
+        });
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    /// True if the setting is that of the subject's own flow.
+    fn is_own(&self, setting: &Setting, subject: &Subject) -> bool {
+        let mut parts = setting.path.splitn(3, '.');
+        let (Some("flow"), Some(name)) = (parts.next(), parts.next()) else {
+            return false;
+        };
+        self.runs.iter().any(|run| {
             let mut flows = run.output.scenario.flows.iter();
             let flow = flows.find(|flow| flow.name == name);
             flow.is_some_and(|flow| flow.names().any(|name| subject.flows.contains(&name)))
-        });
-    if is_own {
-        format!("{rest}={value}")
-    } else {
-        format!("{name}.{rest}={value}")
+        })
+    }
+}
+
+/// The shortest end of a path that none of the others has.
+fn ending<'a>(path: &'a str, all: &[&str]) -> &'a str {
+    let mut starts: Vec<usize> = path.match_indices('.').map(|(at, _)| at + 1).collect();
+    starts.reverse();
+    let ends = starts.into_iter().map(|start| &path[start..]);
+    let is_alone = |end: &&str| {
+        let others = all.iter().filter(|other| **other != path);
+        let dotted = format!(".{end}");
+        others
+            .into_iter()
+            .all(|other| !other.ends_with(&dotted) && other != end)
+    };
+    ends.chain([path]).find(is_alone).unwrap_or(path)
+}
+
+/// What the titles of pictures say: the scenario, and the setting in which the runs differ.
+struct Title(String);
+
+impl Title {
+    fn of(runs: &[PlotData], cases: &[Case<'_>]) -> Self {
+        let names: BTreeSet<&str> = runs.iter().map(|run| run.name.as_str()).collect();
+        let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        let name = match names.as_slice() {
+            [only] => (*only).to_owned(),
+            _ => String::new(),
+        };
+        let paths = cases.first().map_or(&[][..], |case| &case.settings);
+        let paths: Vec<&str> = paths.iter().map(|setting| setting.path.as_str()).collect();
+        let paths = match paths.as_slice() {
+            [] => String::new(),
+            paths => format!("by {}", paths.join(" and ")),
+        };
+        let parts = [name, paths].into_iter().filter(|part| !part.is_empty());
+        Self(parts.collect::<Vec<_>>().join(", "))
+    }
+
+    fn with(&self, title: &str) -> String {
+        if self.0.is_empty() {
+            title.to_owned()
+        } else {
+            format!("{title} ({})", self.0)
+        }
     }
 }
 
@@ -269,7 +350,7 @@ fn throughput_and_delay(members: &[Member<'_>]) -> Option<NamedPlot> {
         };
         let colour = member.subject.colour();
         if runs.len() > 1 {
-            plot = plot.with("", colour, Shape::Scatter(runs.clone()));
+            plot = plot.with("", colour, crowded(runs.clone(), Shape::Scatter));
             if let (Some(x), Some(y)) = (delays.interval_95(), rates.interval_95()) {
                 let bar = ErrorBar {
                     at: (delay, rate),
@@ -291,28 +372,163 @@ fn throughput_and_delay(members: &[Member<'_>]) -> Option<NamedPlot> {
     Some(NamedPlot::new("goodput-over-delay", caption, plot))
 }
 
-/// Goodput over time: the median of the seeds, with the range from the 10th to the 90th percentile.
-fn goodput(members: &[Member<'_>]) -> Option<NamedPlot> {
-    let axis = Axis::linear("goodput, bit/s", "bit/s");
-    let mut plot = Plot::new("Goodput over time", Axis::time(), axis);
+/// A quantity over time.
+struct OverTime {
+    /// The file's name.
+    name: &'static str,
+    title: &'static str,
+    label: &'static str,
+    unit: &'static str,
+    series: SeriesOf,
+}
+
+const OVER_TIME: [OverTime; 3] = [
+    OverTime {
+        name: "goodput",
+        title: "Goodput over time",
+        label: "goodput, bit/s",
+        unit: "bit/s",
+        series: |run, flow| of_intervals(run, flow, "goodput_bps"),
+    },
+    OverTime {
+        name: "delay",
+        title: "One-way delay over time",
+        label: "delay, s",
+        unit: "s",
+        series: |run, flow| of_intervals(run, flow, "one_way_delay_s"),
+    },
+    OverTime {
+        name: "windows",
+        title: "Congestion window over time",
+        label: "window, bytes",
+        unit: "bytes",
+        series: |run, flow| of_rows(run, flow, "cwnd_bytes"),
+    },
+];
+
+/// A quantity over time: a plot for each case, one below the other, with a curve for each flow. Over
+/// several seeds a curve is their median, with the range from the 10th to the 90th percentile.
+fn over_time_of(
+    quantity: &OverTime,
+    members: &[Member<'_>],
+    title: &Title,
+    selection: &PlotSelection,
+    end_s: f64,
+) -> Option<NamedPlot> {
+    let axis = || Axis::linear(quantity.label, quantity.unit);
+    let cases = members.iter().map(|member| member.case);
+    let cases: BTreeSet<usize> = cases.collect();
+    let apart = (2..=MOST_PANELS).contains(&cases.len());
+    let mut plots: Vec<(usize, Plot)> = Vec::new();
     for member in members {
-        let series = member.runs.iter().flat_map(|run| {
-            let end_s = run.end_s();
-            let flows = member.subject.flows.iter();
-            flows.filter_map(move |flow| {
-                let steps = of_intervals(run, flow, "goodput_bps")?;
-                // One run may be shorter than another.
-                Some(ended(steps, run.life(flow).end_s.min(end_s)))
-            })
+        let case = if apart { member.case } else { 0 };
+        let mut subject = member.subject.clone();
+        if apart {
+            subject.label.clone_from(&member.of);
+        }
+        let layers = layers(&subject, &series_of(member, quantity.series));
+        if layers.is_empty() {
+            continue;
+        }
+        let place = plots.iter().position(|(other, _)| *other == case);
+        let place = place.unwrap_or_else(|| {
+            let title = if apart { &*member.set } else { quantity.title };
+            plots.push((case, Plot::new(title, Axis::time(), axis())));
+            plots.len() - 1
         });
-        plot.layers
-            .extend(layers(&member.subject, &series.collect::<Vec<_>>()));
+        plots[place].1.layers.extend(layers);
     }
-    plot.layers
-        .sort_by_key(|layer| !matches!(layer.shape, Shape::Ribbon(_)));
+    plots.sort_by_key(|(case, _)| *case);
+    let mut plots: Vec<Plot> = plots.into_iter().map(|(_, plot)| plot).collect();
+    for plot in &mut plots {
+        plot.layers
+            .sort_by_key(|layer| !matches!(layer.shape, Shape::Ribbon(_)));
+    }
     let caption = "Over several seeds, and over the flows of a group, the median of those that are \
                    open at the time, and the area from the 10th to the 90th percentile.";
-    (!plot.layers.is_empty()).then(|| NamedPlot::new("goodput", caption, plot))
+    match plots.len() {
+        0 => None,
+        1 => Some(NamedPlot::new(quantity.name, caption, plots.remove(0))),
+        _ => {
+            for plot in &mut plots {
+                selection.apply(plot, end_s);
+            }
+            let panels = Panels::new(&title.with(quantity.title), plots);
+            let caption = format!("All plots have the same axes. {caption}");
+            Some(NamedPlot::new(quantity.name, &caption, panels))
+        }
+    }
+}
+
+/// The series of a member's flows in each of its runs.
+fn series_of(member: &Member<'_>, series: SeriesOf) -> Vec<Vec<(f64, f64)>> {
+    let runs = member.runs.iter().flat_map(|run| {
+        let end_s = run.end_s();
+        let flows = member.subject.flows.iter();
+        flows.filter_map(move |flow| {
+            // One run may be shorter than another.
+            Some(ended(series(run, flow)?, run.life(flow).end_s.min(end_s)))
+        })
+    });
+    runs.collect()
+}
+
+/// A column of the table of values: its heading, the path in the summary, and the unit.
+type Value = (&'static str, &'static str, &'static str);
+
+const VALUES: [Value; 8] = [
+    ("goodput", "goodput_bps", "bit/s"),
+    ("one-way delay p50", "one_way_delay_s/p50", "s"),
+    ("p95", "one_way_delay_s/p95", "s"),
+    ("round trip p50", "rtt_s/p50", "s"),
+    ("p95", "rtt_s/p95", "s"),
+    ("packets lost", "packets_lost", ""),
+    ("completed in", "completion_time_s", "s"),
+    ("frame delay p95", "video/frame_delay_s/p95", "s"),
+];
+
+/// The means of each member over its runs, with half of their 95 % intervals.
+fn table(members: &[Member<'_>], title: &Title) -> String {
+    let of = |member: &Member<'_>, path: &str| -> Sample {
+        let runs = member.runs.iter().filter_map(|run| {
+            let flows = member.subject.flows.iter();
+            let values = flows.filter_map(|flow| run.measure(flow, path));
+            values.collect::<Sample>().mean()
+        });
+        runs.collect()
+    };
+    let known: Vec<&Value> = VALUES
+        .iter()
+        .filter(|value| members.iter().any(|member| of(member, value.1).n() > 0))
+        .collect();
+    let mut headings = vec!["", "#runs"];
+    let named: Vec<String> = known.iter().map(|value| format!("#{}", value.0)).collect();
+    headings.extend(named.iter().map(String::as_str));
+    let mut page = Page::new();
+    page.text("h2", "", &title.with("Values"));
+    let rows = members.iter().map(|member| {
+        let cells = known.iter().map(|(_, path, unit)| {
+            let sample = of(member, path);
+            let mean = sample.mean().map(|mean| format_digits(mean, unit, 4));
+            let half = sample.interval_95().filter(|half| half.high > half.low);
+            let half = half.map(|i| (i.high - i.low) / 2.0);
+            let half =
+                half.map(|half| format!("<small>± {}</small>", format_digits(half, unit, 2)));
+            format!(
+                "<td class=\"n\">{}{}</td>",
+                mean.unwrap_or_else(|| "–".to_owned()),
+                half.unwrap_or_default()
+            )
+        });
+        format!(
+            "<tr><td>{}</td><td class=\"n\">{}</td>{}</tr>\n",
+            escaped(&member.subject.label),
+            member.runs.len(),
+            cells.collect::<String>()
+        )
+    });
+    page.table(&headings, rows);
+    page.into_body()
 }
 
 /// The distribution function of the completion times of finite transfers, over all seeds.

@@ -1,5 +1,6 @@
 //! A picture: a plot with axes, or a network diagram.
 
+use super::panels::Panels;
 use super::plot::Plot;
 use super::topology::Topology;
 
@@ -8,6 +9,8 @@ use super::topology::Topology;
 pub enum Drawing {
     /// Two axes and layers of marks.
     Plot(Box<Plot>),
+    /// Plots one below the other.
+    Panels(Panels),
     /// Hosts and the links between them.
     Topology(Topology),
 }
@@ -15,6 +18,12 @@ pub enum Drawing {
 impl From<Plot> for Drawing {
     fn from(plot: Plot) -> Self {
         Self::Plot(Box::new(plot))
+    }
+}
+
+impl From<Panels> for Drawing {
+    fn from(panels: Panels) -> Self {
+        Self::Panels(panels)
     }
 }
 
@@ -29,6 +38,7 @@ impl Drawing {
     pub fn svg(&self) -> String {
         match self {
             Self::Plot(plot) => plot.svg(),
+            Self::Panels(panels) => panels.svg(),
             Self::Topology(topology) => topology.svg(),
         }
     }
@@ -38,6 +48,7 @@ impl Drawing {
     pub fn element(&self, id: &str) -> String {
         match self {
             Self::Plot(plot) => plot.element(id),
+            Self::Panels(panels) => panels.element(id),
             Self::Topology(topology) => topology.element(),
         }
     }
@@ -46,6 +57,7 @@ impl Drawing {
     pub fn narrow_element(&self, id: &str) -> String {
         match self {
             Self::Plot(plot) => plot.narrow_element(id),
+            Self::Panels(panels) => panels.narrow_element(id),
             Self::Topology(topology) => topology.narrow_element(),
         }
     }
@@ -54,6 +66,7 @@ impl Drawing {
     pub fn title(&self) -> &str {
         match self {
             Self::Plot(plot) => &plot.title,
+            Self::Panels(panels) => &panels.title,
             Self::Topology(topology) => &topology.title,
         }
     }
@@ -62,7 +75,7 @@ impl Drawing {
     pub fn plot(&self) -> Option<&Plot> {
         match self {
             Self::Plot(plot) => Some(plot),
-            Self::Topology(_) => None,
+            Self::Panels(_) | Self::Topology(_) => None,
         }
     }
 }

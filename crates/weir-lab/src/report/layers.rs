@@ -14,6 +14,9 @@ pub(super) const EPISODE: f64 = 18.0;
 pub(super) const EPISODE_GAP: f64 = 3.0;
 /// The least width of an episode, so that a short one remains visible, in pixels.
 const EPISODE_WIDTH: f64 = 2.0;
+/// The side of a square of a density in pixels, and the number of its shades.
+const SQUARE: f64 = 6.0;
+const SHADES: usize = 5;
 /// Pixels between two marks on a line.
 const MARK_EVERY: f64 = 110.0;
 
@@ -56,6 +59,7 @@ impl Canvas {
                 let class = format!("dots s{}", layer.colour.number());
                 self.data(&class, "dots", &layer.name, path);
             }
+            Shape::Density(points) => self.density(layer, points),
             Shape::Ribbon(points) => {
                 for run in points.split(|point| point.1.is_nan()) {
                     path.add(&self.ribbon(run));
@@ -134,6 +138,30 @@ impl Canvas {
             self.text,
             "<path class=\"{class}\" transform=\"translate({x} {y})\" d=\"{outline}\"/>"
         );
+    }
+
+    /// Shades squares by their number of points, in steps of a factor of four.
+    fn density(&mut self, layer: &PlotLayer, points: &[(f64, f64)]) {
+        let mut squares: BTreeMap<(i64, i64), usize> = BTreeMap::new();
+        for (x, y) in self.pixels(points.iter().copied()) {
+            let square = |pixel: f64| libm::floor(pixel / SQUARE) as i64;
+            *squares.entry((square(x), square(y))).or_default() += 1;
+        }
+        for step in 0..SHADES {
+            let mut path = PathData::default();
+            let of_step = squares.iter().filter(|(_, count)| {
+                let fours = count.ilog2() as usize / 2;
+                fours.min(SHADES - 1) == step
+            });
+            for ((x, y), _) in of_step {
+                let (left, top) = (*x as f64 * SQUARE, *y as f64 * SQUARE);
+                let (right, bottom) = (left + SQUARE, top + SQUARE);
+                path.add(&[(left, top), (right, top), (right, bottom), (left, bottom)]);
+                path.close();
+            }
+            let class = format!("dense{step} f{}", layer.colour.number());
+            self.data(&class, "density", &layer.name, path);
+        }
     }
 
     /// Positions along a line, offset from those of other curves.

@@ -33,7 +33,7 @@ fn entries(layer: &PlotLayer, shown: (f64, f64)) -> Vec<LegendEntry> {
         Shape::Level(_) => Swatch::Line(format!("thin dash1 s{}", layer.colour.number()), None),
         Shape::Scatter(_) => Swatch::Dot(layer.colour),
         Shape::Marks(_) => Swatch::Mark(layer.colour, layer.marker.unwrap_or(0)),
-        Shape::Bars(_) => Swatch::Box(layer.colour, "bar"),
+        Shape::Bars(_) | Shape::Density(_) => Swatch::Box(layer.colour, "bar"),
         Shape::Ribbon(_) | Shape::Area(_) => Swatch::Box(layer.colour, "ribbon"),
         Shape::Rug(_) => Swatch::Tick(layer.line_class()),
         Shape::Band(..) => Swatch::Band,

@@ -77,7 +77,9 @@ impl PlotData {
         let mut reader = PictureReader::new(folder, &selection, folder.table("delays")?);
         reader.intervals_and_transfers()?;
         for name in reader.flows() {
-            reader.table(&format!("flows/{name}"), &[])?;
+            if let Some(table) = reader.table(&format!("flows/{name}"), &OF_FLOWS)? {
+                reader.data.output.flows.push(FlowTrace::new(name, table));
+            }
         }
         for name in folder.scenario().trace_names() {
             reader.table(&format!("links/{name}"), &[])?;
@@ -99,7 +101,7 @@ impl<'a> PictureReader<'a> {
         let duration_s = folder.summary().run.duration_s;
         let from = selection.from_s.unwrap_or(0.0);
         let to = selection.to_s.unwrap_or(duration_s).min(duration_s);
-        Self {
+        let mut reader = Self {
             folder,
             selection,
             thinning: RowThinning {
@@ -118,7 +120,11 @@ impl<'a> PictureReader<'a> {
                 packets: None,
                 stages: None,
             }),
-        }
+        };
+        let above = folder.path().parent().and_then(std::path::Path::file_name);
+        let name = above.map(|name| name.to_string_lossy().into_owned());
+        reader.data.name = name.unwrap_or_default();
+        reader
     }
 
     fn flows(&self) -> Vec<String> {

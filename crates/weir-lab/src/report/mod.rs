@@ -26,6 +26,7 @@ mod media_plots;
 mod network;
 mod overview;
 pub mod page;
+mod panels;
 #[cfg(feature = "files")]
 mod pdf;
 mod plot;
@@ -53,6 +54,7 @@ pub use flow_plots::{
 };
 #[cfg(feature = "files")]
 pub use folder::{ReportError, ReportFolder};
+pub use panels::Panels;
 #[cfg(feature = "files")]
 pub use pdf::{PdfError, pdf};
 pub use plot::{Colour, Episode, ErrorBar, Plot, PlotLayer, Shape, Strip};

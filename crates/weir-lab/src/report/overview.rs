@@ -185,7 +185,8 @@ fn throughput_and_delay(data: &PlotData, subjects: &[Subject]) -> Option<NamedPl
         if !subject.is_group() {
             plot = plot.with("", colour, Shape::Errors(bars));
         }
-        let marks = PlotLayer::new(&subject.label, colour, Shape::Marks(marks));
+        let marks = crowded(marks, Shape::Marks);
+        let marks = PlotLayer::new(&subject.label, colour, marks);
         plot.layers.push(marks.curve(subject.number));
     }
     if plot.layers.is_empty() {
@@ -194,6 +195,18 @@ fn throughput_and_delay(data: &PlotData, subjects: &[Subject]) -> Option<NamedPl
     let caption = "Over the whole run after the warm-up: the mark stands at the median of the \
                    delay, the bar goes from the least to the 95th percentile.";
     Some(NamedPlot::new("goodput-over-delay", caption, plot))
+}
+
+/// More points than this hide each other: they are drawn as a density.
+const MOST_MARKS: usize = 400;
+
+/// Points in this shape, or as a density if there are too many.
+pub(super) fn crowded(points: Vec<(f64, f64)>, shape: fn(Vec<(f64, f64)>) -> Shape) -> Shape {
+    if points.len() > MOST_MARKS {
+        Shape::Density(points)
+    } else {
+        shape(points)
+    }
 }
 
 /// The distribution function of the completion times of finite transfers.

@@ -173,7 +173,7 @@
       mark.style.display = x < axisX.p - 1 || x > axisX.q + 1 ? "none" : "";
     });
     const [factor, unit] = timeUnit(picture.shown);
-    picture.label.textContent = span ? "time, " + unit : picture.labelled;
+    if (picture.label) picture.label.textContent = span ? "time, " + unit : picture.labelled;
     if (!span) return void (ticksGroup.innerHTML = original);
     const { top, floor } = picture;
     ticksGroup.textContent = "";
@@ -193,7 +193,9 @@
   const bar = document.createElement("div");
   bar.className = "zoom";
   bar.hidden = true;
+  let zoomed = null;
   const zoomAll = (span) => {
+    zoomed = span;
     for (const picture of pictures) {
       if (!picture.svg.dataset.time) continue;
       show(picture, span);
@@ -277,7 +279,46 @@
     });
     svg.addEventListener("dblclick", () => zoomAll(null));
   };
-  document.querySelectorAll("figure svg[data-x]").forEach(prepare);
+  const prepareAll = (element) => element.querySelectorAll("svg[data-x]").forEach(prepare);
+  document.querySelectorAll("figure").forEach(prepareAll);
+  // Pictures that are packed: both texts in raw DEFLATE and base64, with a zero between them.
+  const unpack = async (figure) => {
+    const packed = figure.dataset.packed;
+    if (!packed) return;
+    delete figure.dataset.packed;
+    const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+    const unpacked = new DecompressionStream("deflate-raw");
+    const stream = new Blob([bytes]).stream().pipeThrough(unpacked);
+    const texts = (await new Response(stream).text()).split("\0");
+    figure.querySelector(".wide").innerHTML = texts[0];
+    figure.querySelector(".narrow").innerHTML = texts[1];
+    const before = pictures.length;
+    prepareAll(figure);
+    if (zoomed) pictures.slice(before).forEach((one) => one.svg.dataset.time && show(one, zoomed));
+  };
+  const waiting = [...document.querySelectorAll("figure[data-packed]")];
+  if (waiting.length && typeof DecompressionStream === "undefined") {
+    for (const figure of waiting) {
+      const image = document.createElement("img");
+      image.src = figure.id + ".svg";
+      image.loading = "lazy";
+      figure.querySelector(".wide").replaceChildren(image);
+      figure.querySelector(".narrow").replaceChildren(image.cloneNode());
+    }
+  } else if (waiting.length) {
+    const near = (entries) => entries.forEach((one) => one.isIntersecting && unpack(one.target));
+    const observer = new IntersectionObserver(near, { rootMargin: "1000px" });
+    waiting.forEach((figure) => observer.observe(figure));
+    // Paper and searches need all of them.
+    const idle = window.requestIdleCallback || ((next) => setTimeout(next, 50));
+    const next = async () => {
+      const figure = waiting.shift();
+      if (!figure) return;
+      await unpack(figure);
+      idle(next);
+    };
+    idle(next);
+  }
   document.querySelectorAll(".how").forEach((words) => (words.hidden = false));
   const first = document.querySelector("figure");
   if (first) first.parentElement.insertBefore(bar, first.parentElement.firstChild);

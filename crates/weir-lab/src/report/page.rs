@@ -2,7 +2,9 @@
 //!
 //! The page is complete without its script and on paper. The script adds the values under the
 //! pointer and a zoom shared by all pictures over time; it reads both from the pictures. Each
-//! picture is included twice, for wide and for narrow screens.
+//! picture is included twice, for wide and for narrow screens. A page with many pictures, whose
+//! files lie beside it, has them compressed: the script unpacks each when it comes near the screen
+//! or the browser is idle, and without the script the files are shown.
 
 use super::canvas::escape;
 use super::run_pictures::RunPictures;
@@ -30,8 +32,8 @@ td small{color:var(--soft);font-size:13px;font-weight:400;display:block}
 .strip{display:block;margin:3px 0 0 auto}
 figure{margin:20px 0 28px;position:relative}
 figure,h2{scroll-margin-top:56px}
-figure svg{width:100%;height:auto;border:1px solid var(--grid);border-radius:4px;display:block}
-figure .narrow{display:none}
+figure div>svg{width:100%;height:auto;border:1px solid var(--grid);border-radius:4px;display:block}
+figure .narrow{display:none}figure img{width:100%}
 figure .cut .fit{visibility:hidden}
 nav ol{columns:2;column-gap:32px;padding-left:22px;margin:8px 0;font-size:14.5px}
 nav li{break-inside:avoid}
@@ -49,10 +51,13 @@ white-space:nowrap;max-width:92%;overflow:hidden;font-variant-numeric:tabular-nu
 @media (max-width:640px){main{padding:12px 12px 48px}h1{font-size:22px;overflow-wrap:anywhere}
 h2{font-size:19px}nav ol{columns:1}figure .wide{display:none}figure .narrow{display:block}
 p{overflow-wrap:anywhere}.readout{white-space:normal}}
-@media print{main{max-width:none;padding:0}.zoom,.readout,.how{display:none!important}
+@media print{main{max-width:none;padding:0}.zoom,.readout,.how,.only{display:none!important}
 figure{break-inside:avoid}h2,h3{break-after:avoid}figure .wide{display:block}figure .narrow{display:none}
 .scroll{overflow:visible}body{font-size:11pt}}
 figcaption{color:var(--soft);font-size:14.5px;max-width:80ch}
+.only{display:block;margin:12px 0;font-size:14.5px}
+body:has(#only:checked) tr.same{display:none}
+.again{visibility:hidden}body:has(#only:checked) .again{visibility:visible}
 .counts{display:flex;flex-wrap:wrap;gap:10px;padding:0;list-style:none}
 .counts li{border:1px solid var(--grid);border-radius:4px;padding:6px 12px}
 .counts b{font-size:20px;margin-right:6px}
@@ -67,12 +72,18 @@ const SCRIPT: &str = include_str!("page.js");
 /// SHA-256 of the contents of the style and script elements: Content Security Policy Level 3 §2.3.1
 /// allows them by their hashes in place of `unsafe-inline`. A test computes them and reports the
 /// new ones if the style or the script has changed.
-pub(super) const STYLE_HASH: &str = "sha256-WjcaVpK9KRXgp1M0KjXgL+Zj2vK3pIRvCZEuMJib1kc=";
-pub(super) const SCRIPT_HASH: &str = "sha256-NHk0/1ACKl8s6mHZspLRXVD1YZf5DMEPDisjWdUqQoE=";
+pub(super) const STYLE_HASH: &str = "sha256-4zvYgYM/uCeCSeYv5a0ZW5U2y9B+Uah5To9+sFQeY5M=";
+pub(super) const SCRIPT_HASH: &str = "sha256-FfYhS0JMCj3f11fE5ok75eHmhc8r8M1R8GrhgA2JCig=";
 
 /// The content security policy of the page: only its own style and script are allowed. Text from
 /// files that the page shows can never run or load anything.
-fn policy(with_script: bool) -> String {
+fn policy(with_script: bool, with_files: bool) -> String {
+    // Browsers disagree on whether a file is of the same origin as the page beside it.
+    let images = if with_files {
+        "; img-src 'self' file:"
+    } else {
+        ""
+    };
     let script = if with_script {
         format!("; script-src '{SCRIPT_HASH}'")
     } else {
@@ -80,7 +91,7 @@ fn policy(with_script: bool) -> String {
     };
     format!(
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src '{STYLE_HASH}'{script}; base-uri 'none'; form-action 'none'\">\n"
+         style-src '{STYLE_HASH}'{script}{images}; base-uri 'none'; form-action 'none'\">\n"
     )
 }
 
@@ -89,6 +100,8 @@ fn policy(with_script: bool) -> String {
 pub struct Page {
     body: String,
     plots: usize,
+    /// Whether pictures are compressed.
+    packs: bool,
     /// Ids and titles of pictures and headings, with their depth.
     contents: Vec<(String, String, usize)>,
 }
@@ -97,6 +110,14 @@ impl Page {
     /// An empty page.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty page whose pictures also lie beside it as NAME.svg.
+    pub fn beside_pictures() -> Self {
+        Self {
+            packs: cfg!(feature = "files"),
+            ..Self::default()
+        }
     }
 
     /// `<tag class="class">text</tag>`, with the text escaped.
@@ -144,18 +165,36 @@ impl Page {
         self.contents.push((named.name.clone(), title, 1));
         let wide = named.drawing.element(&format!("w{}", self.plots));
         let narrow = named.drawing.narrow_element(&format!("n{}", self.plots));
+        let (name, caption) = (escape(&named.name), escape(&named.caption));
+        if self.packs {
+            let title = escape(named.drawing.title());
+            let _ = writeln!(
+                self.body,
+                "<figure id=\"{name}\" data-packed=\"{}\"><div class=\"wide\">{}</div>\
+                 <div class=\"narrow\">{}</div><noscript><img src=\"{name}.svg\" alt=\"{title}\">\
+                 </noscript><figcaption>{caption}</figcaption></figure>",
+                packed(&wide, &narrow),
+                place_of(&wide),
+                place_of(&narrow),
+            );
+            return;
+        }
         let _ = writeln!(
             self.body,
-            "<figure id=\"{}\"><div class=\"wide\">{wide}</div><div class=\"narrow\">{narrow}</div>\
-             <figcaption>{}</figcaption></figure>",
-            escape(&named.name),
-            escape(&named.caption)
+            "<figure id=\"{name}\"><div class=\"wide\">{wide}</div><div class=\"narrow\">{narrow}</div>\
+             <figcaption>{caption}</figcaption></figure>",
         );
+    }
+
+    /// What was added so far, as a part of another page.
+    pub(super) fn into_body(self) -> String {
+        self.body
     }
 
     /// The whole file.
     pub fn html(&self, title: &str) -> String {
         let body = self.body.replacen(CONTENTS, &self.contents(), 1);
+        let body = body.replacen(FILTER, self.filter(), 1);
         let script = if self.plots > 0 {
             format!("<script>\n{SCRIPT}</script>\n")
         } else {
@@ -166,7 +205,7 @@ impl Page {
              <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
              <title>{}</title>\n<style>{}{STYLE}</style>\n</head>\n<body><main>\n{body}</main>\n\
              {script}</body>\n</html>\n",
-            policy(self.plots > 0),
+            policy(self.plots > 0, self.packs && self.plots > 0),
             escape(title),
             page_style(),
         )
@@ -175,6 +214,19 @@ impl Page {
     /// Puts the table of contents here: all headings and pictures of the finished page.
     pub fn table_of_contents(&mut self) {
         self.body.push_str(CONTENTS);
+    }
+
+    /// Puts a switch here that hides the rows of the class `same`, if the finished page has any.
+    pub fn filter_of_rows(&mut self) {
+        self.body.push_str(FILTER);
+    }
+
+    fn filter(&self) -> &'static str {
+        if self.body.contains("<tr class=\"same\"") {
+            "<label class=\"only\"><input type=\"checkbox\" id=\"only\"> only rows that differ</label>\n"
+        } else {
+            ""
+        }
     }
 
     fn contents(&self) -> String {
@@ -199,8 +251,35 @@ impl Page {
     }
 }
 
+/// An empty picture of the same size, which keeps the place until the picture is unpacked.
+fn place_of(svg: &str) -> String {
+    let view = svg.split_once("viewBox=\"");
+    let view = view.and_then(|(_, rest)| rest.split('"').next());
+    format!("<svg viewBox=\"{}\"></svg>", view.unwrap_or_default())
+}
+
+/// Both pictures, with a zero between them, in raw DEFLATE and base64.
+#[cfg(feature = "files")]
+fn packed(wide: &str, narrow: &str) -> String {
+    use base64::Engine as _;
+    use std::io::Write as _;
+    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
+    let texts = [wide.as_bytes(), b"\0", narrow.as_bytes()];
+    // Writing to memory cannot fail.
+    let _ = texts.iter().try_for_each(|text| encoder.write_all(text));
+    let octets = encoder.finish().unwrap_or_default();
+    base64::engine::general_purpose::STANDARD.encode(octets)
+}
+
+#[cfg(not(feature = "files"))]
+fn packed(_: &str, _: &str) -> String {
+    String::new()
+}
+
 /// Placeholder of the table of contents; no escaped text contains it.
 const CONTENTS: &str = "<!--contents-->\n";
+/// The same of the switch that hides rows.
+const FILTER: &str = "<!--filter-->\n";
 
 /// Instructions for readers; hidden unless the script runs and shows them.
 const HOW: &str = "<p class=\"how\" hidden>Point at a picture, or tap on it, to read its values. Drag a \
@@ -212,6 +291,7 @@ pub fn pictures_page(title: &str, head: &str, pictures: &RunPictures) -> String 
     let mut page = Page::new();
     page.text("h1", "", title);
     page.raw(head);
+    page.raw(&pictures.head);
     page.table_of_contents();
     page.raw(HOW);
     if !pictures.left_out.is_empty() {

@@ -66,7 +66,7 @@ fn page() -> String {
             title: "All".to_owned(),
             figures,
         }],
-        left_out: Vec::new(),
+        ..RunPictures::default()
     };
     pictures_page("A run", "", &pictures)
 }

@@ -448,9 +448,8 @@ fn a_comparison_of_many_flows_shows_each_setting_by_groups() {
     let run = |limit: &str| data(&GROUP_AND_LONG.replace("limit = 60", limit));
     let runs = [run("limit = 20"), run("limit = 60")];
     let pictures = comparison(&runs, &PlotSelection::default()).unwrap();
-    let label = |subject: &str, limit: u32, count: u32| {
-        format!("{subject}, wire.queue.limit={limit}, n = {count}")
-    };
+    let label =
+        |subject: &str, limit: u32, count: u32| format!("{subject}, limit={limit}, n = {count}");
     let marks = [
         ("long", 20),
         ("long", 60),
@@ -464,7 +463,7 @@ fn a_comparison_of_many_flows_shows_each_setting_by_groups() {
     let packets = |run: &PlotData| run.delays["long"].iter().map(|delay| delay.1).sum::<f64>();
     let packets = runs.iter().map(packets);
     let long = [20, 60].into_iter().zip(packets);
-    let long = long.map(|(limit, n)| format!("long, wire.queue.limit={limit}, n = {n}"));
+    let long = long.map(|(limit, n)| format!("long, limit={limit}, n = {n}"));
     assert_eq!(
         names(&pictures, "delay-distribution")[..2],
         long.collect::<Vec<_>>()
@@ -496,12 +495,39 @@ transport = { kind = "tcp", controller = "newreno" }
     let runs = ["cubic", "bbr"].map(|controller| data(&two.replace("CONTROLLER", controller)));
     let pictures = comparison(&runs, &PlotSelection::default()).unwrap();
     let expected = [
-        "x, transport.controller=cubic, n = 1",
-        "x, transport.controller=bbr, n = 1",
-        "y, x.transport.controller=cubic, n = 1",
-        "y, x.transport.controller=bbr, n = 1",
+        "x, cubic, n = 1",
+        "x, bbr, n = 1",
+        "y, x=cubic, n = 1",
+        "y, x=bbr, n = 1",
     ];
     assert_eq!(names(&pictures, "goodput-over-delay"), expected);
+    // A plot for each setting, one below the other with the same axes, each with both flows.
+    for name in ["goodput", "delay", "windows"] {
+        let figure = pictures.figures().find(|figure| figure.name == name);
+        let Some(Drawing::Panels(panels)) = figure.map(|figure| &figure.drawing) else {
+            panic!("{name} has no panels");
+        };
+        assert!(panels.title.ends_with("(by flow.x.transport.controller)"));
+        let [first, second] = panels.plots() else {
+            panic!("{name} has other panels");
+        };
+        assert_eq!((&*first.title, &*second.title), ("x=cubic", "x=bbr"));
+        assert_eq!(
+            (first.x.range, first.y.range),
+            (second.x.range, second.y.range)
+        );
+        for plot in [first, second] {
+            let names: Vec<&str> = plot.layers.iter().map(|layer| &*layer.name).collect();
+            assert_eq!(names, ["x", "y"]);
+        }
+        let svg = panels.svg();
+        assert_eq!(svg.matches("<svg ").count(), 3, "the whole and two plots");
+    }
+    assert!(
+        pictures.head.contains("<td>y, x=cubic</td>"),
+        "{}",
+        pictures.head
+    );
 }
 
 #[test]

@@ -85,6 +85,8 @@ pub enum Shape {
     Scatter(Vec<(f64, f64)>),
     /// Large marks, in the shape of the layer's marker.
     Marks(Vec<(f64, f64)>),
+    /// Shaded squares: the more points lie in one, the darker it is.
+    Density(Vec<(f64, f64)>),
     /// The area between two values at each x: x, low, high.
     Ribbon(Vec<(f64, f64, f64)>),
     /// Short ticks at the upper edge, at these x: events.
@@ -149,6 +151,7 @@ impl Shape {
             | Self::Step(points)
             | Self::Area(points)
             | Self::Scatter(points)
+            | Self::Density(points)
             | Self::Marks(points) => Box::new(points.iter().copied()),
             Self::StepByCategory { points, .. } => Box::new(points.iter().map(|p| (p.0, p.1))),
             Self::Bars(bars) => Box::new(

@@ -24,6 +24,8 @@ pub struct Section {
 /// The pictures of a run, and notes on what is not drawn, with the options that draw it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunPictures {
+    /// A table above the pictures, as HTML.
+    pub head: String,
     /// The pictures by section.
     pub sections: Vec<Section>,
     /// A sentence for each omission.
@@ -158,6 +160,8 @@ fn finish(pictures: &mut RunPictures, data: &PlotData, selection: &PlotSelection
             match &mut figure.drawing {
                 Drawing::Plot(plot) => selection.apply(plot, end),
                 Drawing::Topology(topology) => topology.size = selection.size,
+                // Several runs are drawn so, and their selection is applied to each plot.
+                Drawing::Panels(_) => {}
             }
         }
     }

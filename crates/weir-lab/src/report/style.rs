@@ -98,6 +98,8 @@ fn rules(colour: impl Fn(&str) -> String) -> String {
          .dash3{{stroke-dasharray:10 3 2 3}}.thin{{stroke-width:1.2}}\
          .band{{fill:{shade};fill-opacity:.13}}.bar{{fill-opacity:.5}}\
          .episode{{fill:{alarm};fill-opacity:.5}}\
+         .dense0{{fill-opacity:.25}}.dense1{{fill-opacity:.42}}.dense2{{fill-opacity:.6}}\
+         .dense3{{fill-opacity:.8}}.dense4{{fill-opacity:1}}\
          .ribbon{{fill-opacity:.22}}.span{{fill-opacity:.85}}\
          .m{{stroke:{paper};stroke-width:.8}}text.m{{stroke:none}}\
          text.halo{{stroke:{paper};stroke-width:3px}}\

@@ -16,6 +16,8 @@ pub(super) type Counted = Vec<(f64, f64)>;
 /// A run with the tables that pictures need.
 #[derive(Clone, Debug)]
 pub struct PlotData {
+    /// The name of its scenario, that of the folder above the run's; empty if it is not known.
+    pub name: String,
     /// Scenario, summary, and the traces of flows and links.
     pub output: RunOutput,
     /// Rates and delays over time by flow: the tables `intervals/NAME`.
@@ -60,6 +62,7 @@ impl PlotData {
             (name, Life { start_s, end_s })
         });
         let mut data = Self {
+            name: String::new(),
             lives: lives.collect(),
             columns: BTreeSet::new(),
             delays: output

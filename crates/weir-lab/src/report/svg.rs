@@ -25,6 +25,10 @@ const NAME_MARGIN: f64 = 34.0;
 const RIGHT: f64 = 22.0;
 /// Margin below, for the tick labels and the label of the horizontal axis.
 const BOTTOM: f64 = 48.0;
+/// The same without the label.
+const TICKS: f64 = 24.0;
+/// The height between the axes of one of several plots.
+const PANEL: f64 = 120.0;
 /// The minimum height between the axes.
 const LEAST_HEIGHT: f64 = 60.0;
 
@@ -36,19 +40,21 @@ struct Room {
     height: f64,
     /// The height of the whole picture, in place of that between the axes.
     total: Option<f64>,
+    /// The height below the axes, for tick labels and the label of the horizontal axis.
+    bottom: f64,
 }
 
 impl Plot {
     /// The plot as the text of a standalone SVG file with a white background.
     pub fn svg(&self) -> String {
         let style = format!("<style>{}</style>", standalone_style());
-        self.write("p", &style, self.room(WIDTH))
+        self.write("p", &style, self.room(WIDTH)).0
     }
 
     /// The plot as an element of a page that has [`page_style`](super::page_style). `id` must be
     /// unique among the page's plots.
     pub fn element(&self, id: &str) -> String {
-        self.write(id, "", self.room(WIDTH))
+        self.write(id, "", self.room(WIDTH)).0
     }
 
     /// The same for screens as narrow as a telephone's.
@@ -57,8 +63,26 @@ impl Plot {
             width: NARROW,
             height: self.height.min(250.0),
             total: None,
+            bottom: BOTTOM,
         };
-        self.write(id, "", narrow)
+        self.write(id, "", narrow).0
+    }
+
+    /// One of several plots below each other, of this width and, if asked for, height; only the last
+    /// has a label of the horizontal axis. Also returns its height.
+    pub(super) fn panel(
+        &self,
+        id: &str,
+        (width, total): (f64, Option<f64>),
+        is_last: bool,
+    ) -> (String, f64) {
+        let room = Room {
+            width,
+            height: self.height.min(PANEL),
+            total,
+            bottom: if is_last { BOTTOM } else { TICKS },
+        };
+        self.write(id, "", room)
     }
 
     /// The requested size, or this width.
@@ -67,6 +91,7 @@ impl Plot {
             width: self.size.map_or(width, |size| size.0),
             height: self.height,
             total: self.size.map(|size| size.1),
+            bottom: BOTTOM,
         }
     }
 
@@ -89,7 +114,7 @@ impl Plot {
         (x, y)
     }
 
-    fn write(&self, id: &str, style: &str, room: Room) -> String {
+    fn write(&self, id: &str, style: &str, room: Room) -> (String, f64) {
         let width = room.width.max(240.0);
         let (x, mut y) = self.axes();
         y.shorten_names(((NAMES * width - NAME_MARGIN) / width_of("n")) as usize);
@@ -107,7 +132,7 @@ impl Plot {
         let legend_at = 10.0 + ROW * title.len() as f64;
         let legend = legend_rows(self, x.ends(), width - title_at - RIGHT);
         let top = legend_at + ROW * legend.len() as f64 + 10.0;
-        let below = self.height_below() + BOTTOM;
+        let below = self.height_below() + room.bottom;
         let height = match room.total {
             Some(total) => (total - top - below).max(LEAST_HEIGHT),
             None => room.height,
@@ -133,11 +158,14 @@ impl Plot {
             canvas.words((title_at, y), "th", "start", line);
         }
         canvas.legend(&legend, (title_at, legend_at));
-        canvas.grid(total - BOTTOM);
+        canvas.grid(total - room.bottom);
+        if room.bottom >= BOTTOM {
+            canvas.across_label(total);
+        }
         canvas.axis_labels(self, total);
         canvas.layers(self);
         canvas.text.push_str("</svg>\n");
-        canvas.text
+        (canvas.text, total)
     }
 }
 
@@ -211,10 +239,15 @@ impl Canvas {
         self.text.push_str("</g>\n");
     }
 
-    fn axis_labels(&mut self, plot: &Plot, total: f64) {
+    /// The label of the horizontal axis.
+    fn across_label(&mut self, total: f64) {
         let middle = f64::midpoint(self.frame.left, self.frame.right);
         let label = self.x.label();
         self.words((middle, total - 9.0), "t", "middle", &label);
+    }
+
+    /// The label of the vertical axis, and those of the strips.
+    fn axis_labels(&mut self, plot: &Plot, total: f64) {
         // The axis label is placed beside the widest tick label, so that short ones leave no gap.
         let ticks = self.y.ticks(self.frame.height() / 44.0);
         let widest = ticks

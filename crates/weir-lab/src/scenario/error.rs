@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use weir_proto::settings::{nearest, word_here};
 
 /// The first error of a scenario.
 ///
@@ -73,25 +74,14 @@ pub(crate) fn similar<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(candidate, _)| candidate)
 }
 
-/// What other programs call something, and its word here.
-const SYNONYMS: [(&str, &str); 9] = [
-    ("reno", "newreno"),
-    ("bbr2", "bbr"),
-    ("bbr3", "bbr"),
-    ("bbrv3", "bbr"),
-    ("fifo", "droptail"),
-    ("pfifo", "droptail"),
-    ("bfifo", "droptail"),
-    ("fq-codel", "fq_codel"),
-    ("gcc", "nada"),
-];
-
-/// "did you mean …" if a known word is similar or has another name elsewhere, then the known words.
+/// "did you mean …" if a known word is similar or has another name elsewhere, or the nearest of what
+/// is not here; then the known words.
 pub(crate) fn suggestion(word: &str, what: &str, known: &[&str]) -> String {
     let list = format!("{what}: {}", known.join(", "));
-    let called = SYNONYMS.iter().find(|(other, _)| *other == word);
-    let called = called.map(|(_, here)| *here);
-    let called = called.filter(|here| known.contains(here));
+    if let Some(said) = nearest(word, known) {
+        return format!("{said}; {list}");
+    }
+    let called = Some(word_here(word)).filter(|here| known.contains(here));
     match called.or_else(|| similar(word, known.iter().copied())) {
         Some(near) => format!("did you mean \"{near}\"? {list}"),
         None => list,

@@ -9,6 +9,7 @@
 
 use super::check::Check;
 use super::document::{Document, Source};
+use super::error::similar;
 use super::files::read_text;
 use super::link_units::{rate, size, time, value, whole};
 use super::rate_trace;
@@ -231,10 +232,16 @@ fn kind_of_key(kind: &str, key: &str) -> Option<Kind> {
     Some(field.kind)
 }
 
+/// `expected` is a list of words, of which one was probably meant.
 fn unknown(word: &str, expected: &str) -> String {
+    let known = expected.split([',', ' ']);
+    let meant = known.filter(|known| !["", "or", "of"].contains(known));
+    let meant = similar(word, meant);
+    let meant = meant.map(|meant| format!("; did you mean \"{meant}\"?"));
     format!(
-        "there is no \"{}\" here, expected {expected}",
-        shortened(word)
+        "there is no \"{}\" here, expected {expected}{}",
+        shortened(word),
+        meant.unwrap_or_default()
     )
 }
 
@@ -680,6 +687,9 @@ mod tests {
     fn what_is_wrong_is_named() {
         for (words, part) in [
             ("speed 1mbit", "\"speed\""),
+            ("dealy 20ms", "did you mean \"delay\"?"),
+            ("rate 1mbit fqcodel", "did you mean \"fq_codel\"?"),
+            ("tbf rate 1mbit bursts 10k", "did you mean \"burst\"?"),
             ("rate", "\"rate\" ends there"),
             ("rate 1mbps", "ambiguous"),
             ("delay soon", "soon"),

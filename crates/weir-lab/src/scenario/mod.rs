@@ -63,7 +63,8 @@ pub(crate) use writer::write as toml_text;
 
 use check::Check;
 use document::Document;
-use weir_proto::settings::{Finding, Place, read, write};
+use weir_net::AppConfig;
+use weir_proto::settings::{Finding, Place, Raw, Variants as _, read, write};
 
 /// Reads and checks a scenario. `file_name` is only used in errors.
 ///
@@ -94,7 +95,23 @@ fn read_keys(document: &Document) -> Result<Scenario, ScenarioError> {
     let mut scenario = Scenario::default();
     let findings = read(&mut scenario, &document.root, "the scenario");
     first_finding(document, findings)?;
+    media_has_video(document, &mut scenario);
     Ok(scenario)
+}
+
+/// Over RTP a flow without an application is a video, because a controller of media has nothing to
+/// do beside bulk data.
+fn media_has_video(document: &Document, scenario: &mut Scenario) {
+    let Some(Raw::Array(entries)) = document.root.get("flow").map(|entry| &entry.value.raw) else {
+        return;
+    };
+    for (flow, entry) in scenario.flows.iter_mut().zip(entries) {
+        let says_nothing = matches!(&entry.raw, Raw::Table(table) if table.get("app").is_none());
+        let is_media = matches!(flow.transport, Transport::Rtp(_)) && flow.is_one_connection();
+        if says_nothing && is_media {
+            flow.app = AppConfig::of_kind("video").unwrap_or_default();
+        }
+    }
 }
 
 /// Returns the most useful finding as an error, if there is one.

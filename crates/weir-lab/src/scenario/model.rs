@@ -153,7 +153,8 @@ settings! {
         pub to: String [required] => name(),
         /// The protocol that carries the data.
         pub transport: Transport [required],
-        /// What writes the data. Bulk with packets of 1400 bytes if nothing is said.
+        /// What writes the data. If nothing is said, bulk with packets of 1400 bytes, and video
+        /// over rtp.
         pub app: AppConfig,
         /// Short flows in place of one connection: when transfers begin, each over a connection of
         /// its own, and how large they are. `app` must be bulk without `total`; `stop` ends the

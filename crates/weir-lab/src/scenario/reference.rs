@@ -177,6 +177,15 @@ impl Pages {
                     });
                     let _ = writeln!(text, "| [`{word}`](#{}) | {doc} |", anchor(&title));
                 }
+                for variant in variants {
+                    if let Some(inner) = variant.alone {
+                        let word = variant.keyword.word;
+                        let _ = writeln!(
+                            text,
+                            "\nA value alone is the `{inner}` of `{word}`: `{key} = \"1%\"`."
+                        );
+                    }
+                }
                 self.written[at].text += &text;
                 dotted
             }

@@ -150,7 +150,12 @@ impl Definitions {
             // A word alone stands for the table of that kind without other keys.
             kinds.push(json!({ "enum": bare }));
         }
-        for Variant { keyword, table } in variants {
+        for variant in variants {
+            let fields = variant.table.fields.iter();
+            let alone = fields.filter(|field| variant.alone == Some(field.key));
+            kinds.extend(alone.map(|field| self.kind(field.key, &field.kind)));
+        }
+        for Variant { keyword, table, .. } in variants {
             let mut schema = self.table(table);
             schema["properties"]["kind"] = json!({ "const": keyword.word });
             let mut required = vec![json!("kind")];

@@ -182,15 +182,6 @@ fn a_word_alone_stands_for_the_table_of_its_kind() {
         assert!(text.contains(link), "{text}");
         text.replace(link, queue)
     };
-    let resolved = |text: &str, set: &[(&str, &str)]| {
-        let set = set.iter().map(|(path, value)| Override {
-            path: (*path).to_owned(),
-            value: (*value).to_owned(),
-        });
-        let set: Vec<Override> = set.collect();
-        let scenario = parse_with(text, "path.toml", &set);
-        scenario.map(|scenario| scenario.resolved_toml())
-    };
     let table = resolved(&text(link), &[]).unwrap();
     assert_eq!(resolved(&text("queue = \"codel\""), &[]).unwrap(), table);
     let name = &parse(&text(link), "path.toml").unwrap().links[0].name;
@@ -504,6 +495,86 @@ fn what_a_run_would_crawl_or_stop_at_has_its_place() {
     let text = whole("", tcp, bulk).replace("\"1s\"", "\"1s\"\nmax_memory = 1000");
     let error = parse(&text, "test.toml").expect_err(&text).to_string();
     assert!(error.contains("max_memory: expected 1048576"), "{error}");
+}
+
+/// The resolved text of a scenario with these overrides.
+fn resolved(text: &str, set: &[(&str, &str)]) -> Result<String, ScenarioError> {
+    let set = set.iter().map(|(path, value)| Override {
+        path: (*path).to_owned(),
+        value: (*value).to_owned(),
+    });
+    let set: Vec<Override> = set.collect();
+    let scenario = parse_with(text, "path.toml", &set);
+    scenario.map(|scenario| scenario.resolved_toml())
+}
+
+#[test]
+fn a_number_alone_is_random_loss() {
+    let table = resolved(
+        SMALL,
+        &[
+            ("link.wire.loss.kind", "random"),
+            ("link.wire.loss.rate", "1%"),
+        ],
+    );
+    let table = table.unwrap();
+    for value in ["1%", "0.01", "1e-2"] {
+        assert_eq!(
+            resolved(SMALL, &[("link.wire.loss", value)]).unwrap(),
+            table
+        );
+        let quoted = format!("\"5ms\"\nloss = \"{value}\"");
+        let text = SMALL.replace("\"5ms\"", &quoted);
+        assert_eq!(resolved(&text, &[]).unwrap(), table);
+    }
+    for (loss, said) in [
+        ("2", "rate: expected"),
+        ("\"101%\"", "rate: "),
+        ("\"some\"", "there is no \"some\" here"),
+        ("true", "must be a table"),
+    ] {
+        let text = SMALL.replace("\"5ms\"", &format!("\"5ms\"\nloss = {loss}"));
+        let error = parse(&text, "test.toml").expect_err(loss).to_string();
+        assert!(
+            error.starts_with("test.toml:9:8: ") && error.contains(said),
+            "{error}"
+        );
+    }
+    // A queue has no such number.
+    let text = SMALL.replace("\"5ms\"", "\"5ms\"\nqueue = 5");
+    let error = parse(&text, "test.toml").expect_err("a table").to_string();
+    assert!(error.contains("must be a table"), "{error}");
+}
+
+#[test]
+fn media_without_an_application_is_video() {
+    let with = |app: &str| SMALL.replace("\"quic\" }", &format!("\"rtp\" }}{app}"));
+    let video = resolved(&with("\napp = \"video\""), &[]).unwrap();
+    assert_eq!(resolved(&with(""), &[]).unwrap(), video);
+    let bulk = resolved(&with("\napp = \"bulk\""), &[]).unwrap();
+    assert_ne!(bulk, video);
+    // A resolved scenario names its application.
+    assert_eq!(resolved(&bulk, &[]).unwrap(), bulk);
+}
+
+#[test]
+fn words_of_linux_are_understood_and_what_is_not_here_has_a_nearest() {
+    let with = |controller: &str| {
+        let transport = format!("{{ kind = \"tcp\", controller = \"{controller}\" }}");
+        SMALL.replace("{ kind = \"quic\" }", &transport)
+    };
+    let reno = resolved(&with("reno"), &[]).unwrap();
+    assert_eq!(reno, resolved(&with("newreno"), &[]).unwrap());
+    let queue = resolved(SMALL, &[("link.wire.queue", "pfifo")]).unwrap();
+    assert_eq!(
+        queue,
+        resolved(SMALL, &[("link.wire.queue", "droptail")]).unwrap()
+    );
+    for (word, nearest) in [("vegas", "copa"), ("gcc", "nada"), ("bbr2", "bbr")] {
+        let error = parse(&with(word), "test.toml").expect_err(word).to_string();
+        let said = format!("Weir has no {word}; the nearest is \"{nearest}\", which");
+        assert!(error.contains(&said), "{error}");
+    }
 }
 
 #[test]

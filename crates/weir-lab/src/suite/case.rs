@@ -22,10 +22,10 @@ use weir_proto::units::{UnitError, parse_duration, parse_rate};
 pub enum SuiteError {
     /// There is no such suite.
     #[error(
-        "there is no suite \"{0}\"; name one of them (bbr), or a folder with cases; what RFC 9743 \
-         asks is weir evaluate"
+        "there is no suite \"{0}\" and no folder of this name with cases; {1}; what RFC 9743 asks \
+         is weir evaluate"
     )]
-    Unknown(String),
+    Unknown(String, String),
     /// A file that cannot be read.
     #[error("{path}: {message}")]
     File {

@@ -5,6 +5,7 @@ use crate::run::columns::is_of_model;
 use crate::scenario::Expectation;
 use crate::scenario::expectation::{Moment, Reference, Subject, Take, TraceMeasure};
 use crate::verdict::Verdict;
+use schemars::JsonSchema;
 use serde::Serialize;
 use weir_proto::time::Duration;
 
@@ -24,7 +25,7 @@ pub(super) struct Check {
 }
 
 /// What a check reads of a controller.
-#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reads {
     /// What any sender shows: packets, times, its window and its pacing rate.
@@ -47,7 +48,7 @@ impl Reads {
 }
 
 /// What a check came to.
-#[derive(Clone, Debug, Serialize, PartialEq)]
+#[derive(Clone, Debug, Serialize, PartialEq, JsonSchema)]
 pub struct CheckResult {
     /// What must be so.
     pub says: String,

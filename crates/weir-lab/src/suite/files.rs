@@ -2,6 +2,7 @@
 
 use super::case::{Case, SuiteError};
 #[cfg(feature = "files")]
+use crate::scenario::error::suggestion;
 use crate::scenario::files::read_text;
 
 /// The cases of a suite, and what is common to them.
@@ -112,7 +113,8 @@ impl Suite {
     /// An unknown name.
     pub fn embedded(name: &str) -> Result<Self, SuiteError> {
         if name != "bbr" {
-            return Err(SuiteError::Unknown(name.to_owned()));
+            let known = suggestion(name, "suites", &Self::NAMES);
+            return Err(SuiteError::Unknown(name.to_owned(), known));
         }
         let cases = BBR
             .iter()

@@ -8,12 +8,12 @@ use crate::verdict::Verdict;
 impl SuiteResult {
     /// One JSON document with a line feed at its end.
     pub fn json(&self) -> String {
-        crate::json::document(self)
+        crate::json::versioned(self)
     }
 
     /// One self-contained HTML page.
     pub fn html(&self) -> String {
-        let mut page = Page::new();
+        let mut page = Page::beside_pictures();
         page.text("h1", "", &format!("Suite {}", self.suite));
         page.text(
             "p",
@@ -59,10 +59,15 @@ impl SuiteResult {
             });
             let (case, title) = (escaped(&first.case), escaped(&first.title));
             let cells: String = cells.collect();
+            // With one controller, what does not pass differs.
+            let differs = results.iter().any(|one| one.verdict != first.verdict)
+                || (results.len() == 1 && first.verdict != Verdict::Passed);
+            let same = if differs { "" } else { " class=\"same\"" };
             Some(format!(
-                "<tr><td><a href=\"#{case}\">{title}</a></td>{cells}</tr>\n"
+                "<tr{same}><td><a href=\"#{case}\">{title}</a></td>{cells}</tr>\n"
             ))
         };
+        page.filter_of_rows();
         page.table(&headings, cases.filter_map(row));
     }
 

@@ -11,12 +11,13 @@ use crate::report::NamedPlot;
 use crate::run::{RunOptions, TraceLevel, TransportRegistry, run};
 use crate::scenario::Transport;
 use crate::verdict::{Outcome, Verdict};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use weir_proto::time::Duration;
 
 /// What a case came to with one controller.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CaseResult {
     /// The name of the case.
     pub case: String,
@@ -42,7 +43,7 @@ pub struct CaseResult {
 }
 
 /// The results of a suite.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SuiteResult {
     /// The suite's name.
     pub suite: String,

@@ -2,10 +2,11 @@
 //! labels, from which its file, `expect`, the columns of tables of runs and comparisons are
 //! derived.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The direction of a measure that users prefer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Better {
     /// More is better.
     #[serde(rename = "more")]
@@ -187,7 +188,10 @@ macro_rules! measures {
         [$({ $(#[$($in:tt)*])* $field:ident ($ty:ty) ($($measure:expr)?) })*]
     }) => {
         $(#[$($outer)*])*
-        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[derive(
+            Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize,
+            schemars::JsonSchema,
+        )]
         pub struct $name { $($fields)* }
 
         impl $crate::summary::measure::Measured for $name {

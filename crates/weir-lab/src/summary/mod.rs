@@ -42,6 +42,7 @@ pub(crate) use statistics::{Samples, TimeWeighted};
 pub(crate) use video::{delay, joined};
 
 use crate::natural_order;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use weir_proto::event::SndLim;
@@ -52,16 +53,18 @@ fn bounds() -> Vec<&'static str> {
 }
 
 /// The summary of a run; `summary.json` has exactly these fields.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// The run itself.
     pub run: RunSummary,
     /// Flows by name, in natural order like all names.
     #[serde(serialize_with = "natural_order::serialize")]
+    #[schemars(with = "BTreeMap<String, FlowSummary>")]
     pub flows: BTreeMap<String, FlowSummary>,
     /// Directions of links by name, `NAME` forward and `NAME.backward` backward, and stations of
     /// 802.11 media, `NAME.HOST`.
     #[serde(serialize_with = "natural_order::serialize")]
+    #[schemars(with = "BTreeMap<String, LinkSummary>")]
     pub links: BTreeMap<String, LinkSummary>,
     /// Entries of the scenario that stand for several flows (`count`), by name.
     #[serde(
@@ -69,6 +72,7 @@ pub struct Summary {
         skip_serializing_if = "BTreeMap::is_empty",
         serialize_with = "natural_order::serialize"
     )]
+    #[schemars(with = "BTreeMap<String, GroupSummary>")]
     pub groups: BTreeMap<String, GroupSummary>,
     /// Flows with arrivals, by name.
     #[serde(
@@ -76,6 +80,7 @@ pub struct Summary {
         skip_serializing_if = "BTreeMap::is_empty",
         serialize_with = "natural_order::serialize"
     )]
+    #[schemars(with = "BTreeMap<String, TransferSummary>")]
     pub transfers: BTreeMap<String, TransferSummary>,
     /// All flows together.
     #[serde(default)]
@@ -87,6 +92,7 @@ pub struct Summary {
         skip_serializing_if = "BTreeMap::is_empty",
         serialize_with = "natural_order::serialize"
     )]
+    #[schemars(with = "BTreeMap<String, f64>")]
     pub drawn: BTreeMap<String, f64>,
 }
 
@@ -105,7 +111,7 @@ impl Summary {
 pub const RUN_FORMAT: u32 = 2;
 
 /// The run itself.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSummary {
     /// The format of the folder: [`RUN_FORMAT`].
     pub format: u32,

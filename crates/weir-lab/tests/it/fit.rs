@@ -298,5 +298,5 @@ fn what_shows_no_path_is_refused_with_what_to_do() {
     let mut subject = Subject::of_import(&imported, &trace, None).unwrap();
     subject.controller = Some("vegas".to_owned());
     let error = fit(&subject, &runner).unwrap_err().to_string();
-    assert!(error.contains("expected one of newreno"), "{error}");
+    assert!(error.contains("the nearest is \"copa\""), "{error}");
 }

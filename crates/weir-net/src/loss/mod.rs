@@ -64,6 +64,7 @@ macro_rules! loss_models {
                 $(#[doc = concat!("See [`", stringify!($config), "`].")]
                 $name($config) = $word,)*
             }
+            alone "random" "rate"
         }
 
         $(impl From<$config> for LossConfig {

@@ -4,6 +4,7 @@ use super::diagnostic::{Diagnostic, Help, shortened};
 use super::kind::{Keyword, Kind, TableKind, Variant};
 use super::raw::{Raw, Spanned, Table};
 use super::read::{Form, Reader, Value};
+use super::synonym::word_here;
 use super::table::{Variants, describe_variants, write_variants};
 use crate::units::{self, Probability};
 use std::ops::RangeInclusive;
@@ -342,7 +343,7 @@ impl Form<&'static str> for Named {
         _: &mut Reader<'_>,
     ) -> Result<(), Diagnostic> {
         let list = (self.list)();
-        *slot = find_keyword(&list, &value.raw)?;
+        *slot = find_name(&list, &value.raw)?;
         Ok(())
     }
 
@@ -353,6 +354,13 @@ impl Form<&'static str> for Named {
     fn kind(&self, _: &&'static str) -> Kind {
         Kind::Keywords((self.list)())
     }
+}
+
+/// The word among `keywords` that the value names, in the word of this or of another program.
+pub fn find_name(keywords: &[Keyword], raw: &Raw) -> Result<&'static str, Diagnostic> {
+    let here = raw.as_text().map(word_here);
+    let found = keywords.iter().find(|keyword| Some(keyword.word) == here);
+    found.map_or_else(|| find_keyword(keywords, raw), |keyword| Ok(keyword.word))
 }
 
 /// The word among `keywords` that the value names.
@@ -446,7 +454,7 @@ impl<V: Variants> Form<Option<V>> for OrKind {
     ) -> Result<(), Diagnostic> {
         let mut keywords = vec![self.none];
         keywords.extend(V::keywords());
-        reader.kind_section(value, &mut |inner| {
+        reader.kind_section(value, V::ALONE, &mut |inner| {
             let Some(word) = inner.kind(&keywords) else {
                 return;
             };
@@ -470,6 +478,7 @@ impl<V: Variants> Form<Option<V>> for OrKind {
         let mut variants = vec![Variant {
             keyword: self.none,
             table: TableKind::default(),
+            alone: None,
         }];
         variants.extend(describe_variants::<V>());
         Kind::Variants(variants)

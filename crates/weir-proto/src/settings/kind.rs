@@ -150,6 +150,8 @@ pub struct Variant {
     pub keyword: Keyword,
     /// The other keys.
     pub table: TableKind,
+    /// The key whose value may stand alone in place of the table.
+    pub alone: Option<&'static str>,
 }
 
 impl Kind {

@@ -336,7 +336,8 @@ macro_rules! settings {
 /// }
 /// ```
 ///
-/// A variant holds nothing or one struct of [`settings!`](crate::settings!), boxed or not; without
+/// `alone "random" "rate"` behind the enum lets a number stand for the table of this kind with this
+/// key. A variant holds nothing or one struct of [`settings!`](crate::settings!), boxed or not; without
 /// documentation of its own it has that of its struct. The enum implements
 /// [`Variants`](crate::settings::Variants); `Default` is the caller's.
 #[macro_export]
@@ -349,6 +350,7 @@ macro_rules! kinds {
                 $variant:ident $(($ty:ty))? = $word:literal
             ),+ $(,)?
         }
+        $(alone $kind:literal $key:literal)?
     ) => {
         $(#[$($outer)*])*
         $vis enum $name {
@@ -356,6 +358,8 @@ macro_rules! kinds {
         }
 
         impl $crate::settings::Variants for $name {
+            $( const ALONE: Option<(&'static str, &'static str)> = Some(($kind, $key)); )?
+
             fn keywords() -> Vec<$crate::settings::Keyword> {
                 vec![$( $crate::settings::Keyword {
                     word: $word,

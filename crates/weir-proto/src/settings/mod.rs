@@ -23,6 +23,7 @@ mod macros;
 mod or_table;
 mod raw;
 mod read;
+mod synonym;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -31,12 +32,14 @@ mod value;
 pub use bounded::duration;
 pub use diagnostic::{Diagnostic, Finding, Help, shortened};
 pub use form::{
-    bit_rate, bytes, count, find_keyword, fraction, name, named, natural, number, or_kind, or_word,
+    bit_rate, bytes, count, find_keyword, find_name, fraction, name, named, natural, number,
+    or_kind, or_word,
 };
 pub use kind::{FieldKind, Keyword, Kind, Presence, Preset, TableKind, Variant, plain_doc};
 pub use or_table::or_table;
 pub use raw::{KeyValue, Place, Raw, Spanned, Table};
 pub use read::{Field, Form, Reader, Value};
+pub use synonym::{nearest, word_here};
 pub use table::{
     Settings, Variants, describe, describe_field, describe_variants, read, read_no_section,
     read_section, read_settings, read_variants, write, write_variants,

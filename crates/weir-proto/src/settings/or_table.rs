@@ -25,7 +25,7 @@ impl<S: Settings + Default + Clone> Form<Option<S>> for OrTable {
         value: &Spanned,
         reader: &mut Reader<'_>,
     ) -> Result<(), Diagnostic> {
-        reader.kind_section(value, &mut |inner| {
+        reader.kind_section(value, None, &mut |inner| {
             let Some(word) = inner.kind(&[self.none, self.some]) else {
                 return;
             };
@@ -53,7 +53,11 @@ impl<S: Settings + Default + Clone> Form<Option<S>> for OrTable {
     }
 
     fn kind(&self, _: &Option<S>) -> Kind {
-        let variant = |keyword, table| Variant { keyword, table };
+        let variant = |keyword, table| Variant {
+            keyword,
+            table,
+            alone: None,
+        };
         Kind::Variants(vec![
             variant(self.none, TableKind::default()),
             variant(self.some, describe(&S::default())),

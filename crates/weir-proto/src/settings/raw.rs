@@ -113,6 +113,19 @@ impl Table {
         }
     }
 
+    /// The table of this kind with the value of one key.
+    pub fn of_value(kind: &str, key: &str, value: Spanned) -> Self {
+        let place = value.place;
+        let word = Raw::Text(kind.to_owned());
+        let mut table = Self::of_kind(Spanned { place, raw: word });
+        table.entries.push(KeyValue {
+            key: key.to_owned(),
+            place,
+            value,
+        });
+        table
+    }
+
     /// The entry of this key.
     pub fn get(&self, key: &str) -> Option<&KeyValue> {
         self.entries.iter().find(|entry| entry.key == key)

@@ -3,6 +3,7 @@
 use super::diagnostic::{Diagnostic, Finding, Help, shortened};
 use super::kind::{Keyword, Kind, Presence, plain_doc};
 use super::raw::{Place, Raw, Spanned, Table};
+use super::synonym::word_here;
 
 /// How a value of type `T` is written.
 pub trait Form<T> {
@@ -127,13 +128,20 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the table of a `kind` of the current key. A word alone stands for the table of that
-    /// kind without other keys: `queue = "codel"`.
-    pub(super) fn kind_section(&mut self, value: &Spanned, read: &mut dyn FnMut(&mut Reader<'_>)) {
-        if value.raw.as_text().is_none() {
-            return self.section(value, read);
-        }
+    /// kind without other keys: `queue = "codel"`; a number or a percentage alone for the kind and
+    /// key of `alone`: `loss = "1%"`.
+    pub(super) fn kind_section(
+        &mut self,
+        value: &Spanned,
+        alone: Option<(&str, &str)>,
+        read: &mut dyn FnMut(&mut Reader<'_>),
+    ) {
+        let table = match alone.filter(|_| is_number(&value.raw)) {
+            Some((kind, key)) => Table::of_value(kind, key, value.clone()),
+            None if value.raw.as_text().is_some() => Table::of_kind(value.clone()),
+            None => return self.section(value, read),
+        };
         let title = self.title_of_key();
-        let table = Table::of_kind(value.clone());
         self.descend(&table, (title, value.place), read);
     }
 
@@ -170,7 +178,10 @@ impl<'a> Reader<'a> {
             self.keys_unknown = true;
             return None;
         };
-        let found = words.iter().find(|word| value.raw.as_text() == Some(word));
+        let text = value.raw.as_text();
+        let exact = words.iter().find(|word| text == Some(word));
+        let here = text.map(word_here);
+        let found = exact.or_else(|| words.iter().find(|word| here == Some(word)));
         if found.is_none() {
             self.report(value.place, unknown_kind(&value.raw, &words));
             self.keys_unknown = true;
@@ -257,6 +268,20 @@ impl<'a> Reader<'a> {
                 missing: false,
             });
         }
+    }
+}
+
+/// True for a number, or a text that begins like one.
+fn is_number(raw: &Raw) -> bool {
+    match raw {
+        Raw::Integer(_) | Raw::Float(_) => true,
+        Raw::Text(text) => {
+            text.trim_start().starts_with(['+', '-', '.']) || {
+                let first = text.trim_start().bytes().next();
+                first.is_some_and(|first| first.is_ascii_digit())
+            }
+        }
+        _ => false,
     }
 }
 

@@ -33,6 +33,9 @@ pub trait Settings {
 
 /// An enum of tables that a key `kind` tells apart. [`kinds!`](crate::kinds!) implements it.
 pub trait Variants: Sized {
+    /// The kind, and its key, whose value may stand alone in place of the table.
+    const ALONE: Option<(&'static str, &'static str)> = None;
+
     /// The words of `kind` with their documentation.
     fn keywords() -> Vec<Keyword>;
 
@@ -127,7 +130,7 @@ pub fn read_no_section<S: Settings>(settings: &mut S, reader: &mut Reader<'_>) {
 /// Reads the enum of the reader's current key. If the kind does not change, the value keeps the
 /// settings that the table leaves out.
 pub fn read_variants<V: Variants>(variants: &mut V, value: &Spanned, reader: &mut Reader<'_>) {
-    reader.kind_section(value, &mut |inner| {
+    reader.kind_section(value, V::ALONE, &mut |inner| {
         let Some(word) = inner.kind(&V::keywords()) else {
             return;
         };
@@ -152,7 +155,12 @@ pub fn write_variants<V: Variants>(variants: &V) -> Table {
 pub fn describe_variants<V: Variants>() -> Vec<Variant> {
     let variant = |keyword: Keyword| {
         let table = V::of_kind(keyword.word)?.table();
-        Some(Variant { keyword, table })
+        let alone = V::ALONE.filter(|(kind, _)| *kind == keyword.word);
+        Some(Variant {
+            keyword,
+            table,
+            alone: alone.map(|(_, key)| key),
+        })
     };
     V::keywords().into_iter().filter_map(variant).collect()
 }

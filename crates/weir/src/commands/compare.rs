@@ -1,6 +1,7 @@
 //! `weir compare A B`: the differences between two runs, the runs of two folders, or two sweeps.
 
 mod dataset;
+mod document;
 mod report;
 
 use super::evaluate::read_evaluation;
@@ -8,6 +9,7 @@ use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::terminal;
 use clap::{Args, ValueEnum};
+pub use document::CompareDocument;
 use report::{Report, Side};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -16,6 +18,7 @@ use weir_lab::comparison::{
     Divergence, Measures, Pair, bound_shares, changed_settings, effects, first_divergence,
     pair_runs, settings_of,
 };
+use weir_lab::json::versioned;
 use weir_lab::replication::{Fingerprint, Replicates, in_order};
 use weir_lab::run::RunOutput;
 use weir_lab::scenario::Scenario;
@@ -162,7 +165,9 @@ pub fn documented(a: &Path, b: &Path) -> Result<Value, Failure> {
         format: Format::Text,
         output: JsonOutput::default(),
     };
-    Ok(folders(&arguments)?.document())
+    let text = versioned(&folders(&arguments)?.document());
+    // What was written is a document.
+    Ok(serde_json::from_str(&text).unwrap_or_default())
 }
 
 /// True for the folder of an evaluation, or its `result.json`.
@@ -245,8 +250,14 @@ fn folders(arguments: &Arguments) -> Result<Report, Failure> {
 
 impl Runs {
     fn side(self) -> Side {
+        let commits = self
+            .runs
+            .iter()
+            .filter_map(|run| run.summary().run.commit.clone());
+        let commits: BTreeSet<String> = commits.collect();
         Side {
             build: self.runs.first().map(|run| run.summary().run.build.clone()),
+            commits: commits.into_iter().collect(),
             runs: self.runs.len(),
             planned: self.runs.len() as u64,
             name: self.name,

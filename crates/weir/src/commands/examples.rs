@@ -8,9 +8,13 @@ macro_rules! examples {
 
 examples! {
     WEIR:
-        "weir run examples/cubic-newreno.toml"
-        "weir explain examples/cubic-newreno.toml --try"
+        "weir new cubic-bbr"
+        "weir run cubic-bbr.toml"
+        "weir explain cubic-bbr.toml --try"
         "weir reproduce lossy-link";
+    NEW:
+        "weir new"
+        "weir new path --from cubic-bbr";
     REPRODUCE:
         "weir reproduce"
         "weir reproduce lossy-link --out reports"
@@ -56,7 +60,8 @@ examples! {
         "weir theory tfrc --s 1400 --rtt 400ms --p 0.002"
         "weir theory cubic --help";
     SCHEMA:
-        "weir schema > scenario.schema.json";
+        "weir schema > scenario.schema.json"
+        "weir schema run";
     SERVE:
         "weir serve"
         "weir serve --one-off --json --ccid 2"
@@ -71,6 +76,9 @@ examples! {
         "weir lab"
         "weir lab results --listen 127.0.0.1:7000 --no-open"
         "weir lab --static site";
+    BLOAT:
+        "weir bloat 192.0.2.1"
+        "weir bloat 192.0.2.1 -t 15 -P 8 --json";
     TESTBED:
         "sudo weir testbed path.toml"
         "sudo weir testbed path.toml --pcap hosts.pcapng"
@@ -86,6 +94,18 @@ examples! {
     NOTICES:
         "weir notices | less";
 }
+
+/// What `weir` says without a command.
+pub const WELCOME: &str = "\
+Weir shows how a congestion controller behaves on a path, and why.
+
+Three things to try:
+  weir new cubic-bbr               a scenario; run it: weir run cubic-bbr.toml
+  weir explain cubic-bbr.toml      what held each sender, and what went wrong
+  weir reproduce lossy-link        a published experiment, number by number
+
+All commands: weir --help
+";
 
 #[cfg(test)]
 mod tests {
@@ -195,6 +215,17 @@ mod tests {
             }
         }
         assert!(number > 40, "{number} commands");
+    }
+
+    #[test]
+    fn three_things_to_try_are_commands_within_a_terminal() {
+        let things = super::WELCOME
+            .lines()
+            .filter(|line| line.starts_with("  weir "));
+        let commands = things.map(|line| line.trim().split("  ").next().unwrap_or_default());
+        let parsed = commands.map(|line| Cli::command().try_get_matches_from(words(line)));
+        assert_eq!(parsed.flatten().count(), 3);
+        assert!(super::WELCOME.lines().all(|line| line.len() <= 80));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use super::replicates::FinishedRun;
 use crate::exit::Failure;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
 use weir_lab::run::Judgement;
 use weir_lab::scenario::Expectation;
 use weir_lab::theory::format_digits;
@@ -39,18 +41,31 @@ fn value(expectation: &Expectation, found: Option<f64>) -> String {
     format!("has {number}")
 }
 
+/// The result of an expectation.
+#[derive(Serialize, JsonSchema)]
+pub struct ExpectationDocument<'a> {
+    /// As the scenario writes it.
+    expect: String,
+    holds: bool,
+    /// The numbers that it speaks of, by their name; null for one that the run has not.
+    found: BTreeMap<&'a str, Option<f64>>,
+}
+
 /// The expectations of a run as JSON.
-pub fn document(judgements: &[Judgement]) -> Value {
-    let one = |judgement: &Judgement| {
-        let found = judgement.found.iter();
-        let found = found.map(|(name, number)| (name.clone(), json!(number)));
-        json!({
-            "expect": judgement.expectation.to_string(),
-            "holds": judgement.holds(),
-            "found": found.collect::<Map<_, _>>(),
-        })
-    };
-    judgements.iter().map(one).collect()
+pub fn document(judgements: &[Judgement]) -> Vec<ExpectationDocument<'_>> {
+    judgements.iter().map(result).collect()
+}
+
+fn result(judgement: &Judgement) -> ExpectationDocument<'_> {
+    let Judgement {
+        expectation, found, ..
+    } = judgement;
+    let found = found.iter().map(|(name, number)| (name.as_str(), *number));
+    ExpectationDocument {
+        expect: expectation.to_string(),
+        holds: judgement.holds(),
+        found: found.collect(),
+    }
 }
 
 /// A line for each of several runs with a failed expectation.

@@ -9,7 +9,8 @@ use crate::files::write_file;
 use crate::terminal;
 use crate::text_table::text_table;
 use clap::Args;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use weir_lab::diagnosis::Trace;
@@ -38,6 +39,18 @@ pub struct Arguments {
     output: JsonOutput,
 }
 
+/// What `weir fit --json` prints.
+#[derive(Serialize, JsonSchema)]
+pub struct FitDocument<'a> {
+    #[serde(flatten)]
+    fit: &'a Fit,
+    /// Goodput, median and 95th percentile of the round trip of the run over those of the trace,
+    /// minus one.
+    relative: [f64; 3],
+    /// The files written.
+    files: [String; 1],
+}
+
 /// Fits a path, writes it, and prints its parameters and its error.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check_out(&arguments.out)?;
@@ -59,10 +72,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     write_file(&arguments.out, fit.toml.as_bytes())?;
     if arguments.output.json {
-        let mut document = json!(fit);
-        document["relative"] = json!(fit.differences.relative());
-        document["files"] = json!([arguments.out.display().to_string()]);
-        return arguments.output.print(&document);
+        return arguments.output.print(&FitDocument {
+            fit: &fit,
+            relative: fit.differences.relative(),
+            files: [arguments.out.display().to_string()],
+        });
     }
     terminal::print(&text(&fit))?;
     let (out, flow) = (arguments.out.display(), &fit.flow);

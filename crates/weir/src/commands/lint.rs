@@ -1,15 +1,16 @@
 //! `weir lint SCENARIO`: settings that are valid but probably not intended.
 
-use super::runs::read_scenario;
+use super::runs::{FindingDocument, read_scenario};
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::terminal;
 use crate::text_table::text_table;
 use clap::Args;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use std::path::PathBuf;
-use weir_lab::lint::{RULES, lint};
+use weir_lab::lint::{Purpose, RULES, lint_for};
 use weir_lab::scenario::overrides;
 
 /// The arguments of the command.
@@ -24,6 +25,9 @@ pub struct Arguments {
     /// Change a value first: link.bottleneck.queue.limit=20
     #[arg(long = "set", value_name = "PATH=VALUE")]
     set: Vec<String>,
+    /// Also say if nothing is drawn, so that seeds make no difference
+    #[arg(long)]
+    seeds: bool,
     /// Exit with 3 if something is found
     #[arg(long)]
     deny: bool,
@@ -46,9 +50,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         // The last of several values takes precedence, like the last of several `--set`.
         changes.extend(overrides::parse_set(set)?);
     }
-    let findings = lint(&overrides::parse_with(&text, &name, &changes)?);
+    let purpose = if arguments.seeds {
+        Purpose::Seeds
+    } else {
+        Purpose::OneRun
+    };
+    let findings = lint_for(&overrides::parse_with(&text, &name, &changes)?, purpose);
     if arguments.output.json {
-        arguments.output.print(&json!({ "findings": findings }))?;
+        arguments.output.print(&LintDocument::Findings {
+            findings: findings.iter().map(FindingDocument::of).collect(),
+        })?;
     } else {
         let lines = findings
             .iter()
@@ -65,13 +76,33 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
+/// What `weir lint --json` prints.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum LintDocument<'a> {
+    /// What was found in a scenario.
+    Findings { findings: Vec<FindingDocument<'a>> },
+    /// With `--rules`: all rules.
+    Rules { rules: Vec<RuleDocument> },
+}
+
+/// A rule of `weir lint`.
+#[derive(Serialize, JsonSchema)]
+pub struct RuleDocument {
+    name: &'static str,
+    /// What it finds.
+    doc: &'static str,
+}
+
 fn list_rules(output: JsonOutput) -> Result<(), Failure> {
     if output.json {
-        let rules = RULES
-            .iter()
-            .map(|rule| json!({ "name": rule.name, "doc": rule.doc }));
-        let rules: Vec<_> = rules.collect();
-        return output.print(&json!({ "rules": rules }));
+        let rules = RULES.iter().map(|rule| RuleDocument {
+            name: rule.name,
+            doc: rule.doc,
+        });
+        return output.print(&LintDocument::Rules {
+            rules: rules.collect(),
+        });
     }
     let rows = RULES.iter().map(|rule| vec![rule.name, rule.doc]);
     Ok(terminal::print(&text_table(

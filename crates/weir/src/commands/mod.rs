@@ -1,5 +1,6 @@
 //! The command line: a file for each command.
 
+mod bloat;
 mod compare;
 mod completions;
 mod decode;
@@ -14,26 +15,31 @@ mod fit;
 mod lab;
 mod lint;
 mod man;
+mod new;
 mod notices;
 mod planned_run;
 mod plot;
 mod replicates;
 mod reproduce;
+mod reproduction_table;
 mod run;
 mod run_name;
 mod runs;
 mod schema;
 mod send;
 mod serve;
+mod sparkline;
 mod suite;
 mod summary_table;
 mod sweep;
 mod testbed;
 mod theory;
 
+pub use examples::WELCOME;
+
 use crate::build;
 use crate::exit::Failure;
-use crate::measure::{ClientOptions, ServerOptions};
+use crate::measure::{BloatArguments, ClientOptions, ServerOptions};
 use crate::terminal::{self, Verbosity};
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -63,6 +69,9 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write a commented scenario to begin with, or list the gallery
+    #[command(after_help = examples::NEW)]
+    New(new::Arguments),
     /// Reproduce published experiments and compare number by number
     #[command(after_help = examples::REPRODUCE)]
     Reproduce(reproduce::Arguments),
@@ -99,7 +108,7 @@ pub enum Command {
     /// Evaluate a law: TFRC, Mathis, PFTK, CUBIC …
     #[command(after_help = examples::THEORY)]
     Theory(theory::Arguments),
-    /// Print the JSON Schema of the scenario, or of an explanation
+    /// Print the JSON Schema of the scenario, or of what a command prints with --json
     #[command(after_help = examples::SCHEMA)]
     Schema(schema::Arguments),
     /// Wait for tests of `weir send`, over DCCP in UDP (RFC 6773) or another transport
@@ -108,6 +117,9 @@ pub enum Command {
     /// Measure a path to a `weir serve`, over DCCP in UDP (RFC 6773) or another transport
     #[command(after_help = examples::SEND, disable_version_flag = true)]
     Send(ClientOptions),
+    /// Grade the delay that a loaded path adds, to a `weir serve --transport quic`
+    #[command(after_help = examples::BLOAT)]
+    Bloat(BloatArguments),
     /// Run a scenario on real sockets and kernels, in network namespaces
     #[command(after_help = examples::TESTBED)]
     Testbed(testbed::Arguments),
@@ -170,6 +182,7 @@ fn with_suggestion(mut error: clap::Error) -> clap::Error {
 /// Runs the command.
 pub fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
+        Command::New(arguments) => new::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Evaluate(arguments) => evaluate::run(&arguments),
         Command::Suite(arguments) => suite::run(&arguments),
@@ -185,6 +198,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Theory(arguments) => theory::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Send(arguments) => send::run(&arguments),
+        Command::Bloat(arguments) => bloat::run(&arguments),
         Command::Testbed(arguments) => testbed::run(&arguments),
         Command::Emulate(arguments) => emulate::run(&arguments),
         Command::Lab(arguments) => lab::run(&arguments),

@@ -7,6 +7,7 @@ use crate::exit::Failure;
 use crate::files::{Files, check_folder};
 use crate::terminal;
 use clap::{Args, ValueEnum};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -133,8 +134,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         several => {
             let pictures = report::comparison(several, &selection);
+            let names: BTreeSet<&str> = several.iter().map(|run| &*run.name).collect();
+            let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+            let of = match names.as_slice() {
+                [only] => format!(" of {only}"),
+                _ => String::new(),
+            };
             (
-                format!("{} runs compared", several.len()),
+                format!("{} runs{of} compared", several.len()),
                 String::new(),
                 pictures,
             )

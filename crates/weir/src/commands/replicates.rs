@@ -2,13 +2,16 @@
 //! and `index.json`, which lists the folders.
 
 use super::planned_run::PlannedRun;
+use super::sparkline::goodput_lines;
 use super::summary_table::{listed_flows, listed_transfers};
 use crate::build;
 use crate::exit::Failure;
 use crate::files::write_file;
 use crate::limits::Watchdog;
 use crate::terminal;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -35,6 +38,8 @@ pub struct FinishedRun {
     pub folder: String,
     /// The results of its scenario's expectations.
     pub judgements: Vec<Judgement>,
+    /// The goodput of its flows as lines, for a terminal.
+    pub goodput: String,
 }
 
 /// The folder of a run in progress.
@@ -120,6 +125,7 @@ impl FinishedRun {
         }
         Ok(Self {
             judgements: judge(&output.scenario, &output.summary),
+            goodput: goodput_lines(&output),
             overrides: overrides.to_vec(),
             summary: output.summary,
             fingerprint,
@@ -165,10 +171,10 @@ fn is_seed(change: &Override) -> bool {
 }
 
 /// Overrides as a JSON object.
-pub fn set_of<'a>(overrides: impl IntoIterator<Item = &'a Override>) -> Value {
+pub fn set_of<'a>(overrides: impl IntoIterator<Item = &'a Override>) -> BTreeMap<&'a str, &'a str> {
     let set = overrides.into_iter();
-    let set = set.map(|one| (one.path.clone(), one.value.clone().into()));
-    Value::Object(set.collect::<Map<_, _>>())
+    set.map(|one| (one.path.as_str(), one.value.as_str()))
+        .collect()
 }
 
 /// The runs by their settings, in the order of the first run of each.
@@ -206,26 +212,28 @@ impl Group<'_> {
     }
 
     /// The settings, the number of runs, the note about them, and every measure.
-    pub fn document(&self) -> Value {
-        let measures = self.measures();
-        let measures = measures.iter().map(|(path, sample)| {
+    pub fn document(&self) -> GroupDocument {
+        let measures = self.measures().into_iter().map(|(path, sample)| {
             let interval = sample.interval_95();
-            let measure = json!({
-                "n": sample.n(),
-                "mean": sample.mean(),
-                "standard_deviation": sample.standard_deviation(),
-                "standard_error": sample.standard_error(),
-                "interval_95": interval.map(|interval| [interval.low, interval.high]),
-            });
-            (path.clone(), measure)
+            let measure = MeasureDocument {
+                n: sample.n(),
+                mean: sample.mean(),
+                standard_deviation: sample.standard_deviation(),
+                standard_error: sample.standard_error(),
+                interval_95: interval.map(|interval| [interval.low, interval.high]),
+            };
+            (path, measure)
         });
-        json!({
-            "set": set_of(self.set.iter().copied()),
-            "runs": self.replicates.runs(),
-            "counting": self.replicates.counting().count(),
-            "note": self.replicates.note(),
-            "measures": measures.collect::<Map<_, _>>(),
-        })
+        let set = self.set.iter();
+        GroupDocument {
+            set: set
+                .map(|one| (one.path.clone(), one.value.clone()))
+                .collect(),
+            runs: self.replicates.runs(),
+            counting: self.replicates.counting().count(),
+            note: self.replicates.note(),
+            measures: measures.collect(),
+        }
     }
 
     /// A table as text.
@@ -271,6 +279,33 @@ impl Group<'_> {
             entry
         })
     }
+}
+
+/// The runs of one setting over their seeds.
+#[derive(Serialize, JsonSchema)]
+pub struct GroupDocument {
+    /// Values that differ from the scenario's, by their path.
+    set: BTreeMap<String, String>,
+    /// The number of runs.
+    runs: usize,
+    /// The number of runs that no other repeats; the statistics are over these.
+    counting: usize,
+    /// What was found about equal runs.
+    note: Option<String>,
+    /// The measures, by their JSON pointer in the summary.
+    measures: BTreeMap<String, MeasureDocument>,
+}
+
+/// The statistics of a measure over seeds.
+#[derive(Serialize, JsonSchema)]
+struct MeasureDocument {
+    /// The number of runs that have it.
+    n: usize,
+    mean: Option<f64>,
+    standard_deviation: Option<f64>,
+    standard_error: Option<f64>,
+    /// The 95 % confidence interval of the mean.
+    interval_95: Option<[f64; 2]>,
 }
 
 /// The parts with lines in a table: title and JSON pointer in the summary.

@@ -1,24 +1,23 @@
 //! `weir reproduce [NAME…]`: published experiments, measured and compared with the publication.
 
+use super::reproduction_table::{all_rows, brief, overview};
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::files::check_folder;
 use crate::interrupt::interrupt_flag;
+use crate::mistaken;
 use crate::quinn;
 use crate::terminal;
-use crate::text_table::text_table;
 use clap::Args;
 use indicatif::ProgressBar;
-use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use weir_lab::experiment::{
-    Backends, ExperimentError, ExperimentFiles, ExperimentResult, Options, Progress, Reproduction,
-    RowKind, RowResult, Testbed, TestbedRunner, Watcher, reproduce,
+    Backends, ExperimentError, ExperimentFiles, ExperimentResult, Options, Progress, Testbed,
+    TestbedRunner, Watcher, reproduce,
 };
-use weir_lab::report::{ReportError, ReportFolder, shortened};
+use weir_lab::report::{ReportError, ReportFolder};
 
 /// The arguments of the command.
 #[derive(Debug, Args)]
@@ -86,9 +85,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.output.json {
         terminal::print(&json)?;
     } else {
-        terminal::print(&table(&result))?;
+        if terminal::is_verbose() {
+            terminal::print(&all_rows(&result))?;
+        }
+        terminal::print(&overview(&result))?;
     }
-    terminal::status(&format!("report: {}", page.display()));
+    terminal::status(&format!(
+        "every row and plot: {} (rows here too with -v)",
+        page.display()
+    ));
     if result.holds() {
         return Ok(());
     }
@@ -124,12 +129,7 @@ impl Watcher for Report<'_> {
             return;
         }
         match self.folder.plots(&experiment.plots) {
-            Ok(plots) => {
-                let first = plots.first();
-                let shown = first.map(|path| format!(": {}", path.display()));
-                let line = format!("{} is done{}", experiment.name, shown.unwrap_or_default());
-                self.bar.suspend(|| terminal::status(&line));
-            }
+            Ok(_) => self.bar.suspend(|| terminal::status(&brief(experiment))),
             Err(error) => {
                 let failed = self.failed.lock();
                 failed
@@ -158,7 +158,9 @@ fn sources(names: &[String]) -> Result<Vec<ExperimentFiles>, Failure> {
     }
     let source = |name: &String| {
         let folder = PathBuf::from(name);
-        if folder.join("published.toml").is_file() {
+        if let Some(why) = mistaken::for_an_experiment(name) {
+            Err(Failure::Usage(format!("{name}: {why}")))
+        } else if folder.join("published.toml").is_file() {
             ExperimentFiles::from_folder(&folder).map_err(usage)
         } else {
             ExperimentFiles::embedded(name).map_err(usage)
@@ -210,114 +212,3 @@ fn testbed(
         "network namespaces need Linux; every other experiment runs here".to_owned(),
     ))
 }
-
-/// The rows of all experiments, and their summary lines: separate counts of numbers, statements and
-/// our own checks.
-fn table(result: &Reproduction) -> String {
-    let mut text = String::new();
-    for experiment in &result.experiments {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{}: {}", experiment.name, experiment.title);
-        for (heading, kinds) in [
-            (
-                "the document's numbers",
-                &[RowKind::Value, RowKind::Theory][..],
-            ),
-            ("the document's statements", &[RowKind::Claim]),
-            ("our own checks", &[RowKind::Check]),
-            ("quantities, not judged", &[RowKind::Quantity]),
-        ] {
-            let rows: Vec<_> = experiment.rows.iter().collect();
-            let rows = rows
-                .into_iter()
-                .filter(|row| kinds.contains(&row.kind))
-                .collect();
-            table_of(heading, rows, &mut text);
-        }
-        summary(experiment, &mut text);
-    }
-    text
-}
-
-fn summary(experiment: &ExperimentResult, text: &mut String) {
-    let tally = &experiment.tally;
-    let lines = [
-        ("numbers, none fitted", tally.unfitted_numbers, "agree"),
-        ("numbers, all", tally.measured_numbers, "agree"),
-        ("numbers by formula", tally.formula_numbers, "agree"),
-        ("statements", tally.statements, "hold"),
-        ("our own checks", tally.checks, "checked"),
-    ];
-    text.push('\n');
-    for (name, count, within) in lines.into_iter().filter(|(_, count, _)| count.judged > 0) {
-        let _ = writeln!(text, "  {:<22}{}", format!("{name}:"), count.words(within));
-    }
-    if !experiment.variants.is_empty() {
-        let counting = experiment.variants.iter().filter(|variant| variant.counts);
-        let counting: Vec<&str> = counting.map(|variant| &*variant.variant.name).collect();
-        let all = experiment.variants.len();
-        let _ = writeln!(
-            text,
-            "  variants that count:  {} of {all}: {}",
-            counting.len(),
-            counting.join(", ")
-        );
-    }
-    for run in &experiment.runs {
-        if let Some(note) = &run.equal_runs {
-            let _ = writeln!(text, "  run {}: {note}", run.plan.name);
-        }
-    }
-    let builds = experiment.runs.iter();
-    let builds = builds.filter_map(|run| run.measured_with.as_deref());
-    for build in builds.collect::<BTreeSet<_>>() {
-        let _ = writeln!(text, "  in real time: {build}");
-    }
-    let _ = writeln!(
-        text,
-        "  fitted or free parameters : published numbers judged = {}\n",
-        tally.parameters_to_numbers()
-    );
-}
-
-fn table_of(heading: &str, rows: Vec<&RowResult>, text: &mut String) {
-    if rows.is_empty() {
-        return;
-    }
-    let cells = |row: &RowResult| {
-        vec![
-            String::new(),
-            row.verdict.words().to_owned(),
-            shortened(&row.text, MAX_WIDTH),
-            row.target_text(),
-            row.measured_text(),
-            row.deviation_text(),
-            row.share_text(),
-            row.percentile_text(),
-        ]
-    };
-    let target = if rows.iter().any(|row| row.published.is_some()) {
-        "published"
-    } else {
-        "expected"
-    };
-    let heading = shortened(heading, MAX_WIDTH);
-    let head = [
-        "",
-        "",
-        &heading,
-        target,
-        "measured",
-        "deviation",
-        "inside",
-        "percentile",
-    ];
-    let head = head.map(str::to_owned).to_vec();
-    let rows = rows.into_iter().map(cells);
-    let table: Vec<_> = std::iter::once(head).chain(rows).collect();
-    text.push('\n');
-    text.push_str(&text_table(&table, "<<<>"));
-}
-
-/// The maximum number of characters of a row's text in the terminal; the page has the full text.
-const MAX_WIDTH: usize = 70;

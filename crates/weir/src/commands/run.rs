@@ -15,6 +15,7 @@ use clap::Args;
 use indicatif::ProgressBar;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use weir_lab::lint::Purpose;
 use weir_lab::replication::in_order;
 use weir_lab::run::{LiveObserver, TraceLevel};
 use weir_lab::scenario::Estimate;
@@ -42,6 +43,15 @@ pub struct Arguments {
     summary_only: bool,
 }
 
+impl Arguments {
+    const fn purpose(&self) -> Purpose {
+        match self.seeds {
+            Some(_) => Purpose::Seeds,
+            None => Purpose::OneRun,
+        }
+    }
+}
+
 /// Runs the scenario: all runs in parallel, on all cores.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let runs = arguments.runs.plan(arguments.seeds.as_deref())?;
@@ -60,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         terminal::notice(&format!("warning: {warning}"));
     }
     let shown = Shown::new(arguments, runs.len() as u64);
-    let results = Mutex::new(RunResults::new(&arguments.runs, &runs));
+    let results = Mutex::new(RunResults::new(&arguments.runs, &runs, arguments.purpose()));
     let jobs: Vec<_> = runs.iter().enumerate().collect();
     let outcomes = in_order(&jobs, |&(number, run)| {
         let finished = one(arguments, run, &shown, &watchdog)?;

@@ -1,9 +1,9 @@
 //! Functions shared by `run` and `testbed`: a scenario with overrides, and the folders and
 //! summaries of its runs.
 
-use super::expectations;
+use super::expectations::{self, ExpectationDocument};
 use super::planned_run::PlannedRun;
-use super::replicates::{FinishedRun, groups, set_of, settings, write_index};
+use super::replicates::{FinishedRun, GroupDocument, groups, set_of, settings, write_index};
 use super::run_name::RunNames;
 use super::summary_table::summary_tables;
 use crate::arguments::JsonOutput;
@@ -11,11 +11,13 @@ use crate::exit::Failure;
 use crate::mistaken;
 use crate::terminal;
 use clap::Args;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use weir_lab::lint::{Finding, lint};
+use weir_lab::lint::{Finding, Purpose, lint_for};
+use weir_lab::run::Summary;
 use weir_lab::scenario::files::read_input;
 use weir_lab::scenario::overrides;
 use weir_lab::trace::{remove_leftovers, update_index};
@@ -86,6 +88,7 @@ pub struct RunResults<'a> {
     arguments: &'a RunArguments,
     /// Whether there are several seeds: then tables are printed in place of summaries.
     replicated: bool,
+    purpose: Purpose,
     /// The findings of lint in the first scenario.
     findings: Vec<Finding>,
     /// Finished runs in the order of the plan.
@@ -102,15 +105,16 @@ pub struct RunResults<'a> {
 
 impl<'a> RunResults<'a> {
     /// No results yet; removes leftovers of killed commands.
-    pub fn new(arguments: &'a RunArguments, plan: &[PlannedRun]) -> Self {
+    pub fn new(arguments: &'a RunArguments, plan: &[PlannedRun], purpose: Purpose) -> Self {
         remove_leftovers(&arguments.out);
         let settings: BTreeSet<_> = plan.iter().map(|run| settings(&run.overrides)).collect();
         Self {
             arguments,
             replicated: settings.len() < plan.len(),
+            purpose,
             findings: plan
                 .first()
-                .map_or_else(Vec::new, |run| lint(&run.scenario)),
+                .map_or_else(Vec::new, |run| lint_for(&run.scenario, purpose)),
             runs: Vec::new(),
             waiting: BTreeMap::new(),
             planned: plan.len(),
@@ -125,9 +129,15 @@ impl<'a> RunResults<'a> {
         while let Some(run) = self.waiting.remove(&self.runs.len()) {
             if !self.arguments.output.json && !self.replicated {
                 let changed = run.overrides.iter().map(|change| change.text() + "\n");
-                let tables = summary_tables(&run.summary).to_string();
-                let judged = expectations::lines(&run.judgements);
-                let text = [changed.collect(), tables, judged, run.folder.clone() + "\n"];
+                let tables = summary_tables(&run.summary).text(terminal::width());
+                let goodput = terminal::is_shown().then(|| run.goodput.clone());
+                let text = [
+                    changed.collect(),
+                    tables,
+                    goodput.unwrap_or_default(),
+                    expectations::lines(&run.judgements),
+                    run.folder.clone() + "\n",
+                ];
                 terminal::print(&text.concat())?;
             }
             self.runs.push(run);
@@ -185,10 +195,14 @@ impl<'a> RunResults<'a> {
             terminal::detail(|| line.trim_end().to_owned());
         }
         let s = if count == 1 { "" } else { "s" };
+        let seeds = match self.purpose {
+            Purpose::Seeds => " --seeds",
+            Purpose::OneRun | Purpose::RealTime => "",
+        };
         match count {
             0 => String::new(),
             _ => format!(
-                "{count} remark{s} on the scenario: weir lint {}\n",
+                "{count} remark{s} on the scenario: weir lint {}{seeds}\n",
                 scenario.display()
             ),
         }
@@ -222,20 +236,65 @@ impl<'a> RunResults<'a> {
             terminal::print(&[tables, failing, index, findings].concat())?;
             return expectations::verdict(&self.runs);
         }
-        let runs = self.runs.iter().map(|run| {
-            json!({
-                "folder": run.folder,
-                "set": set_of(&run.overrides),
-                "summary": serde_json::to_value(&run.summary).unwrap_or_default(),
-                "expectations": expectations::document(&run.judgements),
-            })
+        let runs = self.runs.iter().map(|run| RunDocument {
+            folder: &run.folder,
+            set: set_of(&run.overrides),
+            summary: &run.summary,
+            expectations: expectations::document(&run.judgements),
         });
-        let replicated = replicated.iter().map(|group| group.document());
-        self.arguments.output.print(&json!({
-            "runs": runs.collect::<Vec<_>>(),
-            "replicated": replicated.collect::<Vec<_>>(),
-            "findings": self.findings,
-        }))?;
+        self.arguments.output.print(&RunsDocument {
+            runs: runs.collect(),
+            replicated: replicated.iter().map(|group| group.document()).collect(),
+            findings: self.findings.iter().map(FindingDocument::of).collect(),
+        })?;
         expectations::verdict(&self.runs)
+    }
+}
+
+/// What `weir run --json` and `weir testbed --json` print.
+#[derive(Serialize, JsonSchema)]
+pub struct RunsDocument<'a> {
+    /// The runs in the order of the command line.
+    runs: Vec<RunDocument<'a>>,
+    /// For each setting with several seeds the statistics over them.
+    replicated: Vec<GroupDocument>,
+    /// What is valid in the scenario and probably not meant.
+    findings: Vec<FindingDocument<'a>>,
+}
+
+/// A run.
+#[derive(Serialize, JsonSchema)]
+struct RunDocument<'a> {
+    /// The folder with its traces.
+    folder: &'a str,
+    /// Values that differ from the scenario's, by their path.
+    set: BTreeMap<&'a str, &'a str>,
+    summary: &'a Summary,
+    /// The results of the scenario's expectations.
+    expectations: Vec<ExpectationDocument<'a>>,
+}
+
+/// A finding of `weir lint`.
+#[derive(Serialize, JsonSchema)]
+pub struct FindingDocument<'a> {
+    /// The rule that found it.
+    rule: &'a str,
+    /// The setting, in the notation of `--set`.
+    path: &'a str,
+    /// The problem.
+    message: &'a str,
+    /// The advice.
+    help: &'a str,
+}
+
+impl<'a> FindingDocument<'a> {
+    /// The finding as JSON.
+    pub fn of(finding: &'a Finding) -> Self {
+        Self {
+            rule: finding.rule,
+            path: &finding.path,
+            message: &finding.message,
+            help: &finding.help,
+        }
     }
 }

@@ -4,6 +4,7 @@ use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::files::check_folder;
 use crate::interrupt::writing;
+use crate::mistaken;
 use crate::quinn;
 use crate::terminal;
 use crate::text_table::text_table;
@@ -52,6 +53,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         other => Failure::Usage(other.to_string()),
     };
     let folder = PathBuf::from(&arguments.name);
+    if let Some(why) = mistaken::for_a_suite(&arguments.name) {
+        return Err(Failure::Usage(format!("{}: {why}", arguments.name)));
+    }
     let mut suite = if folder.is_dir() {
         Suite::from_folder(&folder).map_err(usage)?
     } else {

@@ -2,9 +2,8 @@
 //!
 //! Empty columns are omitted, and for groups with many flows only the group is shown.
 
-use crate::text_table::text_table;
+use crate::text_table::text_table_within;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use weir_lab::in_natural_order;
 use weir_lab::run::{
     Distribution, FlowSummary, GroupSummary, LinkSummary, Summary, TransferSummary,
@@ -223,12 +222,14 @@ pub fn summary_tables(summary: &Summary) -> SummaryTables {
     }
 }
 
-impl fmt::Display for SummaryTables {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for cells in &self.tables {
-            f.write_str(&text_table(cells, "<>"))?;
-        }
-        self.notes.iter().try_for_each(|note| writeln!(f, "{note}"))
+impl SummaryTables {
+    /// The tables as text, within a width if there is one.
+    pub fn text(&self, width: Option<usize>) -> String {
+        let width = width.unwrap_or(usize::MAX);
+        let tables = self.tables.iter();
+        let tables = tables.map(|cells| text_table_within(cells, "<>", width));
+        let notes = self.notes.iter().map(|note| format!("{note}\n"));
+        tables.chain(notes).collect()
     }
 }
 
@@ -355,7 +356,7 @@ mod tests {
         for name in ["f10", "f2"] {
             summary.flows.insert(name.to_owned(), flow(2.5e6));
         }
-        let text = summary_tables(&summary).to_string();
+        let text = summary_tables(&summary).text(None);
         let lines: Vec<_> = text.lines().map(str::trim_end).collect();
         assert_eq!(lines[0], "flow     goodput  alive  throughput  sent  lost");
         assert_eq!(lines[1], "f2    2.5 Mbit/s   10 s     0 bit/s   100     0");
@@ -387,7 +388,7 @@ mod tests {
             ..GroupSummary::default()
         };
         summary.groups.insert("burst".to_owned(), group);
-        let text = summary_tables(&summary).to_string();
+        let text = summary_tables(&summary).text(None);
         assert!(
             !text.contains("burst-1") && text.contains("\nlong "),
             "{text}"
@@ -403,7 +404,7 @@ mod tests {
             summary.flows.remove(&name);
             summary.transfers.insert(name, TransferSummary::default());
         }
-        let text = summary_tables(&summary).to_string();
+        let text = summary_tables(&summary).text(None);
         assert!(!text.contains("burst-1"), "{text}");
         assert!(text.contains("100 flows are shown as their groups only"));
     }

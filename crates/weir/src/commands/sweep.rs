@@ -9,7 +9,8 @@ use crate::progress::CommandProgress;
 use crate::quinn;
 use crate::terminal;
 use clap::Args;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use weir_lab::sweep::{Outcome, Plan, PlanError, Store, StoreError, SweepOptions, sweep};
@@ -98,15 +99,15 @@ fn report(
         runs, done, failed, ..
     } = outcome;
     if arguments.output.json {
-        arguments.output.print(&json!({
-            "folder": out.display().to_string(),
-            "dataset": dataset,
-            "runs": runs,
-            "made": outcome.made,
-            "done": done,
-            "failed": failed,
-            "errors": errors,
-        }))?;
+        arguments.output.print(&SweepDocument {
+            folder: out.display().to_string(),
+            dataset,
+            runs,
+            made: outcome.made,
+            done,
+            failed,
+            errors,
+        })?;
     } else {
         terminal::print(&format!(
             "{done} of {runs} runs, {failed} failed: {dataset}\n"
@@ -124,6 +125,24 @@ fn report(
         return Err(Failure::Failed(message));
     }
     Ok(())
+}
+
+/// What `weir sweep --json` prints.
+#[derive(Serialize, JsonSchema)]
+pub struct SweepDocument<'a> {
+    folder: String,
+    /// The files of the dataset, as a pattern.
+    dataset: String,
+    /// The runs of the plan.
+    runs: u64,
+    /// The runs that this command has made.
+    made: u64,
+    /// The runs that are there.
+    done: u64,
+    /// Those of them that failed.
+    failed: u64,
+    /// The first different reasons.
+    errors: &'a [String],
 }
 
 impl From<PlanError> for Failure {

@@ -14,6 +14,7 @@ use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use weir_lab::lint::Purpose;
 use weir_lab::run::{LiveObserver, RunOutput};
 use weir_lab::scenario::Scenario;
 
@@ -43,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Failure::Failed(format!("cannot create \"{folder}\": {error}"))
     })?;
     let stop = interrupt_flag();
-    let mut results = RunResults::new(&arguments.runs, &runs);
+    let mut results = RunResults::new(&arguments.runs, &runs, Purpose::RealTime);
     let RunArguments { scenario, out, .. } = &arguments.runs;
     let progress = Arc::new(CommandProgress::new("testbed", scenario, out));
     for (number, run) in runs.iter().enumerate() {

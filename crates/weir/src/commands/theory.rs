@@ -5,7 +5,10 @@ use crate::exit::Failure;
 use crate::terminal;
 use crate::text_table::text_table;
 use clap::Args;
-
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use weir_lab::json::versioned;
 use weir_lab::theory::{self, LAWS, Law, Line, Parameter};
 
 /// The arguments of the command.
@@ -44,7 +47,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let law = theory::law(name).map_err(usage)?;
     if arguments.help || parameters.iter().any(|word| help(word)) {
         let text = if json {
-            format!("{:#}\n", law.description())
+            versioned(&TheoryDocument::Law(description(law)))
         } else {
             described(law)
         };
@@ -99,20 +102,67 @@ fn table(lines: &[Line]) -> String {
     text_table(&rows.collect::<Vec<_>>(), "><")
 }
 
+/// What `weir theory --json` prints.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum TheoryDocument<'a> {
+    /// A law for some parameters.
+    Results(ResultsDocument<'a>),
+    /// What a law is.
+    Law(LawDocument),
+    /// All laws.
+    Laws { laws: Vec<LawDocument> },
+}
+
+/// A law for some parameters.
+#[derive(Serialize, JsonSchema)]
+pub struct ResultsDocument<'a> {
+    law: &'static str,
+    equation: &'static str,
+    source: &'static str,
+    /// Where it holds.
+    valid: &'static str,
+    parameters: BTreeMap<&'a str, &'a str>,
+    /// The results, in the unit that their name ends with; null for infinity.
+    results: BTreeMap<&'a str, Option<f64>>,
+}
+
+/// What a law is.
+#[derive(Serialize, JsonSchema)]
+pub struct LawDocument {
+    law: &'static str,
+    describe: &'static str,
+    equation: &'static str,
+    source: &'static str,
+    /// Where it holds.
+    valid: &'static str,
+    parameters: Vec<ParameterDocument>,
+}
+
+/// A parameter of a law.
+#[derive(Serialize, JsonSchema)]
+struct ParameterDocument {
+    name: &'static str,
+    describe: &'static str,
+    /// Its value where it is not given; null if it must be given.
+    default: Option<&'static str>,
+}
+
 fn document(law: &Law, parameters: &[(&str, &str)], lines: &[Line]) -> String {
-    let parameters: serde_json::Map<_, _> = parameters
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).into()))
-        .collect();
-    let results: serde_json::Map<_, _> = lines
-        .iter()
-        .map(|line| (line.name.to_owned(), line.value.into()))
-        .collect();
-    let document = serde_json::json!({
-        "law": law.name, "equation": law.equation, "source": law.source, "valid": law.valid,
-        "parameters": parameters, "results": results,
-    });
-    format!("{document:#}\n")
+    let result = |line: &Line| {
+        (
+            line.name,
+            Some(line.value).filter(|value| value.is_finite()),
+        )
+    };
+    versioned(&TheoryDocument::Results(ResultsDocument {
+        law: law.name,
+        equation: law.equation,
+        source: law.source,
+        valid: law.valid,
+        parameters: parameters.iter().copied().collect(),
+        results: lines.iter().map(result).collect(),
+    }))
 }
 
 fn described(law: &Law) -> String {
@@ -138,10 +188,28 @@ fn described(law: &Law) -> String {
     text + &text_table(&parameters.iter().map(row).collect::<Vec<_>>(), "<")
 }
 
+/// The description of a law as data.
+fn description(law: &Law) -> LawDocument {
+    let parameters = law.parameters.iter().map(|parameter| ParameterDocument {
+        name: parameter.name,
+        describe: parameter.describe,
+        default: parameter.default,
+    });
+    LawDocument {
+        law: law.name,
+        describe: law.describe,
+        equation: law.equation,
+        source: law.source,
+        valid: law.valid,
+        parameters: parameters.collect(),
+    }
+}
+
 fn overview(json: bool) -> String {
     if json {
-        let laws: Vec<_> = LAWS.iter().map(Law::description).collect();
-        return format!("{:#}\n", serde_json::json!({ "laws": laws }));
+        return versioned(&TheoryDocument::Laws {
+            laws: LAWS.iter().map(description).collect(),
+        });
     }
     let text = "weir theory LAW --PARAMETER VALUE …; weir theory LAW --help says more\n\n";
     let rows = LAWS.iter().map(|law| vec!["", law.name, law.describe]);

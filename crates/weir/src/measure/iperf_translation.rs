@@ -3,6 +3,7 @@
 use super::options::{ClientOptions, ServerOptions, TestOptions, TransportName};
 use crate::exit::Failure;
 use crate::terminal::{self, Verbosity};
+use weir_proto::settings::word_here;
 
 impl TestOptions {
     /// Replaces the options of iperf3 with the equivalent ones.
@@ -14,8 +15,8 @@ impl TestOptions {
         if words.iperf_verbose {
             terminal::set_verbosity(Verbosity::Verbose);
         }
-        if let Some("reno") = self.controller.as_deref() {
-            self.controller = Some("newreno".to_owned());
+        if let Some(name) = &mut self.controller {
+            *name = word_here(name).to_owned();
         }
         match &words.logfile {
             Some(path) => terminal::log_to(path).map_err(|error| {

@@ -9,6 +9,7 @@
 //! [`server`] run tests over any of them, [`session`] runs one test, [`report`] prints its
 //! measurements.
 
+mod bloat;
 mod client;
 mod conversation;
 mod dccp;
@@ -26,6 +27,7 @@ mod test_path;
 mod trace;
 mod udp;
 
+pub use bloat::{Arguments as BloatArguments, BloatDocument, bloat};
 pub use measured::Measured;
 pub use options::{ClientOptions, ServerOptions};
 pub use report::scaled;

@@ -85,6 +85,9 @@ pub struct TestOptions {
     /// The time at the beginning that the result leaves out: that of --omit.
     #[arg(skip)]
     pub omit: Duration,
+    /// Whether each sample of the round trip is an event.
+    #[arg(skip)]
+    pub round_trips: bool,
     #[command(flatten)]
     pub words: CommonWords,
     /// Take tests only with a peer that has the same secret: the content of this file, of at least
@@ -329,6 +332,7 @@ impl TestOptions {
         match (&self.trace, &self.probe) {
             (Some(_), _) => SenderRecorder::EVENTS,
             (None, Some(_)) => EventMask::CONTROLLER,
+            (None, None) if self.round_trips => EventMask::RTT,
             (None, None) => EventMask::NONE,
         }
     }

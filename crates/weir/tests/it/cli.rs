@@ -389,17 +389,31 @@ fn a_comparison_without_traces_says_so() {
 #[test]
 fn lint_says_a_line_for_each_finding() {
     let folder = folder_with(SCENARIO);
-    let (status, text, err) = outcome(folder.path(), &["lint", "path.toml"]);
+    let (status, text, err) = outcome(folder.path(), &["lint", "path.toml", "--seeds"]);
     assert_eq!((status, err.as_str()), (Some(0), ""));
     assert!(text.starts_with("path.toml: run.seed [seeds]: "), "{text}");
-    let (status, ..) = outcome(folder.path(), &["lint", "path.toml", "--deny"]);
+    // One run needs no seeds.
+    let (_, text, _) = outcome(folder.path(), &["lint", "path.toml"]);
+    assert!(!text.contains("[seeds]"), "{text}");
+    let (status, ..) = outcome(folder.path(), &["lint", "path.toml", "--seeds", "--deny"]);
     assert_eq!(status, Some(3));
-    let (_, text, _) = outcome(folder.path(), &["run", "path.toml", "--summary-only"]);
+    let (_, text, _) = outcome(
+        folder.path(),
+        &["run", "path.toml", "--summary-only", "--seeds", "1..2"],
+    );
     assert!(
-        text.contains(" on the scenario: weir lint path.toml\n"),
+        text.contains(" on the scenario: weir lint path.toml --seeds\n"),
         "{text}"
     );
-    let (_, _, err) = outcome(folder.path(), &["run", "path.toml", "--summary-only", "-v"]);
+    let words = [
+        "run",
+        "path.toml",
+        "--summary-only",
+        "-v",
+        "--seeds",
+        "1..2",
+    ];
+    let (_, _, err) = outcome(folder.path(), &words);
     assert!(err.contains("lint: run.seed [seeds]: "), "{err}");
     let (_, text, _) = outcome(folder.path(), &["lint", "--rules"]);
     assert!(text.contains("\nphase "), "{text}");
@@ -414,11 +428,9 @@ fn an_experiment_is_reproduced_twice_to_the_same_bytes() {
         assert_eq!(status, Some(0), "{err}");
         let document = parse(&json);
         assert_eq!(document["experiments"][0]["name"], "loopback");
-        // Its plots are written and reported before the other experiments are complete.
-        assert!(
-            err.contains(&format!("loopback is done: {out}/loopback-")),
-            "{err}"
-        );
+        // A line when it is complete, and where the report is.
+        assert!(err.contains("loopback: "), "{err}");
+        assert!(err.contains(&format!("{out}/index.html")), "{err}");
     }
     for file in [
         "index.html",
@@ -463,6 +475,35 @@ title = "Round-trip time"
 caption = "Of the first seed."
 runs = ["lossy"]
 "#;
+
+#[test]
+fn a_reproduction_is_a_line_an_experiment_and_every_row_with_v() {
+    let loss = "loss = { kind = \"random\", rate = 0.1 }\n";
+    let folder = folder_with(&format!("{SCENARIO}{loss}"));
+    let published = folder.path().join("published.toml");
+    std::fs::write(&published, RANDOM_EXPERIMENT).expect("written");
+    let (status, text, err) = outcome(folder.path(), &["reproduce", "."]);
+    assert_eq!(status, Some(0), "{text}{err}");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "a head, the experiment, the legend: {text}");
+    assert!(lines[1].contains("  1 of 1  "), "{text}");
+    assert!(err.contains("1 of 1 own checks hold"), "{err}");
+    assert!(!text.contains("packets lost"), "{text}");
+    let (_, text, _) = outcome(folder.path(), &["reproduce", ".", "-v"]);
+    assert!(
+        text.contains("packets lost") && text.contains(lines[1]),
+        "{text}"
+    );
+    // A row outside its tolerance is named.
+    let wrong = RANDOM_EXPERIMENT.replace("expected = 5", "expected = 50");
+    std::fs::write(&published, wrong).expect("written");
+    let (status, text, _) = outcome(folder.path(), &["reproduce", "."]);
+    assert_eq!(status, Some(3), "{text}");
+    assert!(
+        text.contains(" differs in loss: ") && text.contains("expected 50 % ± 2"),
+        "{text}"
+    );
+}
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {

@@ -1,5 +1,6 @@
 //! The tests of the command: one binary, because each binary is linked separately.
 
+mod bloat;
 mod bounds;
 mod captures;
 mod cli;
@@ -14,12 +15,14 @@ mod lab;
 mod limits;
 mod live;
 mod live_bounds;
+mod new;
 mod paths;
 mod peers;
 mod quic_flood;
 mod quinn;
 mod readme;
 mod rules;
+mod schemas;
 mod signals;
 mod testbed;
 mod wire;

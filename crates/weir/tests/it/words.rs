@@ -19,6 +19,52 @@ fn letters_that_changed_places_are_understood() {
 }
 
 #[test]
+fn without_a_command_there_are_three_things_to_try() {
+    let (status, out, err) = run(&mut weir(&[]));
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    assert!(out.contains("Three things to try:"), "{out}");
+    assert!(out.lines().count() <= 10, "{out}");
+}
+
+#[test]
+fn help_fits_a_terminal_of_80_columns() {
+    let commands = [
+        "",
+        "new",
+        "reproduce",
+        "evaluate",
+        "suite",
+        "run",
+        "sweep",
+        "compare",
+        "explain",
+        "fit",
+        "lint",
+        "plot",
+        "export",
+        "decode",
+        "schema",
+        "serve",
+        "send",
+        "bloat",
+        "testbed",
+        "emulate",
+        "man",
+    ];
+    for command in commands {
+        let words: Vec<&str> = [command, "--help"]
+            .into_iter()
+            .filter(|w| !w.is_empty())
+            .collect();
+        let (status, text, _) = run(weir(&words).env("COLUMNS", "80"));
+        assert_eq!(status, Some(0), "{command}");
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{command}: {line}");
+        }
+    }
+}
+
+#[test]
 fn a_scenario_comes_from_standard_input() {
     let folder = folder_with("");
     let mut command = weir(&["run", "-", "--json"]);

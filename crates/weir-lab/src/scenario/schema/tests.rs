@@ -267,7 +267,7 @@ fn leaves(path: &str, before: &[Override], table: &TableKind, all: &mut Vec<Leaf
             Kind::Table(inner) => leaves(&format!("{path}."), before, inner, all),
             Kind::Tables(_) => {}
             Kind::Variants(variants) => {
-                for Variant { keyword, table } in variants {
+                for Variant { keyword, table, .. } in variants {
                     let required = table
                         .fields
                         .iter()

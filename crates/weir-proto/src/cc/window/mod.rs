@@ -51,7 +51,9 @@ pub use rules::{ControllerRules, CubicAlpha, Increase, RecoveryBoundary, Rules, 
 pub use tfrc::TfrcWindow;
 
 use super::WindowController;
-use crate::settings::{Diagnostic, Keyword, Kind, Raw, Reader, Spanned, Value, find_keyword};
+use crate::settings::{
+    Diagnostic, Keyword, Kind, Raw, Reader, Spanned, Value, find_name, word_here,
+};
 
 /// The configuration of a window controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,7 +132,7 @@ impl PartialEq for ControllerEntry {
 /// Scenarios write a controller as its name.
 impl Value for &'static ControllerEntry {
     fn read(&mut self, value: &Spanned, _: &mut Reader<'_>) -> Result<(), Diagnostic> {
-        let name = find_keyword(&keywords(), &value.raw)?;
+        let name = find_name(&keywords(), &value.raw)?;
         *self = find(name).unwrap_or(self);
         Ok(())
     }
@@ -156,8 +158,9 @@ pub fn keywords() -> Vec<Keyword> {
     REGISTRY.iter().chain(added).map(keyword).collect()
 }
 
-/// The entry of this name, in the registry or [`added`].
+/// The entry of this name, in the registry or [`added`], or of what Linux calls it.
 pub fn find(name: &str) -> Option<&'static ControllerEntry> {
+    let name = word_here(name);
     let known = REGISTRY.iter().find(|entry| entry.name == name);
     known.or_else(|| {
         added::entries()

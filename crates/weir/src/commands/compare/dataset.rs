@@ -115,6 +115,7 @@ fn side(path: &Path, dataset: &Dataset) -> Side {
         runs: dataset.len(),
         planned: dataset.planned(),
         build: None,
+        commits: Vec::new(),
     }
 }
 

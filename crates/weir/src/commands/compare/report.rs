@@ -1,8 +1,11 @@
 //! The comparison as text, as Markdown and as JSON.
 
 use super::PairResult;
+use super::document::{
+    ChangeDocument, CompareDocument, DivergenceDocument, EffectDocument, ShareDocument,
+    SideDocument,
+};
 use crate::text_table::text_table;
-use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use weir_lab::comparison::{Divergence, Effect, SettingChange, Share};
@@ -25,7 +28,21 @@ pub struct Side {
     pub runs: usize,
     /// The number of runs in its plan.
     pub planned: u64,
+    /// The program, if the runs say so.
     pub build: Option<String>,
+    /// The commits of its source, each once.
+    pub commits: Vec<String>,
+}
+
+impl Side {
+    fn document(&self) -> SideDocument<'_> {
+        SideDocument {
+            folder: &self.name,
+            runs: self.runs,
+            build: self.build.as_deref(),
+            commits: &self.commits,
+        }
+    }
 }
 
 /// The results of the comparison.
@@ -120,6 +137,10 @@ impl Report {
             }
             if let Some(build) = &side.build {
                 let _ = write!(line, ", {build}");
+            }
+            if !side.commits.is_empty() {
+                let s = if side.commits.len() == 1 { "" } else { "s" };
+                let _ = write!(line, ", commit{s} {}", side.commits.join(", "));
             }
             lines.push(line);
         }
@@ -342,57 +363,60 @@ impl Report {
     }
 
     /// The document of `--json`.
-    pub fn document(&self) -> Value {
-        let effects = self.effects.iter().map(|effect| {
-            json!({
-                "setting": effect.setting,
-                "kind": effect.kind,
-                "name": effect.name,
-                "measure": effect.measure.pointer,
-                "unit": effect.measure.unit,
-                "n": effect.difference.n(),
-                "a_mean": effect.a.mean(),
-                "b_mean": effect.b.mean(),
-                "difference_mean": effect.difference.mean(),
-                "difference_interval_95":
-                    effect.interval_95().map(|interval| [interval.low, interval.high]),
-                "relative": effect.relative(),
-                "verdict": effect.verdict.words(),
-                "judgement": effect.judgement(),
-                "beyond_threshold": self.threshold.map(|share| effect.exceeds(share)),
-            })
+    pub fn document(&self) -> CompareDocument<'_> {
+        let effects = self.effects.iter().map(|effect| EffectDocument {
+            setting: &effect.setting,
+            kind: effect.kind,
+            name: &effect.name,
+            measure: effect.measure.pointer,
+            unit: effect.measure.unit,
+            n: effect.difference.n(),
+            a_mean: effect.a.mean(),
+            b_mean: effect.b.mean(),
+            difference_mean: effect.difference.mean(),
+            difference_interval_95: effect
+                .interval_95()
+                .map(|interval| [interval.low, interval.high]),
+            relative: effect.relative(),
+            verdict: effect.verdict.words(),
+            judgement: effect.judgement(),
+            beyond_threshold: self.threshold.map(|share| effect.exceeds(share)),
         });
-        let shares = self.shares.iter().map(
-            |share| json!({ "flow": share.flow, "bound": share.bound, "a": share.a, "b": share.b }),
-        );
-        let changes = self.changes.iter();
-        let changes = changes.map(|c| json!({ "path": c.path, "a": c.a, "b": c.b }));
-        let first = self.first().map(|(seed, first)| {
-            json!({
-                "seed": seed,
-                "table": first.table,
-                "row": first.row,
-                "time_s": first.time_s,
-                "column": first.column,
-                "a": first.a,
-                "b": first.b,
-            })
+        let shares = self.shares.iter().map(|share| ShareDocument {
+            flow: &share.flow,
+            bound: &share.bound,
+            a: share.a,
+            b: share.b,
         });
-        json!({
-            "a": { "folder": self.a.name, "runs": self.a.runs },
-            "b": { "folder": self.b.name, "runs": self.b.runs },
-            "settings": changes.collect::<Vec<_>>(),
-            "pairs": self.results.len(),
-            "counting": self.counting,
-            "diverging": self.diverging(),
-            "first_divergence": first,
-            "notes": self.notes,
-            "left_out": self.left_out,
-            "effects": effects.collect::<Vec<_>>(),
-            "bound_share": shares.collect::<Vec<_>>(),
-            "threshold": self.threshold,
-            "beyond_threshold": self.beyond().len(),
-        })
+        let settings = self.changes.iter().map(|change| ChangeDocument {
+            path: &change.path,
+            a: change.a.as_deref(),
+            b: change.b.as_deref(),
+        });
+        let first = self.first().map(|(seed, first)| DivergenceDocument {
+            seed,
+            table: &first.table,
+            row: first.row,
+            time_s: first.time_s,
+            column: &first.column,
+            a: first.a.as_deref(),
+            b: first.b.as_deref(),
+        });
+        CompareDocument {
+            a: self.a.document(),
+            b: self.b.document(),
+            settings: settings.collect(),
+            pairs: self.results.len(),
+            counting: self.counting,
+            diverging: self.diverging(),
+            first_divergence: first,
+            notes: &self.notes,
+            left_out: &self.left_out,
+            effects: effects.collect(),
+            bound_share: shares.collect(),
+            threshold: self.threshold,
+            beyond_threshold: self.beyond().len(),
+        }
     }
 }
 

@@ -159,7 +159,10 @@ impl Jobs {
             let ended = ended.unwrap_or_else(|fault| Err(fault.into()));
             sender.send_replace(match ended {
                 Ok(path) => JobState::Done(json!({ "path": path })),
-                Err(failure) => JobState::Failed(failure.document()),
+                Err(failure) => {
+                    let document = serde_json::to_value(failure.document());
+                    JobState::Failed(document.unwrap_or_default())
+                }
             });
         });
         table.last += 1;

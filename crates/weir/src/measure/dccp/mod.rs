@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 use weir_lab::run::MeasuredTransport;
 use weir_lab::scenario::{self, Override, RFC4341};
 use weir_proto::cc::window::{self, ControllerEntry};
-use weir_proto::settings::shortened;
+use weir_proto::settings::{nearest, shortened};
 use weir_wire::test_protocol::{Admission, REQUEST_TIMEOUT, TestConfig};
 use weir_wire::{Ccid, Connection, Encapsulation, EndpointConfig, Tap};
 
@@ -115,9 +115,10 @@ fn ccid2_controller(name: &str) -> Result<Option<&'static ControllerEntry>, Fail
     }
     window::find(name).map(Some).ok_or_else(|| {
         let names: Vec<_> = window::names().collect();
+        let near = nearest(name, &names).map_or(String::new(), |near| format!("; {near}"));
         let (found, rfc, names) = (shortened(name), RFC4341.word, names.join(", "));
         Failure::Usage(format!(
-            "expected one of the controllers of CCID 2, {rfc}, {names}, found \"{found}\""
+            "expected one of the controllers of CCID 2, {rfc}, {names}, found \"{found}\"{near}"
         ))
     })
 }
