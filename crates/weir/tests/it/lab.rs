@@ -224,7 +224,8 @@ fn headers_and_content_are_bounded() {
     let hello = lab.get("/api/hello").json();
     let token = hello["token"].as_str().expect("a token");
     let large = format!(
-        "POST /api/jobs HTTP/1.1\r\nHost: {}\r\nX-Weir-Token: {token}\r\nContent-Type: application/json\r\n\
+        "POST /api/jobs HTTP/1.1\r\nHost: {}\r\nX-Weir-Token: {token}\r\n\
+         Content-Type: application/json\r\n\
          Content-Length: 5000000\r\nConnection: close\r\n\r\n",
         lab.host
     );
