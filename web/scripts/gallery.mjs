@@ -58,10 +58,8 @@ function rowsOf(published, scales) {
     scale: scales.get(row.unit ?? ""),
     within: row.within,
     withinPercent: row.within_percent,
-    bound:
-      row.at_least !== undefined || row.at_most !== undefined
-        ? [row.at_least ?? null, row.at_most ?? null]
-        : undefined,
+    atLeast: row.at_least,
+    atMost: row.at_most,
     run: row.measure?.run,
     note: row.note,
     explanation: row.explanation,

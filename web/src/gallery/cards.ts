@@ -46,6 +46,8 @@ export interface Row {
   scale?: number;
   within?: number;
   withinPercent?: number;
+  atLeast?: number;
+  atMost?: number;
   run?: string;
   note?: string;
   explanation?: string;

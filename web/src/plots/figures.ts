@@ -235,7 +235,7 @@ function rates(parts: Parts): Figure | null {
   const { run } = parts.shown;
   const table = (flow: string) => tableOf(run, `flows/${flow}`);
   const layers = perFlow(parts, (flow) => column(table(flow), "allowed_rate_bps"));
-  const made = figure("rate", "Allowed rate X", "allowed rate X", "bit/s", layers);
+  const made = figure("rate", "Allowed rate", "allowed rate", "bit/s", layers);
   if (!made) return null;
   made.log = decades(layers);
   if (layers.length === 1 && !parts.together) {

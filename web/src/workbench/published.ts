@@ -19,6 +19,16 @@ const KINDS: Record<Row["kind"], string> = {
   quantity: "quantity",
 };
 
+/** What the document says: a value with its tolerance, or the bound that a statement implies. */
+function said(row: Row): string {
+  const value = row.published ?? row.expected;
+  if (value !== undefined) return `${digits(value, 6)} ${row.unit}`.trim() + tolerance(row);
+  const bounds = [row.atLeast, row.atMost].map((bound) => bound !== undefined && digits(bound, 5));
+  if (bounds[0] && bounds[1]) return `${bounds[0]} to ${bounds[1]} ${row.unit}`.trim();
+  if (bounds[0]) return `at least ${bounds[0]} ${row.unit}`.trim();
+  return bounds[1] ? `at most ${bounds[1]} ${row.unit}`.trim() : "–";
+}
+
 function tolerance(row: Row): string {
   if (row.withinPercent !== undefined) return ` ± ${row.withinPercent} %`;
   return row.within ? ` ± ${digits(row.within)}` : "";
@@ -46,11 +56,13 @@ export function publishedTable(
       h("ul", {}, ...list),
     );
   }
-  const head = ["what", "published", ...(measured ? ["measured", ""] : []), "place"];
+  const head = [
+    "what",
+    "published",
+    ...(measured ? ["measured by weir reproduce", ""] : []),
+    "place",
+  ];
   const body = rows.map((row) => {
-    const value = row.published ?? row.expected;
-    const words =
-      value === undefined ? "–" : `${digits(value, 6)} ${row.unit}`.trim() + tolerance(row);
     const found = measured?.get(row.id);
     const cells = measured
       ? [
@@ -72,7 +84,7 @@ export function publishedTable(
         " ",
         h("small", {}, KINDS[row.kind]),
       ),
-      h("td", {}, words),
+      h("td", {}, said(row)),
       ...cells,
       h("td", { class: "place" }, row.place),
     );
@@ -83,7 +95,7 @@ export function publishedTable(
         { class: "quiet-text" },
         `Given by the document: ${given
           .slice(0, 12)
-          .map((row) => `${row.text} ${row.published ?? ""} ${row.unit}`.trim())
+          .map((row) => `${row.text} (${said(row)})`)
           .join("; ")}.`,
       )
     : null;

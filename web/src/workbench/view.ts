@@ -532,7 +532,7 @@ class Page {
           " ",
         );
       } else words.unshift(`${error.source}: `);
-      if (help) words.push(h("small", {}, ` ${help}`));
+      if (help && !error.message.includes(help)) words.push(h("small", {}, ` ${help}`));
     }
     this.problem.replaceChildren(...words);
   }
