@@ -1,9 +1,9 @@
-//! zlib (RFC 1950) for documents with such streams, and gzip (RFC 1952) for files that are kept in
-//! it.
+//! DEFLATE (RFC 1951) for pictures in a page, zlib (RFC 1950) for documents with such streams, and
+//! gzip (RFC 1952) for files that are kept in it.
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
-use flate2::write::ZlibEncoder;
+use flate2::write::{DeflateEncoder, ZlibEncoder};
 use std::io::{self, Read as _, Write as _};
 
 /// Compresses octets; the same octets give the same result.
@@ -12,6 +12,17 @@ use std::io::{self, Read as _, Write as _};
 /// None in practice: the output is in memory.
 pub fn zlib(octets: &[u8]) -> io::Result<Vec<u8>> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(octets)?;
+    encoder.finish()
+}
+
+/// Compresses octets as well as it can, without head and checksum; the same octets give the same
+/// result.
+///
+/// # Errors
+/// None in practice: the output is in memory.
+pub fn deflate(octets: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(octets)?;
     encoder.finish()
 }

@@ -43,7 +43,7 @@ mod wav;
 #[cfg(feature = "files")]
 pub(crate) use checksums::{CHECKSUMS, Checksums};
 #[cfg(feature = "files")]
-pub use deflate::{gunzip, zlib};
+pub use deflate::{deflate, gunzip, zlib};
 pub use export::{ExportError, ExportFile, Format, csv, export};
 #[cfg(feature = "files")]
 pub use folder::{PartOfTable, RunFolder, TablePart};

@@ -133,6 +133,12 @@ fn each_document_has_a_schema() {
         &["plot", &one, "--format", "svg", "--json"],
         &["/files"],
     );
+}
+
+#[test]
+fn galleries_errors_and_sweeps_have_a_schema() {
+    let folder = folder_with(SCENARIO);
+    let here = folder.path();
     valid(here, "new", &["new", "--json"], &["/gallery/0/question"]);
     valid(here, "new", &["new", "incast", "--json"], &["/file"]);
     let needed = ["/error/message", "/error/status"];
