@@ -64,10 +64,8 @@ fn valid(here: &Path, schema: &str, words: &[&str], needed: &[&str]) -> Value {
 
 #[test]
 fn each_document_has_a_schema() {
-    let loss = "loss = \"1%\"\n";
-    let folder = folder_with(&format!(
-        "expect = [\"flow.stream.goodput_bps > 1kbit\"]\n{SCENARIO}{loss}"
-    ));
+    let expected = "expect = [\"flow.stream.goodput_bps > 1kbit\"]\n";
+    let folder = folder_with(&format!("{expected}{SCENARIO}loss = \"1%\"\n"));
     let here = folder.path();
     let run = ["run", "path.toml", "--seeds", "1..2", "--json"];
     let needed = [
