@@ -32,6 +32,8 @@ export interface Control {
   least: number;
   most: number;
   whole: boolean;
+  /** Of a periodic loss: one in a whole number of packets. */
+  reciprocal?: boolean;
   /** Settings that a choice of kind needs, as a random loss its rate. */
   needs: Map<string, Setting[]>;
   /** Numbers that matter stand first; others are found by their names. */
@@ -135,7 +137,7 @@ export function controls(
   ) => {
     visit(table, node, []);
 
-    function visit(value: unknown, at: Node, path: string[]): void {
+    function visit(value: unknown, at: Node, path: string[], periodic = false): void {
       if (path.length && !keep(path)) return;
       if (isTable(value)) {
         const all = kinds(schema, at);
@@ -145,11 +147,12 @@ export function controls(
         for (const [key, inner] of Object.entries(value)) {
           const below = shape?.properties?.[key];
           if (below && key !== "kind" && key !== "name" && key !== "count")
-            visit(inner, below, [...path, key]);
+            visit(inner, below, [...path, key], value.kind === "periodic" && key === "rate");
         }
         return;
       }
       const control = leaf(value, at, path);
+      if (control && periodic) control.reciprocal = true;
       if (control) made.push(control);
     }
 

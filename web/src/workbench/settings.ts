@@ -16,10 +16,13 @@ import type { Session } from "./session";
 const MATTERS = 50;
 
 /** The text of a number for `--set`. */
-export const settingText = (
+export function settingText(
   value: number,
-  control: Pick<Control, "dimension" | "whole">,
-): string => (control.whole ? String(Math.round(value)) : written(value, control.dimension));
+  control: Pick<Control, "dimension" | "whole" | "reciprocal">,
+): string {
+  if (control.reciprocal && value > 0) return String(1 / Math.max(1, Math.round(1 / value)));
+  return control.whole ? String(Math.round(value)) : written(value, control.dimension);
+}
 
 /** A number for people, with its unit. */
 export function shownText(value: number, control: Pick<Control, "dimension" | "unit">): string {
