@@ -81,10 +81,11 @@ mod tests {
 
     #[test]
     fn values_are_those_of_the_resolved_scenario() {
-        let text = "[run]\nduration = \"10s\"\n[[link]]\nname = \"path\"\nbetween = [\"a\", \"b\"]\n\
-             rate = \"1Mbit\"\ndelay = \"5ms\"\nqueue = { kind = \"droptail\", limit = \"30000b\" }\n\
-             [link.backward]\nrate = \"2Mbit\"\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
-             transport = \"tcp\"\n";
+        let text = "[run]\nduration = \"10s\"\n[[link]]\nname = \"path\"\n\
+             between = [\"a\", \"b\"]\nrate = \"1Mbit\"\ndelay = \"5ms\"\n\
+             queue = { kind = \"droptail\", limit = \"30000b\" }\n\
+             [link.backward]\nrate = \"2Mbit\"\n[[flow]]\nname = \"f\"\n\
+             from = \"a\"\nto = \"b\"\ntransport = \"tcp\"\n";
         let scenario = parse(text, "a.toml").expect("a scenario");
         let value = |path: &str| resolved_value(&scenario, path).expect("a scenario");
         let number = |path: &str| value(path).map(|value| (value.number, value.unit));

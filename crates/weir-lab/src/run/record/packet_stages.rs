@@ -28,6 +28,18 @@ struct StagedFlow {
 /// A packet at its endpoint: its flow, whether the sender sent it, its number and the time.
 type Handed = (FlowId, bool, u64, Instant);
 
+/// The events that are not about the stages of packets.
+pub(in crate::run) fn without_stages(events: &[(Instant, Event)]) -> Vec<(Instant, Event)> {
+    let is_stage = |event: &Event| {
+        matches!(
+            event,
+            Event::Entered(_) | Event::Carried { .. } | Event::DroppedOnWay { .. }
+        )
+    };
+    let others = events.iter().filter(|(_, event)| !is_stage(event));
+    others.copied().collect()
+}
+
 /// The stages of packets.
 pub(in crate::run) struct StageRecorder {
     span: StageSpan,

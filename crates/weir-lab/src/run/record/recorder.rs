@@ -5,7 +5,7 @@ use super::connection_records::ConnectionRecords;
 use super::flow_tables::{FlowTables, WriteTrace};
 use super::link_record::LinkRecord;
 use super::packet_sampling::PacketSampling;
-use super::packet_stages::StageRecorder;
+use super::packet_stages::{StageRecorder, without_stages};
 use super::row_limit::ThinningState;
 use crate::run::columns::{self, FlowEventRow, LinkRow, PacketRow};
 use crate::run::{FlowTrace, LinkTrace, PacketStages, RunOptions, TraceLevel};
@@ -432,18 +432,10 @@ impl Recorder {
         let Some(stages) = &mut self.stages else {
             return events.to_vec();
         };
-        let mut others = Vec::with_capacity(events.len());
         for (at, event) in events {
-            let is_stage = matches!(
-                event,
-                Event::Entered(_) | Event::Carried { .. } | Event::DroppedOnWay { .. }
-            );
-            if !is_stage {
-                others.push((*at, *event));
-            }
             match role {
                 Role::Link(link) => {
-                    if let Some(record) = self.links.get(link).filter(|_| is_stage) {
+                    if let Some(record) = self.links.get(link) {
                         stages.on_link(*at, (link, &record.name), event);
                     }
                 }
@@ -456,7 +448,7 @@ impl Recorder {
                 Role::Unknown => {}
             }
         }
-        others
+        without_stages(events)
     }
 
     fn record_packet(&mut self, at: Instant, role: Role, event: &Event) {
@@ -511,13 +503,9 @@ impl Probe for Recorder {
     fn record_all(&mut self, source: EventSource, events: &[(Instant, Event)]) {
         let role = self.roles.get(source.0 as usize).copied();
         let role = role.unwrap_or_default();
-        let others;
-        let events = if self.stages.is_some() {
-            others = self.record_stages(role, events);
-            &others
-        } else {
-            events
-        };
+        let followed = self.stages.is_some();
+        let others = followed.then(|| self.record_stages(role, events));
+        let events = others.as_deref().unwrap_or(events);
         match role {
             Role::Link(link) => self.record_link(link, events),
             Role::Sender(_) | Role::Receiver(_) => {
