@@ -403,8 +403,8 @@ const OVER_TIME: [OverTime; 3] = [
     },
 ];
 
-/// A quantity over time: a plot for each case, one below the other, with a curve for each flow. Over
-/// several seeds a curve is their median, with the range from the 10th to the 90th percentile.
+/// A quantity over time: a plot for each case, one below the other, with a curve for each flow.
+/// Over several seeds a curve is their median, with the range from the 10th to the 90th percentile.
 fn over_time_of(
     quantity: &OverTime,
     members: &[Member<'_>],

@@ -262,12 +262,8 @@ fn place_of(svg: &str) -> String {
 #[cfg(feature = "files")]
 fn packed(wide: &str, narrow: &str) -> String {
     use base64::Engine as _;
-    use std::io::Write as _;
-    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
     let texts = [wide.as_bytes(), b"\0", narrow.as_bytes()];
-    // Writing to memory cannot fail.
-    let _ = texts.iter().try_for_each(|text| encoder.write_all(text));
-    let octets = encoder.finish().unwrap_or_default();
+    let octets = crate::trace::deflated(&texts).unwrap_or_default();
     base64::engine::general_purpose::STANDARD.encode(octets)
 }
 

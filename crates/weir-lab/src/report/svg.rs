@@ -68,8 +68,8 @@ impl Plot {
         self.write(id, "", narrow).0
     }
 
-    /// One of several plots below each other, of this width and, if asked for, height; only the last
-    /// has a label of the horizontal axis. Also returns its height.
+    /// One of several plots below each other, of this width and, if asked for, height; only the
+    /// last has a label of the horizontal axis. Also returns its height.
     pub(super) fn panel(
         &self,
         id: &str,

@@ -67,8 +67,8 @@ pub(crate) fn similar<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(candidate, _)| candidate)
 }
 
-/// "did you mean …" if a known word is similar or has another name elsewhere, or the nearest of what
-/// is not here; then the known words.
+/// "did you mean …" if a known word is similar or has another name elsewhere, or the nearest of
+/// what is not here; then the known words.
 pub(crate) fn suggestion(word: &str, what: &str, known: &[&str]) -> String {
     let list = format!("{what}: {}", known.join(", "));
     if let Some(said) = nearest(word, known) {

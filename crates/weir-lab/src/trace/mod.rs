@@ -41,7 +41,7 @@ mod wav;
 #[cfg(feature = "files")]
 pub(crate) use checksums::{CHECKSUMS, Checksums};
 #[cfg(feature = "files")]
-pub use deflate::zlib;
+pub use deflate::{deflated, zlib};
 pub use export::{ExportError, ExportFile, Format, csv, export};
 #[cfg(feature = "files")]
 pub use folder::{PartOfTable, RunFolder, TablePart, summary_json};

@@ -337,8 +337,8 @@ macro_rules! settings {
 /// ```
 ///
 /// `alone "random" "rate"` behind the enum lets a number stand for the table of this kind with this
-/// key. A variant holds nothing or one struct of [`settings!`](crate::settings!), boxed or not; without
-/// documentation of its own it has that of its struct. The enum implements
+/// key. A variant holds nothing or one struct of [`settings!`](crate::settings!), boxed or not;
+/// without documentation of its own it has that of its struct. The enum implements
 /// [`Variants`](crate::settings::Variants); `Default` is the caller's.
 #[macro_export]
 macro_rules! kinds {
