@@ -1,8 +1,8 @@
 //! Where a suite's files come from: the binary itself, or a folder.
 
 use super::case::{Case, SuiteError};
-#[cfg(feature = "files")]
 use crate::scenario::error::suggestion;
+#[cfg(feature = "files")]
 use crate::scenario::files::read_text;
 
 /// The cases of a suite, and what is common to them.
