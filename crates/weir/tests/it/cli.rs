@@ -27,7 +27,7 @@ fn wrong_words_are_status_2_with_a_hint_on_stderr() {
         (&["reproduc"], "a similar subcommand exists: 'reproduce'"),
         (&["reproduce", "losy-link"], "did you mean \"lossy-link\"?"),
         (&["suite", "rfc9743"], "weir evaluate"),
-        (&["evaluate", "tcp:reno"], "did you mean \"newreno\"?"),
+        (&["evaluate", "tcp:vegas"], "the nearest is \"copa\""),
         (&["run", "."], "it is a folder, expected a scenario"),
         (&["run", "nowhere.toml"], "nowhere.toml"),
         (&["plot", "nowhere"], "nowhere"),

@@ -21,8 +21,8 @@ fn each_scenario_of_the_gallery_is_written_once_and_runs() {
         let file = format!("{name}.toml");
         let (status, text, err) = outcome(here, &["lint", &file, "--deny"]);
         assert_eq!((status, text.as_str()), (Some(0), ""), "{name}: {err}");
-        // A second, so that each runs in a test; what they answer is a test of the examples.
-        let short = ["--set", "run.duration=1s", "--set", "run.warmup=0s"];
+        // Three seconds, so that each runs in a test; what they answer is a test of the examples.
+        let short = ["--set", "run.duration=3s", "--set", "run.warmup=0s"];
         let words = [&["run", &file, "--summary-only", "--json"][..], &short].concat();
         let (status, out, err) = outcome(here, &words);
         assert!([Some(0), Some(3)].contains(&status), "{name}: {err}");
@@ -38,19 +38,19 @@ fn each_scenario_of_the_gallery_is_written_once_and_runs() {
 fn a_file_is_named_as_asked_and_never_written_over() {
     let folder = folder_with("");
     let here = folder.path();
-    let (status, out, _) = outcome(here, &["new", "path", "--from", "incast", "--json"]);
+    let (status, out, _) = outcome(here, &["new", "mine", "--from", "incast", "--json"]);
     assert_eq!(status, Some(0));
     let document = parse(&out);
     assert_eq!(
         (&document["file"], &document["from"]),
-        (&"path.toml".into(), &"incast".into())
+        (&"mine.toml".into(), &"incast".into())
     );
-    let text = std::fs::read_to_string(here.join("path.toml")).expect("a file");
-    let (status, _, err) = outcome(here, &["new", "path.toml"]);
+    let text = std::fs::read_to_string(here.join("mine.toml")).expect("a file");
+    let (status, _, err) = outcome(here, &["new", "mine.toml"]);
     assert_eq!(status, Some(2));
-    assert!(err.contains("path.toml is there already"), "{err}");
+    assert!(err.contains("mine.toml is there already"), "{err}");
     assert_eq!(
-        std::fs::read_to_string(here.join("path.toml")).ok(),
+        std::fs::read_to_string(here.join("mine.toml")).ok(),
         Some(text)
     );
     for words in [&["new", "incst"][..], &["new", "path", "--from", "incst"]] {

@@ -84,7 +84,15 @@ fn runs_and_what_is_said_of_them_have_a_schema() {
     valid(here, "compare", "compare results results --json", &needed);
     let explain = format!("explain {run} --json");
     valid(here, "explanation", &explain, &["/held"]);
-    let fit = format!("fit {run} --out fit.toml --json");
+    let tcp = SCENARIO.replace(
+        "kind = \"dccp\", ccid = 3, profile = \"rfc5348\"",
+        "kind = \"tcp\", controller = \"reno\"",
+    );
+    std::fs::write(here.join("tcp.toml"), tcp).expect("written");
+    let long = "run tcp.toml --json --out alone/results --set run.duration=20s";
+    let document = valid(here, "run", long, &["/version"]);
+    let of_tcp = document["runs"][0]["folder"].as_str().expect("a folder");
+    let fit = format!("fit {of_tcp} --out fit.toml --json");
     valid(here, "fit", &fit, &["/parameters", "/relative"]);
     let plot = format!("plot {run} --format svg --json");
     valid(here, "files", &plot, &["/files"]);
