@@ -492,7 +492,9 @@ from = "server"
 to = "client"
 transport = { kind = "tcp", controller = "newreno" }
 "#;
-    let runs = ["cubic", "bbr"].map(|controller| data(&two.replace("CONTROLLER", controller)));
+    let runs = ["cubic", "bbr"].map(|controller| {
+        PlotData::of_run(run_text(&two.replace("CONTROLLER", controller), &traced()))
+    });
     let pictures = comparison(&runs, &PlotSelection::default()).unwrap();
     let expected = [
         "x, cubic, n = 1",

@@ -105,7 +105,7 @@ mod tests {
         let controller = value("flow.f.transport.controller").expect("a default");
         assert_eq!(
             (controller.text.as_str(), controller.number),
-            ("cubic", None)
+            ("newreno", None)
         );
     }
 }

@@ -528,7 +528,7 @@ fn a_number_alone_is_random_loss() {
         assert_eq!(resolved(&text, &[]).unwrap(), table);
     }
     for (loss, said) in [
-        ("2", "rate: expected"),
+        ("2", "rate: \"2\" does not lie between 0 and 1"),
         ("\"101%\"", "rate: "),
         ("\"some\"", "there is no \"some\" here"),
         ("true", "must be a table"),
@@ -536,7 +536,7 @@ fn a_number_alone_is_random_loss() {
         let text = SMALL.replace("\"5ms\"", &format!("\"5ms\"\nloss = {loss}"));
         let error = parse(&text, "test.toml").expect_err(loss).to_string();
         assert!(
-            error.starts_with("test.toml:9:8: ") && error.contains(said),
+            error.starts_with("test.toml:10:8: ") && error.contains(said),
             "{error}"
         );
     }

@@ -184,7 +184,7 @@ mod tests {
         for example in GALLERY {
             let question = example.question();
             assert!(question.ends_with('?'), "{}: {question}", example.name);
-            assert!(question.len() <= 140, "{}: {question}", example.name);
+            assert!(question.len() <= 160, "{}: {question}", example.name);
             let inside = example
                 .text
                 .lines()

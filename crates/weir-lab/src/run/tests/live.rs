@@ -65,7 +65,7 @@ fn an_observer_sees_the_rows_of_the_intervals_and_changes_nothing() {
             let delays = table.numbers("one_way_delay_s").expect("a column");
             for (state, delay) in states.iter().zip(delays) {
                 let seen = state.flows[index].one_way_delay_s;
-                assert_eq!(seen.unwrap_or(f64::NAN).to_bits(), delay.to_bits());
+                assert_eq!(seen, (!delay.is_nan()).then_some(*delay));
             }
         }
         let drops: u64 = states.iter().map(|s| s.links[0].packets_dropped).sum();

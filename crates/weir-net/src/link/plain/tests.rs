@@ -13,6 +13,9 @@ struct Seen {
     drops: Vec<u64>,
     states: Vec<(LinkCounters, Option<Instant>)>,
     events: Vec<(Instant, StageEvent)>,
+    /// What happened to each packet, without the time at which it was reported: a plain link books a
+    /// transmission before it begins.
+    ways: Vec<String>,
 }
 
 /// Sends packets of these (gap to the previous packet, size) through the link, which is traced
@@ -60,6 +63,10 @@ fn run(config: &LinkConfig, packets: &[(u64, u32)], traced: Range<usize>) -> See
     }
     deliver(&mut link, Instant::FAR_FUTURE, &mut seen.arrivals);
     take_events(&mut link, &mut seen.events);
+    let is_way = |event: &StageEvent| matches!(event, StageEvent::Enter(_) | StageEvent::Carry(..));
+    let ways = seen.events.extract_if(.., |(_, event)| is_way(event));
+    seen.ways = ways.map(|(_, event)| format!("{event:?}")).collect();
+    seen.ways.sort_unstable();
     seen
 }
 
