@@ -54,6 +54,28 @@ else
     skip "the module of the page in WebAssembly (the target $wasm or node is not installed)"
 fi
 
+step scripts/page.sh --hash
+
+# The page: types, tests, and the built page in a browser.
+page() {
+    (
+        cd web
+        npm run check
+        npm test
+        npm run build
+        npm run e2e
+    )
+}
+if [ ! -f web/src/engine/pkg/weir_wasm.js ]; then
+    skip "the page (its engine was not built)"
+elif ! command -v npm >/dev/null 2>&1; then
+    skip "the page (npm is not installed)"
+elif ! (cd web && timeout 300 npm ci --silent >/dev/null 2>&1); then
+    skip "the page (npm reaches no registry)"
+else
+    step page
+fi
+
 step cargo package --workspace --exclude weir-fuzz --exclude weirlab-python --exclude weir-wasm --exclude xtask \
     --locked --no-verify --allow-dirty --offline --quiet
 # A package has the files that links of the repository stand for, such as licences and experiments.

@@ -5,6 +5,7 @@
 #     scripts/page.sh           build and pack
 #     scripts/page.sh --check   say whether the packed page is the build of its sources: by the hash
 #                               of the sources, and with Node by a build that is compared
+#     scripts/page.sh --hash    the same by the hash alone
 #     scripts/page.sh --pack    pack web/dist as it is
 #     scripts/page.sh --sources print the hash of the sources
 set -eu
@@ -14,9 +15,8 @@ page=crates/weir/page/page.tar
 # What the page is built from. Its engine is the simulator, whose crates change more often than the
 # page: tests compare the engine with the command.
 sources() {
-    find web crates/weir-wasm experiments examples suites docs/pictures scripts/page.sh \
-        scripts/wasm.sh crates/weir-lab/src/report/style.rs -type f 2>/dev/null \
-        | grep -v -e /node_modules/ -e ^web/dist/ -e /src/engine/pkg/ -e /src/generated/ -e /target/ -e /test-results/ \
+    git ls-files web crates/weir-wasm experiments examples suites docs/pictures scripts/page.sh \
+        scripts/wasm.sh crates/weir-lab/src/report/style.rs \
         | LC_ALL=C sort \
         | while IFS= read -r file; do sha256sum "$file"; done \
         | sha256sum | cut -d ' ' -f 1
@@ -53,11 +53,15 @@ pack() {
 case "${1:-}" in
     --sources) sources ;;
     --pack) pack "$page" && ls -l "$page" ;;
-    --check)
+    --check | --hash)
         packed=$(tar -xOf "$page" SOURCES)
         if [ "$packed" != "$(sources)" ]; then
             echo "page: $page is not the build of web/: run scripts/page.sh" >&2
             exit 1
+        fi
+        if [ "$1" = --hash ]; then
+            echo "page: the hash of its sources agrees"
+            exit 0
         fi
         if ! command -v npm > /dev/null; then
             echo "page: the hash of its sources agrees; not built again, because Node is missing"
@@ -75,5 +79,5 @@ case "${1:-}" in
         echo "page: $page is the build of its sources"
         ;;
     '') build && pack "$page" && ls -l "$page" ;;
-    *) echo "usage: scripts/page.sh [--check|--pack|--sources]" >&2; exit 2 ;;
+    *) echo "usage: scripts/page.sh [--check|--hash|--pack|--sources]" >&2; exit 2 ;;
 esac
