@@ -13,8 +13,8 @@ struct Seen {
     drops: Vec<u64>,
     states: Vec<(LinkCounters, Option<Instant>)>,
     events: Vec<(Instant, StageEvent)>,
-    /// What happened to each packet, without the time at which it was reported: a plain link books a
-    /// transmission before it begins.
+    /// The transmissions, without the time at which they were reported: a plain link books one
+    /// before it begins.
     ways: Vec<String>,
 }
 
@@ -65,6 +65,8 @@ fn run(config: &LinkConfig, packets: &[(u64, u32)], traced: Range<usize>) -> See
     take_events(&mut link, &mut seen.events);
     let is_way = |event: &StageEvent| matches!(event, StageEvent::Enter(_) | StageEvent::Carry(..));
     let ways = seen.events.extract_if(.., |(_, event)| is_way(event));
+    // A packet that a full queue drops has entered a link with a queue, and no plain one.
+    let ways = ways.filter(|(_, event)| matches!(event, StageEvent::Carry(..)));
     seen.ways = ways.map(|(_, event)| format!("{event:?}")).collect();
     seen.ways.sort_unstable();
     seen
