@@ -17,6 +17,8 @@ from pathlib import Path
 from textwrap import dedent, indent, wrap
 from typing import Any
 
+# The installed package: the sources beside this script have no extension module.
+sys.path.pop(0)
 from weirlab import settings
 
 HEAD = '''\

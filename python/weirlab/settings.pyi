@@ -219,7 +219,7 @@ class Flow(Setting):
         from: The host that sends the data: of requests, the server. Default: None.
         to: The host that receives the data: of requests, the client, which opens the connection. Default: None.
         transport: The protocol that carries the data. Default: None.
-        app: What writes the data. Bulk with packets of 1400 bytes if nothing is said. Default: None.
+        app: What writes the data. If nothing is said, bulk with packets of 1400 bytes, and video over rtp. Default: None.
         arrivals: Short flows in place of one connection: when transfers begin, each over a connection of its own, and how large they are. `app` must be bulk without `total`; `stop` ends the arrivals. `summary.json` has them together, also what held their senders back, `transfers/NAME` each, `intervals/NAME` what all of them got over time. Default: None.
         loss: What the sender's packets suffer at its socket, before the wire. Default: None.
         start: When the connection is opened; a range is drawn for each flow of `count`. Default: '0s'.
