@@ -123,8 +123,13 @@ proptest! {
         let from = traced.0 % last;
         let to = from + 1 + traced.1 % last;
         for traced in [last..last, 0..last, from..to] {
-            let plain = run(&config, &packets, traced.clone());
-            prop_assert_eq!(&plain, &run(&queued, &packets, traced.clone()));
+            let mut plain = run(&config, &packets, traced.clone());
+            let mut other = run(&queued, &packets, traced.clone());
+            if traced != (0..last) {
+                // A plain link has booked before the trace begins what the other begins later.
+                (plain.ways, other.ways) = Default::default();
+            }
+            prop_assert_eq!(&plain, &other);
             prop_assert!(plain.events.is_empty() || traced.start < last);
         }
     }
