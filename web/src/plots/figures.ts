@@ -244,21 +244,17 @@ function rates(parts: Parts): Figure | null {
     if (kinds) layers[0]!.categories = kinds;
     const beside = (name: string, label: string, dash: number) => {
       const curve = column(table(flow), name);
-      if (curve)
-        layers.push({
-          name: label,
-          colour: palette.beside,
-          curve,
-          course: "step",
-          dash,
-          beside: true,
-          untilS: endOf(run, flow),
-        });
+      if (curve) layers.push(besideLayer(label, curve, dash, endOf(run, flow)));
     };
     beside("receive_rate_bps", "X_recv", 2);
     beside("equation_rate_bps", "X_calc", 1);
   }
   return made;
+}
+
+/** A curve that explains the first one of a figure, in a colour that stays behind it. */
+function besideLayer(name: string, curve: Curve, dash: number, untilS: number): Layer {
+  return { name, colour: palette.beside, curve, course: "step", dash, beside: true, untilS };
 }
 
 function windows(parts: Parts): Figure | null {
@@ -275,15 +271,7 @@ function windows(parts: Parts): Figure | null {
       const curve = column(table(flow), name);
       // A threshold or window far above would make the curves flat.
       if (curve && curve.extent(0, curve.length)[1] <= most * 2) {
-        layers.push({
-          name: label,
-          colour: palette.beside,
-          curve,
-          course: "step",
-          dash,
-          beside: true,
-          untilS: endOf(run, flow),
-        });
+        layers.push(besideLayer(label, curve, dash, endOf(run, flow)));
       }
     };
     beside("bytes_in_flight", "bytes in flight", 0);
