@@ -22,14 +22,14 @@ pub(crate) enum StageEvent {
     /// A packet entered.
     Enter(PooledPacket),
     /// A packet is carried.
-    Carry(PooledPacket, Carriage),
+    Carry(PooledPacket, Transmission),
     /// A packet was dropped: the same as `Drop`, for those who follow packets.
     DropOnWay(PooledPacket, DropReason),
 }
 
 /// When a packet is on the wire or on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Carriage {
+pub(crate) struct Transmission {
     /// The start of its transmission.
     pub(crate) started: Instant,
     /// The end of its transmission.
@@ -64,11 +64,11 @@ impl StageEvent {
                 size: packet.size,
             },
             Self::Enter(packet) => Event::Entered(pool.identity_of(packet)),
-            Self::Carry(packet, carriage) => Event::Carried {
+            Self::Carry(packet, transmission) => Event::Carried {
                 packet: pool.identity_of(packet),
-                started: carriage.started,
-                left: carriage.left,
-                arrives: carriage.arrives,
+                started: transmission.started,
+                left: transmission.left,
+                arrives: transmission.arrives,
             },
             Self::DropOnWay(packet, reason) => Event::DroppedOnWay {
                 packet: pool.identity_of(packet),

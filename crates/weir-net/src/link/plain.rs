@@ -18,7 +18,7 @@ use super::{Link, LinkCounters, QueueMeter};
 use crate::loss::LossConfig;
 use crate::packet_pool::PacketRef;
 use crate::queue::{Backlog, QueueConfig, QueueLimit};
-use crate::stage_events::{Carriage, StageEvent, StageEvents};
+use crate::stage_events::{StageEvent, StageEvents, Transmission};
 use weir_proto::event::{DropReason, EventMask, QueueChange};
 use weir_proto::ring::Ring;
 use weir_proto::time::{Duration, Instant};
@@ -574,14 +574,14 @@ impl Link {
 /// Notes the stages of a packet, for those who follow packets: all are known when it enters.
 #[cold]
 fn record_booking(events: &mut StageEvents, packet: &PacketRef, times: &Times, end: ExactTime) {
-    let carriage = Carriage {
+    let transmission = Transmission {
         started: times.starts.rounded_up(),
         left: end.rounded_up(),
         arrives: Some(times.arrives),
     };
     let packet = packet.pooled();
     events.push(times.enters, StageEvent::Enter(packet));
-    events.push(times.enters, StageEvent::Carry(packet, carriage));
+    events.push(times.enters, StageEvent::Carry(packet, transmission));
 }
 
 #[cfg(test)]

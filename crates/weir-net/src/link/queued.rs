@@ -13,7 +13,7 @@ use crate::packet_pool::PacketRef;
 use crate::policer::PolicerConfig;
 use crate::queue::{DropsAndMarks, Queue, QueueDisc, mark};
 use crate::shaper::TokenBucket;
-use crate::stage_events::{Carriage, StageEvent};
+use crate::stage_events::{StageEvent, Transmission};
 use weir_proto::event::DropReason;
 use weir_proto::ring::Ring;
 use weir_proto::time::{Duration, Instant};
@@ -214,7 +214,7 @@ impl Queued {
         if self.netem.is_some() {
             return self.impair(wire, flight, packet);
         }
-        record_carriage(wire, &flight, &packet, left + delay);
+        record_transmission(wire, &flight, &packet, left + delay);
         self.put_in_flight(left + delay, packet);
     }
 
@@ -301,7 +301,7 @@ impl Queued {
             self.copies.push((arrives, packet.stub()));
         }
         let arrives = netem.arrival(in_order(left + drawn.delay), packet.size);
-        record_carriage(wire, &flight, &packet, arrives);
+        record_transmission(wire, &flight, &packet, arrives);
         self.put_in_flight(arrives, packet);
     }
 
@@ -434,12 +434,14 @@ impl Queued {
 
 /// Notes when a packet is on the wire, for those who follow packets.
 #[inline]
-fn record_carriage(wire: &mut Wire, flight: &Flight, packet: &PacketRef, arrives: Instant) {
-    let carriage = Carriage {
+fn record_transmission(wire: &mut Wire, flight: &Flight, packet: &PacketRef, arrives: Instant) {
+    let transmission = Transmission {
         started: flight.started,
         left: flight.left,
         arrives: Some(arrives),
     };
-    wire.events
-        .push(flight.started, StageEvent::Carry(packet.pooled(), carriage));
+    wire.events.push(
+        flight.started,
+        StageEvent::Carry(packet.pooled(), transmission),
+    );
 }

@@ -9,7 +9,7 @@ use super::timing::{PhyRate, Standard};
 use crate::link::{LinkCounters, QueueMeter};
 use crate::packet_pool::PacketRef;
 use crate::queue::{DropsAndMarks, Queue, QueueConfig, QueueDisc};
-use crate::stage_events::{Carriage, StageEvent, StageEvents};
+use crate::stage_events::{StageEvent, StageEvents, Transmission};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use weir_proto::event::DropReason;
@@ -253,13 +253,13 @@ impl Station {
     /// A frame with the packet being sent was on the air in this time.
     pub(super) fn record_frame(&mut self, started: Instant, left: Instant, arrived: bool) {
         if let Some(head) = &self.head {
-            let carriage = Carriage {
+            let transmission = Transmission {
                 started,
                 left,
                 arrives: arrived.then_some(left),
             };
             self.events
-                .push(left, StageEvent::Carry(head.pooled(), carriage));
+                .push(left, StageEvent::Carry(head.pooled(), transmission));
         }
     }
 
