@@ -23,8 +23,6 @@ pub(crate) enum StageEvent {
     Enter(PooledPacket),
     /// A packet is carried.
     Carry(PooledPacket, Transmission),
-    /// A packet was dropped: the same as `Drop`, for those who follow packets.
-    DropOnWay(PooledPacket, DropReason),
 }
 
 /// When a packet is on the wire or on the air.
@@ -42,8 +40,10 @@ impl StageEvent {
     const fn kind(self) -> EventMask {
         match self {
             Self::Queue(_) | Self::FrameRate(_) => EventMask::QUEUE,
-            Self::Drop(..) | Self::Mark(_) => EventMask::DROP,
-            Self::Enter(_) | Self::Carry(..) | Self::DropOnWay(..) => EventMask::STAGE,
+            // Who follows packets is told of it too.
+            Self::Drop(..) => EventMask::DROP.union(EventMask::STAGE),
+            Self::Mark(_) => EventMask::DROP,
+            Self::Enter(_) | Self::Carry(..) => EventMask::STAGE,
         }
     }
 
@@ -70,11 +70,16 @@ impl StageEvent {
                 left: transmission.left,
                 arrives: transmission.arrives,
             },
-            Self::DropOnWay(packet, reason) => Event::DroppedOnWay {
-                packet: pool.identity_of(packet),
-                reason,
-            },
         }
+    }
+
+    /// The event for those who follow packets, beside that of [`named`](Self::named).
+    fn on_way(self, pool: &PacketPool) -> Option<Event> {
+        let Self::Drop(packet, reason) = self else {
+            return None;
+        };
+        let packet = pool.identity_of(packet);
+        Some(Event::DroppedOnWay { packet, reason })
     }
 }
 
@@ -126,8 +131,12 @@ impl StageEvents {
     /// Moves all events into the probe, oldest first, while the packets are in this pool.
     #[inline]
     pub(crate) fn record(&mut self, pool: &PacketPool, source: EventSource, probe: &mut dyn Probe) {
+        let follows_packets = self.wants(EventMask::STAGE);
         for (at, event) in self.drain() {
             probe.record(at, source, &event.named(at, pool));
+            if let Some(event) = event.on_way(pool).filter(|_| follows_packets) {
+                probe.record(at, source, &event);
+            }
         }
     }
 }

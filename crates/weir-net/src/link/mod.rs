@@ -71,8 +71,6 @@ impl Wire {
         self.counters.count_drop(packet.size, reason);
         self.events
             .push(at, StageEvent::Drop(packet.pooled(), reason));
-        self.events
-            .push(at, StageEvent::DropOnWay(packet.pooled(), reason));
         let drops = self.drops.get_or_insert_default();
         *drops.of_flow.entry(packet.flow).or_default() += 1;
         drops.discarded.push(packet);

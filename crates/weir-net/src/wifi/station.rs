@@ -174,8 +174,6 @@ impl Station {
         self.counters.link.count_drop(size, reason);
         self.events
             .push(at, StageEvent::Drop(packet.pooled(), reason));
-        self.events
-            .push(at, StageEvent::DropOnWay(packet.pooled(), reason));
         discarded.push(packet);
     }
 
