@@ -6,7 +6,6 @@ use crate::packet_pool::{PacketPool, PooledPacket};
 use crate::queue::Backlog;
 use weir_proto::event::{DropReason, Event, EventMask, EventSource, Probe};
 use weir_proto::time::Instant;
-use weir_proto::units::Rate;
 
 /// An event in a link or a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +50,7 @@ impl StageEvent {
     fn named(self, at: Instant, pool: &PacketPool) -> Event {
         match self {
             Self::Queue(backlog) => backlog.change_at(at).event(),
-            Self::FrameRate(kbps) => Event::FrameRate(Rate::from_bps(f64::from(kbps) * 1e3)),
+            Self::FrameRate(kbps) => Event::FrameRate { kbps },
             Self::Drop(packet, reason) => Event::Drop {
                 flow: packet.flow,
                 number: pool.number_of(packet),

@@ -355,7 +355,10 @@ pub enum Event {
         bytes: u64,
     },
     /// A station of an 802.11 medium sends a frame at another rate than its frame before.
-    FrameRate(Rate),
+    FrameRate {
+        /// The rate in kbit/s.
+        kbps: u32,
+    },
     /// A link, queue or loss model dropped a packet.
     Drop {
         /// The flow that it belongs to.

@@ -9,7 +9,15 @@ use weir_lab::verdict::Verdict;
 
 /// One line: the experiment, and its counts by kind.
 pub fn brief(experiment: &ExperimentResult) -> String {
-    let tally = &experiment.tally;
+    let counts = counts(&experiment.tally, experiment.rows.len());
+    format!("{}: {counts}", experiment.name)
+}
+
+/// The counts by kind, of an experiment with this many rows.
+fn counts(tally: &Tally, rows: usize) -> String {
+    if tally.judged().judged == 0 {
+        return format!("{rows} quantities, none of which is judged");
+    }
     let parts = [
         (tally.unfitted_numbers, "unfitted numbers agree"),
         (tally.fitted(), "fitted numbers agree"),
@@ -19,8 +27,7 @@ pub fn brief(experiment: &ExperimentResult) -> String {
     ];
     let parts = parts.iter().filter(|(count, _)| count.judged > 0);
     let parts = parts.map(|(count, what)| format!("{} {what}", share(*count)));
-    let parts: Vec<String> = parts.collect();
-    format!("{}: {}", experiment.name, parts.join(", "))
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// `6 of 8`; nothing if there is no such row.
@@ -202,3 +209,17 @@ fn table_of(heading: &str, rows: Vec<&RowResult>, text: &mut String) {
 
 /// The maximum number of characters of a row's text in the terminal; the page has the full text.
 const MAX_WIDTH: usize = 70;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_a_verdict_are_told_too() {
+        let mut tally = Tally::default();
+        let said = counts(&tally, 96);
+        assert_eq!(said, "96 quantities, none of which is judged");
+        (tally.checks.judged, tally.checks.within) = (3, 2);
+        assert_eq!(counts(&tally, 3), "2 of 3 own checks hold");
+    }
+}

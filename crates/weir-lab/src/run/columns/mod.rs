@@ -62,8 +62,8 @@ pub struct LinkRow {
     pub(in crate::run) queue_bytes: u64,
     pub(in crate::run) drops: u64,
     pub(in crate::run) marks: u64,
-    /// The rate of the latest frame of a station; `None` on a wire and before the first.
-    pub(in crate::run) frame_rate: Option<Rate>,
+    /// The rate of the latest frame of a station; zero on a wire and before the first.
+    pub(in crate::run) frame_rate_kbps: u32,
 }
 
 /// A gap in the audio, and the total length of gaps so far.
@@ -93,7 +93,7 @@ static RATE_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow
 static MEDIA_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_media));
 static WINDOW_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_window));
 static FRAME_ROWS: RowKind<LinkRow> =
-    RowKind::new(|rows| rows.iter().any(|row| row.frame_rate.is_some()));
+    RowKind::new(|rows| rows.iter().any(|row| row.frame_rate_kbps > 0));
 static MODEL_ROWS: RowKind<FlowRow> = RowKind::new(|rows| rows.iter().any(FlowRow::has_model));
 
 /// True if the column shows a controller's model of the path; a table has it if any row has one.
@@ -442,8 +442,11 @@ pub const LINK: &[Link] = &[
     Link::number(
         "frame_rate_bps",
         "bit/s",
-        "of an 802.11 station, the rate at which it sends its frames; it has none before the first",
-        &|row| row.frame_rate.map_or(f64::NAN, Rate::as_bps),
+        "the rate at which an 802.11 station sends its frames; none before the first, and on a wire",
+        &|row| match row.frame_rate_kbps {
+            0 => f64::NAN,
+            kbps => f64::from(kbps) * 1e3,
+        },
     )
     .only_in(&FRAME_ROWS),
 ];

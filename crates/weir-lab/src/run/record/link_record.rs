@@ -26,7 +26,7 @@ impl LinkRecord {
                 Event::Queue { packets, bytes } => {
                     (row.queue_packets, row.queue_bytes) = (packets, bytes);
                 }
-                Event::FrameRate(rate) => row.frame_rate = Some(rate),
+                Event::FrameRate { kbps } => row.frame_rate_kbps = kbps,
                 Event::Drop { .. } => row.drops += 1,
                 Event::EcnMark { .. } => row.marks += 1,
                 _ => {}

@@ -374,6 +374,34 @@ to = "laptop"
 transport = { kind = "tcp" }
 "#;
 
+/// The thresholds of 802.11g are 18 dB for 36 Mbit/s and 8 dB for 12 Mbit/s.
+#[test]
+fn a_station_has_the_rate_of_its_frames_and_a_wire_has_none() {
+    let output = run_text(CAFE, &full());
+    let table = |name: &str| {
+        let link = output.links.iter().find(|link| link.name == name);
+        &link.expect("a link").table
+    };
+    let wire = table("wire").numbers("frame_rate_bps").expect("a column");
+    assert!(wire.iter().all(|rate| rate.is_nan()));
+    let (times, rates) = ["time_s", "frame_rate_bps"]
+        .map(|column| table("air.ap").numbers(column).expect("a column"))
+        .into();
+    let of_standard = [6e6, 9e6, 12e6, 18e6, 24e6, 36e6, 48e6, 54e6];
+    let sent = rates.iter().filter(|rate| !rate.is_nan());
+    assert!(sent.clone().count() > 1000);
+    assert!(sent.clone().all(|rate| of_standard.contains(rate)));
+    let median = |from: f64, to: f64| {
+        let within = times.iter().zip(rates);
+        let within = within.filter(|(time, _)| (from..to).contains(*time));
+        let mut rates: Vec<f64> = within.map(|(_, rate)| *rate).collect();
+        rates.sort_by(f64::total_cmp);
+        rates[rates.len() / 2]
+    };
+    assert!(median(2.0, 10.0) >= 36e6);
+    assert!(median(11.0, 15.0) <= 18e6);
+}
+
 #[test]
 fn a_flow_crosses_the_air_and_each_station_has_its_trace() {
     let output = run_text(CAFE, &full());

@@ -129,3 +129,36 @@ fn long_round_trips_cut_the_music_off_unless_the_equation_bounds_them() {
         "{helped:?}"
     );
 }
+
+/// lsquic #554: over 500 Mbit/s and 100 ms a BBR sender whose credit is 63.5 Mbit/s times that
+/// learns this rate, and stays in Startup. Twice the path's 6.25 MB of credit would still hold it
+/// for most of the time, because a receiver renews credit when half of it is used.
+#[test]
+fn a_rate_that_was_learnt_from_little_credit_is_found_and_more_credit_ends_it() {
+    let text = "[run]\nduration = \"5s\"\n[[link]]\nname = \"lo\"\nbetween = [\"a\", \"b\"]\n\
+                rate = \"500Mbit\"\ndelay = \"50ms\"\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
+                app = \"bulk\"\ntransport = { kind = \"quic\", controller = \"bbr\", \
+                initial_max_data = 793750 }\n";
+    let explanation = explain(&Trace::of_run(&run_of(text)));
+    let learnt = &explanation.findings[0].chain[0];
+    assert!(learnt.text.starts_with("The controller's estimate"));
+    let [share] = &learnt.evidence[..] else {
+        panic!("one number: {learnt:?}");
+    };
+    assert_eq!(share.column, "rate_limited_by");
+    assert!(share.value > 0.7, "{share:?}");
+    let (kind, helped) = conclusion(text);
+    assert_eq!(kind, "receiver_limited");
+    let credit = helped[0].strip_prefix("flow.f.transport.initial_max_data=");
+    let credit: f64 = credit.expect("credit").parse().expect("octets");
+    assert!((4.0 * 6.25e6..4.1 * 6.25e6).contains(&credit), "{credit}");
+    // A window controller learns no rate.
+    let newreno = text.replace("bbr", "newreno");
+    let explanation = explain(&Trace::of_run(&run_of(&newreno)));
+    let chain = explanation.findings[0].chain.iter();
+    let texts: Vec<&str> = chain.map(|step| &*step.text).collect();
+    assert!(
+        texts.iter().all(|text| !text.contains("estimate")),
+        "{texts:?}"
+    );
+}
