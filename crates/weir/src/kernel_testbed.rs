@@ -42,11 +42,13 @@ const SYSCTLS: [(&str, &str); 2] = [
     ("net/ipv4/tcp_no_metrics_save", "1"),
 ];
 
-/// The kernel's name of a controller of the registry, if it has the same.
+/// The kernel's name of a controller of the registry, if it has one like it.
 fn kernels_name(controller: &str) -> Option<&'static str> {
     match controller {
         "newreno" => Some("reno"),
         "cubic" => Some("cubic"),
+        // The kernel's name for BBRv1 (tcp_bbr.c).
+        "bbr1" => Some("bbr"),
         _ => None,
     }
 }
@@ -58,7 +60,7 @@ fn plan(scenario: &Scenario, flow: &Flow) -> Result<TransferPlan, String> {
     };
     let name = tcp.controller.name;
     let controller = kernels_name(name)
-        .ok_or_else(|| format!("its controller is {name}, expected newreno or cubic"))?;
+        .ok_or_else(|| format!("its controller is {name}, expected newreno, cubic or bbr1"))?;
     if !matches!(&flow.app, AppConfig::Bulk(bulk) if bulk.total.is_none()) {
         return Err("its application is not an endless bulk transfer".to_owned());
     }

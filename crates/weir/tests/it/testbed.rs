@@ -180,7 +180,7 @@ fn the_kernels_tcp_does_to_a_path_what_the_simulators_does() {
 #[test]
 fn flows_that_the_kernel_cannot_carry_are_refused_with_the_reason() {
     for (from, to, why) in [
-        ("newreno", "copa", "expected newreno or cubic"),
+        ("newreno", "copa", "expected newreno, cubic or bbr1"),
         (
             "kind = \"tcp\", controller = \"newreno\"",
             "kind = \"dccp\"",

@@ -1,7 +1,7 @@
 //! The list of the window controllers: their names, and the constants of those that have some.
 
-use super::{BbrConfig, ControllerEntry, CopaConfig, CubicConfig};
-use super::{bbr, copa, cubic, dctcp, ledbat, new_reno, prague, tfrc};
+use super::{Bbr1Config, BbrConfig, ControllerEntry, CopaConfig, CubicConfig};
+use super::{bbr, bbr1, copa, cubic, dctcp, ledbat, new_reno, prague, tfrc};
 
 /// Declares [`REGISTRY`] and [`Constants`] from one line for each controller: its module, and after
 /// a colon the type and the documentation of its constants, if it has any.
@@ -29,6 +29,7 @@ controllers! {
     dctcp,
     prague,
     bbr: BbrConfig = "The constants of BBR (draft-ietf-ccwg-bbr).",
+    bbr1: Bbr1Config = "The constants of BBRv1 (Linux tcp_bbr).",
     ledbat,
     copa: CopaConfig = "The constants of Copa (NSDI 2018).",
 }

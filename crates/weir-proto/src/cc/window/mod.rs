@@ -17,6 +17,7 @@
 
 pub mod added;
 mod bbr;
+mod bbr1;
 mod classic;
 mod constants;
 mod copa;
@@ -37,6 +38,7 @@ mod tests;
 mod tfrc;
 
 pub use bbr::{Bbr, BbrConfig};
+pub use bbr1::{Bbr1, Bbr1Config};
 pub use classic::{Classic, Policy};
 pub use constants::{Constants, REGISTRY};
 pub use copa::{Copa, CopaConfig};

@@ -1,0 +1,670 @@
+//! BBRv1, as Linux has it since 4.9 (`net/ipv4/tcp_bbr.c`): the bandwidth and the round-trip time
+//! without a queue, from which pacing rate and window follow. No loss changes the model. The names
+//! of Linux's functions and fields stand in brackets.
+//!
+//! Linux counts packets and shares of 256, here are octets and real numbers. Not modelled: the time
+//! at which the pacer lets the next packet go, for which Linux corrects the octets in flight (up to
+//! one burst of a millisecond), and the allowance for offload beyond three bursts.
+
+mod config;
+mod policer;
+#[cfg(test)]
+mod tests;
+
+pub use config::Bbr1Config;
+
+use super::{BoxedController, ControllerEntry, WindowConfig};
+use crate::cc::filter::WindowedMax;
+use crate::cc::{
+    Acked, CongestionEvent, ConnectionEvent, EcnCapability, EndAcks, Lost, Needs, PacingRate,
+    RecoveryPeriod, Report, RetransmissionTimeout, RoundCounter, Rtt, Sent, WindowController,
+};
+use crate::event::{Limit, ModelState, RateLimit};
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+use policer::{Change, Policer};
+
+/// The registry's entry.
+pub(super) const ENTRY: ControllerEntry = ControllerEntry {
+    name: "bbr1",
+    doc: "BBRv1 (Linux tcp_bbr)",
+    rules: &[&["undo_spurious"]],
+    make: |config| Box::new(Bbr1::new(config)),
+};
+
+/// CYCLE_LEN: phases of ProbeBW.
+const PHASES: u64 = 8;
+/// bbr_cycle_rand: the phases in which ProbeBW may begin, all but that which drains.
+const FIRST_PHASES: u64 = 7;
+/// bbr_min_tso_rate in octets per second: below it a burst may be one packet.
+const ONE_PACKET_RATE: f64 = 150_000.0;
+/// The default of sk_pacing_shift: a burst is what the pacing rate sends in 1/1024 s.
+const BURSTS_PER_S: f64 = 1024.0;
+/// The largest burst: GSO_LEGACY_MAX_SIZE less the largest TCP header.
+const LARGEST_BURST: f64 = 65_536.0 - 1.0 - 320.0;
+/// Bursts of room in the window (bbr_quantization_budget).
+const BURSTS_OF_ROOM: u64 = 3;
+/// bbr_extra_acked_win_rtts: rounds of each of the two intervals of the maximum.
+const AGGREGATION_ROUNDS: u32 = 5;
+/// bbr_extra_acked_max_us: the most octets beyond the bandwidth, as a time of it.
+const AGGREGATION_TIME: Duration = Duration::from_millis(100);
+/// bbr_ack_epoch_acked_reset_thresh in packets.
+const EPOCH_PACKETS: u64 = 1 << 20;
+/// The window grows freely until so many packets were delivered (TCP_INIT_CWND).
+const INITIAL_PACKETS: u64 = 10;
+/// The round-trip time used before the first sample.
+const NOMINAL_RTT: Duration = Duration::from_millis(1);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// A sample of the bandwidth in octets per second, with its limit for the trace. Samples compare by
+/// their rates.
+#[derive(Clone, Copy, Debug, Default)]
+struct BwSample(f64, RateLimit);
+
+impl PartialEq for BwSample {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl PartialOrd for BwSample {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        self.0.partial_cmp(&other.0)
+    }
+}
+
+/// Octets acknowledged beyond the bandwidth (bbr_update_ack_aggregation): the maximum of this and
+/// the last interval.
+#[derive(Clone, Copy, Debug, Default)]
+struct Aggregation {
+    most: [u64; 2],
+    rounds: u32,
+    epoch_start: Instant,
+    epoch_acked: u64,
+}
+
+/// The controller's answer to losses: the window, not the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recovery {
+    None,
+    /// Packets leave as others arrive, for a round; then the window grows again. Since this time.
+    Fast(Instant),
+    /// After a timeout at this time (TCP_CA_Loss).
+    Loss(Instant),
+}
+
+/// BBRv1.
+#[derive(Clone, Debug)]
+pub struct Bbr1 {
+    config: Bbr1Config,
+    window: WindowConfig,
+    /// The packet size in octets.
+    mss: u64,
+    rng: Rng,
+    mode: Mode,
+    rounds: RoundCounter,
+    round_start: bool,
+    max_bw: WindowedMax<BwSample>,
+    policer: Policer,
+    min_rtt: Option<Duration>,
+    min_rtt_stamp: Instant,
+    aggregation: Aggregation,
+    /// full_bw in octets per second, full_bw_cnt and full_bw_reached.
+    full_bw: f64,
+    full_bw_count: u32,
+    full_bw_reached: bool,
+    /// The phase of ProbeBW, and its beginning (cycle_mstamp).
+    phase: u64,
+    phase_start: Instant,
+    /// When ProbeRTT may end, once the flight is small, and whether it has had a round.
+    probe_rtt_done: Option<Instant>,
+    probe_rtt_round_done: bool,
+    idle_restart: bool,
+    recovery: Recovery,
+    period: RecoveryPeriod,
+    packet_conservation: bool,
+    cwnd: u64,
+    prior_cwnd: u64,
+    ssthresh: Option<u64>,
+    /// Octets per second.
+    pacing_rate: f64,
+    has_started: bool,
+    has_seen_rtt: bool,
+    limit: Limit,
+    delivered: u64,
+    lost: u64,
+    bytes_in_flight: u64,
+    persistent_congestion_at: Option<Instant>,
+}
+
+impl Bbr1 {
+    /// A controller at its initial window.
+    pub fn new(config: &WindowConfig) -> Self {
+        let mut bbr = Self {
+            config: config.constants.bbr1,
+            window: *config,
+            mss: config.max_datagram_size.max(1),
+            rng: Rng::stream(config.seed, "bbr1"),
+            mode: Mode::Startup,
+            rounds: RoundCounter::default(),
+            round_start: false,
+            max_bw: WindowedMax::default(),
+            policer: Policer::default(),
+            min_rtt: None,
+            min_rtt_stamp: Instant::ZERO,
+            aggregation: Aggregation::default(),
+            full_bw: 0.0,
+            full_bw_count: 0,
+            full_bw_reached: false,
+            phase: 0,
+            phase_start: Instant::ZERO,
+            probe_rtt_done: None,
+            probe_rtt_round_done: false,
+            idle_restart: false,
+            recovery: Recovery::None,
+            period: RecoveryPeriod::default(),
+            packet_conservation: false,
+            cwnd: config.initial_window(),
+            prior_cwnd: 0,
+            ssthresh: None,
+            pacing_rate: 0.0,
+            has_started: false,
+            has_seen_rtt: false,
+            limit: Limit::InitialWindow,
+            delivered: 0,
+            lost: 0,
+            bytes_in_flight: 0,
+            persistent_congestion_at: None,
+        };
+        bbr.init_pacing_rate(Rtt::default());
+        bbr
+    }
+
+    /// The bandwidth in octets per second (bbr_bw): that of a policer, if one was found.
+    fn bw(&self) -> f64 {
+        self.policer.rate().unwrap_or_else(|| self.max_bw.get().0)
+    }
+
+    /// The gains of pacing rate and window (bbr_update_gains).
+    fn gains(&self) -> (f64, f64) {
+        let config = &self.config;
+        match self.mode {
+            Mode::Startup => (config.high_gain, config.high_gain),
+            Mode::Drain => (config.drain_gain, config.high_gain),
+            Mode::ProbeBw => {
+                let pacing = match self.phase {
+                    _ if self.policer.rate().is_some() => 1.0,
+                    0 => config.probe_gain,
+                    1 => config.probe_drain_gain,
+                    _ => 1.0,
+                };
+                (pacing, config.cwnd_gain)
+            }
+            Mode::ProbeRtt => (1.0, 1.0),
+        }
+    }
+
+    /// bbr_init_pacing_rate_from_rtt.
+    fn init_pacing_rate(&mut self, rtt: Rtt) {
+        if self.has_seen_rtt {
+            return;
+        }
+        self.has_seen_rtt = !rtt.smoothed.is_zero();
+        let rtt = if self.has_seen_rtt {
+            rtt.smoothed
+        } else {
+            NOMINAL_RTT
+        };
+        let bw = self.cwnd as f64 / rtt.as_secs_f64();
+        self.pacing_rate = self.config.high_gain * bw * (1.0 - self.config.pacing_margin);
+    }
+
+    /// bbr_set_pacing_rate.
+    fn set_pacing_rate(&mut self, gain: f64) {
+        let rate = gain * self.bw() * (1.0 - self.config.pacing_margin);
+        if rate > 0.0 && (self.full_bw_reached || rate > self.pacing_rate) {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// The octets that may leave at once (bbr_tso_segs_goal).
+    fn burst(&self) -> u64 {
+        let octets = (self.pacing_rate / BURSTS_PER_S).min(LARGEST_BURST) as u64;
+        let least = if self.pacing_rate < ONE_PACKET_RATE {
+            1
+        } else {
+            2
+        };
+        (octets / self.mss).max(least) * self.mss
+    }
+
+    /// bbr_bdp.
+    fn bdp(&self, bw: f64, gain: f64) -> u64 {
+        self.min_rtt.map_or(INITIAL_PACKETS * self.mss, |min_rtt| {
+            let packets = gain * bw * min_rtt.as_secs_f64() / self.mss as f64;
+            libm::ceil(packets) as u64 * self.mss
+        })
+    }
+
+    /// bbr_quantization_budget: room for bursts at the sender and the receiver, an even number of
+    /// packets, and two more while the path is probed.
+    fn with_room(&self, octets: u64) -> u64 {
+        let packets = octets.div_ceil(self.mss) + BURSTS_OF_ROOM * self.burst() / self.mss;
+        let even = packets.next_multiple_of(2);
+        let probing = self.mode == Mode::ProbeBw && self.phase == 0;
+        (even + 2 * u64::from(probing)) * self.mss
+    }
+
+    /// bbr_inflight.
+    fn inflight(&self, bw: f64, gain: f64) -> u64 {
+        self.with_room(self.bdp(bw, gain))
+    }
+
+    fn cwnd_min(&self) -> u64 {
+        self.config.cwnd_min_target * self.mss
+    }
+
+    /// bbr_update_bw.
+    fn update_bw(&mut self, acks: &EndAcks, newly_lost: u64) {
+        self.round_start = false;
+        let Some(rate) = acks.rate.delivery_rate else {
+            return;
+        };
+        if self.rounds.on_sample(&acks.rate) {
+            self.round_start = true;
+            self.packet_conservation = false;
+        }
+        self.sample_policer(acks, newly_lost);
+        let sample = BwSample(rate.as_bytes_per_sec(), acks.rate.limited_by);
+        if sample.0 > 0.0 && (!acks.rate.app_limited || sample >= self.max_bw.get()) {
+            self.max_bw
+                .update(self.config.bw_rounds, self.rounds.count(), sample);
+        }
+    }
+
+    fn sample_policer(&mut self, acks: &EndAcks, newly_lost: u64) {
+        if !self.config.policer_detection {
+            return;
+        }
+        let at = (self.round_start, self.mode == Mode::ProbeBw);
+        let change = self.policer.on_end_acks(acks, (self.lost, newly_lost), at);
+        if change == Change::Expired {
+            self.enter_probe_bw(acks.now);
+        }
+    }
+
+    /// bbr_update_ack_aggregation.
+    fn update_aggregation(&mut self, acks: &EndAcks) {
+        if acks.newly_acked == 0 || acks.rate.delivery_rate.is_none() {
+            return;
+        }
+        let bw = self.bw();
+        let aggregation = &mut self.aggregation;
+        if self.round_start {
+            aggregation.rounds += 1;
+            if aggregation.rounds >= AGGREGATION_ROUNDS {
+                aggregation.rounds = 0;
+                aggregation.most = [0, aggregation.most[0]];
+            }
+        }
+        let since = acks.now.since(aggregation.epoch_start);
+        let mut expected = (bw * since.as_secs_f64()) as u64;
+        let is_long = aggregation.epoch_acked + acks.newly_acked >= EPOCH_PACKETS * self.mss;
+        if aggregation.epoch_acked <= expected || is_long {
+            (aggregation.epoch_acked, aggregation.epoch_start) = (0, acks.now);
+            expected = 0;
+        }
+        aggregation.epoch_acked += acks.newly_acked;
+        let extra = (aggregation.epoch_acked - expected).min(self.cwnd);
+        aggregation.most[0] = aggregation.most[0].max(extra);
+    }
+
+    /// The room for aggregation in the window (bbr_ack_aggregation_cwnd).
+    fn room_for_aggregation(&self) -> u64 {
+        if !self.full_bw_reached {
+            return 0;
+        }
+        let most = self.aggregation.most[0].max(self.aggregation.most[1]) as f64;
+        let allowed = self.bw() * AGGREGATION_TIME.as_secs_f64();
+        (self.config.extra_acked_gain * most).min(allowed) as u64
+    }
+
+    /// bbr_update_cycle_phase.
+    fn update_phase(&mut self, acks: &EndAcks, (prior_in_flight, newly_lost): (u64, u64)) {
+        if self.mode != Mode::ProbeBw {
+            return;
+        }
+        let min_rtt = self.min_rtt.unwrap_or_default();
+        let is_full_length = acks.now.since(self.phase_start) > min_rtt;
+        let (gain, _) = self.gains();
+        let bw = self.max_bw.get().0;
+        let is_over = if gain > 1.0 {
+            let is_filled = prior_in_flight >= self.inflight(bw, gain);
+            is_full_length && (newly_lost > 0 || is_filled)
+        } else if gain < 1.0 {
+            is_full_length || prior_in_flight <= self.inflight(bw, 1.0)
+        } else {
+            is_full_length
+        };
+        if is_over {
+            self.next_phase(acks.now);
+        }
+    }
+
+    fn next_phase(&mut self, now: Instant) {
+        self.phase = (self.phase + 1) % PHASES;
+        self.phase_start = now;
+    }
+
+    /// bbr_reset_probe_bw_mode.
+    fn enter_probe_bw(&mut self, now: Instant) {
+        self.mode = Mode::ProbeBw;
+        self.phase = PHASES - 1 - self.rng.below(FIRST_PHASES);
+        self.next_phase(now);
+    }
+
+    /// bbr_check_full_bw_reached.
+    fn check_full_bw(&mut self, acks: &EndAcks) {
+        if self.full_bw_reached || !self.round_start || acks.rate.app_limited {
+            return;
+        }
+        let bw = self.max_bw.get().0;
+        if bw >= self.config.full_bw_threshold * self.full_bw {
+            self.full_bw = bw;
+            self.full_bw_count = 0;
+            return;
+        }
+        self.full_bw_count += 1;
+        self.full_bw_reached = self.full_bw_count >= self.config.full_bw_rounds;
+    }
+
+    /// bbr_check_drain.
+    fn check_drain(&mut self, acks: &EndAcks) {
+        let needed = self.inflight(self.max_bw.get().0, 1.0);
+        if self.mode == Mode::Startup && self.full_bw_reached {
+            self.mode = Mode::Drain;
+            self.ssthresh = Some(needed);
+        }
+        if self.mode == Mode::Drain && acks.bytes_in_flight <= needed {
+            self.enter_probe_bw(acks.now);
+        }
+    }
+
+    /// bbr_update_min_rtt.
+    fn update_min_rtt(&mut self, acks: &EndAcks) {
+        let now = acks.now;
+        let is_expired = now.since(self.min_rtt_stamp) > self.config.min_rtt_window;
+        if let Some(sample) = acks.rtt_sample {
+            // A lone packet in a round: its acknowledgement may have been delayed.
+            let is_delayed = acks.rate.delivered <= self.mss && acks.acked_packets == 1;
+            let is_least = self.min_rtt.is_none_or(|least| sample < least);
+            if is_least || (is_expired && !is_delayed) {
+                (self.min_rtt, self.min_rtt_stamp) = (Some(sample), now);
+            }
+        }
+        if is_expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+            self.mode = Mode::ProbeRtt;
+            self.save_cwnd();
+            self.probe_rtt_done = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            match self.probe_rtt_done {
+                None if acks.bytes_in_flight <= self.cwnd_min() => {
+                    self.probe_rtt_done = Some(now + self.config.probe_rtt_time);
+                    self.probe_rtt_round_done = false;
+                    self.rounds.start(self.delivered);
+                }
+                Some(_) => {
+                    self.probe_rtt_round_done |= self.round_start;
+                    if self.probe_rtt_round_done {
+                        self.check_probe_rtt_done(now);
+                    }
+                }
+                None => {}
+            }
+        }
+        if acks.rate.delivered > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    /// bbr_check_probe_rtt_done.
+    fn check_probe_rtt_done(&mut self, now: Instant) {
+        if self.probe_rtt_done.is_none_or(|done| now <= done) {
+            return;
+        }
+        self.min_rtt_stamp = now;
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        if self.full_bw_reached {
+            self.enter_probe_bw(now);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    /// bbr_save_cwnd.
+    fn save_cwnd(&mut self) {
+        let is_reduced = self.recovery != Recovery::None || self.mode == Mode::ProbeRtt;
+        self.prior_cwnd = if is_reduced {
+            self.prior_cwnd.max(self.cwnd)
+        } else {
+            self.cwnd
+        };
+    }
+
+    /// The recovery or the loss is over: the window is what it was (bbr_set_cwnd_to_recover_or_restore).
+    fn end_recovery(&mut self) {
+        self.recovery = Recovery::None;
+        self.packet_conservation = false;
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+    }
+
+    /// bbr_set_cwnd.
+    fn set_cwnd(&mut self, acks: &EndAcks, newly_lost: u64, gain: f64) {
+        self.cwnd = self.cwnd.saturating_sub(newly_lost).max(self.mss);
+        if let Recovery::Fast(since) | Recovery::Loss(since) = self.recovery
+            && acks.newest_sent_at > since
+        {
+            self.end_recovery();
+        }
+        self.limit = Limit::SlowStart;
+        if self.packet_conservation {
+            self.cwnd = self.cwnd.max(acks.bytes_in_flight + acks.newly_acked);
+            self.limit = Limit::Recovery;
+        } else {
+            let target = self.with_room(self.bdp(self.bw(), gain) + self.room_for_aggregation());
+            let grown = self.cwnd + acks.newly_acked;
+            if self.full_bw_reached {
+                self.cwnd = grown.min(target);
+                if target <= grown {
+                    self.limit = Limit::MaxInflight;
+                }
+            } else if self.cwnd < target || self.delivered < INITIAL_PACKETS * self.mss {
+                self.cwnd = grown;
+            }
+            if self.cwnd <= self.cwnd_min() {
+                self.cwnd = self.cwnd_min();
+                self.limit = Limit::MinimumWindow;
+            }
+        }
+        if self.mode == Mode::ProbeRtt && self.cwnd >= self.cwnd_min() {
+            self.cwnd = self.cwnd_min();
+            self.limit = Limit::ProbeRtt;
+        }
+    }
+}
+
+impl WindowController for Bbr1 {
+    fn needs(&self) -> Needs {
+        Needs {
+            delivery_rate: true,
+            end_acks: true,
+            window_in_recovery: true,
+            filled_window: true,
+            // Linux's BBRv1 has no response to marks.
+            ecn: Some(EcnCapability::NotEct),
+            ..Needs::NONE
+        }
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        if !self.has_started {
+            self.has_started = true;
+            self.min_rtt = (!sent.rtt.min.is_zero()).then_some(sent.rtt.min);
+            self.min_rtt_stamp = sent.now;
+            self.aggregation.epoch_start = sent.now;
+        }
+        self.init_pacing_rate(sent.rtt);
+        // bbr_cwnd_event, CA_EVENT_TX_START.
+        if sent.bytes_in_flight <= sent.bytes && sent.app_limited {
+            self.idle_restart = true;
+            (self.aggregation.epoch_start, self.aggregation.epoch_acked) = (sent.now, 0);
+            match self.mode {
+                Mode::ProbeBw => self.set_pacing_rate(1.0),
+                Mode::ProbeRtt => self.check_probe_rtt_done(sent.now),
+                Mode::Startup | Mode::Drain => {}
+            }
+        }
+        self.bytes_in_flight = sent.bytes_in_flight;
+    }
+
+    fn on_ack(&mut self, _: &Acked) {}
+
+    fn on_lost(&mut self, _: &Lost) {}
+
+    fn on_end_acks(&mut self, acks: &EndAcks) -> bool {
+        let prior_in_flight = self.bytes_in_flight;
+        self.bytes_in_flight = acks.bytes_in_flight;
+        self.delivered = acks.rate.total_delivered;
+        self.lost += acks.newly_lost;
+        self.init_pacing_rate(acks.rtt);
+        self.update_bw(acks, acks.newly_lost);
+        self.update_aggregation(acks);
+        self.update_phase(acks, (prior_in_flight, acks.newly_lost));
+        self.check_full_bw(acks);
+        self.check_drain(acks);
+        self.update_min_rtt(acks);
+        let (pacing_gain, cwnd_gain) = self.gains();
+        self.set_pacing_rate(pacing_gain);
+        if self.persistent_congestion_at == Some(acks.now) {
+            self.cwnd = self.window.minimum_window();
+            self.limit = Limit::PersistentCongestion;
+        } else {
+            self.set_cwnd(acks, acks.newly_lost, cwnd_gain);
+        }
+        self.mode == Mode::ProbeRtt
+    }
+
+    fn on_congestion_event(&mut self, event: &CongestionEvent) -> bool {
+        let begins = self.period.begins(event);
+        if begins && !event.ecn && !matches!(self.recovery, Recovery::Loss(_)) {
+            self.save_cwnd();
+            self.recovery = Recovery::Fast(event.now);
+            self.packet_conservation = true;
+            self.rounds.start(self.delivered);
+            self.cwnd = event.bytes_in_flight.max(self.mss);
+            self.limit = Limit::Recovery;
+        }
+        begins
+    }
+
+    fn on_persistent_congestion(&mut self, now: Instant) {
+        self.save_cwnd();
+        self.recovery = Recovery::Loss(now);
+        self.persistent_congestion_at = Some(now);
+        self.cwnd = self.window.minimum_window();
+        self.limit = Limit::PersistentCongestion;
+    }
+
+    /// bbr_set_state with TCP_CA_Loss.
+    fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout) {
+        self.save_cwnd();
+        self.recovery = Recovery::Loss(timeout.now);
+        self.packet_conservation = false;
+        self.full_bw = 0.0;
+        self.cwnd = self.mss;
+        self.limit = Limit::Timeout;
+    }
+
+    /// bbr_undo_cwnd.
+    fn on_spurious_congestion_event(&mut self, now: Instant) -> bool {
+        self.full_bw = 0.0;
+        self.full_bw_count = 0;
+        self.policer.reset(now, self.delivered, self.lost);
+        self.end_recovery();
+        true
+    }
+
+    fn on_connection_event(&mut self, event: ConnectionEvent) {
+        match event {
+            ConnectionEvent::HandshakeLoss => self.cwnd = self.mss,
+            // Pacing bounds the packets that leave after an idle time.
+            ConnectionEvent::IdleRestart => {}
+            ConnectionEvent::SlowReceiver => self.full_bw_reached = true,
+        }
+    }
+
+    fn window(&self) -> u64 {
+        self.cwnd
+    }
+
+    fn pacing(&self) -> Option<PacingRate> {
+        Some(PacingRate {
+            rate: Rate::from_bytes_per_sec(self.pacing_rate),
+            quantum: Some(self.burst()),
+        })
+    }
+
+    fn take_recovery_probe(&mut self) -> bool {
+        false
+    }
+
+    fn report(&self) -> Report {
+        let state = match self.mode {
+            Mode::Startup => "startup",
+            Mode::Drain => "drain",
+            Mode::ProbeBw => "probe_bw",
+            Mode::ProbeRtt => "probe_rtt",
+        };
+        let sample = self.max_bw.get();
+        let policer = self.policer.rate();
+        Report {
+            ssthresh: self.ssthresh,
+            rate_limited_by: Some(if policer.is_some() {
+                RateLimit::Path
+            } else {
+                sample.1
+            }),
+            model: Some(ModelState {
+                max_bw: Rate::from_bytes_per_sec(sample.0),
+                bw_shortterm: policer.map(Rate::from_bytes_per_sec),
+                inflight_shortterm: None,
+                inflight_longterm: None,
+                extra_acked: self.room_for_aggregation(),
+                full_bw_count: self.full_bw_count,
+            }),
+            ..Report::new(state, self.limit)
+        }
+    }
+
+    fn set_max_datagram_size(&mut self, octets: u64) {
+        self.mss = octets.max(1);
+        self.window.max_datagram_size = self.mss;
+        self.cwnd = match self.limit {
+            Limit::InitialWindow => self.window.initial_window(),
+            _ => self.cwnd.max(self.cwnd_min()),
+        };
+    }
+
+    fn clone_box(&self) -> BoxedController {
+        Box::new(self.clone())
+    }
+}
