@@ -8,7 +8,9 @@ cd "$(dirname "$0")"
 
 step() {
     printf '\n== %s\n' "$*"
+    local begin=$SECONDS
     "$@"
+    printf '== %s: %d s\n' "$1" $((SECONDS - begin))
 }
 
 skip() {

@@ -7,11 +7,12 @@
 //! medium the packet that contends has left its queue. Jitter is that of RFC 3550 §6.4.1, after
 //! each packet. All packets in the direction of the data that the transport accepts count, with
 //! data or without; packets that it rejects, such as duplicates, do not. Packets from outside the
-//! simulation have no delay.
+//! simulation have no delay, unless their port knows when they were sent; the time in queues is
+//! unknown then.
 
 use crate::histogram::Histogram;
 use weir_proto::endpoint::Arrival;
-use weir_proto::packet::Ecn;
+use weir_proto::packet::{Ecn, Transit};
 use weir_proto::time::{Duration, Instant};
 
 /// Delays of the packets that arrived since the measurement began.
@@ -46,6 +47,8 @@ pub struct IntervalDelays {
     pub one_way_sum: Duration,
     /// The largest one-way delay.
     pub one_way_max: Duration,
+    /// Packets of these whose time in queues is known.
+    pub packets_queued: u64,
     /// The sum of queueing delays.
     pub queueing_sum: Duration,
     /// The largest queueing delay.
@@ -62,6 +65,7 @@ impl IntervalDelays {
             packets: self.packets + other.packets,
             one_way_sum: self.one_way_sum + other.one_way_sum,
             one_way_max: self.one_way_max.max(other.one_way_max),
+            packets_queued: self.packets_queued + other.packets_queued,
             queueing_sum: self.queueing_sum + other.queueing_sum,
             queueing_max: self.queueing_max.max(other.queueing_max),
             marks: self.marks + other.marks,
@@ -69,9 +73,9 @@ impl IntervalDelays {
     }
 }
 
-/// Measures the packets that arrive at one end of a flow.
+/// Measures the packets that arrive at one end of a flow, or leave at a port.
 #[derive(Debug, Default)]
-pub(crate) struct DelayMeter {
+pub struct DelayMeter {
     statistics: DelayStatistics,
     interval: IntervalDelays,
     /// The last one-way delay, and RFC 3550's J, in nanoseconds.
@@ -82,7 +86,7 @@ pub(crate) struct DelayMeter {
 impl DelayMeter {
     /// The transport has accepted a packet.
     #[inline]
-    pub(crate) fn on_packet(&mut self, now: Instant, packet: Arrival) {
+    pub fn on_packet(&mut self, now: Instant, packet: Arrival) {
         let marked = u64::from(packet.ecn == Ecn::Ce);
         self.statistics.marks += marked;
         self.interval.marks += marked;
@@ -92,7 +96,6 @@ impl DelayMeter {
         }
         let (one_way, queueing) = (now.since(sent_at), packet.transit.queued);
         self.statistics.one_way.push(one_way.as_nanos());
-        self.statistics.queueing.push(queueing.as_nanos());
         if let Some(last) = self.last.replace(one_way) {
             let difference = one_way.as_nanos().abs_diff(last.as_nanos()) as f64;
             self.jitter += (difference - self.jitter) / 16.0;
@@ -102,21 +105,26 @@ impl DelayMeter {
         interval.packets += 1;
         interval.one_way_sum += one_way;
         interval.one_way_max = interval.one_way_max.max(one_way);
-        interval.queueing_sum += queueing;
-        interval.queueing_max = interval.queueing_max.max(queueing);
+        if queueing != Transit::UNKNOWN {
+            self.statistics.queueing.push(queueing.as_nanos());
+            interval.packets_queued += 1;
+            interval.queueing_sum += queueing;
+            interval.queueing_max = interval.queueing_max.max(queueing);
+        }
     }
 
     /// Clears the statistics; the jitter estimate continues.
-    pub(crate) fn restart(&mut self) {
+    pub fn restart(&mut self) {
         self.statistics = DelayStatistics::default();
     }
 
-    pub(crate) fn into_statistics(self) -> DelayStatistics {
+    /// The delays since the last restart.
+    pub fn into_statistics(self) -> DelayStatistics {
         self.statistics
     }
 
     /// The delays since the last call.
-    pub(crate) fn take_interval(&mut self) -> IntervalDelays {
+    pub fn take_interval(&mut self) -> IntervalDelays {
         std::mem::take(&mut self.interval)
     }
 }
@@ -124,7 +132,6 @@ impl DelayMeter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_proto::packet::Transit;
 
     fn packet(sent_at: Instant, queued: Duration, ecn: Ecn) -> Arrival {
         let transit = Transit { sent_at, queued };
@@ -153,6 +160,22 @@ mod tests {
         assert_eq!(interval.one_way_sum, millis(112));
         assert_eq!(interval.queueing_sum, millis(32));
         assert_eq!(meter.take_interval(), IntervalDelays::default());
+    }
+
+    #[test]
+    fn a_packet_whose_queues_were_outside_has_a_one_way_delay_alone() {
+        let mut meter = DelayMeter::default();
+        let arrived = Instant::ZERO + Duration::from_millis(7);
+        let known = packet(Instant::ZERO, Duration::from_millis(2), Ecn::NotEct);
+        let outside = packet(Instant::ZERO, Transit::UNKNOWN, Ecn::NotEct);
+        meter.on_packet(arrived, known);
+        meter.on_packet(arrived, outside);
+        assert_eq!(meter.statistics.one_way.count(), 2);
+        assert_eq!(meter.statistics.queueing.count(), 1);
+        let interval = meter.take_interval();
+        assert_eq!((interval.packets, interval.packets_queued), (2, 1));
+        assert_eq!(interval.queueing_sum, Duration::from_millis(2));
+        assert_eq!(interval.queueing_max, Duration::from_millis(2));
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub mod wifi;
 
 pub use agent::AgentCounters;
 pub use app::{App, AppConfig, AppReport, AppStatistics};
-pub use delay_meter::{DelayStatistics, IntervalDelays};
+pub use delay_meter::{DelayMeter, DelayStatistics, IntervalDelays};
 pub use host_timing::{HostTiming, SendTimestamp};
 pub use link::{LinkChange, LinkConfig, LinkCounters};
 pub use loss::LossConfig;

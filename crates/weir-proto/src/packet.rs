@@ -100,8 +100,13 @@ impl TraceNumber {
 pub struct Transit {
     /// When its endpoint handed it over; in the far future if that was outside this simulation.
     pub sent_at: Instant,
-    /// The time for which it has waited in queues.
+    /// The time for which it has waited in queues; [`Self::UNKNOWN`] if these were outside.
     pub queued: Duration,
+}
+
+impl Transit {
+    /// The time in queues of a packet whose queues were outside this simulation.
+    pub const UNKNOWN: Duration = Duration::MAX;
 }
 
 impl Default for Transit {

@@ -3,6 +3,7 @@
 //! `tcp_info`.
 
 use crate::error::Error;
+use crate::realtime::tcp_flow;
 use crate::tcp_info::{SocketDiagnostics, TcpInfo};
 use crate::testbed::Testbed;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use weir_proto::packet::FlowId;
 
 /// How long a thread waits before it looks whether the transfer is over.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -150,6 +152,11 @@ impl KernelTransfer {
         let read = move || drop(read_and_count(&listener, &received, &over));
         self.threads.push(spawn("kernel receiver", Box::new(read))?);
         Ok(())
+    }
+
+    /// The number that the packets of its data have at the devices of the testbed.
+    pub fn flow(&self) -> FlowId {
+        tcp_flow(self.sender.address, self.receiver.address)
     }
 
     /// The state of both ends; `None` while there is no connection.

@@ -6,6 +6,7 @@ use crate::exit::Failure;
 use crate::forwarded_signals::ForwardedSignals;
 use crate::interrupt::interrupt_flag;
 use crate::live_view::LiveView;
+use crate::port_delays::PortDelays;
 use crate::terminal;
 use crate::testbed::{RealTimePart, lateness, wire_failure};
 use std::collections::BTreeMap;
@@ -163,21 +164,57 @@ impl Emulation {
     }
 }
 
-/// Drives a link until it is stopped; returns its counters, and how late its events were.
+/// What an emulation has measured.
+struct Emulated {
+    summary: Summary,
+    delays: PortDelays,
+    /// The names of hosts.
+    hosts: Vec<String>,
+    late: Lateness,
+}
+
+/// Drives a link until it is stopped.
 fn drive_link(
     mut link: MonitoredLink<'_>,
     ports: &mut dyn PortIo,
     stop: &AtomicBool,
-) -> Result<(Summary, Lateness), Failure> {
-    let duration = link.link.0.end().since(Instant::ZERO);
+) -> Result<Emulated, Failure> {
+    let delays = link.link.measure();
+    let duration = link.link.simulation.end().since(Instant::ZERO);
     let late = drive(&mut link, ports, duration, stop)
         .map_err(|error| Failure::Failed(error.to_string()))?;
-    Ok((link.link.0.finish().summary, late))
+    let output = link.link.simulation.finish();
+    let hosts = output.scenario.hosts.into_iter();
+    Ok(Emulated {
+        summary: output.summary,
+        delays,
+        hosts: hosts.map(|host| host.name).collect(),
+        late,
+    })
 }
 
-/// Prints the counters of a link.
-fn sum_up((summary, late): (Summary, Lateness)) {
-    for (name, direction) in summary.links {
+/// Prints the counters of a link, and the delays of the packets that went over it.
+fn sum_up(of: Emulated) {
+    let Emulated { hosts, late, .. } = of;
+    for ([from, to], delays) in of.delays.take_all() {
+        let name = |host: HostId| hosts.get(host.0 as usize).map_or("", String::as_str);
+        let millis = |percent| {
+            delays
+                .one_way
+                .percentile(percent)
+                .map(|nanos| nanos as f64 / 1e6)
+        };
+        if let (Some(p50), Some(p95), Some(p99)) = (millis(50), millis(95), millis(99)) {
+            terminal::status(&format!(
+                "{} to {}: one-way delay {p50:.1} ms (p50), {p95:.1} ms (p95), {p99:.1} ms (p99) \
+                 of {} packets",
+                name(from),
+                name(to),
+                delays.one_way.count(),
+            ));
+        }
+    }
+    for (name, direction) in of.summary.links {
         terminal::status(&format!(
             "{name}: {} packets dropped, {} marked, queue {:.0} bytes (mean), {} bytes (max)",
             direction.drops, direction.marks, direction.queue_bytes.mean, direction.queue_bytes.max,

@@ -6,6 +6,7 @@
 //! [`INTERVAL`]: the smoothed round-trip time counts once for each segment delivered since.
 
 use crate::exit::Failure;
+use crate::port_delays::PortDelays;
 use crate::terminal;
 use crate::testbed::{
     RealTimePart, SetAtEnd, drive_part, observers_of_parts, report_lateness, wire_failure,
@@ -22,7 +23,7 @@ use weir_lab::scenario::{Flow, Scenario, Transport};
 use weir_net::app::AppConfig;
 use weir_proto::endpoint::Statistics;
 use weir_proto::event::{Event, Limit, WindowState};
-use weir_proto::packet::HostId;
+use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::{Duration, Instant};
 use weir_wire::DeviceCounters;
 use weir_wire::kernel_tcp::{KernelTransfer, TransferPlan, TransferState};
@@ -109,6 +110,8 @@ fn access(scenario: &Scenario) -> TestbedLink {
 struct Measured {
     name: String,
     start: Duration,
+    /// The number of its data, and the hosts between which they are sent.
+    way: (FlowId, HostId, HostId),
     transfer: KernelTransfer,
     recorder: SenderRecorder,
     last: TransferState,
@@ -134,11 +137,12 @@ pub fn run(
         plan(scenario, flow).map_err(refused)
     });
     let plans = plans.collect::<Result<Vec<_>, _>>()?;
-    let network = RealTimePart::new(
+    let mut network = RealTimePart::new(
         scenario,
         Scope::Network,
         parts.as_ref().map(|parts| &parts[1]),
     )?;
+    let delays = network.measure();
     let hosts = scenario.hosts.len();
     let mut testbed = Testbed::build(hosts, vec![access(scenario)]).map_err(with_alternative)?;
     for namespace in (0..hosts).filter_map(|host| testbed.namespace(host)) {
@@ -148,10 +152,13 @@ pub fn run(
     }
     let warmup = scenario.run.warmup;
     let measured = |(flow, plan): (&Flow, TransferPlan)| {
+        let transfer = testbed.transfer(plan)?;
+        let [from, to] = [plan.from, plan.to].map(|host| HostId(host as u32));
         Ok(Measured {
             name: flow.name.clone(),
             start: flow.start.least,
-            transfer: testbed.transfer(plan)?,
+            way: (transfer.flow(), from, to),
+            transfer,
             recorder: SenderRecorder::after(&flow.name, warmup),
             last: TransferState::default(),
             before: None,
@@ -168,7 +175,7 @@ pub fn run(
         let driver = scope.spawn(|| caught(|| drive_part(network, &mut devices, duration, &over)));
         let end = SetAtEnd(&over);
         let live = parts.as_ref().map(|parts| &parts[0]);
-        let measured = measure(scenario, &mut flows, live, stop);
+        let measured = measure(scenario, &mut flows, &delays, live, stop);
         drop(end);
         (measured, joined(driver.join()))
     });
@@ -176,11 +183,17 @@ pub fn run(
     let (mut output, late) = network??;
     state_drops(&testbed, hosts);
     output.summary.run.build = format!("{}, {}", output.summary.run.build, kernel());
+    // Numbers are hashes: packets of two flows with one number cannot be told apart.
+    let alone = |flow: &&Measured| flows.iter().filter(|of| of.way == flow.way).count() == 1;
+    let delays: Vec<_> = (flows.iter().filter(alone))
+        .filter_map(|flow| Some((flow.name.clone(), delays.take(flow.way)?)))
+        .collect();
     for flow in flows {
         let (name, (summary, traces)) = (flow.name.clone(), flow.summary(scenario));
         output.summary.flows.insert(name, summary);
         output.flows.extend(traces);
     }
+    output.set_delays(&delays);
     report_lateness(&[late], &mut output);
     Ok(output)
 }
@@ -196,6 +209,7 @@ fn kernel() -> String {
 fn measure(
     scenario: &Scenario,
     flows: &mut [Measured],
+    delays: &PortDelays,
     live: Option<&LiveObserver>,
     stop: &AtomicBool,
 ) -> Result<(), weir_wire::Error> {
@@ -205,12 +219,17 @@ fn measure(
         Some(_) => ProgressBar::hidden(),
     };
     let mut shown = time::Duration::ZERO;
+    let mut warm = scenario.run.warmup == Duration::ZERO;
     let begun = time::Instant::now();
     for flow in &mut *flows {
         flow.transfer.start()?;
     }
     loop {
         let elapsed = begun.elapsed();
+        if !warm && Duration::from(elapsed) >= scenario.run.warmup {
+            delays.restart();
+            warm = true;
+        }
         for flow in &mut *flows {
             if let Some(state) = flow.transfer.state()? {
                 flow.record(Duration::from(elapsed), state, scenario.run.warmup);
@@ -223,7 +242,9 @@ fn measure(
             live(&LiveState {
                 at: Instant::ZERO + Duration::from(elapsed),
                 end: Instant::ZERO + scenario.run.duration,
-                flows: flows.iter_mut().map(|flow| flow.live(length)).collect(),
+                flows: (flows.iter_mut())
+                    .map(|flow| flow.live(length, delays))
+                    .collect(),
                 ..LiveState::default()
             });
         }
@@ -236,8 +257,10 @@ fn measure(
 }
 
 impl Measured {
-    /// The flow since the last call, which is so long ago. The kernels measure no one-way delay.
-    fn live(&mut self, length: time::Duration) -> LiveFlow {
+    /// The flow since the last call, which is so long ago.
+    fn live(&mut self, length: time::Duration, delays: &PortDelays) -> LiveFlow {
+        let delays = delays.take_interval(self.way).unwrap_or_default();
+        let mean = delays.one_way_sum.as_secs_f64() / delays.packets as f64;
         let before = std::mem::replace(&mut self.shown, self.last);
         let octets = self
             .last
@@ -247,7 +270,7 @@ impl Measured {
         LiveFlow {
             name: self.name.clone(),
             goodput_bps: octets as f64 * 8.0 / length.as_secs_f64().max(1e-9),
-            one_way_delay_s: None,
+            one_way_delay_s: (delays.packets > 0).then_some(mean),
             packets_lost: lost(&self.last).saturating_sub(lost(&before)),
         }
     }

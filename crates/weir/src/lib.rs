@@ -22,6 +22,8 @@ mod limits;
 mod live_view;
 mod measure;
 mod mistaken;
+#[cfg(target_os = "linux")]
+mod port_delays;
 mod progress;
 mod quinn;
 mod terminal;

@@ -3,6 +3,7 @@
 
 use crate::capture::PacketCapture;
 use crate::exit::Failure;
+use crate::port_delays::PortDelays;
 use crate::quinn;
 use crate::terminal;
 use indicatif::ProgressBar;
@@ -36,7 +37,12 @@ const OPTIONS: RunOptions<'_> = RunOptions {
 };
 
 /// A part of a scenario, driven in real time.
-pub struct RealTimePart(pub Simulation);
+pub struct RealTimePart {
+    /// The part.
+    pub simulation: Simulation,
+    /// The delays of packets from their entry on, if they are measured here.
+    delays: Option<PortDelays>,
+}
 
 const UNTRACED: RunOptions<'_> = RunOptions {
     trace: TraceLevel::Counters,
@@ -47,16 +53,23 @@ impl RealtimeNetwork for RealTimePart {
     type Error = RunError;
 
     fn advance(&mut self, now: Instant) -> Result<(), RunError> {
-        self.0.advance(&OPTIONS, now)
+        self.simulation.advance(&OPTIONS, now)
     }
-    fn inject(&mut self, packet: Packet) -> Result<(), RunError> {
-        self.0.inject(packet)
+    fn inject(&mut self, mut packet: Packet) -> Result<(), RunError> {
+        if self.delays.is_some() {
+            PortDelays::entered(self.simulation.now(), &mut packet);
+        }
+        self.simulation.inject(packet)
     }
     fn poll_port(&mut self) -> Option<(HostId, Packet)> {
-        self.0.poll_port()
+        let (host, packet) = self.simulation.poll_port()?;
+        if let Some(delays) = &self.delays {
+            delays.left(self.simulation.now(), &packet);
+        }
+        Some((host, packet))
     }
     fn next_event(&mut self) -> Option<Instant> {
-        self.0.next_event()
+        self.simulation.next_event()
     }
 }
 
@@ -80,8 +93,16 @@ impl RealTimePart {
     }
 
     fn with(scenario: &Scenario, options: &RunOptions<'_>, part: Scope) -> Result<Self, Failure> {
-        let live = Simulation::new(scenario, options, part);
-        Ok(Self(live.map_err(|e| Failure::Failed(e.to_string()))?))
+        let simulation = Simulation::new(scenario, options, part);
+        Ok(Self {
+            simulation: simulation.map_err(|e| Failure::Failed(e.to_string()))?,
+            delays: None,
+        })
+    }
+
+    /// Measures the delays of the packets of kernels.
+    pub fn measure(&mut self) -> PortDelays {
+        self.delays.get_or_insert_default().clone()
     }
 }
 
@@ -191,9 +212,9 @@ pub fn run(
     let [of_flows, of_links] = [0, 1].map(|part| parts.as_ref().map(|parts| &parts[part]));
     let links = RealTimePart::new(scenario, Scope::Links, of_links)?;
     let flows = RealTimePart::new(scenario, Scope::Flows, of_flows)?;
-    let segments: Vec<_> = links.0.segments().iter().map(segment).collect();
+    let segments: Vec<_> = links.simulation.segments().iter().map(segment).collect();
     let mut testbed = Testbed::build(scenario.hosts.len(), segments).map_err(with_alternative)?;
-    let ends = flows.0.flow_ends();
+    let ends = flows.simulation.flow_ends();
     let ports = scenario.flows.iter().flat_map(|flow| {
         let port = port_of(&flow.transport);
         flow.names().map(move |_| port)
@@ -320,7 +341,7 @@ pub fn drive_part(
 ) -> Result<(RunOutput, Lateness), Failure> {
     let lateness = drive(&mut part, ports, duration, stop);
     let lateness = lateness.map_err(|error| Failure::Failed(error.to_string()))?;
-    Ok((part.0.finish(), lateness))
+    Ok((part.simulation.finish(), lateness))
 }
 
 /// The lateness of events as text.

@@ -39,7 +39,9 @@ pub use crate::summary::{
 use crate::fault::{Fault, caught};
 use crate::scenario::Scenario;
 use crate::table::{SharedSink, Table};
+use columns::delay::delay_table;
 use std::sync::atomic::AtomicBool;
+use weir_net::DelayStatistics;
 use weir_proto::time::Instant;
 
 /// How much of a run is kept in memory.
@@ -124,7 +126,7 @@ pub struct RunOutput {
     /// The transfers of flows with arrivals; empty unless [`TraceLevel::Full`].
     pub transfers: Vec<TransferTrace>,
     /// The one-way delays of each flow's packets: the columns of [`columns::DELAY`]; `None` unless
-    /// [`TraceLevel::Full`], and on real sockets.
+    /// [`TraceLevel::Full`], and between two hosts, whose clocks differ.
     pub delays: Option<Table>,
     /// Every packet at every endpoint and every drop on a link, if [`RunOptions::packets`] was set:
     /// the columns of [`columns::PACKET`].
@@ -235,6 +237,19 @@ impl RunOutput {
     /// `links/NAME`, `delays` and `packets`. Tables that a sink has received are missing.
     pub fn tables(&self) -> Vec<(String, &Table)> {
         all_tables!(self, [&])
+    }
+
+    /// Adds the delays of flows by name, measured where their packets enter and leave the network.
+    pub fn set_delays(&mut self, delays: &[(String, DelayStatistics)]) {
+        let each = delays
+            .iter()
+            .map(|(name, of)| (name.as_str(), Some(&of.one_way)));
+        self.delays = Some(delay_table(each));
+        for (name, delays) in delays {
+            if let Some(flow) = self.summary.flows.get_mut(name) {
+                *flow = std::mem::take(flow).with_delays(Some(delays));
+            }
+        }
     }
 
     /// The same tables, owned.

@@ -6,6 +6,7 @@ use super::requests::RequestSummary;
 use super::statistics::{Distribution, MeanCov};
 use super::video::VideoSummary;
 use std::collections::BTreeMap;
+use weir_net::DelayStatistics;
 use weir_net::app::AudioStatistics;
 use weir_proto::endpoint::Statistics;
 use weir_proto::time::Duration;
@@ -307,6 +308,17 @@ impl FlowSummary {
                 0.0
             },
             ..Self::default()
+        }
+    }
+
+    /// The same with the delays of its packets, if they were measured.
+    pub(crate) fn with_delays(self, delays: Option<&DelayStatistics>) -> Self {
+        Self {
+            one_way_delay_s: delays.and_then(|d| Distribution::of_histogram(&d.one_way)),
+            queueing_delay_s: delays.and_then(|d| Distribution::of_histogram(&d.queueing)),
+            jitter_s: delays.and_then(|d| Distribution::of_histogram(&d.jitter)),
+            marks: delays.map_or(0, |delays| delays.marks),
+            ..self
         }
     }
 }

@@ -3,13 +3,14 @@
 use super::PortIo;
 use super::packet::{Route, content};
 use super::port_socket::PortSocket;
+use super::sent_times::SentTimes;
 use crate::tap::Tap;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use weir_proto::packet::{FlowId, HostId, Packet};
+use weir_proto::packet::{FlowId, HostId, Packet, Transit};
 
 /// One end of a flow, and its socket.
 pub struct FlowSocket {
@@ -39,6 +40,7 @@ pub struct FlowSockets {
     buffer: Vec<u8>,
     /// Packets of the last read that have not been taken yet.
     received: VecDeque<Packet>,
+    sent: SentTimes,
 }
 
 impl FlowSockets {
@@ -68,6 +70,7 @@ impl FlowSockets {
             next_port: 0,
             buffer: vec![0; 1 << 16],
             received: VecDeque::new(),
+            sent: SentTimes::default(),
         })
     }
 
@@ -96,13 +99,25 @@ impl PortIo for FlowSockets {
                 received.into_packets(port.route, &mut self.received);
             }
         }
-        self.received.pop_front()
+        let mut packet = self.received.pop_front()?;
+        let sent_at = content(&packet)
+            .and_then(|octets| self.sent.take(packet.flow, packet.ip.destination, &octets));
+        if let Some(sent_at) = sent_at {
+            packet.transit = Transit {
+                sent_at,
+                queued: Transit::UNKNOWN,
+            };
+        }
+        Some(packet)
     }
 
     fn send(&mut self, host: HostId, packet: Packet) {
         let port = self.index.get(&(packet.flow, host));
         let port = port.and_then(|number| self.ports.get(*number));
         if let (Some(port), Some(content)) = (port, content(&packet)) {
+            let (flow, target) = (packet.flow, packet.ip.destination);
+            self.sent
+                .sent(packet.transit.sent_at, flow, target, &content);
             port.socket.send(port.peer_address, packet.ip.ecn, &content);
         }
     }

@@ -1,10 +1,13 @@
 //! The fields of IP headers that the simulated network reads and writes (RFC 791, RFC 8200).
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use weir_proto::packet::{Ecn, FlowId};
 
 /// Flow numbers are below this; flows with the same number are treated as one.
 const FLOWS: u32 = 1024;
+
+/// The protocol number of TCP.
+const TCP: u8 = 6;
 
 /// The fields that the network reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +25,27 @@ fn flow_of<'a>(octets: impl IntoIterator<Item = &'a u8>) -> FlowId {
     FlowId((hash ^ (hash >> 16)) % FLOWS)
 }
 
+/// The number of the packets that TCP sends from one address to another.
+pub fn tcp_flow(from: SocketAddr, to: SocketAddr) -> FlowId {
+    let mut constant = Vec::with_capacity(37);
+    for address in [from, to] {
+        match address.ip() {
+            IpAddr::V4(ip) => constant.extend(ip.octets()),
+            IpAddr::V6(ip) => constant.extend(ip.octets()),
+        }
+    }
+    constant.push(TCP);
+    for address in [from, to] {
+        constant.extend(address.port().to_be_bytes());
+    }
+    flow_of(&constant)
+}
+
 /// The octets of the ports, for protocols whose header begins with them.
 fn ports(protocol: u8, octets: &[u8]) -> &[u8] {
     match protocol {
         // TCP, UDP, DCCP, SCTP, UDP-Lite.
-        6 | 17 | 33 | 132 | 136 => octets.get(..4).unwrap_or_default(),
+        TCP | 17 | 33 | 132 | 136 => octets.get(..4).unwrap_or_default(),
         _ => &[],
     }
 }
@@ -134,6 +153,22 @@ mod tests {
         assert_eq!(packet(1, 0x20, 5), packet(2, 0x20, 5));
         let numbers: std::collections::BTreeSet<_> = (0..200).map(|n| packet(n, 0, 0)).collect();
         assert!(numbers.len() > 150 && numbers.iter().all(|flow| flow.0 < FLOWS));
+    }
+
+    #[test]
+    fn a_connection_of_tcp_has_the_number_of_its_packets() {
+        let mut four = [0_u8; 40];
+        (four[0], four[9]) = (0x45, TCP);
+        four[12..20].copy_from_slice(&[10, 77, 0, 1, 10, 77, 0, 2]);
+        four[20..24].copy_from_slice(&[0x9c, 0x40, 0x01, 0xbb]);
+        let [from, to] = ["10.77.0.1:40000", "10.77.0.2:443"].map(|at| at.parse().unwrap());
+        assert_eq!(parse(&four).unwrap().flow, tcp_flow(from, to));
+        assert_ne!(tcp_flow(to, from), tcp_flow(from, to));
+        let mut six = [0_u8; 60];
+        (six[0], six[6], six[23], six[39]) = (0x60, TCP, 1, 2);
+        six[40..44].copy_from_slice(&[0x9c, 0x40, 0x01, 0xbb]);
+        let [from, to] = ["[::1]:40000", "[::2]:443"].map(|at| at.parse().unwrap());
+        assert_eq!(parse(&six).unwrap().flow, tcp_flow(from, to));
     }
 
     #[test]

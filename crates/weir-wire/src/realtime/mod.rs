@@ -10,9 +10,11 @@ mod lateness;
 mod packet;
 mod port_socket;
 mod relay;
+mod sent_times;
 mod tun_devices;
 
 pub use flow_sockets::{FlowSocket, FlowSockets};
+pub use ip_header::tcp_flow;
 pub use lateness::Lateness;
 pub use relay::UdpRelay;
 pub use tun_devices::TunDevices;

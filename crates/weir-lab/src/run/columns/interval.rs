@@ -50,21 +50,21 @@ pub const INTERVAL: &[Interval] = &[
         "one_way_delay_max_s",
         "s",
         "largest one-way delay of the packets that arrived",
-        &|row| row.known(row.delays.one_way_max),
+        &|row| known(row.delays.packets, row.delays.one_way_max),
     )
     .plotted("one-way delay, largest, s", "largest one-way delay"),
     Interval::number(
         "queueing_delay_s",
         "s",
         "mean time in queues of the packets that arrived; none without a packet",
-        &|row| row.mean(row.delays.queueing_sum),
+        &|row| mean(row.delays.queueing_sum, row.delays.packets_queued),
     )
     .plotted("queueing delay, mean, s", "queueing delay"),
     Interval::number(
         "queueing_delay_max_s",
         "s",
         "longest time in queues of the packets that arrived",
-        &|row| row.known(row.delays.queueing_max),
+        &|row| known(row.delays.packets_queued, row.delays.queueing_max),
     )
     .plotted("queueing delay, largest, s", "largest queueing delay"),
     Interval::count(
@@ -103,7 +103,7 @@ impl IntervalRow {
 
     /// The column `one_way_delay_s`.
     pub(in crate::run) fn one_way_delay_s(&self) -> f64 {
-        self.mean(self.delays.one_way_sum)
+        mean(self.delays.one_way_sum, self.delays.packets)
     }
 
     /// The column `packets_lost`.
@@ -115,17 +115,18 @@ impl IntervalRow {
         let octets = octets(&self.after.receiver) - octets(&self.before.receiver);
         octets as f64 * 8.0 / self.length.as_secs_f64()
     }
+}
 
-    fn mean(&self, sum: Duration) -> f64 {
-        // Without packets this is 0/0 = NaN, which means no value.
-        sum.as_secs_f64() / self.delays.packets as f64
-    }
+fn mean(sum: Duration, packets: u64) -> f64 {
+    // Without packets this is 0/0 = NaN, which means no value.
+    sum.as_secs_f64() / packets as f64
+}
 
-    fn known(&self, value: Duration) -> f64 {
-        if self.delays.packets > 0 {
-            value.as_secs_f64()
-        } else {
-            f64::NAN
-        }
+/// A value of so many packets: none without a packet.
+fn known(packets: u64, value: Duration) -> f64 {
+    if packets > 0 {
+        value.as_secs_f64()
+    } else {
+        f64::NAN
     }
 }

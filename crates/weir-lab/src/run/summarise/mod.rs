@@ -8,8 +8,8 @@ pub(super) mod transfers;
 use crate::run::network::{Counters, SimFlow};
 use crate::run::simulation::Simulation;
 use crate::run::{
-    Distribution, FlowSummary, GroupSummary, LatencyUnderLoad, LinkSummary, RUN_FORMAT,
-    RequestSummary, Retransmissions, RunSummary, Summary, Totals, TransferSummary, VideoSummary,
+    FlowSummary, GroupSummary, LatencyUnderLoad, LinkSummary, RUN_FORMAT, RequestSummary,
+    Retransmissions, RunSummary, Summary, Totals, TransferSummary, VideoSummary,
 };
 use crate::scenario::Flow;
 use crate::summary::GroupParts;
@@ -157,10 +157,6 @@ impl Simulation {
             rate_bps: rate.summary(),
             bound_share: self.recorder.bound_share(index, end),
             startup_s: self.recorder.startup(index).map(Duration::as_secs_f64),
-            one_way_delay_s: delays.and_then(|d| Distribution::of_histogram(&d.one_way)),
-            queueing_delay_s: delays.and_then(|d| Distribution::of_histogram(&d.queueing)),
-            jitter_s: delays.and_then(|d| Distribution::of_histogram(&d.jitter)),
-            marks: delays.map_or(0, |delays| delays.marks),
             recovery_s: self.smoothness.recovery_s(index),
             goodput_cov: self.smoothness.of_flow(index),
             ended: self.sim.ended(id),
@@ -171,7 +167,7 @@ impl Simulation {
                 .sim
                 .video(id)
                 .map(|(frames, timing)| VideoSummary::of(&frames, [from, end], timing)),
-            ..flow
+            ..flow.with_delays(delays)
         }
     }
 
