@@ -128,3 +128,9 @@ rm -rf "$environment"
 # A row outside its tolerance without an explanation that holds fails.
 wait "$release" || true
 step cargo run --release --locked -p weirlab -- reproduce --out "$reports"
+# The page shows what was measured beside what was published.
+if command -v node >/dev/null 2>&1; then
+    step node web/scripts/measured.mjs --check "$reports/result.json"
+else
+    skip "the measured values of the page (node is not installed)"
+fi

@@ -20,6 +20,7 @@ use weir_lab::run::{
     FlowSummary, FlowTrace, LiveFlow, LiveObserver, LiveState, RunOutput, Scope, SenderRecorder,
 };
 use weir_lab::scenario::{Flow, Scenario, Transport};
+use weir_net::DelayStatistics;
 use weir_net::app::AppConfig;
 use weir_proto::endpoint::Statistics;
 use weir_proto::event::{Event, Limit, WindowState};
@@ -183,11 +184,7 @@ pub fn run(
     let (mut output, late) = network??;
     state_drops(&testbed, hosts);
     output.summary.run.build = format!("{}, {}", output.summary.run.build, kernel());
-    // Numbers are hashes: packets of two flows with one number cannot be told apart.
-    let alone = |flow: &&Measured| flows.iter().filter(|of| of.way == flow.way).count() == 1;
-    let delays: Vec<_> = (flows.iter().filter(alone))
-        .filter_map(|flow| Some((flow.name.clone(), delays.take(flow.way)?)))
-        .collect();
+    let delays = delays_of(&flows, &delays);
     for flow in flows {
         let (name, (summary, traces)) = (flow.name.clone(), flow.summary(scenario));
         output.summary.flows.insert(name, summary);
@@ -196,6 +193,14 @@ pub fn run(
     output.set_delays(&delays);
     report_lateness(&[late], &mut output);
     Ok(output)
+}
+
+/// The delays of the flows by name.
+fn delays_of(flows: &[Measured], delays: &PortDelays) -> Vec<(String, DelayStatistics)> {
+    // Numbers are hashes: packets of two flows with one number cannot be told apart.
+    let alone = |flow: &&Measured| flows.iter().filter(|of| of.way == flow.way).count() == 1;
+    let named = |flow: &Measured| Some((flow.name.clone(), delays.take(flow.way)?));
+    flows.iter().filter(alone).filter_map(named).collect()
 }
 
 /// The name of the kernel, such as "TCP of Linux 6.18.1".

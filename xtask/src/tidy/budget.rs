@@ -8,9 +8,9 @@ use super::layout::code_lines;
 use crate::source::Source;
 
 const BUDGETS: [(&str, usize); 6] = [
-    ("weir-proto", 24_500),
+    ("weir-proto", 26_000),
     ("weir-net", 11_300),
-    ("weir-wire", 8_100),
+    ("weir-wire", 8_300),
     ("weir-lab", 49_200),
     ("weir", 12_300),
     ("weir-wasm", 700),

@@ -99,7 +99,12 @@ impl Bbr {
     pub(super) fn set_cwnd(&mut self, acks: &EndAcks) {
         let gain = self.state.cwnd_gain(&self.config);
         let inflight = self.bdp_multiple(self.model.bw, gain);
-        let max_inflight = self.quantization_budget(inflight + self.model.extra_acked);
+        let extra_acked = match self.config.extra_acked_limit {
+            Some(limit) => (self.model.bw * limit.as_secs_f64()) as u64,
+            None => u64::MAX,
+        };
+        let extra_acked = extra_acked.min(self.model.extra_acked);
+        let max_inflight = self.quantization_budget(inflight + extra_acked);
         let grown = self.cwnd + acks.newly_acked;
         self.limit = Limit::SlowStart;
         if self.full.reached {

@@ -7,6 +7,7 @@ impl Bbr {
     /// EnterDrain (draft-bbr §5.3.2).
     pub(super) const fn enter_drain(&mut self) {
         self.state = State::Drain;
+        self.marks.reset();
         self.drain_start_round = self.model.rounds.count();
     }
 

@@ -6,6 +6,7 @@
 //! | `model` | the estimates (§5.5) |
 //! | `startup`, `drain`, `probe_bw`, `probe_rtt` | the states (§5.3) |
 //! | `control` | pacing rate, quantum, window (§5.6) |
+//! | `ecn` | the response to marks, of Linux's BBRv3 |
 //! | `config` | the constants (§2) |
 //!
 //! Choices where the draft is open:
@@ -29,12 +30,18 @@
 //! - Drain is not bounded by `inflight_longterm`, as in BoundCwndForModel() and not as in the table
 //!   of §5.6.1.
 //!
-//! Not modelled: ECN (the draft leaves the response open, so that packets are Not-ECT), connections
-//! without selective acknowledgements, offload budgets above one quantum.
+//! The preset `linux-v3` has the constants of the BBRv3 that distributions ship. What else differs
+//! there is not modelled: Linux judges the growth of the bandwidth with each acknowledgement and
+//! not once a round, keeps extra_acked for five to ten rounds, and paces in fixed-point numbers.
+//!
+//! Not modelled: ECN in the draft, which leaves the response open, so that packets are Not-ECT
+//! without `ecn_low`; connections without selective acknowledgements, offload budgets above one
+//! quantum.
 
 mod config;
 mod control;
 mod drain;
+mod ecn;
 #[cfg(test)]
 mod event_tests;
 mod model;
@@ -56,6 +63,7 @@ use crate::event::Limit;
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::units::Rate;
+use ecn::Marks;
 use model::Model;
 use probe_bw::Cycle;
 use probe_rtt::Visit;
@@ -102,6 +110,7 @@ pub struct Bbr {
     full: FullPipe,
     cycle: Cycle,
     visit: Visit,
+    marks: Marks,
     undo: Undo,
     /// C.cwnd in octets.
     cwnd: u64,
@@ -142,6 +151,7 @@ impl Bbr {
             full: FullPipe::default(),
             cycle: Cycle::new(),
             visit: Visit::default(),
+            marks: Marks::new(),
             undo: Undo::default(),
             cwnd: config.initial_window(),
             prior_cwnd: 0,
@@ -182,12 +192,23 @@ impl Bbr {
     /// UpdateModelAndState (draft-bbr §5.2.3).
     fn update_model_and_state(&mut self, acks: &EndAcks) {
         self.model.update_latest_delivery_signals(acks);
+        if self.config.ecn_low {
+            self.marks.on_acks(acks);
+        }
         if self.model.update_max_bw(acks, &self.config) {
             self.cycle.rounds_since_up += 1;
             self.cwnd_limited = [false, self.cwnd_limited[0]];
+            self.end_round_of_marks();
         }
+        let of_marks = self.inflight_of_marks();
         self.model
             .adapt_lower_bounds(self.state, self.cwnd, self.config.beta);
+        if self.model.loss_round_start {
+            // The lower of the bounds of losses and marks.
+            let shortterm = &mut self.model.inflight_shortterm;
+            *shortterm = of_marks.map_or(*shortterm, |bound| bound.min(*shortterm));
+            self.marks.in_round = false;
+        }
         let window = if self.full.reached {
             self.config.extra_acked_filter_rounds
         } else {
@@ -201,6 +222,7 @@ impl Bbr {
         self.model.update_min_rtt(acks, &self.config);
         self.check_probe_rtt(acks);
         self.model.advance_latest_delivery_signals(acks);
+        self.marks.on_decided(acks);
         self.model.bound_bw();
     }
 
@@ -251,8 +273,12 @@ impl WindowController for Bbr {
             window_in_recovery: true,
             filled_window: true,
             // A sender that claims ECN must treat marks as congestion (draft-bbr §3.7), for which
-            // there is no rule.
-            ecn: Some(EcnCapability::NotEct),
+            // the draft has no rule.
+            ecn: Some(if self.config.ecn_low {
+                EcnCapability::Ect0
+            } else {
+                EcnCapability::NotEct
+            }),
             ..Needs::NONE
         }
     }

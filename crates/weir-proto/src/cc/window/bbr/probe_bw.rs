@@ -54,12 +54,23 @@ impl Cycle {
             prev_precautionary: false,
         }
     }
+
+    #[cfg(test)]
+    pub(super) const fn up_rounds(&self) -> u32 {
+        self.up_rounds
+    }
+
+    /// The next probe begins with the slope of this round.
+    pub(super) const fn set_up_rounds(&mut self, rounds: u32) {
+        self.up_rounds = rounds;
+    }
 }
 
 impl Bbr {
     /// StartProbeBW_DOWN (draft-bbr §5.3.3.9).
     pub(super) fn start_down(&mut self, now: Instant) {
         self.model.reset_congestion_signals();
+        self.marks.reset();
         self.cycle.acked_per_increment = u64::MAX;
         // PickProbeWait (draft-bbr §5.3.3.8.3).
         self.cycle.rounds_since_up = self.rng.below(2);
@@ -123,6 +134,9 @@ impl Bbr {
     /// IsTimeToProbeBW (draft-bbr §5.3.3.8.3): starts a probe if the time or the rounds between two
     /// probes have passed.
     fn probe_if_due(&mut self, now: Instant) -> bool {
+        if self.reprobe_after_marks() {
+            return true;
+        }
         let elapsed = now > self.cycle.stamp + self.cycle.wait;
         // IsRenoCoexistenceProbeTime: as many rounds as Reno would take to grow by the window.
         let reno_rounds = self.target_inflight() / self.mds;
@@ -220,7 +234,9 @@ impl Bbr {
             }
         }
         let rate = &acks.rate;
-        if !self.is_inflight_too_high(rate.lost, rate.tx_in_flight)
+        if self.is_marked_too_high(acks) {
+            self.check_marked_probe(acks);
+        } else if !self.is_inflight_too_high(rate.lost, rate.tx_in_flight)
             && self.model.inflight_longterm != u64::MAX
         {
             let longterm = &mut self.model.inflight_longterm;

@@ -279,8 +279,8 @@ fn a_timeout_leaves_one_packet_and_the_model() {
     assert_eq!(flow.bbr.window(), before);
 }
 
-/// Two intervals of four rounds with a fifth of the packets lost, whose rates differ by less than an
-/// eighth: the mean is the rate of the policer, for 48 rounds.
+/// Two intervals of four rounds with a fifth of the packets lost, whose rates differ by less than
+/// an eighth: the mean is the rate of the policer, for 48 rounds.
 #[test]
 fn a_policer_is_found_in_two_intervals_and_forgotten_after_48_rounds() {
     for (second, found) in [(112, true), (150, false)] {
@@ -295,10 +295,10 @@ fn a_policer_is_found_in_two_intervals_and_forgotten_after_48_rounds() {
             flow.losing = 3 * MSS;
             flow.round(millis, 1e6, 100_000);
         }
-        // The round of the first loss is the first of four, so that each interval ends a round before
-        // the loop does: 30,000 octets in 300 ms, then 40,000 in
-        // 100 ms and three times 112 ms.
-        let mean = (100_000.0 + 40_000.0 / 0.436) / 2.0;
+        // The round of the first loss is the first of four, so that each interval ends a round
+        // before the loop does: 30,000 octets in 300 ms, then 40,000 in 100 ms and three times
+        // 112 ms.
+        let mean = f64::midpoint(100_000.0, 40_000.0 / 0.436);
         let rate = flow.bbr.policer.rate();
         assert_eq!(rate.is_some(), found, "{rate:?}");
         if !found {

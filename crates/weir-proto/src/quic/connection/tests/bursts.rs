@@ -50,7 +50,8 @@ fn no_more_than_the_initial_window_leaves_at_once_after_a_pause() {
                 };
                 assert!(sent[0] <= most, "{case}");
                 // No window exceeds twice the megabyte that was sent, so that a millisecond is at
-                // most 1.25 (Copa and BBR: 2.77, BBRv1: 2.89) times that over a round trip of two delays.
+                // most 1.25 (Copa and BBR: 2.77, BBRv1: 2.89) times that over a round trip of two
+                // delays.
                 let in_a_millisecond = 2_890_000 * 2 / (2 * delay);
                 assert!(sent[1] <= most + in_a_millisecond, "{case}");
                 let has_room = window >= sent[0] + 1252;
