@@ -18,6 +18,15 @@ fn an_idle_and_a_loaded_path_have_round_trips_and_one_grade() {
         let rate = document[loaded]["bits_per_second"].as_f64();
         assert!(rate > Some(1e6), "{document:#}");
     }
+    let schema = json(&run(&mut weir(&["schema", "bloat"])));
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    assert!(validator.is_valid(&document), "{document:#}");
+    for key in ["version", "grade", "idle"] {
+        let mut damaged = document.clone();
+        let fields = damaged.as_object_mut().expect("an object");
+        assert!(fields.remove(key).is_some(), "{key}");
+        assert!(!validator.is_valid(&damaged), "without {key}");
+    }
     let grades = ["A+", "A", "B", "C", "D", "F"];
     assert!(grades.iter().any(|grade| document["grade"] == *grade));
     let (status, text, err) = run(&mut weir(&words));

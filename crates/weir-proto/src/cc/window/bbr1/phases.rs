@@ -1,5 +1,5 @@
-//! The model of BBRv1 and its phases: bandwidth, aggregation of acknowledgements and round-trip time
-//! (Linux `tcp_bbr.c`, bbr_update_model).
+//! The model of BBRv1 and its phases: bandwidth, aggregation of acknowledgements and round-trip
+//! time (Linux `tcp_bbr.c`, bbr_update_model).
 
 use super::{
     AGGREGATION_ROUNDS, AGGREGATION_TIME, Bbr1, BwSample, Change, EPOCH_PACKETS, EndAcks,
