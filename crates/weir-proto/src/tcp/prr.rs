@@ -1,4 +1,4 @@
-//! Proportional rate reduction (RFC 6937 §3): fast recovery sends in proportion to the octets that
+//! Proportional rate reduction (RFC 6937 §3, RFC 9937 §6): fast recovery sends in proportion to the octets that
 //! arrive, so that ssthresh is in the network when it ends.
 
 use super::rules::RecoveryWindow;
@@ -20,7 +20,7 @@ pub(super) struct Prr {
     bound: RecoveryWindow,
     segment_size: u64,
     ssthresh: u64,
-    /// RecoverFS: FlightSize at the start.
+    /// RecoverFS.
     recover_flight_size: u64,
     /// prr_delivered.
     delivered: u64,
@@ -30,19 +30,35 @@ pub(super) struct Prr {
     send_count: u64,
 }
 
+impl RecoveryWindow {
+    /// RecoverFS: FlightSize when recovery begins, by an acknowledgement that delivered so many
+    /// octets; of RFC 9937 §6.1 without those that were SACKed before it.
+    pub(super) const fn recover_flight_size(
+        self,
+        flight_size: u64,
+        sacked: u64,
+        delivered: u64,
+    ) -> u64 {
+        match self {
+            Self::PrrRfc9937 => (flight_size + delivered).saturating_sub(sacked),
+            _ => flight_size,
+        }
+    }
+}
+
 impl Prr {
-    /// A recovery that begins with `flight_size` in flight and shall end with `ssthresh`.
+    /// A recovery that begins with `recover_flight_size` and shall end with `ssthresh`.
     pub(super) fn new(
         bound: RecoveryWindow,
         segment_size: u64,
-        flight_size: u64,
+        recover_flight_size: u64,
         ssthresh: u64,
     ) -> Self {
         Self {
             bound,
             segment_size,
             ssthresh,
-            recover_flight_size: flight_size.max(1),
+            recover_flight_size: recover_flight_size.max(1),
             delivered: 0,
             out: 0,
             send_count: 0,
@@ -63,7 +79,7 @@ impl Prr {
     pub(super) fn on_ack(&mut self, ack: &Delivery) {
         let slow_start = match self.bound {
             RecoveryWindow::PrrSsrb => true,
-            RecoveryWindow::PrrSafeAck => ack.safe,
+            RecoveryWindow::PrrSafeAck | RecoveryWindow::PrrRfc9937 => ack.safe,
             RecoveryWindow::PrrCrb | RecoveryWindow::Ssthresh => false,
         };
         self.compute(ack, slow_start);
@@ -93,11 +109,17 @@ impl Prr {
         } else {
             let limit = if slow_start {
                 banked.max(ack.delivered) + self.segment_size
+            } else if self.bound == RecoveryWindow::PrrRfc9937 {
+                banked.max(ack.delivered)
             } else {
                 banked
             };
             limit.min(self.ssthresh - ack.pipe)
         };
+        if self.bound == RecoveryWindow::PrrRfc9937 && self.out == 0 && self.send_count == 0 {
+            // A fast retransmission leaves when recovery begins.
+            self.send_count = self.segment_size;
+        }
     }
 
     /// A segment leaves.
@@ -135,6 +157,54 @@ mod tests {
             sent.push(count);
         }
         sent
+    }
+
+    /// One acknowledgement of a recovery of RFC 9937 with RecoverFS of 20 and ssthresh of 10.
+    fn rfc9937(out: u64, ack: Delivery) -> u64 {
+        let mut prr = Prr::new(RecoveryWindow::PrrRfc9937, 1, 20, 10);
+        prr.on_sent(out);
+        prr.on_ack(&ack);
+        prr.send_count()
+    }
+
+    #[test]
+    fn rfc_9937_sends_what_arrives_and_one_more_if_it_is_safe() {
+        let ack = |delivered, pipe, safe| Delivery {
+            delivered,
+            pipe,
+            safe,
+        };
+        // RFC 9937 §6.2: CEIL(4 * 10 / 20) - 1 above ssthresh.
+        assert_eq!(rfc9937(1, ack(4, 15, true)), 1);
+        // Below it MAX(2 - 3, 2), although more than that was sent; and SMSS if it is safe.
+        assert_eq!(rfc9937(3, ack(2, 5, false)), 2);
+        assert_eq!(rfc9937(3, ack(2, 5, true)), 3);
+        // At most ssthresh - inflight.
+        assert_eq!(rfc9937(3, ack(2, 9, true)), 1);
+        // RFC 6937's conservative bound has none of these: prr_delivered - prr_out.
+        let mut prr = Prr::new(RecoveryWindow::PrrCrb, 1, 20, 10);
+        prr.on_sent(3);
+        prr.on_ack(&ack(2, 5, false));
+        assert_eq!(prr.send_count(), 0);
+    }
+
+    #[test]
+    fn what_was_sacked_before_is_no_flight_to_recover() {
+        // RFC 9937 §6.1: 20 - 3 + 1, of three SACKed segments one by this acknowledgement.
+        let of = |bound: RecoveryWindow| bound.recover_flight_size(20, 3, 1);
+        assert_eq!(of(RecoveryWindow::PrrRfc9937), 18);
+        assert_eq!(of(RecoveryWindow::PrrSafeAck), 20);
+    }
+
+    #[test]
+    fn rfc_9937_retransmits_when_recovery_begins() {
+        let nothing = Delivery {
+            delivered: 0,
+            pipe: 10,
+            safe: false,
+        };
+        assert_eq!(rfc9937(0, nothing), 1);
+        assert_eq!(rfc9937(1, nothing), 0);
     }
 
     #[test]

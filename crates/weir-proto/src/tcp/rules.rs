@@ -34,6 +34,10 @@ keywords! {
         /// The slow start reduction bound for an acknowledgement that advances and shows no new
         /// loss, the conservative one otherwise, as Linux has it.
         PrrSafeAck = "prr-safe-ack",
+        /// Proportional rate reduction of the Standards Track (RFC 9937 §6): the bounds as in
+        /// Linux, at least what an acknowledgement delivers, and a retransmission in any case when
+        /// recovery begins; what was SACKed before counts as delivered.
+        PrrRfc9937 = "prr-rfc9937",
     }
 
     /// The quantity that a congestion event reduces.

@@ -150,6 +150,14 @@ impl Scoreboard {
         self.sacked_ranges.last().map_or(0, |range| range.1)
     }
 
+    /// Octets that are SACKed.
+    pub(super) fn sacked_octets(&self) -> u64 {
+        self.sacked_ranges
+            .iter()
+            .map(|range| range.1 - range.0)
+            .sum()
+    }
+
     /// Segments that are SACKed.
     pub(super) const fn sacked_segments(&self) -> u32 {
         self.sacked_segments

@@ -42,7 +42,7 @@ impl Connection {
         };
         if self.recovery == Recovery::None {
             if self.scoreboard.has_lost() {
-                self.begin_recovery(now);
+                self.begin_recovery(now, losses.delivered);
             }
         } else if losses.retransmissions > 0 && self.config.rules.reduce_on_lost_retransmission {
             self.reduce_again(now);
@@ -193,8 +193,8 @@ impl Connection {
         losses
     }
 
-    /// Fast recovery begins.
-    fn begin_recovery(&mut self, now: Instant) {
+    /// Fast recovery begins, by an acknowledgement that delivered so many octets, or by a timer.
+    fn begin_recovery(&mut self, now: Instant, delivered: u64) {
         let sent_at = self.newest_lost.unwrap_or(now);
         self.recovery = Recovery::Fast {
             point: self.scoreboard.high_data(),
@@ -212,7 +212,10 @@ impl Connection {
         let by_prr = bound != RecoveryWindow::Ssthresh && !self.needs.window_in_recovery;
         self.prr = by_prr.then(|| {
             let segment_size = u64::from(self.config.segment_size);
-            Prr::new(bound, segment_size, flight_size, self.controller.window())
+            let sacked = self.scoreboard.sacked_octets();
+            let recover_flight_size = bound.recover_flight_size(flight_size, sacked, delivered);
+            let ssthresh = self.controller.window();
+            Prr::new(bound, segment_size, recover_flight_size, ssthresh)
         });
     }
 
@@ -265,7 +268,7 @@ impl Connection {
     pub(super) fn handle_reordering_timer(&mut self, now: Instant) {
         self.detect_losses(now, 0);
         if self.recovery == Recovery::None && self.scoreboard.has_lost() {
-            self.begin_recovery(now);
+            self.begin_recovery(now, 0);
         }
         let pipe = self.in_network();
         if let Some(prr) = &mut self.prr {
