@@ -20,6 +20,7 @@ picture() {
     cp "$work/plots/$example/$name.svg" "docs/pictures/$example.svg"
 }
 
+picture ack-frequency goodput --set flow.download.transport.ack_frequency.ack_eliciting_threshold=1,10
 picture bbr-versions goodput --set flow.bbr.transport.controller=bbr1,bbr
 picture cubic-newreno goodput-over-delay --set link.bottleneck.queue.kind=droptail,codel
 picture video-wifi goodput-over-delay --set wifi.air.station.router.queue.kind=droptail,fq_codel

@@ -2,15 +2,16 @@
 //!
 //! An ACK is sent at once for every `ack_every`-th ack-eliciting packet, for a packet that arrived
 //! late or after a gap, and for a packet with Congestion Experienced; otherwise within
-//! `max_ack_delay`. The frame reports the newest ranges, at most `max_ranges`; packets below those
+//! `max_ack_delay`. A peer may ask for other values (draft-ietf-quic-ack-frequency §6). The frame
+//! reports the newest ranges, at most `max_ranges`; packets below those
 //! count as duplicates from then on.
 
 use super::config::AckPolicy;
-use super::wire::{Ack, AckRange, EcnCounts, OlderRanges};
+use super::wire::{Ack, AckFrequency, AckRange, EcnCounts, OlderRanges};
 use crate::packet::Ecn;
 use crate::ranges::RangeSet;
 use crate::shared_buffers::SharedBuffers;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use std::sync::Arc;
 
 /// The default ack_delay_exponent: ACK Delay counts in 2^3 microseconds (RFC 9000 §18.2).
@@ -20,6 +21,12 @@ const DELAY_EXPONENT: u32 = 3;
 #[derive(Clone, Debug)]
 pub struct ReceivedPackets {
     policy: AckPolicy,
+    /// The request of the peer that holds, if there is one.
+    request: Option<Box<AckFrequency>>,
+    /// The largest number that an acknowledgement has reported.
+    largest_acked: Option<u64>,
+    /// The last packet was marked with Congestion Experienced.
+    was_marked: bool,
     /// RFC 9000 §13.2.1: Initial packets are acknowledged at once.
     never_delay: bool,
     numbers: RangeSet,
@@ -46,6 +53,9 @@ impl ReceivedPackets {
     pub fn new(policy: AckPolicy, never_delay: bool) -> Self {
         Self {
             policy,
+            request: None,
+            largest_acked: None,
+            was_marked: false,
             never_delay,
             numbers: RangeSet::default(),
             floor: 0,
@@ -92,10 +102,19 @@ impl ReceivedPackets {
         self.eliciting += 1;
         let out_of_order = self.policy.on_gap && self.is_out_of_order(number);
         self.largest_eliciting = self.largest_eliciting.max(Some(number));
+        let was_marked = std::mem::replace(&mut self.was_marked, ecn == Ecn::Ce);
+        let (out_of_order, marked) = match self.request.as_deref() {
+            None => (out_of_order, ecn == Ecn::Ce),
+            Some(request) => (
+                self.is_reordered(request, out_of_order),
+                // The first of several is told at once.
+                ecn == Ecn::Ce && !(was_marked && request.threshold > 1),
+            ),
+        };
         self.ack_immediately |= self.never_delay
             || self.eliciting >= self.policy.every
             || out_of_order
-            || ecn == Ecn::Ce
+            || marked
             || (number == 0 && self.policy.first_at_once);
         if self.ack_immediately {
             self.deadline = None;
@@ -131,6 +150,46 @@ impl ReceivedPackets {
             .is_some_and(|run| run.start > next)
     }
 
+    /// True if the gap to a packet that no acknowledgement could report as missing yet is as large
+    /// as the peer's threshold (draft-ietf-quic-ack-frequency §6.2).
+    fn is_reordered(&self, request: &AckFrequency, out_of_order: bool) -> bool {
+        let (threshold, Some(largest)) = (request.reordering_threshold, self.largest_eliciting)
+        else {
+            return false;
+        };
+        if threshold <= 1 {
+            return threshold == 1 && out_of_order;
+        }
+        // One above Largest Reported Missing.
+        let first = match self.largest_acked {
+            Some(acked) if acked >= threshold => acked - threshold + 1,
+            _ => 0,
+        };
+        let first = first.max(self.floor);
+        let arrived = self.numbers.containing(first);
+        let smallest_missing = arrived.map_or(first, |range| range.end);
+        smallest_missing < largest && largest - smallest_missing >= threshold
+    }
+
+    /// The peer asks for other acknowledgements from now on; false if its request is older than one
+    /// that holds already.
+    pub fn on_request(&mut self, request: AckFrequency) -> bool {
+        if (self.request.as_ref()).is_some_and(|before| request.sequence <= before.sequence) {
+            return false;
+        }
+        self.request = Some(Box::new(request));
+        let every = u32::try_from(request.threshold.saturating_add(1));
+        self.policy.every = every.unwrap_or(u32::MAX);
+        self.policy.max_delay = Duration::from_micros(request.max_ack_delay);
+        self.policy.on_gap = true;
+        true
+    }
+
+    /// The peer asks for an acknowledgement now.
+    pub const fn ack_now(&mut self) {
+        self.ack_immediately = true;
+    }
+
     /// True if an acknowledgement must leave now.
     #[inline]
     pub fn ack_is_due(&self, now: Instant) -> bool {
@@ -162,6 +221,7 @@ impl ReceivedPackets {
         self.ack_immediately = false;
         self.deadline = None;
         let newest = self.numbers.last()?.clone();
+        self.largest_acked = Some(newest.end - 1);
         if self.older_is_stale {
             self.older_is_stale = false;
             self.renew_older(newest.start);
@@ -216,14 +276,13 @@ impl ReceivedPackets {
 }
 
 /// The delay that an ACK frame reports.
-pub fn reported_delay(ack: &Ack) -> crate::time::Duration {
-    crate::time::Duration::from_micros(ack.delay.saturating_mul(1 << DELAY_EXPONENT))
+pub fn reported_delay(ack: &Ack) -> Duration {
+    Duration::from_micros(ack.delay.saturating_mul(1 << DELAY_EXPONENT))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Duration;
 
     const POLICY: AckPolicy = AckPolicy {
         every: 2,
@@ -249,6 +308,95 @@ mod tests {
             }
         }
         due
+    }
+
+    /// A request with this threshold of reordering, which waits for a hundred packets otherwise.
+    fn request(reordering_threshold: u64) -> AckFrequency {
+        AckFrequency {
+            sequence: 0,
+            threshold: 99,
+            max_ack_delay: 100_000,
+            reordering_threshold,
+        }
+    }
+
+    /// The packets that make an acknowledgement due after a request.
+    fn due_after_request(of: AckFrequency, packets: &[(u64, Ecn)]) -> Vec<u64> {
+        let mut received = ReceivedPackets::new(POLICY, false);
+        assert!(received.on_request(of));
+        let mut due = Vec::new();
+        for &(number, ecn) in packets {
+            received.on_packet(at(1), number, true, ecn);
+            if received.ack_is_due(at(1)) {
+                received.take_ack(at(1));
+                due.push(number);
+            }
+        }
+        due
+    }
+
+    #[test]
+    fn reordered_packets_are_acknowledged_as_in_the_draft() {
+        // draft-ietf-quic-ack-frequency §6.2.1: the examples with thresholds of 3 and 5; "any time
+        // a packet is received and there is a missing packet" with 1; never with 0.
+        let due = |threshold, numbers: &[u64]| {
+            let packets: Vec<_> = numbers.iter().map(|n| (*n, Ecn::NotEct)).collect();
+            due_after_request(request(threshold), &packets)
+        };
+        let three = [0, 1, 3, 4, 5, 8, 9, 10];
+        assert_eq!(due(3, &three), [5, 9, 10]);
+        assert_eq!(due(5, &[0, 1, 3, 5, 6, 7, 8, 9]), [7, 9]);
+        assert_eq!(due(1, &[0, 1, 3, 4]), [3]);
+        assert!(due(0, &three).is_empty());
+        assert!(due(3, &[0, 1, 2, 4, 3, 5, 6, 7]).is_empty(), "3 came late");
+    }
+
+    #[test]
+    fn more_packets_than_the_threshold_or_the_requested_time_make_it_due() {
+        // §4: a threshold of 2 acknowledges the third; 0 each.
+        let of = |threshold| AckFrequency {
+            threshold,
+            ..request(0)
+        };
+        let packets: Vec<_> = (0..6).map(|number| (number, Ecn::NotEct)).collect();
+        assert_eq!(due_after_request(of(2), &packets), [2, 5]);
+        assert_eq!(due_after_request(of(0), &packets[..3]), [0, 1, 2]);
+        let mut received = ReceivedPackets::new(POLICY, false);
+        received.on_request(of(9));
+        received.on_packet(at(1), 0, true, Ecn::NotEct);
+        assert_eq!(received.deadline(), Some(at(101)));
+    }
+
+    #[test]
+    fn the_first_of_several_marks_is_told_at_once() {
+        // §6.4: at the change to CE, if the threshold is larger than 1; each mark with 1.
+        let marks = [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ce];
+        let packets: Vec<_> = (0..).zip(marks).collect();
+        assert_eq!(due_after_request(request(3), &packets), [1, 4]);
+        let every_other = AckFrequency {
+            threshold: 1,
+            ..request(3)
+        };
+        assert_eq!(due_after_request(every_other, &packets), [1, 2, 4]);
+    }
+
+    #[test]
+    fn an_older_request_is_ignored_and_the_peer_may_ask_at_once() {
+        // §4: a frame whose number is not greater than the largest processed one.
+        let of = |sequence, threshold| AckFrequency {
+            sequence,
+            threshold,
+            ..request(0)
+        };
+        let mut received = ReceivedPackets::new(POLICY, false);
+        assert!(received.on_request(of(4, 9)));
+        assert!(!received.on_request(of(4, 0)));
+        assert!(!received.on_request(of(3, 0)));
+        received.on_packet(at(1), 0, true, Ecn::NotEct);
+        assert!(!received.ack_is_due(at(1)));
+        received.ack_now();
+        assert!(received.ack_is_due(at(1)));
+        assert!(received.on_request(of(5, 0)));
     }
 
     #[test]

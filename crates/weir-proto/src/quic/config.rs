@@ -6,11 +6,17 @@ use crate::cc::window::{
     Constants, ControllerEntry, ControllerRules, Pacing, REGISTRY, Rules, WindowConfig,
 };
 use crate::packet::IpHeader;
-use crate::settings::{bytes, count, duration, fraction, natural, or_word};
+use crate::settings::{Keyword, bytes, count, duration, fraction, natural, or_table, or_word};
 use crate::time::Duration;
 use crate::{keywords, settings};
 use std::ops::RangeInclusive;
 
+/// min_ack_delay: the shortest delay of acknowledgements that a peer may request
+/// (draft-ietf-quic-ack-frequency §3).
+pub(super) const MIN_ACK_DELAY: Duration = Duration::from_millis(1);
+/// The bounds of a requested delay: max_ack_delay is below 2^14 ms (RFC 9000 §18.2).
+pub(super) const ACK_DELAYS: RangeInclusive<Duration> =
+    MIN_ACK_DELAY..=Duration::from_millis((1 << 14) - 1);
 /// The bounds of `pto_max`: from the granularity of timers to a day.
 const TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(86_400);
 
@@ -52,6 +58,22 @@ settings! {
 }
 
 settings! {
+    /// What the end that sends data asks of the acknowledgements of the other
+    /// (draft-ietf-quic-ack-frequency §4).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct AckFrequencyRequest {
+        /// Ack-Eliciting Threshold: the packets that the receiver gets before it acknowledges the
+        /// next at once. 1 is the standard, every other packet.
+        pub ack_eliciting_threshold: u64 = 10 => count(0..=1_000_000, "packets"),
+        /// Requested Max Ack Delay: the longest that the receiver delays an acknowledgement.
+        pub requested_max_ack_delay: Duration = Duration::from_millis(25) => duration(ACK_DELAYS),
+        /// Reordering Threshold: a packet so many numbers above a missing one is acknowledged at
+        /// once; 0 acknowledges none at once for that.
+        pub reordering_threshold: u64 = 3 => count(0..=1_000_000, "packets"),
+    }
+}
+
+settings! {
     /// How much may be sent before the receiver has read (RFC 9000 §4).
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct FlowControlConfig {
@@ -82,6 +104,11 @@ settings! {
         pub constants: Constants [flatten],
         /// When the receiver acknowledges.
         pub ack: AckPolicy [flatten],
+        /// What the sender asks of the receiver's acknowledgements.
+        pub ack_frequency: Option<AckFrequencyRequest> => or_table(
+            Keyword { word: "none", doc: "Nothing: the receiver's settings hold." },
+            Keyword { word: "request", doc: "An ACK_FREQUENCY frame with the first data." },
+        ),
         /// Packets that ask for no acknowledgement are acknowledged with data packets.
         pub bundle_acks: bool,
         /// Bytes of the largest datagram without IP and UDP headers; "path" takes what the path's

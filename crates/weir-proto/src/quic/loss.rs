@@ -40,6 +40,8 @@ pub enum RetransmitFrame {
     Crypto,
     /// A frame of flow control; its current value is sent again.
     FlowControl(Frame),
+    /// The request for other acknowledgements.
+    AckFrequency,
 }
 
 /// The frames of a packet that must be sent again if it is lost: almost always one of a stream,

@@ -1,5 +1,5 @@
-//! Proportional rate reduction (RFC 6937 §3, RFC 9937 §6): fast recovery sends in proportion to the octets that
-//! arrive, so that ssthresh is in the network when it ends.
+//! Proportional rate reduction (RFC 6937 §3, RFC 9937 §6): fast recovery sends in proportion to the
+//! octets that arrive, so that ssthresh is in the network when it ends.
 
 use super::rules::RecoveryWindow;
 

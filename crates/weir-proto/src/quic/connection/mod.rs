@@ -101,6 +101,8 @@ pub struct Connection {
     spaces: Spaces,
     /// The handshake message must be sent.
     crypto_due: bool,
+    /// ACK_FREQUENCY must be sent, with the next data.
+    ack_frequency_due: bool,
     /// Address validation (RFC 9000 §8.1); `None` once the peer's address is validated.
     amplification: Option<AmplificationBudget>,
     streams: Streams,
@@ -185,6 +187,7 @@ impl Connection {
                 data: space(false),
             },
             crypto_due: false,
+            ack_frequency_due: config.ack_frequency.is_some(),
             amplification: (role == Role::Server && has_initial).then(AmplificationBudget::default),
             streams: Streams::new(role, config.flow_control),
             needs: controller.needs(),
@@ -278,7 +281,7 @@ impl Connection {
 
     /// PTO without backoff (RFC 9002 §6.2.1).
     fn probe_timeout(&self) -> Duration {
-        self.rtt.timeout(&PROBE_TIMEOUT, 0) + self.config.ack.max_delay
+        self.rtt.timeout(&PROBE_TIMEOUT, 0) + self.peer_max_ack_delay()
     }
 
     /// Reports the window, if it or the octets in flight have changed, and the bound. Called when

@@ -4,10 +4,11 @@ use super::{Connection, State};
 use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::event::{Event, EventMask, PacketContent};
 use crate::packet::Ecn;
+use crate::quic::config::ACK_DELAYS;
 use crate::quic::error::TransportError;
 use crate::quic::streams::Role;
 use crate::quic::wire::{Frame, Packet, SpaceId};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 impl Connection {
     /// A packet of `size` octets arrived.
@@ -138,6 +139,16 @@ impl Connection {
                     "a client says HANDSHAKE_DONE",
                 ));
             }
+            Frame::AckFrequency(request) => {
+                let delay = Duration::from_micros(request.max_ack_delay);
+                if !ACK_DELAYS.contains(&delay) {
+                    return Err(TransportError::protocol_violation(
+                        "the peer asks for a delay of acknowledgements beyond its bounds",
+                    ));
+                }
+                self.spaces.of(space).received.on_request(*request);
+            }
+            Frame::ImmediateAck => self.spaces.of(space).received.ack_now(),
             Frame::Padding(_) | Frame::Ping | Frame::HandshakeDone => {}
         }
         Ok(())

@@ -110,7 +110,7 @@ impl Connection {
         // RFC 9002 §5.3: Initial packets are not delayed, others at most by max_ack_delay.
         let delay = match space {
             SpaceId::Initial => Duration::ZERO,
-            SpaceId::Data => reported_delay(ack).min(self.config.ack.max_delay),
+            SpaceId::Data => reported_delay(ack).min(self.peer_max_ack_delay()),
         };
         self.rtt.on_delayed_sample(now, latest, delay);
         self.events
@@ -197,7 +197,7 @@ impl Connection {
             packet.retransmit.for_each(|frame| match frame {
                 RetransmitFrame::Stream(frame) => self.streams.on_acked(frame),
                 RetransmitFrame::Crypto => self.crypto_due = false,
-                RetransmitFrame::FlowControl(_) => {}
+                RetransmitFrame::FlowControl(_) | RetransmitFrame::AckFrequency => {}
             });
             self.window_changed = true;
         }
@@ -312,6 +312,7 @@ impl Connection {
             RetransmitFrame::FlowControl(frame) => {
                 self.streams.on_flow_control_frame_lost(frame);
             }
+            RetransmitFrame::AckFrequency => self.ack_frequency_due = true,
         });
     }
 
@@ -341,7 +342,7 @@ impl Connection {
             .map(|sent| sent.last_eliciting_at() + timeout(base));
         let data = data
             .is_waiting()
-            .then(|| data.last_eliciting_at() + timeout(base + self.config.ack.max_delay));
+            .then(|| data.last_eliciting_at() + timeout(base + self.peer_max_ack_delay()));
         earliest(&[initial, data])
     }
 

@@ -11,6 +11,7 @@ use crate::quic::{AckPolicy, wire};
 use crate::rng::Rng;
 use proptest::prelude::*;
 
+mod ack_frequency;
 mod bursts;
 mod delivery;
 mod ecn;

@@ -9,8 +9,8 @@ use crate::event::{Event, EventMask, PacketContent, SndLim};
 use crate::packet::{Body, Ecn, IpHeader, Packet, TraceNumber, Transit};
 use crate::quic::loss::{RetransmitFrame, SentPacket};
 use crate::quic::streams::Role;
-use crate::quic::wire::{self, Ack, Frame, Frames, SpaceId};
-use crate::time::Instant;
+use crate::quic::wire::{self, Ack, AckFrequency, Frame, Frames, SpaceId};
+use crate::time::{Duration, Instant};
 
 /// The least size of a datagram with an Initial packet, in octets (RFC 9000 §14.1).
 const INITIAL_DATAGRAM: u32 = 1200;
@@ -169,6 +169,7 @@ impl Connection {
             return self.build_ack(now, ack);
         }
         if let Plan::Data(DataPlan::STREAM_DATA) = plan
+            && !self.ack_frequency_due
             && !self.adds_ack()
         {
             return self.build_stream_data(now);
@@ -357,6 +358,9 @@ impl Connection {
         if plan.flow_control {
             self.push_flow_control_frames(&mut builder);
         }
+        if plan.stream_data && self.ack_frequency_due {
+            self.push_ack_frequency(&mut builder);
+        }
         if plan.stream_data {
             self.push_stream_frames(&mut builder);
         }
@@ -365,6 +369,34 @@ impl Connection {
             builder.sent.ack_eliciting = true;
         }
         builder
+    }
+
+    /// The request for other acknowledgements, which the connection makes once.
+    #[cold]
+    fn push_ack_frequency(&mut self, builder: &mut PacketBuilder) {
+        self.ack_frequency_due = false;
+        let Some(request) = self.config.ack_frequency else {
+            return;
+        };
+        let frame = Frame::AckFrequency(AckFrequency {
+            sequence: 0,
+            threshold: request.ack_eliciting_threshold,
+            max_ack_delay: request.requested_max_ack_delay.as_micros(),
+            reordering_threshold: request.reordering_threshold,
+        });
+        self.frame_buffers.make_room(&mut builder.frames);
+        builder.push_retransmittable(frame, RetransmitFrame::AckFrequency);
+    }
+
+    /// The longest that the peer delays its acknowledgements. Until the peer has acknowledged a
+    /// request, the longer of its own value and the requested one counts
+    /// (draft-ietf-quic-ack-frequency §7); it counts afterwards too, as a bound.
+    pub(super) fn peer_max_ack_delay(&self) -> Duration {
+        let requested = self
+            .config
+            .ack_frequency
+            .map(|of| of.requested_max_ack_delay);
+        self.config.ack.max_delay.max(requested.unwrap_or_default())
     }
 
     /// True if data carries an acknowledgement that need not leave now.

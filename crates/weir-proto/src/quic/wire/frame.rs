@@ -216,6 +216,34 @@ impl StreamFrame {
     }
 }
 
+/// An ACK_FREQUENCY frame (draft-ietf-quic-ack-frequency §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckFrequency {
+    /// Sequence Number.
+    pub sequence: u64,
+    /// Ack-Eliciting Threshold: packets that need not be acknowledged yet.
+    pub threshold: u64,
+    /// Requested Max Ack Delay in microseconds.
+    pub max_ack_delay: u64,
+    /// Reordering Threshold.
+    pub reordering_threshold: u64,
+}
+
+impl AckFrequency {
+    /// The type; it takes two octets.
+    const TYPE: u64 = 0xaf;
+
+    const fn fields(&self) -> [u64; 5] {
+        [
+            Self::TYPE,
+            self.sequence,
+            self.threshold,
+            self.max_ack_delay,
+            self.reordering_threshold,
+        ]
+    }
+}
+
 /// A frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
@@ -263,6 +291,10 @@ pub enum Frame {
     },
     /// HANDSHAKE_DONE.
     HandshakeDone,
+    /// IMMEDIATE_ACK (draft-ietf-quic-ack-frequency §5).
+    ImmediateAck,
+    /// ACK_FREQUENCY.
+    AckFrequency(AckFrequency),
 }
 
 impl Frame {
@@ -287,7 +319,8 @@ impl Frame {
     pub fn len(&self, last: bool) -> u32 {
         match self {
             Self::Padding(count) => *count,
-            Self::Ping | Self::HandshakeDone => 1,
+            Self::Ping | Self::HandshakeDone | Self::ImmediateAck => 1,
+            Self::AckFrequency(frame) => frame.fields().into_iter().map(varint::len).sum(),
             Self::Ack(ack) => ack.len(),
             Self::Crypto { offset, len } => {
                 len.saturating_add(1 + varint::len(*offset) + varint::len(u64::from(*len)))
@@ -364,6 +397,12 @@ impl Frame {
                 zeros(out, *reason_len);
             }
             Self::HandshakeDone => out.push(0x1e),
+            Self::ImmediateAck => out.push(0x1f),
+            Self::AckFrequency(frame) => {
+                for field in frame.fields() {
+                    varint::put(out, field);
+                }
+            }
         }
     }
 
@@ -418,6 +457,13 @@ impl Frame {
                 reason_len: content(reader, 0)?,
             },
             0x1e => Self::HandshakeDone,
+            0x1f => Self::ImmediateAck,
+            AckFrequency::TYPE => Self::AckFrequency(AckFrequency {
+                sequence: reader.varint()?,
+                threshold: reader.varint()?,
+                max_ack_delay: reader.varint()?,
+                reordering_threshold: reader.varint()?,
+            }),
             other => return Err(WireError::UnknownFrame(other)),
         })
     }

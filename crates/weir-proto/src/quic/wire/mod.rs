@@ -18,7 +18,7 @@ pub mod varint;
 #[cfg(test)]
 pub(super) mod tests;
 
-pub use frame::{Ack, AckRange, EcnCounts, Frame, OlderRanges, StreamFrame};
+pub use frame::{Ack, AckFrequency, AckRange, EcnCounts, Frame, OlderRanges, StreamFrame};
 pub use frames::{FrameBuffers, Frames};
 
 use crate::event::PacketType;

@@ -186,6 +186,17 @@ fn encoded_frames() -> Vec<(Vec<Frame>, &'static str)> {
             "1c 0a 02 01 00",
         ),
         (vec![Frame::HandshakeDone, Frame::Padding(3)], "1e 000000"),
+        // draft-ietf-quic-ack-frequency §4 and §5; 0xaf and 25,000 µs take two and four octets.
+        (
+            vec![Frame::AckFrequency(AckFrequency {
+                sequence: 1,
+                threshold: 10,
+                max_ack_delay: 25_000,
+                reordering_threshold: 3,
+            })],
+            "40af 01 0a 800061a8 03",
+        ),
+        (vec![Frame::ImmediateAck, Frame::Padding(3)], "1f 000000"),
     ]
 }
 
@@ -296,6 +307,17 @@ pub fn frame() -> impl Strategy<Value = Frame> {
     prop_oneof![
         Just(Frame::Ping),
         Just(Frame::HandshakeDone),
+        Just(Frame::ImmediateAck),
+        [int.clone(), int.clone(), int.clone(), int.clone()].prop_map(
+            |[sequence, threshold, max_ack_delay, reordering_threshold]| {
+                Frame::AckFrequency(AckFrequency {
+                    sequence,
+                    threshold,
+                    max_ack_delay,
+                    reordering_threshold,
+                })
+            }
+        ),
         ack(),
         (int.clone(), 0..1_u64 << 60, 0..300_u32, any::<bool>()).prop_map(
             |(id, offset, len, fin)| Frame::Stream(StreamFrame {

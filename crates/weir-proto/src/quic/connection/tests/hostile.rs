@@ -30,6 +30,9 @@ fn violations_end_the_connection_with_their_code() {
         ("a stream of ours that is not open", stream(1, 0, 1), 0x5),
         ("a stream beyond the limit", stream(400, 0, 1), 0x4),
         ("handshake done from a client", Frame::HandshakeDone, 0xa),
+        // draft-ietf-quic-ack-frequency §4: below min_ack_delay, and 2^14 ms.
+        ("acknowledgements too soon", ack_frequency(999), 0xa),
+        ("acknowledgements too late", ack_frequency(16_384_000), 0xa),
     ];
     for (name, frame, code) in cases {
         let mut server = Connection::server(Config::named("inet-2025").unwrap());
@@ -42,6 +45,15 @@ fn violations_end_the_connection_with_their_code() {
         let reset = EndpointEvent::Closed(CloseReason::Reset(code));
         assert_eq!(server.poll_event(), Some(reset), "{name}");
     }
+}
+
+fn ack_frequency(max_ack_delay: u64) -> Frame {
+    Frame::AckFrequency(wire::AckFrequency {
+        sequence: 0,
+        threshold: 1,
+        max_ack_delay,
+        reordering_threshold: 1,
+    })
 }
 
 #[test]
