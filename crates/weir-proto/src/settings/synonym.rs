@@ -3,12 +3,17 @@
 //!
 //! Words are those of Linux (tcp_cong.c, tc), of the BBR draft, and of WebRTC.
 
+use crate::cc::media::Controller;
+
 /// Another word for the same thing, and the word here.
 const SAME: &[(&str, &str)] = &[
     // tcp_congestion_control of Linux, and iperf3's -C.
     ("reno", "newreno"),
     ("bbr3", "bbr"),
     ("bbrv3", "bbr"),
+    // The directory of GCC in libwebrtc, and the second version of SCReAM.
+    ("goog_cc", "gcc"),
+    ("screamv2", "scream"),
     ("fifo", "droptail"),
     ("pfifo", "droptail"),
     ("bfifo", "droptail"),
@@ -76,11 +81,8 @@ const ABSENT: &[Absent] = &[
     absent("timely", "dctcp", IN_DATACENTRES, "cubic"),
     absent("dcqcn", "dctcp", IN_DATACENTRES, "cubic"),
     absent("hpcc", "dctcp", IN_DATACENTRES, "cubic"),
-    absent("gcc", "nada", OF_MEDIA, "cubic"),
     absent("gcc", "nada", OF_MEDIA, "nada"),
-    absent("goog_cc", "nada", OF_MEDIA, "nada"),
     absent("scream", "nada", OF_MEDIA, "nada"),
-    absent("scream", "nada", OF_MEDIA, "cubic"),
     absent("cake", "fq_codel", FAIR, "droptail"),
     absent("fq", "fq_codel", FAIR, "droptail"),
     absent("sfq", "fq_codel", FAIR, "droptail"),
@@ -97,6 +99,11 @@ pub fn word_here(word: &str) -> &str {
 /// A sentence about a word of something that is not here, and the nearest among `known`.
 pub fn nearest(word: &str, known: &[&str]) -> Option<String> {
     let word = word.to_ascii_lowercase();
+    if known.contains(&"cubic") && Controller::is_of_media(word_here(&word)) {
+        return Some(format!(
+            "{word} sets the rate of media: it is a controller of transport = {{ kind = \"rtp\" }}"
+        ));
+    }
     let absent = ABSENT.iter().find(|absent| {
         absent.word == word && known.contains(&absent.among) && !known.contains(&&*word)
     })?;
@@ -126,6 +133,13 @@ mod tests {
             assert!(known.contains(&absent.nearest), "{}", absent.nearest);
             assert!(!known.contains(&absent.word), "{}", absent.word);
         }
+    }
+
+    #[test]
+    fn a_controller_of_media_is_none_of_a_stream() {
+        let said = nearest("nada", &["cubic", "copa"]).expect("one of media");
+        assert!(said.contains("kind = \"rtp\""), "{said}");
+        assert_eq!(nearest("none", &["cubic", "copa"]), None);
     }
 
     #[test]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::cc::media::PacketOutcome;
 
 mod bounds;
 mod losses;

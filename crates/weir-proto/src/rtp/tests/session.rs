@@ -150,14 +150,9 @@ fn each_packet_is_counted_once_and_has_its_row_at_both_ends() {
 fn without_a_report_the_rate_is_halved_once_and_again_only_for_what_is_sent_later() {
     // RFC 8888 §5: the rate is reduced without feedback; `feedback_timeout` is 500 ms.
     for (sent_again, next) in [(false, None), (true, Some(at(1000)))] {
-        let nada = NadaConfig {
-            min_rate: 1000,
-            ..Config::default().nada
-        };
-        let mut sender = session(Config {
-            nada,
-            ..Config::default()
-        });
+        let mut config = Config::default();
+        config.constants.nada.min_rate = 1000;
+        let mut sender = session(config);
         sender.connect(at(0));
         sender.write(at(0), Payload::of_len(10)).expect("room");
         assert_eq!(packets(&mut sender, 0).len(), 1);
