@@ -6,6 +6,7 @@
 //!
 //! All rates are those of the payload, because the least and the greatest rate are the encoder's.
 
+pub mod gcc;
 mod loss_events;
 
 pub use loss_events::LossEvents;
@@ -15,6 +16,7 @@ use crate::event::RateState;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 use crate::{keywords, settings};
+use gcc::{Gcc, GccConfig};
 
 keywords! {
     /// The congestion controller of media.
@@ -23,6 +25,8 @@ keywords! {
         /// Network-Assisted Dynamic Adaptation (RFC 8698).
         #[default]
         Nada = "nada",
+        /// Google Congestion Control (draft-ietf-rmcat-gcc-02, with libwebrtc's trendline).
+        Gcc = "gcc",
         /// None: packets leave when they are written; the feedback is sent nevertheless.
         Uncontrolled = "none",
     }
@@ -34,6 +38,8 @@ settings! {
     pub struct Constants {
         /// The parameters of NADA.
         pub nada: NadaConfig,
+        /// The constants of GCC.
+        pub gcc: GccConfig,
     }
 }
 
@@ -54,6 +60,7 @@ impl Controller {
         let constants = setup.constants;
         Some(match self {
             Self::Nada => Box::new(Nada::new(constants.nada, setup.feedback_interval)),
+            Self::Gcc => Box::new(Gcc::new(constants.gcc)),
             Self::Uncontrolled => return None,
         })
     }
@@ -69,6 +76,7 @@ impl Controller {
     pub const fn title(self) -> Option<&'static str> {
         match self {
             Self::Nada => Some("NADA"),
+            Self::Gcc => Some("GCC"),
             Self::Uncontrolled => None,
         }
     }
@@ -82,6 +90,10 @@ impl Controller {
                 let period = nada.observation_window.max(nada.tau);
                 Some((period, "the observation window of NADA"))
             }
+            Self::Gcc => Some((
+                constants.gcc.rate_window,
+                "the window of GCC's received rate",
+            )),
             Self::Uncontrolled => None,
         }
     }
