@@ -8,6 +8,7 @@
 
 pub mod gcc;
 mod loss_events;
+pub mod scream;
 
 pub use loss_events::LossEvents;
 
@@ -17,6 +18,7 @@ use crate::time::{Duration, Instant};
 use crate::units::Rate;
 use crate::{keywords, settings};
 use gcc::{Gcc, GccConfig};
+use scream::{Scream, ScreamConfig};
 
 keywords! {
     /// The congestion controller of media.
@@ -27,6 +29,9 @@ keywords! {
         Nada = "nada",
         /// Google Congestion Control (draft-ietf-rmcat-gcc-02, with libwebrtc's trendline).
         Gcc = "gcc",
+        /// SCReAMv2, Self-Clocked Rate Adaptation for Multimedia
+        /// (draft-ietf-ccwg-rfc8298bis-screamv2).
+        Scream = "scream",
         /// None: packets leave when they are written; the feedback is sent nevertheless.
         Uncontrolled = "none",
     }
@@ -40,6 +45,8 @@ settings! {
         pub nada: NadaConfig,
         /// The constants of GCC.
         pub gcc: GccConfig,
+        /// The constants of SCReAMv2.
+        pub scream: ScreamConfig,
     }
 }
 
@@ -61,6 +68,7 @@ impl Controller {
         Some(match self {
             Self::Nada => Box::new(Nada::new(constants.nada, setup.feedback_interval)),
             Self::Gcc => Box::new(Gcc::new(constants.gcc)),
+            Self::Scream => Box::new(Scream::new(constants.scream, setup.is_l4s)),
             Self::Uncontrolled => return None,
         })
     }
@@ -77,6 +85,7 @@ impl Controller {
         match self {
             Self::Nada => Some("NADA"),
             Self::Gcc => Some("GCC"),
+            Self::Scream => Some("SCReAM"),
             Self::Uncontrolled => None,
         }
     }
@@ -94,6 +103,14 @@ impl Controller {
                 constants.gcc.rate_window,
                 "the window of GCC's received rate",
             )),
+            Self::Scream => {
+                let scream = &constants.scream;
+                let calm = u64::from(scream.post_congestion_round_trips);
+                Some((
+                    scream.virtual_rtt * calm,
+                    "the time of SCReAM's careful growth",
+                ))
+            }
             Self::Uncontrolled => None,
         }
     }
