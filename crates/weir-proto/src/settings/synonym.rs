@@ -3,8 +3,6 @@
 //!
 //! Words are those of Linux (tcp_cong.c, tc), of the BBR draft, and of WebRTC.
 
-use crate::cc::media::Controller;
-
 /// Another word for the same thing, and the word here.
 const SAME: &[(&str, &str)] = &[
     // tcp_congestion_control of Linux, and iperf3's -C.
@@ -50,7 +48,6 @@ const fn absent(
 const BY_DELAY: &str = "which also keeps the queue short by its delay";
 const OF_LOSS: &str = "which also answers to loss with a window";
 const IN_DATACENTRES: &str = "which also answers to a queue's marks or delay in a data centre";
-const OF_MEDIA: &str = "which also sets a media rate by delay and loss, over transport rtp";
 const FAIR: &str = "which also serves flows in turn";
 
 const ABSENT: &[Absent] = &[
@@ -81,8 +78,6 @@ const ABSENT: &[Absent] = &[
     absent("timely", "dctcp", IN_DATACENTRES, "cubic"),
     absent("dcqcn", "dctcp", IN_DATACENTRES, "cubic"),
     absent("hpcc", "dctcp", IN_DATACENTRES, "cubic"),
-    absent("gcc", "nada", OF_MEDIA, "nada"),
-    absent("scream", "nada", OF_MEDIA, "nada"),
     absent("cake", "fq_codel", FAIR, "droptail"),
     absent("fq", "fq_codel", FAIR, "droptail"),
     absent("sfq", "fq_codel", FAIR, "droptail"),
@@ -99,11 +94,6 @@ pub fn word_here(word: &str) -> &str {
 /// A sentence about a word of something that is not here, and the nearest among `known`.
 pub fn nearest(word: &str, known: &[&str]) -> Option<String> {
     let word = word.to_ascii_lowercase();
-    if known.contains(&"cubic") && Controller::is_of_media(word_here(&word)) {
-        return Some(format!(
-            "{word} sets the rate of media: it is a controller of transport = {{ kind = \"rtp\" }}"
-        ));
-    }
     let absent = ABSENT.iter().find(|absent| {
         absent.word == word && known.contains(&absent.among) && !known.contains(&&*word)
     })?;
@@ -129,17 +119,10 @@ mod tests {
             assert!(!known.contains(other), "{other} is a controller itself");
         }
         let of_windows = ABSENT.iter().filter(|absent| absent.among == "cubic");
-        for absent in of_windows.filter(|absent| absent.nearest != "nada") {
+        for absent in of_windows {
             assert!(known.contains(&absent.nearest), "{}", absent.nearest);
             assert!(!known.contains(&absent.word), "{}", absent.word);
         }
-    }
-
-    #[test]
-    fn a_controller_of_media_is_none_of_a_stream() {
-        let said = nearest("nada", &["cubic", "copa"]).expect("one of media");
-        assert!(said.contains("kind = \"rtp\""), "{said}");
-        assert_eq!(nearest("none", &["cubic", "copa"]), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The loss events of a flow of media, for statistics.
 
-use super::{PacketOutcome, PacketReport};
+use super::control::{PacketOutcome, PacketReport};
 use crate::time::{Duration, Instant};
 
 /// Losses of packets that were sent within a round-trip time are one event (RFC 5348 §5.2).

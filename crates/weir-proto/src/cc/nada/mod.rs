@@ -14,7 +14,7 @@ mod tests;
 
 pub use config::NadaConfig;
 
-use crate::cc::media::{MediaController, PacketReport, Report};
+use crate::cc::media::control::{MediaController, PacketReport, Report};
 use crate::cc::rtt::RttEstimator;
 use crate::event::{Limit, MediaState, RateState};
 use crate::time::{Duration, Instant};

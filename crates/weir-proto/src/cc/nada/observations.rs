@@ -3,7 +3,7 @@
 
 use super::config::NadaConfig;
 use crate::cc::filter::WindowedMin;
-use crate::cc::media::{PacketOutcome, PacketReport};
+use crate::cc::media::control::{PacketOutcome, PacketReport};
 use crate::cc::tfrc::{Arithmetic, Discounting, LossIntervals, Profile, ReportedInterval};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;

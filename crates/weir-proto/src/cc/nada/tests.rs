@@ -1,5 +1,5 @@
 use super::*;
-use crate::cc::media::PacketOutcome;
+use crate::cc::media::control::PacketOutcome;
 
 mod bounds;
 mod losses;

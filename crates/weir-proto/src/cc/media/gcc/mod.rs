@@ -22,7 +22,8 @@ mod trendline;
 
 pub use config::GccConfig;
 
-use super::{LossEvents, MediaController, PacketOutcome, PacketReport, Report};
+use super::control::{MediaController, PacketOutcome, PacketReport, Report};
+use super::loss_events::LossEvents;
 use crate::cc::rtt::RttEstimator;
 use crate::event::{Limit, MediaState, RateState};
 use crate::time::{Duration, Instant};

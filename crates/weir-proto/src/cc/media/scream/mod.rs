@@ -21,7 +21,8 @@ mod window;
 
 pub use config::ScreamConfig;
 
-use super::{LossEvents, MediaController, PacketOutcome, PacketReport, Report};
+use super::control::{MediaController, PacketOutcome, PacketReport, Report};
+use super::loss_events::LossEvents;
 use crate::cc::filter::WindowedMin;
 use crate::cc::rtt::RttEstimator;
 use crate::event::{Limit, MediaState, RateState};
