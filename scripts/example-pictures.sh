@@ -25,6 +25,7 @@ picture bbr-versions goodput --set flow.bbr.transport.controller=bbr1,bbr
 picture cubic-newreno goodput-over-delay --set link.bottleneck.queue.kind=droptail,codel
 picture video-wifi goodput-over-delay --set wifi.air.station.router.queue.kind=droptail,fq_codel
 picture video-call call-frames
+picture audio-and-video goodput-over-delay --set flow.video.transport.controller=nada,gcc,scream
 picture quic-lte goodput-over-delay --set link.lte.queue.kind=droptail,codel
 picture cubic-satellite completion-time --set flow.file.transport.controller=newreno,cubic \
     --seeds 1..20

@@ -29,7 +29,7 @@ named! {
         InitialWindow => "initial_window",
         /// TFRC: one packet per round-trip time, the floor of slow start (RFC 3448 §4.3).
         OnePacketPerRtt => "one_packet_per_rtt",
-        /// TFRC: the nofeedback timer expired (RFC 5348 §4.4). NADA: feedback is missing (RFC 8888
+        /// TFRC: the nofeedback timer expired (RFC 5348 §4.4). Media: feedback is missing (RFC 8888
         /// §5).
         NofeedbackHalving => "nofeedback_halving",
         /// TFRC: one packet in 64 seconds (RFC 5348 §4.3).
@@ -69,26 +69,40 @@ named! {
         AcceleratedRampUp => "accelerated_ramp_up",
         /// NADA: the rate follows the congestion signal (RFC 8698 §4.3).
         GradualUpdate => "gradual_update",
-        /// NADA: RMIN (RFC 8698 §4.3).
+        /// Media: the least rate of the encoder, RMIN of NADA (RFC 8698 §4.3).
         MinimumMediaRate => "minimum_media_rate",
-        /// NADA: RMAX (RFC 8698 §4.3).
+        /// Media: the greatest rate of the encoder, RMAX of NADA (RFC 8698 §4.3).
         MaximumMediaRate => "maximum_media_rate",
         /// TFRC-SP: the least time between two packets, ten milliseconds, which is longer than the
         /// s/X of the allowed rate (RFC 4828 §3, RFC 5622 §5).
         MinimumInterval => "minimum_interval",
+        /// Media: the rate or window grows by a share of itself.
+        MultiplicativeIncrease => "multiplicative_increase",
+        /// Media: the rate or window grows by a constant step.
+        AdditiveIncrease => "additive_increase",
+        /// Media: reduced because the queueing delay grew or was above its target.
+        DelayReduction => "delay_reduction",
+        /// Media: held until the queue has drained.
+        DelayHold => "delay_hold",
+        /// Media: reduced because packets were lost, or held down by an estimate that losses set.
+        LossReduction => "loss_reduction",
+        /// Media: reduced because packets were marked.
+        MarkReduction => "mark_reduction",
+        /// Media: no growth beyond a multiple of what arrives or is in flight.
+        ReceivedMedia => "received_media",
     }
 }
 
-/// The state of a rate controller (TFRC, NADA) after a change.
+/// The state of a rate controller (TFRC, or one of media) after a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateState {
-    /// X: the allowed sending rate; r_ref of NADA.
+    /// X: the allowed sending rate; r_ref of NADA, the target rate of other media.
     pub allowed_rate: Rate,
     /// X_calc: the rate of the throughput equation; `None` before the first loss.
     pub equation_rate: Option<Rate>,
     /// X_recv: the receive rate in the last feedback.
     pub receive_rate: Rate,
-    /// p: the loss event rate in [0, 1]; for NADA p_loss, the smoothed share of lost packets.
+    /// p: the loss event rate in [0, 1]; for media the share of lost packets.
     pub loss_event_rate: f64,
     /// The last round-trip time sample; zero before the first.
     pub rtt: Duration,
@@ -98,8 +112,8 @@ pub struct RateState {
     pub inter_packet_interval: Duration,
     /// s: the segment size in octets.
     pub segment_size: u32,
-    /// `no_feedback_yet`, `no_feedback`, `slow_start` or `congestion_avoidance`; of NADA
-    /// `accelerated_ramp_up` or `gradual_update`.
+    /// `no_feedback_yet`, `no_feedback`, `slow_start` or `congestion_avoidance`, or a state of a
+    /// controller for media.
     pub state: &'static str,
     /// The rule that bound the allowed rate.
     pub limit: Limit,
@@ -110,15 +124,15 @@ pub struct RateState {
 /// The state of a controller for media.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MediaState {
-    /// r_vin: the rate requested from the encoder (RFC 8698 §5.2.2).
+    /// The rate requested from the encoder: r_vin of NADA (RFC 8698 §5.2.2).
     pub target_rate: Rate,
-    /// r_send: the rate at which packets leave (RFC 8698 §5.2.2).
+    /// The rate at which packets leave: r_send of NADA (RFC 8698 §5.2.2).
     pub send_rate: Rate,
-    /// d_queue: the queueing delay that it measures.
+    /// The queueing delay that it measures.
     pub queue_delay: Duration,
-    /// x_curr: delay, loss and marks as one delay.
+    /// What it compares with its threshold: x_curr of NADA, delay, loss and marks as one delay.
     pub congestion_signal: Duration,
-    /// p_mark: the smoothed share of marked packets, in [0, 1].
+    /// The smoothed share of marked packets, in [0, 1].
     pub marking_ratio: f64,
     /// Octets of media that wait to be sent.
     pub buffered_bytes: u64,

@@ -21,12 +21,13 @@ use crate::{output, tree};
 /// Folders and files with the numbers of RFCs and those on which comparisons depend, with the
 /// crates whose unit tests are run, and the modules of `tests/it` that are run too. `cc/window`
 /// contains `cc/window/bbr`, which can be tested separately.
-const FOLDERS: [Folder; 15] = [
+const FOLDERS: [Folder; 16] = [
     ("weir-net", "crates/weir-net/src/queue", &[]),
     ("weir-proto", "crates/weir-proto/src/cc/window", &[]),
     ("weir-proto", "crates/weir-proto/src/cc/window/bbr", &[]),
     ("weir-proto", "crates/weir-proto/src/cc/tfrc", &[]),
     ("weir-proto", "crates/weir-proto/src/cc/nada", &[]),
+    ("weir-proto", "crates/weir-proto/src/cc/media", &[]),
     ("weir-proto", "crates/weir-proto/src/rtp", &[]),
     ("weir-proto", "crates/weir-proto/src/tcp", &[]),
     ("weir-proto", "crates/weir-proto/src/quic", &[]),

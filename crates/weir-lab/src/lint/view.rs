@@ -7,7 +7,6 @@ use weir_net::policer::PolicerConfig;
 use weir_net::shaper::TokenBucketConfig;
 use weir_net::{AppConfig, QueueConfig};
 use weir_proto::cc::window::Constants;
-use weir_proto::rtp;
 use weir_proto::time::Duration;
 use weir_proto::units::Rate;
 
@@ -47,12 +46,9 @@ impl Control {
             }
             Transport::Quinn(quinn) => Self::named(quinn.controller, &quinn.constants),
             Transport::Tcp(tcp) => Self::named(tcp.controller.name, &tcp.constants),
-            Transport::Rtp(rtp) => match rtp.controller {
-                rtp::Controller::Nada => Self::Model {
-                    period: rtp.nada.observation_window.max(rtp.nada.tau),
-                    name: "the observation window of NADA",
-                },
-                rtp::Controller::Uncontrolled => Self::None,
+            Transport::Rtp(rtp) => match rtp.controller.period(&rtp.constants) {
+                Some((period, name)) => Self::Model { period, name },
+                None => Self::None,
             },
             Transport::Udp(_) => Self::None,
         }
@@ -94,7 +90,8 @@ pub(crate) struct FlowView<'a> {
 }
 
 impl FlowView<'_> {
-    /// True if the flow sends as much as its control allows, including video at NADA's target rate.
+    /// True if the flow sends as much as its control allows, including video at its controller's
+    /// target rate.
     /// Flows with arrivals are excluded: their transfers end before a control reaches a steady
     /// state.
     pub(crate) fn is_bulk(&self) -> bool {

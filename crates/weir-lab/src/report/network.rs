@@ -9,7 +9,6 @@ use crate::scenario::{Direction, Flow, Scenario, Transport, Wifi};
 use std::collections::{BTreeMap, BTreeSet};
 use weir_net::wifi::Standard;
 use weir_net::{QueueConfig, QueueLimit};
-use weir_proto::rtp;
 use weir_proto::settings::Variants as _;
 use weir_proto::time::Duration;
 
@@ -487,9 +486,9 @@ pub(super) fn transport_words(transport: &Transport) -> String {
         Transport::Dccp(dccp) => format!("DCCP CCID {}", dccp.ccid),
         Transport::Quic(quic) => format!("QUIC {}", quic.config.controller.name),
         Transport::Quinn(quinn) => format!("quinn {}", quinn.controller),
-        Transport::Rtp(rtp) => match rtp.controller {
-            rtp::Controller::Nada => "RTP NADA".to_owned(),
-            rtp::Controller::Uncontrolled => "RTP".to_owned(),
+        Transport::Rtp(rtp) => match rtp.controller.title() {
+            Some(title) => format!("RTP {title}"),
+            None => "RTP".to_owned(),
         },
         Transport::Tcp(tcp) => format!("TCP {}", tcp.controller.name),
         Transport::Udp(_) => "UDP".to_owned(),

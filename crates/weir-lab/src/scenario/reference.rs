@@ -3,7 +3,7 @@
 use super::Scenario;
 use super::writer::inline;
 use std::fmt::Write as _;
-use weir_proto::cc::window;
+use weir_proto::cc::{media, window};
 use weir_proto::settings::{
     FieldKind, Keyword, Kind, Presence, Raw, Table, TableKind, describe, plain_doc,
 };
@@ -21,7 +21,7 @@ pub fn reference() -> String {
 
 /// Keys of tables with the single rules of transports and media; those with controllers' constants
 /// have the controllers' names.
-const RULES: [&str; 3] = ["header", "nada", "overrides"];
+const RULES: [&str; 2] = ["header", "overrides"];
 
 const ALL_RULES: &str = "\n## All rules of transports and controllers\n\n\
     A preset (`profile`, `rules`) or a standard gives each of these its value. They are for the \
@@ -200,7 +200,11 @@ impl Page {
         let keys = || self.title.split(['.', ' ', '[', ']']);
         // A controller may be called like a word of another table.
         let of_transport = keys().any(|key| key == "transport");
-        let is_controller = |key| of_transport && window::names().any(|name| name == key);
+        let media = media::Controller::keywords();
+        let is_controller = |key| {
+            let of_media = media.iter().any(|controller| controller.word == key);
+            of_transport && (of_media || window::names().any(|name| name == key))
+        };
         keys().any(|key| RULES.contains(&key) || is_controller(key))
     }
 

@@ -2,9 +2,9 @@
 //!
 //! There are two kinds, because their feedback differs: a [`WindowController`] processes every
 //! acknowledged and lost packet and computes how many octets may be in flight, and, if it paces,
-//! how fast they may leave; a rate controller ([`tfrc`], [`nada`]) processes the receiver's
-//! measurements once a round-trip time or in constant intervals and computes when the next packet
-//! may leave.
+//! how fast they may leave; a rate controller ([`tfrc`], or one of [`media`]) processes the
+//! receiver's measurements once a round-trip time or in constant intervals and computes when the
+//! next packet may leave.
 //!
 //! For one acknowledgement a transport calls [`WindowController::on_ack`] for each packet that it
 //! newly acknowledges, [`WindowController::on_lost`] for each that it shows to be lost,
@@ -14,6 +14,7 @@
 
 pub mod delivery_rate;
 pub mod filter;
+pub mod media;
 pub mod nada;
 pub mod pacer;
 #[cfg(test)]

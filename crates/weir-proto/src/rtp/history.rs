@@ -2,7 +2,7 @@
 
 use super::clock::{PeerClock, TICKS_PER_OFFSET, extend_sequence, from_ticks};
 use super::wire::{ArrivalOffset, CcFeedback, Metric};
-use crate::cc::nada::{PacketOutcome, PacketReport};
+use crate::cc::media::{PacketOutcome, PacketReport};
 use crate::packet::Ecn;
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;

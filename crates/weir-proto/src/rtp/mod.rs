@@ -20,23 +20,15 @@ pub mod wire;
 pub use session::Session;
 pub use wire::{CcFeedback, MediaPacket, Packet};
 
-use crate::cc::nada::NadaConfig;
+pub use crate::cc::media::Controller;
+
+use crate::cc::media::Constants;
 use crate::packet::{Ecn, IpHeader};
 use crate::settings::count;
 use crate::time::Duration;
 use crate::{keywords, settings};
 
 keywords! {
-    /// The congestion controller of media.
-    #[derive(Default)]
-    pub enum Controller {
-        /// Network-Assisted Dynamic Adaptation (RFC 8698).
-        #[default]
-        Nada = "nada",
-        /// None: packets leave when they are written; the feedback is sent nevertheless.
-        Uncontrolled = "none",
-    }
-
     /// The ECN codepoint of packets of media.
     #[derive(Default)]
     pub enum EcnCodepoint {
@@ -74,8 +66,8 @@ settings! {
         pub ecn: EcnCodepoint,
         /// Packets that may wait to be sent; then a write is refused.
         pub send_queue: u32 = 2000 => count(1..=1_000_000, "packets"),
-        /// The parameters of NADA.
-        pub nada: NadaConfig,
+        /// The constants of the controllers.
+        pub constants: Constants [flatten],
         /// The path's MTU in octets, IP header included.
         pub mtu: u32 [internal] = 1500,
         /// The seed of SSRC and first sequence number.

@@ -3,9 +3,9 @@
 use super::history::{History, Outcome};
 use super::receiver::{Accepted, Receiver};
 use super::wire::{CcFeedback, MediaPacket, Packet as RtpPacket};
-use super::{Config, Controller, LOWER_OCTETS};
+use super::{Config, EcnCodepoint, LOWER_OCTETS};
 use crate::cc::Pacer;
-use crate::cc::nada::{Nada, PacketOutcome, Report};
+use crate::cc::media::{BoxedMediaController, PacketOutcome, Report, Setup};
 use crate::endpoint::{
     CloseReason, CountedFrom, Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError,
 };
@@ -42,7 +42,9 @@ pub struct Session {
     is_blocked: bool,
     queue: VecDeque<Waiting>,
     queued_bytes: u64,
-    control: Option<Nada>,
+    control: Option<BoxedMediaController>,
+    /// The frame that is being written: when, and its octets so far.
+    frame: Option<(Instant, u64)>,
     pacer: Pacer,
     history: History,
     /// The time since when packets have been in flight without a report.
@@ -67,8 +69,12 @@ impl Session {
         let first = 1 + rng.below(FIRST_BELOW - 1);
         let interval = config.feedback_interval;
         Self {
-            control: (config.controller == Controller::Nada)
-                .then(|| Nada::new(config.nada, interval)),
+            control: config.controller.make(&Setup {
+                constants: &config.constants,
+                feedback_interval: interval,
+                is_l4s: config.ecn == EcnCodepoint::Ect1,
+            }),
+            frame: None,
             receiver: Receiver::new(interval),
             history: History::new(first),
             config,
@@ -183,12 +189,34 @@ impl Session {
         }
     }
 
-    /// When the first waiting packet may leave; `None` if none waits.
+    /// When the first waiting packet may leave; `None` if none waits, or the window is full.
     fn release(&self) -> Option<Instant> {
-        let first = self.queue.front()?;
+        let first = self.queue.front().filter(|_| !self.is_window_full())?;
         let bytes = u64::from(first.payload.len());
         let rate = self.send_rate();
         Some(rate.map_or(Instant::ZERO, |rate| self.pacer.release(bytes, rate, bytes)))
+    }
+
+    /// True if the first waiting packet does not fit into the window.
+    fn is_window_full(&self) -> bool {
+        let (Some(first), Some(control)) = (self.queue.front(), &self.control) else {
+            return false;
+        };
+        !control.may_send(first.payload.len())
+    }
+
+    /// A packet was written; the packets that are written at one instant are a frame.
+    fn count_in_frame(&mut self, now: Instant, bytes: u64) {
+        match &mut self.frame {
+            Some((written, octets)) if *written == now => *octets += bytes,
+            frame => {
+                let last = frame.replace((now, bytes));
+                let waits_since = self.queue.front().map_or(now, |first| first.written);
+                if let (Some((_, octets)), Some(control)) = (last, &mut self.control) {
+                    control.on_frame(now, octets, now.since(waits_since));
+                }
+            }
+        }
     }
 
     fn send_rate(&self) -> Option<Rate> {
@@ -262,6 +290,9 @@ impl Session {
         let ecn = self.config.ecn.codepoint();
         let packet = self.packet(RtpPacket::Media(media), ecn, number);
         self.history.on_sent(now, packet.id, bytes);
+        if let Some(control) = &mut self.control {
+            control.on_sent(now, number, bytes);
+        }
         self.waits_since.get_or_insert(now);
         self.last_sent = Some(now);
         self.statistics.data_packets_sent += 1;
@@ -336,6 +367,7 @@ impl Endpoint for Session {
         match self.release() {
             Some(release) if release <= now => return Some(self.send_media(now)),
             Some(_) => self.events.block(now, SndLim::Rate),
+            None if self.is_window_full() => self.events.block(now, SndLim::Window),
             None if self.is_open => self.events.block(now, SndLim::Application),
             None => self.events.block(now, SndLim::Nothing),
         }
@@ -378,6 +410,7 @@ impl Endpoint for Session {
             return Err(WriteError::Blocked);
         }
         let len = data.len();
+        self.count_in_frame(now, u64::from(len));
         self.events
             .push(now, EventMask::WRITE, || Event::Write(len));
         self.queued_bytes += u64::from(len);

@@ -115,7 +115,7 @@ pub const FLOW: &[Flow] = &[
     Flow::number(
         "allowed_rate_bps",
         "bit/s",
-        "X: the rate that TFRC allows; r_ref of NADA",
+        "X: the rate that TFRC allows; r_ref of NADA, the target rate of other media",
         &|row| row.rate(|state| state.allowed_rate.as_bps()),
     )
     .plotted("allowed rate X, bit/s", "X")
@@ -139,7 +139,7 @@ pub const FLOW: &[Flow] = &[
     Flow::number(
         "loss_event_rate",
         "",
-        "p: the loss event rate, from 0 to 1; of NADA p_loss, the smoothed share of lost packets",
+        "p: the loss event rate, from 0 to 1; of media the share of lost packets",
         &|row| row.rate(|state| state.loss_event_rate),
     )
     .plotted_in("%", 100.0, ["loss event rate p, %", "p"])
@@ -210,7 +210,7 @@ pub const FLOW: &[Flow] = &[
     Flow::number(
         "pacing_rate_bps",
         "bit/s",
-        "the pacing rate of a window controller that has one; r_send of NADA",
+        "the pacing rate of a window controller that has one; the rate at which media leave",
         &|row| {
             row.either(
                 |state| {
@@ -321,15 +321,15 @@ pub const FLOW: &[Flow] = &[
     Flow::number(
         "congestion_signal_s",
         "s",
-        "x_curr: queueing delay, losses and marks as one delay (NADA)",
+        "what media compare with a threshold: x_curr of NADA",
         &|row| row.media(|media| media.congestion_signal.as_secs_f64()),
     )
-    .plotted("congestion signal x_curr, s", "x_curr")
+    .plotted("congestion signal, s", "signal")
     .only_in(&MEDIA_ROWS),
     Flow::number(
         "marking_ratio",
         "",
-        "p_mark: the smoothed share of marked packets, from 0 to 1 (NADA)",
+        "the smoothed share of marked packets of media, from 0 to 1",
         &|row| row.media(|media| media.marking_ratio),
     )
     .only_in(&MEDIA_ROWS),

@@ -154,3 +154,49 @@ fn video_takes_no_stream() {
     // Without feedback the encoder stays at 1 Mbit/s of payload, more than the link rate.
     assert!(video.lost > 20, "{video:?}");
 }
+
+#[test]
+fn gcc_and_scream_fill_the_link_and_name_their_rules() {
+    let with = |controller: &str| {
+        let text = CALL.replace(
+            "\"nada\"",
+            &format!("\"{controller}\", feedback_interval = \"40ms\""),
+        );
+        run_with(&text.replace("[run]", "[run]\nwarmup = \"20s\""))
+    };
+    for (controller, rules) in [
+        (
+            "gcc",
+            [
+                "multiplicative_increase",
+                "delay_reduction",
+                "delay_hold",
+                "additive_increase",
+            ],
+        ),
+        (
+            "scream",
+            [
+                "minimum_media_rate",
+                "additive_increase",
+                "delay_reduction",
+                "received_media",
+            ],
+        ),
+    ] {
+        let output = with(controller);
+        let call = &output.summary.flows["call"];
+        assert!(
+            (0.6e6..0.97e6).contains(&call.goodput_bps),
+            "{controller}: {}",
+            call.goodput_bps
+        );
+        let limits = output.flows[0].table.words("limit").expect("a column");
+        for rule in rules {
+            assert!(
+                limits.iter().any(|word| &**word == rule),
+                "{controller}: {rule}"
+            );
+        }
+    }
+}

@@ -13,8 +13,8 @@ mod observations;
 mod tests;
 
 pub use config::NadaConfig;
-pub use observations::{PacketOutcome, PacketReport};
 
+use crate::cc::media::control::{MediaController, PacketReport, Report};
 use crate::cc::rtt::RttEstimator;
 use crate::event::{Limit, MediaState, RateState};
 use crate::time::{Duration, Instant};
@@ -42,19 +42,6 @@ impl Mode {
             Self::GradualUpdate => "gradual_update",
         }
     }
-}
-
-/// A report of the receiver.
-#[derive(Clone, Copy, Debug)]
-pub struct Report<'a> {
-    /// When it arrived.
-    pub now: Instant,
-    /// When it was made, by the receiver's clock.
-    pub made_at: Duration,
-    /// The round-trip time that it measures, without the receiver's delay.
-    pub rtt: Option<Duration>,
-    /// Packets that no earlier report covered, in the order of their sequence numbers.
-    pub packets: &'a [PacketReport],
 }
 
 /// The controller of one flow, at the sender.
@@ -92,32 +79,6 @@ impl Nada {
         }
     }
 
-    /// A report has arrived (§4.3).
-    pub fn on_report(&mut self, report: &Report<'_>) {
-        let now = report.now;
-        if let Some(sample) = report.rtt {
-            self.rtt.on_sample(now, sample);
-        }
-        let rtt = self.rtt.get().smoothed;
-        self.measured =
-            self.observations
-                .on_report(&self.config, report.packets, report.made_at, rtt);
-        let signal = self.congestion_signal();
-        let delta = self.measured_interval(now, report.packets);
-        if self.measured.is_congested {
-            self.mode = Mode::GradualUpdate;
-            self.limit = Limit::GradualUpdate;
-            self.update_gradually(signal, delta);
-        } else {
-            self.mode = Mode::AcceleratedRampUp;
-            self.limit = Limit::AcceleratedRampUp;
-            self.ramp_up();
-        }
-        self.clip();
-        self.signal = signal;
-        self.last_report = Some(now);
-    }
-
     /// delta: the time since the last report (§4.3). After a pause of the sender that empties the
     /// observation window, the time since the first packet after the pause: (7) would otherwise
     /// apply the signal of this report to the whole pause, in which no report was due.
@@ -130,13 +91,6 @@ impl Nada {
         let resumed = sent.filter(|sent| *sent > last).min();
         let resumed = resumed.filter(|sent| *sent > last + self.config.observation_window);
         now.since(resumed.unwrap_or(last))
-    }
-
-    /// No report arrived for [`NadaConfig::feedback_timeout`] although packets are in flight.
-    pub fn on_feedback_timeout(&mut self) {
-        self.reference_rate /= 2.0;
-        self.limit = Limit::NofeedbackHalving;
-        self.clip();
     }
 
     /// x_curr in seconds, (1) and (2).
@@ -221,22 +175,54 @@ impl Nada {
         let to_drain = beta * 8.0 * buffered as f64 * self.config.reference_frame_rate;
         to_drain.min(BUFFER_SHIFT * self.reference_rate)
     }
+}
 
-    /// r_vin (13): the target rate of the encoder while `buffered` octets wait to be sent.
-    pub fn target_rate(&self, buffered: u64) -> Rate {
+impl MediaController for Nada {
+    // §4.3.
+    fn on_report(&mut self, report: &Report<'_>) {
+        let now = report.now;
+        if let Some(sample) = report.rtt {
+            self.rtt.on_sample(now, sample);
+        }
+        let rtt = self.rtt.get().smoothed;
+        self.measured =
+            self.observations
+                .on_report(&self.config, report.packets, report.made_at, rtt);
+        let signal = self.congestion_signal();
+        let delta = self.measured_interval(now, report.packets);
+        if self.measured.is_congested {
+            self.mode = Mode::GradualUpdate;
+            self.limit = Limit::GradualUpdate;
+            self.update_gradually(signal, delta);
+        } else {
+            self.mode = Mode::AcceleratedRampUp;
+            self.limit = Limit::AcceleratedRampUp;
+            self.ramp_up();
+        }
+        self.clip();
+        self.signal = signal;
+        self.last_report = Some(now);
+    }
+
+    fn on_feedback_timeout(&mut self) {
+        self.reference_rate /= 2.0;
+        self.limit = Limit::NofeedbackHalving;
+        self.clip();
+    }
+
+    // r_vin (13).
+    fn target_rate(&self, buffered: u64) -> Rate {
         let rate = self.reference_rate - self.buffer_shift(self.config.beta_v, buffered);
         Rate::from_bps(rate.max(self.config.min_rate as f64))
     }
 
-    /// r_send (14): the rate at which packets leave while `buffered` octets wait to be sent.
-    pub fn send_rate(&self, buffered: u64) -> Rate {
+    // r_send (14).
+    fn send_rate(&self, buffered: u64) -> Rate {
         let rate = self.reference_rate + self.buffer_shift(self.config.beta_s, buffered);
         Rate::from_bps(rate.min(self.config.max_rate as f64))
     }
 
-    /// The time at which the rate is halved without a further report, if packets have been in
-    /// flight since `since`.
-    pub fn feedback_deadline(&self, since: Instant) -> Instant {
+    fn feedback_deadline(&self, since: Instant) -> Instant {
         since
             + self
                 .config
@@ -244,23 +230,19 @@ impl Nada {
                 .max(self.rtt.get().smoothed * 2)
     }
 
-    /// Loss events so far (RFC 5348 §5.2).
-    pub const fn loss_events(&self) -> u64 {
+    fn loss_events(&self) -> u64 {
         self.observations.loss_events()
     }
 
-    /// Stops counting loss events of packets that were sent before `at`.
-    pub const fn count_loss_events_from(&mut self, at: Instant) {
+    fn count_loss_events_from(&mut self, at: Instant) {
         self.observations.count_loss_events_from(at);
     }
 
-    /// The smoothed round-trip time; zero before the first sample.
-    pub const fn smoothed_rtt(&self) -> Duration {
+    fn smoothed_rtt(&self) -> Duration {
         self.rtt.get().smoothed
     }
 
-    /// The values for traces, while `buffered` octets wait and packets have this payload.
-    pub fn state(&self, buffered: u64, packet_bytes: u32) -> RateState {
+    fn state(&self, buffered: u64, packet_bytes: u32) -> RateState {
         let rtt = self.rtt.get();
         let send_rate = self.send_rate(buffered);
         RateState {
@@ -283,5 +265,13 @@ impl Nada {
                 buffered_bytes: buffered,
             }),
         }
+    }
+
+    fn on_sent(&mut self, _now: Instant, _sequence: u64, _bytes: u32) {}
+
+    fn on_frame(&mut self, _now: Instant, _bytes: u64, _waited: Duration) {}
+
+    fn may_send(&self, _bytes: u32) -> bool {
+        true
     }
 }

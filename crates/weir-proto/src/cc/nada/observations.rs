@@ -3,36 +3,10 @@
 
 use super::config::NadaConfig;
 use crate::cc::filter::WindowedMin;
+use crate::cc::media::control::{PacketOutcome, PacketReport};
 use crate::cc::tfrc::{Arithmetic, Discounting, LossIntervals, Profile, ReportedInterval};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
-
-/// The feedback about one packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PacketReport {
-    /// Its number; consecutive packets have consecutive numbers.
-    pub sequence: u64,
-    /// When it was sent, by the sender's clock.
-    pub sent: Instant,
-    /// Octets of its payload.
-    pub bytes: u32,
-    /// Whether it was received, and how.
-    pub outcome: PacketOutcome,
-}
-
-/// Whether a packet was received, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PacketOutcome {
-    /// It was not received.
-    Lost,
-    /// It was received.
-    Received {
-        /// When it was received, by the receiver's clock; `None` if that is not known.
-        at: Option<Duration>,
-        /// With Congestion Experienced.
-        marked: bool,
-    },
-}
 
 /// A packet in the observation window.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::cc::media::control::PacketOutcome;
 
 mod bounds;
 mod losses;

@@ -2,7 +2,7 @@
 
 use super::super::history::{History, Outcome, REMEMBERED};
 use super::*;
-use crate::cc::nada::{PacketOutcome, PacketReport};
+use crate::cc::media::{PacketOutcome, PacketReport};
 use crate::rtp::wire::{ArrivalOffset, Metric, ReportBlock};
 
 const SSRC: u32 = 9;

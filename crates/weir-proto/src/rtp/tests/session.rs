@@ -150,14 +150,9 @@ fn each_packet_is_counted_once_and_has_its_row_at_both_ends() {
 fn without_a_report_the_rate_is_halved_once_and_again_only_for_what_is_sent_later() {
     // RFC 8888 §5: the rate is reduced without feedback; `feedback_timeout` is 500 ms.
     for (sent_again, next) in [(false, None), (true, Some(at(1000)))] {
-        let nada = NadaConfig {
-            min_rate: 1000,
-            ..Config::default().nada
-        };
-        let mut sender = session(Config {
-            nada,
-            ..Config::default()
-        });
+        let mut config = Config::default();
+        config.constants.nada.min_rate = 1000;
+        let mut sender = session(config);
         sender.connect(at(0));
         sender.write(at(0), Payload::of_len(10)).expect("room");
         assert_eq!(packets(&mut sender, 0).len(), 1);
@@ -350,4 +345,53 @@ fn ends_differ_by_their_seed_and_take_no_other_stream() {
     other.handle(at(102), &mut report);
     let rows = rows(&mut other);
     assert!(!rows.iter().any(|event| matches!(event, Event::Rtt(_))));
+}
+
+#[test]
+fn a_full_window_holds_packets_until_a_report_is_missed() {
+    let mut sender = session(config(Controller::Scream));
+    sender.connect(at(0));
+    for _ in 0..12 {
+        sender.write(at(0), Payload::of_len(1000)).expect("room");
+    }
+    // SCReAM's window is 3000 octets at first, of which three times as many may be in flight.
+    let sent: usize = (0..480).map(|now| packets(&mut sender, now).len()).sum();
+    assert_eq!(sent, 9);
+    let bounds: Vec<_> = rows(&mut sender)
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::Blocked(bound) => Some(bound),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(bounds, [SndLim::Rate, SndLim::Window]);
+    assert_eq!(sender.poll_timeout(), Some(at(500)));
+    sender.handle_timeout(at(500));
+    assert_eq!(packets(&mut sender, 500).len(), 1);
+}
+
+#[test]
+fn frames_that_wait_lower_the_target_of_scream() {
+    let mut sender = session(config(Controller::Scream));
+    let mut receiver = session(config(Controller::Scream));
+    sender.connect(at(0));
+    for k in 0..=10 {
+        sender
+            .write(at(20 * k), Payload::of_len(375))
+            .expect("room");
+    }
+    let mut sent = packets(&mut sender, 219);
+    receiver.handle(at(225), &mut sent[0]);
+    receiver.handle_timeout(at(325));
+    let mut reports = packets(&mut receiver, 325);
+    sender.handle(at(330), &mut reports[0]);
+    // The kth frame finds one that waits for 20 k ms: rate_adjust_factor is 0.5, its most. Frames
+    // have the size for 150 kbit/s. MSS is a third of the window, which counts as 0.2.
+    let rtt = sender.statistics().smoothed_rtt.as_secs_f64();
+    let expected = 8.0 * 3000.0 / rtt * 0.8 / 1.02 / 1.7;
+    let target = sender.media_target().expect("SCReAM").rate.as_bps();
+    assert!(
+        (target / expected - 1.0).abs() < 1e-9,
+        "{target} {expected}"
+    );
 }

@@ -56,8 +56,10 @@ impl Media {
         let default = rtp::Config::default();
         let headers = default.mtu - default.max_payload();
         let seed = RandomState::new().hash_one(now.as_nanos());
+        let mut constants = default.constants;
+        constants.nada = nada(request.rate_bps);
         let mut session = rtp::Session::new(rtp::Config {
-            nada: nada(request.rate_bps),
+            constants,
             ecn: if request.ecn {
                 EcnCodepoint::Ect0
             } else {
