@@ -9,8 +9,8 @@ use crate::source::Source;
 
 const BUDGETS: [(&str, usize); 6] = [
     ("weir-proto", 24_500),
-    ("weir-net", 11_300),
-    ("weir-wire", 8_100),
+    ("weir-net", 13_600),
+    ("weir-wire", 8_150),
     ("weir-lab", 49_200),
     ("weir", 12_300),
     ("weir-wasm", 700),
