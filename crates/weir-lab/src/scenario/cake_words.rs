@@ -98,8 +98,8 @@ mod tests {
         assert_eq!((example.overhead, example.mpu), (18, 64));
         assert_eq!(example.ack_filter, AckFilter::On);
         let all = cake(
-            "cake bandwidth 900kbit diffserv4 dual-srchost metro ack-filter-aggressive ingress wash \
-             overhead 44 mpu 96 atm memlimit 2m split-gso",
+            "cake bandwidth 900kbit diffserv4 dual-srchost metro ack-filter-aggressive ingress \
+             wash overhead 44 mpu 96 atm memlimit 2m split-gso",
         );
         assert_eq!(
             all,

@@ -88,8 +88,8 @@ fn the_parameters_are_those_of_the_manual() {
 
 #[test]
 fn a_class_sends_a_burst_and_then_at_its_rate() {
-    // 8 Mbit/s are an octet a microsecond. With 1600 octets of tokens a packet leaves 600, the second
-    // -400, so the third leaves after 400 us and each later one after 1000 us.
+    // 8 Mbit/s are an octet a microsecond. With 1600 octets of tokens a packet leaves 600, the
+    // second -400, so the third leaves after 400 us and each later one after 1000 us.
     let alone = htb(vec![HtbClassConfig {
         flows: vec![1],
         ..root(8_000_000)
