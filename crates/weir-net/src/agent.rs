@@ -13,7 +13,7 @@ use crate::loss::Loss;
 use std::collections::VecDeque;
 use weir_proto::endpoint::{CountedFrom, Endpoint, Statistics};
 use weir_proto::event::{DropReason, Event, EventMask, Events};
-use weir_proto::packet::{FlowId, HostId, IpHeader, Packet, TraceNumber};
+use weir_proto::packet::{Dscp, FlowId, HostId, IpHeader, Packet, TraceNumber};
 use weir_proto::time::{Duration, Instant, earliest};
 
 /// Packets that one endpoint of a flow sent into the network and received from it.
@@ -56,6 +56,7 @@ pub(crate) struct Address {
     pub(crate) flow: FlowId,
     pub(crate) host: HostId,
     pub(crate) peer: HostId,
+    pub(crate) dscp: Dscp,
 }
 
 /// When one end of a flow starts and stops.
@@ -346,6 +347,7 @@ impl Agent {
         packet.transit.sent_at = now;
         packet.ip.source = self.address.host;
         packet.ip.destination = self.address.peer;
+        packet.ip.dscp = self.address.dscp;
         if packet.ip.ttl == 0 {
             packet.ip.ttl = IpHeader::DEFAULT_TTL;
         }

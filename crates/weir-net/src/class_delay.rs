@@ -3,7 +3,7 @@
 //! Radio links fragment large packets, tunnels and middleboxes forward some packets on a slow path,
 //! and others queue packets by codepoint: packets of one flow then overtake each other by class.
 //! The delay adds to the link's propagation delay and does not occupy the queue. Does not model:
-//! DSCP, which packets do not carry here.
+//! classes by DSCP.
 
 use weir_proto::packet::Ecn;
 use weir_proto::rng::Rng;

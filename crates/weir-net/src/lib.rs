@@ -13,6 +13,7 @@
 //! [`app`]. Each entry is one file that declares its configuration and implements its behaviour.
 #![forbid(unsafe_code)]
 
+mod ack_facts;
 pub mod ack_thinning;
 mod agent;
 pub mod app;

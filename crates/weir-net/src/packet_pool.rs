@@ -10,6 +10,7 @@
 
 mod slab;
 
+use crate::ack_facts::AckFacts;
 use slab::Slab;
 use std::num::NonZeroU32;
 use weir_proto::event::{DropReason, PacketInNetwork};
@@ -172,6 +173,11 @@ impl PacketPool {
             number: stored.and_then(|stored| stored.number.map(TraceNumber::get)),
             size: packet.size,
         }
+    }
+
+    /// What a filter of acknowledgements reads in the packet; `None` unless it is a TCP segment.
+    pub(crate) fn ack_facts(&self, packet: &PacketRef) -> Option<AckFacts> {
+        AckFacts::of(self.slab.get(packet.slot)?)
     }
 
     /// Packets in the pool.

@@ -456,6 +456,10 @@ impl<'a> Run<'a> {
             return self.enter_medium(id, packet);
         };
         let now = self.network.now;
+        if slot.link.reads_acks() {
+            let facts = self.network.pool.ack_facts(&packet);
+            slot.link.expect(facts);
+        }
         slot.link.handle(now, packet);
         self.network.make_copies(id);
         let slot = &mut self.network.links[id as usize];
@@ -469,6 +473,10 @@ impl<'a> Run<'a> {
         let (medium, hop) = self.network.medium_hops[id as usize - self.network.links.len()];
         let now = self.network.now;
         let slot = &mut self.network.media[medium as usize];
+        if slot.medium.reads_acks(hop) {
+            let facts = self.network.pool.ack_facts(&packet);
+            slot.medium.expect(hop, facts);
+        }
         slot.medium.handle(now, hop, packet);
         self.observe_medium(medium);
     }

@@ -12,6 +12,7 @@
 mod bound;
 pub mod cc;
 pub mod dccp;
+mod dscp;
 mod duration_range;
 mod ecn;
 pub mod endpoint;

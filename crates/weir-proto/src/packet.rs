@@ -4,6 +4,7 @@
 //! Stages of the network read [`IpHeader`] and `size`; only endpoints read `body`. A simulated
 //! payload is a length without content, so nothing is allocated per packet.
 
+pub use crate::dscp::Dscp;
 pub use crate::ecn::Ecn;
 pub use crate::flow_id::FlowId;
 pub use crate::payload::Payload;
@@ -25,6 +26,8 @@ pub struct IpHeader {
     pub destination: HostId,
     /// ECN codepoint.
     pub ecn: Ecn,
+    /// Differentiated Services codepoint; the network writes that of the flow.
+    pub dscp: Dscp,
     /// Time to live: hops left.
     pub ttl: u8,
 }

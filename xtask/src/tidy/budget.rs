@@ -9,7 +9,7 @@ use crate::source::Source;
 
 const BUDGETS: [(&str, usize); 6] = [
     ("weir-proto", 28_500),
-    ("weir-net", 11_300),
+    ("weir-net", 13_600),
     ("weir-wire", 8_300),
     ("weir-lab", 49_200),
     ("weir", 12_300),

@@ -16,8 +16,16 @@ const TRANSPORTS: [&str; 4] = ["dccp", "quic", "rtp", "tcp"];
 /// The files of weir-proto that may refer to all transports.
 const NAME_ALL_TRANSPORTS: [&str; 3] = ["event.rs", "lib.rs", "packet.rs"];
 
-/// The files and folders of weir-net that may read the body of a packet.
-const READ_BODIES: [&str; 5] = ["agent.rs", "app/", "bench/", "packet_pool.rs", "network.rs"];
+/// The files and folders of weir-net that may read the body of a packet. CAKE's filter of
+/// acknowledgements decides on TCP headers, of which `ack_facts.rs` makes the facts.
+const READ_BODIES: [&str; 6] = [
+    "ack_facts.rs",
+    "agent.rs",
+    "app/",
+    "bench/",
+    "packet_pool.rs",
+    "network.rs",
+];
 
 /// Crates of file formats, which may be used below `TRACE` only.
 const FORMATS: [&str; 4] = ["arrow_array", "arrow_schema", "flate2", "parquet"];

@@ -232,7 +232,11 @@ fn raw_edges(scenario: &Scenario, bottleneck: Option<&(String, f64)>) -> Vec<Raw
 
 /// Rate and delay, then the queue if packets can wait.
 fn direction_words(direction: &Direction) -> Vec<String> {
-    let rate = match (&direction.shaper, direction.rate) {
+    let own = direction.queue_rate();
+    let rate = own.map_or(direction.rate, |own| {
+        Some(direction.rate.map_or(own, |wire| wire.min(own)))
+    });
+    let rate = match (&direction.shaper, rate) {
         _ if !direction.rate_trace.millis.is_empty() => "rate by trace".to_owned(),
         (Some(bucket), _) => with_unit(bucket.rate as f64, "bit/s", 4),
         (None, Some(rate)) => with_unit(rate as f64, "bit/s", 4),
@@ -254,7 +258,7 @@ fn direction_words(direction: &Direction) -> Vec<String> {
             let limit = wait.or(bytes).unwrap_or_default();
             Some(format!("token bucket, {limit}"))
         }
-        (None, None) if direction.rate_trace.millis.is_empty() => None,
+        (None, None) if direction.rate_trace.millis.is_empty() && own.is_none() => None,
         (None, _) => Some(queue_words(&direction.queue)),
     };
     words.extend(limit);

@@ -14,8 +14,8 @@ use super::wifi::Wifi;
 use Step::{Index, Key};
 use std::collections::BTreeSet;
 use std::path::Path;
-use weir_net::AppConfig;
 use weir_net::app::BulkConfig;
+use weir_net::{AppConfig, QueueConfig};
 use weir_proto::settings::{Diagnostic, Variants as _};
 use weir_proto::time::Duration;
 
@@ -237,6 +237,12 @@ impl Check<'_> {
             let message = "shaper: expected either \"limit\" or \"latency\"".to_owned();
             let help = "write limit = \"30000b\" or latency = \"200ms\"";
             return self.error(&at(&[Key("shaper")]), message, help);
+        }
+        if let QueueConfig::Htb(htb) = &direction.queue
+            && let Some(message) = htb.fault()
+        {
+            let help = "give each class a number of its own, and a parent that exists";
+            return self.error(&at(&[Key("queue")]), format!("queue: {message}"), help);
         }
         let changes = &direction.changes;
         for (n, change) in changes.iter().enumerate() {

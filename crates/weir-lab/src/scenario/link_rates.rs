@@ -11,16 +11,17 @@ use weir_proto::units::Rate;
 pub(crate) type Step = (f64, f64);
 
 impl Direction {
-    /// The rate in bit/s at which packets leave the queue, by start time: that of wire and token
-    /// bucket, infinite if both are unlimited. The policer is excluded, because it drops packets
-    /// before the queue.
+    /// The rate in bit/s at which packets leave the queue, by start time: that of wire, token
+    /// bucket and a queue that shapes, infinite if all are unlimited. The policer is excluded,
+    /// because it drops packets before the queue.
     pub(crate) fn service_rates(&self) -> Vec<Step> {
         let unlimited = |rate: Option<u64>| rate.map_or(f64::INFINITY, |rate| rate as f64);
         // A rate trace replaces the rate of the wire.
         let trace = self.rate_trace.mean_rate().map(Rate::as_bps);
         let mut wire = trace.unwrap_or_else(|| unlimited(self.rate));
+        let own = unlimited(self.queue_rate());
         let mut bucket = unlimited(self.shaper.map(|shaper| shaper.rate));
-        let mut rates = vec![(0.0, wire.min(bucket))];
+        let mut rates = vec![(0.0, wire.min(bucket).min(own))];
         for change in &self.changes {
             if trace.is_none() {
                 wire = change.rate.map_or(wire, unlimited);
@@ -30,9 +31,15 @@ impl Direction {
             }
             let at = change.at.as_secs_f64();
             rates.retain(|rate| rate.0 < at);
-            rates.push((at, wire.min(bucket)));
+            rates.push((at, wire.min(bucket).min(own)));
         }
         rates
+    }
+
+    /// The rate of a queue that shapes, unless the token bucket has a queue of its own.
+    pub(crate) fn queue_rate(&self) -> Option<u64> {
+        let replaced = self.shaper.and_then(|shaper| shaper.queue_limit());
+        self.queue.rate().filter(|_| replaced.is_none())
     }
 
     /// The rate in bit/s including the policer, by start time.

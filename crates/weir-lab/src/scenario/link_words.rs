@@ -11,6 +11,7 @@ use super::check::Check;
 use super::document::{Document, Source};
 use super::error::similar;
 use super::files::read_text;
+use super::htb_words::HtbWords;
 use super::link_units::{rate, size, time, value, whole};
 use super::rate_trace;
 use super::red_words::RedWords;
@@ -62,6 +63,8 @@ enum Owner {
     Shaper,
     Policer,
     Queue(TcQueue),
+    /// Classes and filters of HTB.
+    Htb,
 }
 
 /// The keys of one direction of the link.
@@ -73,6 +76,7 @@ struct Keys {
     shaper: Table,
     policer: Table,
     red: RedWords,
+    htb: HtbWords,
     seed: Option<u64>,
 }
 
@@ -185,14 +189,29 @@ fn direction(text: &str) -> Result<(Table, Option<u64>), String> {
     let mut keys = Keys::default();
     let mut owner = Owner::Netem;
     while let Some(word) = words.next() {
-        if let Some(queue) = QueueConfig::tc_names().find(|queue| queue.name.name == word) {
+        let queue = QueueConfig::tc_names().find(|queue| queue.name.name == word);
+        if let Some(queue) = queue.filter(|_| !(owner == Owner::Htb && word == "htb")) {
             keys.queue_is(queue.kind)?;
             owner = Owner::Queue(queue);
             continue;
         }
         match (owner, word) {
+            // A qdisc after the classes of HTB would stand below one of them.
+            (Owner::Htb, "qdisc") => owner = Owner::Netem,
             // The device and the position in the kernel are ignored.
             (_, "sudo" | "tc" | "qdisc" | "add" | "replace" | "change" | "root") => {}
+            (_, "class") if keys.has_queue("htb") => {
+                keys.htb.begin_class();
+                owner = Owner::Htb;
+            }
+            (_, "filter") if keys.has_queue("htb") => {
+                keys.htb.begin_filter();
+                owner = Owner::Htb;
+            }
+            (Owner::Htb, _) if !matches!(word, "netem" | "tbf" | "police" | "mahimahi") => {
+                let mut after = |word: &str, what: &str| next(&mut words, word, what);
+                keys.htb.read(word, &mut after)?;
+            }
             (_, "dev" | "handle" | "parent") => {
                 next(&mut words, word, "a name")?;
             }
@@ -210,8 +229,10 @@ fn direction(text: &str) -> Result<(Table, Option<u64>), String> {
             (Owner::Shaper, _) => keys.bucket(word, &mut words)?,
             (Owner::Policer, _) => keys.policer(word, &mut words)?,
             (Owner::Queue(queue), _) => keys.queue_has(word, queue, &mut words)?,
+            (Owner::Htb, _) => {}
         }
     }
+    std::mem::take(&mut keys.htb).complete(&mut keys.queue);
     if keys.has_queue("red") {
         keys.red.complete(&mut keys.queue)?;
     }
@@ -230,6 +251,24 @@ fn kind_of_key(kind: &str, key: &str) -> Option<Kind> {
     let fields = QueueConfig::of_kind(kind)?.table().fields;
     let field = fields.into_iter().find(|field| field.key == key)?;
     Some(field.kind)
+}
+
+/// A value in tc's unit for a key of this kind. Of a value or a word in its place the kind of the
+/// value counts, if the word is none.
+fn value_of_kind(kind: &Kind, text: &str) -> Result<Raw, String> {
+    Ok(match kind {
+        Kind::Bytes { .. } => size(text),
+        Kind::Duration { .. } => time(text),
+        Kind::Quantity(quantity) if **quantity == units::DURATION => time(text),
+        Kind::Quantity(quantity) if **quantity == units::RATE => rate(text)?,
+        Kind::AnyOf(kinds) if matches!(kinds.first(), Some(Kind::Keywords(_))) => {
+            match kinds.last() {
+                Some(kind) => value_of_kind(kind, text)?,
+                None => value(text),
+            }
+        }
+        _ => value(text),
+    })
 }
 
 /// `expected` is a list of words, of which one was probably meant.
@@ -258,7 +297,7 @@ fn argument(words: &mut Words<'_>) -> Option<String> {
 }
 
 /// Adds a key, which must not be set yet.
-fn put(keys: &mut Table, key: &str, value: Raw) -> Result<(), String> {
+pub(super) fn put(keys: &mut Table, key: &str, value: Raw) -> Result<(), String> {
     if keys.get(key).is_some() {
         return Err(format!("\"{key}\" is there twice, expected it once"));
     }
@@ -266,7 +305,7 @@ fn put(keys: &mut Table, key: &str, value: Raw) -> Result<(), String> {
     Ok(())
 }
 
-fn word_of(text: &str) -> Raw {
+pub(super) fn word_of(text: &str) -> Raw {
     Raw::Text(text.to_owned())
 }
 
@@ -502,6 +541,9 @@ impl Keys {
         queue: TcQueue,
         words: &mut Words<'_>,
     ) -> Result<(), String> {
+        if queue.kind == "cake" && super::cake_words::read(word, &mut self.queue)? {
+            return Ok(());
+        }
         let name = |c: char| c.is_ascii_lowercase() || c == '_';
         if !word.chars().all(name) {
             return Err(unknown(word, "a key of the queue"));
@@ -518,11 +560,10 @@ impl Keys {
         }
         let text = next(words, word, "a value")?;
         let value = match kind_of_key(queue.kind, word) {
+            _ if queue.kind == "htb" && word == "default" => HtbWords::default_class(&text)?,
             Some(Kind::AnyOf(_)) if queue.name.limit_in_octets => size(&text),
-            Some(Kind::Bytes { .. }) => size(&text),
-            Some(Kind::Quantity(quantity)) if *quantity == units::DURATION => time(&text),
-            Some(Kind::Duration { .. }) => time(&text),
-            _ => value(&text),
+            Some(kind) => value_of_kind(&kind, &text)?,
+            None => value(&text),
         };
         put(&mut self.queue, word, value)
     }

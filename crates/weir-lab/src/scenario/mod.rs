@@ -10,6 +10,7 @@
 //! and the advice.
 
 mod arrivals;
+mod cake_words;
 mod check;
 pub(crate) mod document;
 mod draws;
@@ -18,6 +19,7 @@ pub(crate) mod error;
 mod estimate;
 pub(crate) mod expectation;
 pub mod files;
+mod htb_words;
 mod link_rates;
 mod link_units;
 mod link_words;

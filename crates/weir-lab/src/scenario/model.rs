@@ -14,6 +14,7 @@ use weir_net::policer::{PolicerConfig, policer};
 use weir_net::shaper::{TokenBucketConfig, shaper};
 use weir_net::{AppConfig, HostTiming, LinkChange, LossConfig, NetemConfig, QueueConfig};
 use weir_proto::DurationRange;
+use weir_proto::packet::Dscp;
 use weir_proto::settings;
 use weir_proto::settings::{
     Diagnostic, Field, FieldKind, Form, Kind, Presence, Raw, Reader, Settings, Spanned, Table,
@@ -168,6 +169,9 @@ settings! {
         /// Propagation delay, each way, of an access link of the flow's own between its sender's
         /// host and the network; a range is drawn for each flow of `count`.
         pub access_delay: DurationRange,
+        /// Differentiated Services codepoint of its packets, both ways: a name such as "ef" or
+        /// "cs1", or a number.
+        pub dscp: Dscp,
         /// How much later each next flow of `count` is opened.
         pub stagger: Duration,
         /// When the sender stops writing; "never" before the end of the run.

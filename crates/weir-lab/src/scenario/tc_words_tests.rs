@@ -19,6 +19,35 @@ fn red(words: &str) -> weir_net::queue::RedConfig {
 }
 
 #[test]
+fn fq_and_fq_pie_have_the_words_of_tc() {
+    // tc-fq(8), tc-fq_pie(8).
+    let QueueConfig::Fq(fq) = link(
+        "tc qdisc add dev eth0 root fq limit 5000 flow_limit 200 quantum 3k initial_quantum 10k \
+         maxrate 5mbit buckets 2048 nopacing ce_threshold 4ms",
+    )
+    .queue
+    else {
+        panic!("it is another queue");
+    };
+    assert_eq!((fq.limit, fq.flow_limit, fq.buckets), (5000, 200, 2048));
+    assert_eq!((fq.quantum, fq.initial_quantum), (3072, 10_240));
+    assert_eq!((fq.maxrate, fq.pacing), (Some(5_000_000), false));
+    assert_eq!(fq.ce_threshold, Some(Duration::from_millis(4)));
+    let QueueConfig::FqPie(pie) = link(
+        "fq_pie limit 1000 flows 512 target 20ms tupdate 30ms alpha 3 beta 25 quantum 1000 \
+         memory_limit 16m ecn_prob 5 ecn",
+    )
+    .queue
+    else {
+        panic!("it is another queue");
+    };
+    assert_eq!((pie.pie.limit, pie.flows, pie.quantum), (1000, 512, 1000));
+    assert_eq!((pie.pie.alpha, pie.pie.beta, pie.ecn_prob), (3, 25, 5));
+    assert_eq!(pie.pie.tupdate, Duration::from_millis(30));
+    assert!(pie.pie.ecn && pie.memory_limit == 16 << 20);
+}
+
+#[test]
 fn red_has_the_words_of_tc() {
     // The example of tc-red(8).
     let example = red(

@@ -18,7 +18,7 @@ use crate::{
     QueueConfig, QueueLimit, Side, Stuck, simulate,
 };
 use weir_proto::endpoint::Endpoint;
-use weir_proto::packet::HostId;
+use weir_proto::packet::{Dscp, HostId};
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
@@ -160,6 +160,7 @@ impl Bench {
                 connects: Side::Sender,
                 start: Instant::from_nanos(apart * u64::from(n)),
                 access_delay: Duration::ZERO,
+                dscp: Dscp::default(),
                 stop: None,
             })?;
         }

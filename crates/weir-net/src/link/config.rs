@@ -70,10 +70,13 @@ impl LinkConfig {
     /// The queue in front of the transmitter: that of the shaper, if it has a limit.
     pub(super) fn queue(&self) -> QueueConfig {
         let limit = self.shaper.and_then(|shaper| shaper.queue_limit());
-        limit.map_or(self.queue, |octets| {
-            let limit = QueueLimit::Bytes(octets);
-            DropTailConfig { limit }.into()
-        })
+        limit.map_or_else(
+            || self.queue.clone(),
+            |octets| {
+                let limit = QueueLimit::Bytes(octets);
+                DropTailConfig { limit }.into()
+            },
+        )
     }
 }
 

@@ -33,6 +33,7 @@ pub use counters::LinkCounters;
 pub(crate) use counters::QueueMeter;
 pub(crate) use plain::{Arrival, HELD, Progress};
 
+use crate::ack_facts::AckFacts;
 use crate::packet_pool::PacketRef;
 use crate::stage_events::{StageEvent, StageEvents};
 use plain::Service;
@@ -138,6 +139,20 @@ impl Link {
         let wanted = events.wants(EventMask::QUEUE.union(EventMask::DROP));
         let next_start = wanted.then(|| queued.next_start(&self.wire)).flatten();
         next_start.unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// True if the queue decides on TCP headers: [`expect`](Self::expect) then precedes each
+    /// packet.
+    #[inline]
+    pub(crate) fn reads_acks(&self) -> bool {
+        matches!(&self.service, Service::Queued(queued) if queued.reads_acks())
+    }
+
+    /// What the queue reads in the TCP header of the packet that enters next.
+    pub(crate) fn expect(&mut self, facts: Option<AckFacts>) {
+        if let Service::Queued(queued) = &mut self.service {
+            queued.expect(facts);
+        }
     }
 
     /// A packet enters.

@@ -6,6 +6,7 @@ use super::config::{LinkChange, LinkConfig};
 use super::faults::Faults;
 use super::transmitter::ExactTime;
 use super::{LinkCounters, QueueMeter, Wire};
+use crate::ack_facts::AckFacts;
 use crate::ack_thinning::AckThinning;
 use crate::loss::Loss;
 use crate::netem::{Damage, Netem};
@@ -95,18 +96,24 @@ impl Queued {
             packets_in_flight: self.flight.len() as u64,
             bytes_in_flight: self.flight.iter().map(|f| u64::from(f.packet.size)).sum(),
             busy: wire.counters.busy - Duration::from_nanos(unfinished),
-            shaper_busy: (self.shaper.as_ref()).map_or(Duration::ZERO, |shaper| shaper.busy(now)),
+            shaper_busy: (self.shaper.as_ref())
+                .map_or_else(|| self.queue.shaping_time(now), |shaper| shaper.busy(now)),
             policer_busy: (self.policer.as_ref())
                 .map_or(Duration::ZERO, |policer| policer.busy(now)),
             ..wire.counters
         }
     }
 
-    /// When the head of the queue may start: the transmitter is free and there are tokens.
+    /// When the head of the queue may start: the transmitter is free, the queue does not hold it
+    /// back, and there are tokens.
     #[inline]
     pub(super) fn next_start(&self, wire: &Wire) -> Option<Instant> {
         let size = self.queue.head_size()?;
-        let free = wire.transmitter.free.rounded_up();
+        let free = wire
+            .transmitter
+            .free
+            .rounded_up()
+            .max(self.queue.ready_at());
         match &self.shaper {
             None => Some(free),
             Some(shaper) => Some(free.max(shaper.ready_at(size))),
@@ -329,6 +336,17 @@ impl Queued {
         }
         let policer = self.policer.as_mut()?;
         (!policer.takes(now, packet.size)).then_some(DropReason::Policed)
+    }
+
+    /// True if the queue decides on TCP headers.
+    #[inline]
+    pub(super) fn reads_acks(&self) -> bool {
+        self.queue.reads_acks()
+    }
+
+    /// What the queue reads in the TCP header of the packet that enters next.
+    pub(super) fn expect(&mut self, facts: Option<AckFacts>) {
+        self.queue.expect(facts);
     }
 
     fn enqueue(&mut self, wire: &mut Wire, now: Instant, mut packet: PacketRef) {

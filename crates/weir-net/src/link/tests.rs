@@ -212,7 +212,7 @@ fn what_an_idle_link_takes_at_once_did_not_wait_in_any_queue() {
     for queue in of_three() {
         let mut link = Link::new(
             &LinkConfig {
-                queue,
+                queue: queue.clone(),
                 ..config(Some(8_000_000), QueueLimit::Packets(9))
             },
             1,

@@ -15,7 +15,7 @@ use crate::queue::QueueLimit;
 use crate::wifi::{Medium, MediumConfig};
 use std::fmt;
 use weir_proto::endpoint::Endpoint;
-use weir_proto::packet::{FlowId, HostId};
+use weir_proto::packet::{Dscp, FlowId, HostId};
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
@@ -43,6 +43,8 @@ pub struct FlowConfig {
     pub start: Instant,
     /// The delay, each way, of an access link at the sender's host that only this flow uses.
     pub access_delay: Duration,
+    /// The codepoint of the packets of both sides.
+    pub dscp: Dscp,
     /// When the sender is closed; data written before is still sent.
     pub stop: Option<Instant>,
 }
@@ -216,7 +218,13 @@ impl Network {
             connects: config.connects == side,
         };
         let (of_sender, of_receiver) = (schedule(Side::Sender), schedule(Side::Receiver));
-        let address = |host, peer| Address { flow, host, peer };
+        let dscp = config.dscp;
+        let address = |host, peer| Address {
+            flow,
+            host,
+            peer,
+            dscp,
+        };
         let sender = Agent::new(
             Parts {
                 endpoint: config.sender,

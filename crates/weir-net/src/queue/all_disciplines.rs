@@ -20,7 +20,7 @@ fn red(limit: u64) -> RedConfig {
 }
 
 /// Each discipline with a limit of three packets, or 3000 octets.
-pub(crate) fn of_three() -> [QueueConfig; 8] {
+pub(crate) fn of_three() -> [QueueConfig; 12] {
     let codel = CodelConfig {
         limit: 3,
         ..CodelConfig::default()
@@ -45,6 +45,29 @@ pub(crate) fn of_three() -> [QueueConfig; 8] {
         PieConfig {
             limit: 3,
             ..PieConfig::default()
+        }
+        .into(),
+        FqPieConfig {
+            pie: PieConfig {
+                limit: 3,
+                ..PieConfig::default()
+            },
+            ..FqPieConfig::default()
+        }
+        .into(),
+        CakeConfig {
+            memlimit: Some(3000),
+            ..CakeConfig::default()
+        }
+        .into(),
+        HtbConfig {
+            direct_qlen: 3,
+            ..HtbConfig::default()
+        }
+        .into(),
+        FqConfig {
+            limit: 3,
+            ..FqConfig::default()
         }
         .into(),
         DualPi2Config {
@@ -200,6 +223,8 @@ fn property_tests_draw_short_queues_of_all_lengths() {
         |rng: &mut Rng| packets(CodelConfig::arbitrary(rng).limit()),
         |rng: &mut Rng| packets(FqCodelConfig::arbitrary(rng).limit()),
         |rng: &mut Rng| packets(PieConfig::arbitrary(rng).limit()),
+        |rng: &mut Rng| packets(FqPieConfig::arbitrary(rng).limit()),
+        |rng: &mut Rng| packets(FqConfig::arbitrary(rng).limit()),
         |rng: &mut Rng| packets(DualPi2Config::arbitrary(rng).limit()),
         |rng: &mut Rng| packets(StepConfig::arbitrary(rng).limit()),
     ] {
@@ -208,6 +233,7 @@ fn property_tests_draw_short_queues_of_all_lengths() {
     for draw in [
         |rng: &mut Rng| octets(DropTailConfig::arbitrary(rng).limit),
         |rng: &mut Rng| octets(RedConfig::arbitrary(rng).limit()),
+        |rng: &mut Rng| octets(CakeConfig::arbitrary(rng).limit()),
     ] {
         assert_eq!(bounds(spread(draw)), [1500.0, 31_499.0]);
     }

@@ -6,9 +6,9 @@
 
 use super::codel::{Codel, CodelConfig, CodelInput};
 use super::fifo::Fifo;
-use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName};
+use super::rounds::Rounds;
+use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName, flow_key};
 use crate::packet_pool::PacketRef;
-use std::collections::VecDeque;
 use weir_proto::event::DropReason;
 use weir_proto::rng::{Rng, mix64};
 use weir_proto::settings::{bytes, count};
@@ -52,8 +52,7 @@ impl QueueDiscConfig for FqCodelConfig {
             config: *self,
             salt: rng.next_u64(),
             queues: (0..count).map(|_| FlowQueue::default()).collect(),
-            new: VecDeque::new(),
-            old: VecDeque::new(),
+            rounds: Rounds::new(count, self.quantum),
             packets: 0,
             bytes: 0,
             max_packet: 0,
@@ -76,18 +75,15 @@ impl QueueDiscConfig for FqCodelConfig {
 struct FlowQueue {
     fifo: Fifo,
     codel: Codel,
-    deficit: i64,
-    listed: bool,
 }
 
-/// All queues, and the two lists of active ones.
+/// All queues, and which of them is next.
 #[derive(Debug)]
 pub(crate) struct FqCodel {
     config: FqCodelConfig,
     salt: u64,
     queues: Vec<FlowQueue>,
-    new: VecDeque<u32>,
-    old: VecDeque<u32>,
+    rounds: Rounds,
     packets: u64,
     bytes: u64,
     max_packet: u32,
@@ -95,8 +91,7 @@ pub(crate) struct FqCodel {
 
 impl FqCodel {
     fn queue_of(&self, packet: &PacketRef) -> u32 {
-        let key = u64::from(packet.flow.0) << 32 | u64::from(packet.ip.source.0);
-        (mix64(key ^ self.salt) % self.queues.len() as u64) as u32
+        (mix64(flow_key(packet) ^ self.salt) % self.queues.len() as u64) as u32
     }
 
     /// RFC 8290 §4.1: from the head of the queue with the most octets, half of its packets but at
@@ -120,19 +115,6 @@ impl FqCodel {
             effects.dropped.push((packet, DropReason::QueueFull));
         }
     }
-
-    fn pop_list(&mut self, from_new: bool) -> Option<u32> {
-        if from_new {
-            self.new.pop_front()
-        } else {
-            self.old.pop_front()
-        }
-    }
-
-    fn rotate(&mut self, from_new: bool) {
-        let index = self.pop_list(from_new);
-        self.old.extend(index);
-    }
 }
 
 impl QueueDisc for FqCodel {
@@ -141,13 +123,8 @@ impl QueueDisc for FqCodel {
         self.max_packet = self.max_packet.max(packet.size);
         self.packets += 1;
         self.bytes += u64::from(packet.size);
-        let queue = &mut self.queues[index as usize];
-        queue.fifo.push(now, packet);
-        if !queue.listed {
-            queue.listed = true;
-            queue.deficit = i64::from(self.config.quantum);
-            self.new.push_back(index);
-        }
+        self.queues[index as usize].fifo.push(now, packet);
+        self.rounds.enter(index);
         if self.packets > self.config.codel.limit {
             self.drop_from_longest(effects);
         }
@@ -156,14 +133,8 @@ impl QueueDisc for FqCodel {
     /// RFC 8290 §4.2.
     fn dequeue(&mut self, now: Instant, effects: &mut DropsAndMarks) -> Option<PacketRef> {
         loop {
-            let from_new = !self.new.is_empty();
-            let index = *self.new.front().or(self.old.front())?;
+            let index = self.rounds.turn()?;
             let queue = &mut self.queues[index as usize];
-            if queue.deficit <= 0 {
-                queue.deficit += i64::from(self.config.quantum);
-                self.rotate(from_new);
-                continue;
-            }
             let dropped_before = effects.dropped.len();
             let input = CodelInput {
                 config: &self.config.codel,
@@ -176,17 +147,10 @@ impl QueueDisc for FqCodel {
                 self.bytes -= u64::from(dropped.size);
             }
             let Some(packet) = packet else {
-                // An emptied new queue is moved behind the old ones once, so that it cannot stay
-                // new.
-                if from_new && !self.old.is_empty() {
-                    self.rotate(true);
-                } else {
-                    self.pop_list(from_new);
-                    self.queues[index as usize].listed = false;
-                }
+                self.rounds.found_empty();
                 continue;
             };
-            queue.deficit -= i64::from(packet.size);
+            self.rounds.charge(index, packet.size);
             self.packets -= 1;
             self.bytes -= u64::from(packet.size);
             return Some(packet);
@@ -408,7 +372,6 @@ mod tests {
         // RFC 8290 §4.2: two queues become old, and each is removed when it is empty.
         let mut queue = filled(&[(1, 1514, 3), (2, 1514, 3)]);
         assert_eq!(order(&mut queue, 7), [1, 2, 1, 2, 1, 2]);
-        assert!(queue.new.is_empty() && queue.old.is_empty());
-        assert!(queue.queues.iter().all(|queue| !queue.listed));
+        assert!(queue.rounds.is_idle());
     }
 }

@@ -7,24 +7,34 @@
 //! A discipline is one file with a [`QueueDisc`], its configuration as [`QueueDiscConfig`] beside
 //! it, and one line in the registry below. Dropped and marked packets go into [`DropsAndMarks`].
 
+mod cake;
 mod codel;
 mod droptail;
 mod dualpi2;
 mod fifo;
+mod fq;
 mod fq_codel;
+mod fq_pie;
+mod htb;
 mod pie;
 mod red;
 mod registry;
+mod rounds;
 mod step;
 
+pub use cake::{AckFilter, CakeConfig, Diffserv, FlowMode, Framing, RttWord};
 pub use codel::CodelConfig;
 pub use droptail::{DropTailConfig, QueueLimit};
 pub use dualpi2::DualPi2Config;
+pub use fq::FqConfig;
 pub use fq_codel::FqCodelConfig;
+pub use fq_pie::FqPieConfig;
+pub use htb::{HtbClassConfig, HtbConfig};
 pub use pie::PieConfig;
 pub use red::RedConfig;
 pub use step::{StepConfig, StepThreshold};
 
+use crate::ack_facts::AckFacts;
 use crate::packet_pool::{PacketRef, PooledPacket};
 use registry::queue_disciplines;
 use std::fmt;
@@ -32,7 +42,7 @@ use weir_proto::event::{DropReason, QueueChange};
 use weir_proto::packet::Ecn;
 use weir_proto::rng::Rng;
 use weir_proto::settings::{Form, count};
-use weir_proto::time::Instant;
+use weir_proto::time::{Duration, Instant};
 
 queue_disciplines! {
     DropTail(DropTailConfig) = "droptail",
@@ -40,6 +50,10 @@ queue_disciplines! {
     Codel(CodelConfig) = "codel",
     FqCodel(FqCodelConfig) = "fq_codel",
     Pie(PieConfig) = "pie",
+    FqPie(FqPieConfig) = "fq_pie",
+    Fq(FqConfig) = "fq",
+    Cake(CakeConfig) = "cake",
+    Htb(HtbConfig) = "htb",
     DualPi2(DualPi2Config) = "dualpi2",
     Step(StepConfig) = "step",
 }
@@ -64,6 +78,27 @@ pub(crate) trait QueueDisc: fmt::Debug + Send {
 
     /// The packets and octets in the queue.
     fn backlog(&self) -> Backlog;
+
+    /// The earliest time at which `dequeue` may return a packet, if one waits: not before the last
+    /// call, for a discipline that delays packets itself. A `dequeue` at that time returns a
+    /// packet, drops one, or moves this time.
+    fn ready_at(&self) -> Instant {
+        Instant::ZERO
+    }
+
+    /// The time up to `now` during which packets had to wait for the rate of the discipline itself.
+    fn shaping_time(&self, _now: Instant) -> Duration {
+        Duration::ZERO
+    }
+
+    /// True if it decides on the TCP headers of packets: [`expect`](Self::expect) then precedes
+    /// each `enqueue`.
+    fn reads_acks(&self) -> bool {
+        false
+    }
+
+    /// The facts of the packet that enters next; `None` unless it is a TCP segment.
+    fn expect(&mut self, _facts: Option<AckFacts>) {}
 
     /// True if a packet that need not wait may bypass the queue, as TCQ_F_CAN_BYPASS in Linux. A
     /// discipline with active queue management measures every packet.
@@ -91,6 +126,25 @@ impl<T: QueueDisc> QueueDisc for Box<T> {
     #[inline]
     fn backlog(&self) -> Backlog {
         (**self).backlog()
+    }
+
+    #[inline]
+    fn ready_at(&self) -> Instant {
+        (**self).ready_at()
+    }
+
+    #[inline]
+    fn shaping_time(&self, now: Instant) -> Duration {
+        (**self).shaping_time(now)
+    }
+
+    #[inline]
+    fn reads_acks(&self) -> bool {
+        (**self).reads_acks()
+    }
+
+    fn expect(&mut self, facts: Option<AckFacts>) {
+        (**self).expect(facts);
     }
 
     #[inline]
@@ -178,6 +232,12 @@ pub(crate) trait QueueDiscConfig {
     /// The capacity of the queue.
     fn limit(&self) -> QueueLimit;
 
+    /// Bits per second at which the discipline itself lets packets pass; `None` if it never holds
+    /// one back for its rate.
+    fn rate(&self) -> Option<u64> {
+        None
+    }
+
     /// A configuration for property tests: a short queue, any options.
     fn arbitrary(rng: &mut Rng) -> Self;
 }
@@ -196,6 +256,11 @@ impl DropsAndMarks {
     pub(crate) fn is_empty(&self) -> bool {
         self.dropped.is_empty() && self.marked.is_empty()
     }
+}
+
+/// The flow and direction of a packet, in place of the five-tuple of its headers.
+const fn flow_key(packet: &PacketRef) -> u64 {
+    (packet.flow.0 as u64) << 32 | packet.ip.source.0 as u64
 }
 
 /// Marks a packet of an ECN-capable transport with CE (RFC 3168 §5); false if it is not capable.

@@ -14,7 +14,7 @@ use super::{
 use crate::packet_pool::PacketRef;
 use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
-use weir_proto::settings::duration;
+use weir_proto::settings::{count, duration};
 use weir_proto::time::{Duration, Instant};
 
 /// QDELAY_REF (RFC 8033 §4.2).
@@ -32,10 +32,13 @@ const SCALE: [(f64, f64); 6] = [
     (0.01, 8.0),
     (0.1, 2.0),
 ];
-/// alpha, the weight of the distance from the target, in 1/s (RFC 8033 appendix A).
-const ALPHA: f64 = 0.125;
-/// beta, the weight of the change of the delay, in 1/s (RFC 8033 appendix A).
-const BETA: f64 = 1.25;
+/// alpha, the weight of the distance from the target, in 1/16 per second: 1/8 (RFC 8033 appendix
+/// A).
+const ALPHA: u32 = 2;
+/// beta, the weight of the change of the delay, in 1/16 per second: 5/4 (RFC 8033 appendix A).
+const BETA: u32 = 20;
+/// The units of tc-pie(8) for alpha and beta in a weight of 1 per second.
+const PER_SECOND: f64 = 16.0;
 /// The factor by which a period without delay multiplies the probability (RFC 8033 §4.2).
 const DECAY: f64 = 0.98;
 /// The probability from which an increase is capped (RFC 8033 appendix B).
@@ -68,6 +71,10 @@ weir_proto::settings! {
         pub target: Duration = QDELAY_REF,
         /// The controller's period.
         pub tupdate: Duration = T_UPDATE => duration(SHORTEST_PERIOD..=LONGEST_PERIOD),
+        /// Weight of the distance from the target, in 1/16 per second.
+        pub alpha: u32 = ALPHA => count(0..=32, ""),
+        /// Weight of the change of the delay, in 1/16 per second.
+        pub beta: u32 = BETA => count(0..=32, ""),
         /// How long a burst passes untouched.
         pub max_burst: Duration = MAX_BURST,
         /// The most packets that it holds.
@@ -83,16 +90,12 @@ impl PieConfig {
     fn period(&self) -> Duration {
         self.tupdate.max(SHORTEST_PERIOD)
     }
-}
 
-impl QueueDiscConfig for PieConfig {
-    type Disc = Box<Pie>;
-    const TC_NAMES: &'static [TcName] = &[TcName::packets("pie")];
-    const IS_RANDOM: bool = true;
-
-    fn build(&self, rng: Rng) -> Box<Pie> {
-        Box::new(Pie {
+    /// An empty queue that marks below this probability.
+    pub(super) fn queue(&self, rng: Rng, mark_threshold: f64) -> Pie {
+        Pie {
             config: *self,
+            mark_threshold,
             fifo: Fifo::default(),
             probability: 0.0,
             accumulated: 0.0,
@@ -101,7 +104,17 @@ impl QueueDiscConfig for PieConfig {
             burst_left: self.max_burst,
             next_update: Instant::ZERO + self.period(),
             rng,
-        })
+        }
+    }
+}
+
+impl QueueDiscConfig for PieConfig {
+    type Disc = Box<Pie>;
+    const TC_NAMES: &'static [TcName] = &[TcName::packets("pie")];
+    const IS_RANDOM: bool = true;
+
+    fn build(&self, rng: Rng) -> Box<Pie> {
+        Box::new(self.queue(rng, MARK_THRESHOLD))
     }
 
     fn limit(&self) -> QueueLimit {
@@ -121,6 +134,7 @@ impl QueueDiscConfig for PieConfig {
 #[derive(Debug)]
 pub(crate) struct Pie {
     config: PieConfig,
+    mark_threshold: f64,
     fifo: Fifo,
     probability: f64,
     accumulated: f64,
@@ -158,7 +172,9 @@ impl Pie {
         let seconds = |span: Duration| span.as_secs_f64();
         let target = seconds(self.config.target);
         let (delay, old) = (seconds(self.delay), seconds(self.old_delay));
-        let step = ALPHA * (delay - target) + BETA * (delay - old);
+        let weight = |sixteenths: u32| f64::from(sixteenths) / PER_SECOND;
+        let (alpha, beta) = (weight(self.config.alpha), weight(self.config.beta));
+        let step = alpha * (delay - target) + beta * (delay - old);
         let scale = SCALE.iter().find(|(below, _)| self.probability < *below);
         let step = step / scale.map_or(1.0, |(_, divisor)| *divisor);
         let step = if self.probability >= CAPPED_FROM {
@@ -179,6 +195,21 @@ impl Pie {
         if self.probability == 0.0 && delay < target / 2.0 && old < target / 2.0 {
             self.burst_left = self.config.max_burst;
         }
+    }
+
+    /// The next packet is dropped or marked with certainty, at this probability.
+    #[cfg(test)]
+    pub(super) const fn force_drop(&mut self, probability: f64) {
+        self.burst_left = Duration::ZERO;
+        self.old_delay = self.config.target;
+        self.probability = probability;
+        self.accumulated = MOST_ACCUMULATED;
+    }
+
+    /// Drops a packet for which there is no room.
+    pub(super) fn refuse(&mut self, packet: PacketRef, effects: &mut DropsAndMarks) {
+        self.accumulated = 0.0;
+        effects.dropped.push((packet, DropReason::QueueFull));
     }
 
     /// RFC 8033 §4.1 and appendix B, drop_early().
@@ -209,10 +240,11 @@ impl QueueDisc for Pie {
     fn enqueue(&mut self, now: Instant, mut packet: PacketRef, effects: &mut DropsAndMarks) {
         self.catch_up(now);
         if self.fifo.packets() >= self.config.limit {
-            self.accumulated = 0.0;
-            effects.dropped.push((packet, DropReason::QueueFull));
+            self.refuse(packet, effects);
         } else if self.drops_early()
-            && !(self.config.ecn && self.probability < MARK_THRESHOLD && mark(&mut packet, effects))
+            && !(self.config.ecn
+                && self.probability < self.mark_threshold
+                && mark(&mut packet, effects))
         {
             effects.dropped.push((packet, DropReason::Aqm));
         } else {

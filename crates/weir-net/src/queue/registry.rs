@@ -7,7 +7,7 @@ macro_rules! queue_disciplines {
     ($($name:ident($config:ty) = $word:literal),* $(,)?) => {
         weir_proto::kinds! {
             /// The configuration of a queue, of any discipline.
-            #[derive(Clone, Copy, Debug, PartialEq)]
+            #[derive(Clone, Debug, PartialEq)]
             pub enum QueueConfig {
                 $(#[doc = concat!("See [`", stringify!($config), "`].")]
                 $name($config) = $word,)*
@@ -25,6 +25,13 @@ macro_rules! queue_disciplines {
             pub fn limit(&self) -> QueueLimit {
                 match self {
                     $(Self::$name(config) => config.limit(),)*
+                }
+            }
+
+            /// Bits per second at which the discipline itself lets packets pass, if it shapes.
+            pub fn rate(&self) -> Option<u64> {
+                match self {
+                    $(Self::$name(config) => config.rate(),)*
                 }
             }
 
@@ -95,6 +102,32 @@ macro_rules! queue_disciplines {
             fn backlog(&self) -> Backlog {
                 match self {
                     $(Self::$name(queue) => queue.backlog(),)*
+                }
+            }
+
+            #[inline]
+            fn ready_at(&self) -> Instant {
+                match self {
+                    $(Self::$name(queue) => queue.ready_at(),)*
+                }
+            }
+
+            fn shaping_time(&self, now: Instant) -> Duration {
+                match self {
+                    $(Self::$name(queue) => queue.shaping_time(now),)*
+                }
+            }
+
+            #[inline]
+            fn reads_acks(&self) -> bool {
+                match self {
+                    $(Self::$name(queue) => queue.reads_acks(),)*
+                }
+            }
+
+            fn expect(&mut self, facts: Option<AckFacts>) {
+                match self {
+                    $(Self::$name(queue) => queue.expect(facts),)*
                 }
             }
 

@@ -14,6 +14,7 @@ use super::channel::{Channel, ChannelConfig, Frame, Radio};
 use super::rate_control::RateControl;
 use super::station::{DamagedFrames, Station, StationConfig, StationCounters};
 use super::timing::{Phy, PhyConfig};
+use crate::ack_facts::AckFacts;
 use crate::packet_pool::PacketRef;
 use crate::queue::Queue;
 use crate::stage_events::StageEvents;
@@ -72,12 +73,12 @@ impl Medium {
     pub(crate) fn new(config: MediumConfig, seed: u64) -> Self {
         let phy = Phy::from(config.phy);
         let name = &config.name;
-        let station = |&(host, station): &(HostId, StationConfig)| {
+        let station = |(host, station): &(HostId, StationConfig)| {
             let queue = format!("wifi/{name}/{}/queue", host.0);
             let queue = Queue::new(&station.queue, seed, &queue);
             let rate = format!("wifi/{name}/{}/rate_control", host.0);
             let rate = RateControl::new(station.rate_control, &phy, Rng::stream(seed, &rate));
-            Station::new(host, station, rate, (phy.min_window, queue))
+            Station::new(*host, station.clone(), rate, (phy.min_window, queue))
         };
         let radio = |(_, station): &(HostId, StationConfig)| Radio {
             power_dbm: station.power,
@@ -128,6 +129,20 @@ impl Medium {
         self.stations.iter().map(Station::packets).sum()
     }
 
+    /// True if the queue of the hop's station decides on TCP headers: [`expect`](Self::expect) then
+    /// precedes each packet.
+    pub(crate) fn reads_acks(&self, hop: Hop) -> bool {
+        let station = self.stations.iter().find(|s| s.host == hop.from);
+        station.is_some_and(Station::reads_acks)
+    }
+
+    /// What the queue of the hop's station reads in the TCP header of the packet that enters next.
+    pub(crate) fn expect(&mut self, hop: Hop, facts: Option<AckFacts>) {
+        if let Some(station) = self.stations.iter_mut().find(|s| s.host == hop.from) {
+            station.expect(facts);
+        }
+    }
+
     /// A packet enters at the station of host `from`, for the station of host `to`.
     pub(crate) fn handle(&mut self, now: Instant, hop: Hop, packet: PacketRef) {
         self.hear(now);
@@ -135,16 +150,31 @@ impl Medium {
         let Some(station) = self.stations.iter_mut().find(|s| s.host == hop.from) else {
             return self.discarded.push(packet);
         };
-        if !station.accept(now, hop.to, packet, &mut self.discarded) {
-            return;
+        if station.accept(now, hop.to, packet, &mut self.discarded) {
+            Self::contend(&self.phy, &mut self.rng, station, (now, idle));
         }
+    }
+
+    /// The queues that held packets back hand over those that are due.
+    fn wake(&mut self, now: Instant) {
+        let idle = matches!(self.phase, Phase::Idle);
+        for station in &mut self.stations {
+            let due = station.ready_at().is_some_and(|at| at <= now);
+            if due && station.load_head(now, &mut self.discarded) {
+                Self::contend(&self.phy, &mut self.rng, station, (now, idle));
+            }
+        }
+    }
+
+    /// A station that was free has a packet to send: it accesses the medium at once or backs off.
+    fn contend(phy: &Phy, rng: &mut Rng, station: &mut Station, (now, idle): (Instant, bool)) {
         // 802.11-2007 §9.2.5.1: access is immediate if the medium has been idle for DIFS, unless a
         // backoff is still running; otherwise a backoff is drawn, unless one is left from before.
-        let slots = slots(&self.phy, station.idle_from, now);
+        let slots = slots(phy, station.idle_from, now);
         match slots.filter(|_| idle) {
             Some(passed) if station.backoff <= passed => station.immediate_access = Some(now),
             None if station.backoff == 0 => {
-                station.backoff = self.rng.below(u64::from(station.window) + 1) as u32;
+                station.backoff = rng.below(u64::from(station.window) + 1) as u32;
             }
             _ => {}
         }
@@ -181,7 +211,7 @@ impl Medium {
             Phase::Idle => self
                 .stations
                 .iter()
-                .filter_map(|s| self.access_time(s))
+                .filter_map(|s| self.access_time(s).or_else(|| s.ready_at()))
                 .min(),
         }
     }
@@ -189,6 +219,10 @@ impl Medium {
     /// The time of [`poll_timeout`](Self::poll_timeout) has come.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.hear(now);
+        let was_idle = matches!(self.phase, Phase::Idle);
+        if was_idle {
+            self.wake(now);
+        }
         match self.phase {
             Phase::Idle => self.start(now),
             Phase::Data { start, end } if end <= now => {
@@ -198,6 +232,9 @@ impl Medium {
             }
             Phase::Ack { end } if end <= now => self.idle_from(now),
             _ => {}
+        }
+        if !was_idle && matches!(self.phase, Phase::Idle) {
+            self.wake(now);
         }
     }
 

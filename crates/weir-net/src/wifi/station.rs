@@ -6,6 +6,7 @@
 use super::place::Place;
 use super::rate_control::{RateControl, RateControlConfig};
 use super::timing::{PhyRate, Standard};
+use crate::ack_facts::AckFacts;
 use crate::link::{LinkCounters, QueueMeter};
 use crate::packet_pool::PacketRef;
 use crate::queue::{DropsAndMarks, Queue, QueueConfig, QueueDisc};
@@ -19,7 +20,7 @@ use weir_proto::time::{Duration, Instant};
 
 weir_proto::settings! {
     /// A station: its queue, and how it sends.
-    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[derive(Clone, Debug, PartialEq)]
     pub struct StationConfig {
         /// Where its packets wait; the one being sent is not in it.
         pub queue: QueueConfig,
@@ -228,6 +229,22 @@ impl Station {
         let taken = self.load_head(now, discarded);
         QueueMeter::entered(self.queue.backlog(), &mut self.counters.link);
         taken
+    }
+
+    /// True if the queue decides on TCP headers.
+    pub(super) fn reads_acks(&self) -> bool {
+        self.queue.reads_acks()
+    }
+
+    /// What the queue reads in the TCP header of the packet that enters next.
+    pub(super) fn expect(&mut self, facts: Option<AckFacts>) {
+        self.queue.expect(facts);
+    }
+
+    /// When the queue of a free station hands over its next packet, if one waits.
+    pub(super) fn ready_at(&self) -> Option<Instant> {
+        let waits = self.head.is_none() && self.queue.backlog().packets > 0;
+        waits.then(|| self.queue.ready_at())
     }
 
     /// Dequeues the next packet, if the station is free; true if there is one.

@@ -81,7 +81,7 @@ fn cell(stations: u32, snr_db: f64, queue_limit: u64) -> Cell {
             stations: [&[access_point], laptops.as_slice()]
                 .concat()
                 .iter()
-                .map(|&host| (host, station))
+                .map(|&host| (host, station.clone()))
                 .collect(),
             channel: ChannelConfig::with_snr_db(snr_db),
         })

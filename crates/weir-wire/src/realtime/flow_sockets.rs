@@ -10,7 +10,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use weir_proto::packet::{FlowId, HostId, Packet, Transit};
+use weir_proto::packet::{Dscp, FlowId, HostId, Packet, Transit};
 
 /// One end of a flow, and its socket.
 pub struct FlowSocket {
@@ -55,6 +55,7 @@ impl FlowSockets {
                     flow: end.flow,
                     source: end.peer,
                     target: end.host,
+                    dscp: Dscp::default(),
                 },
                 peer_address: end.socket.peer_addr()?,
                 socket: PortSocket::new(end.socket)?,

@@ -1,7 +1,7 @@
 //! The fields of IP headers that the simulated network reads and writes (RFC 791, RFC 8200).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use weir_proto::packet::{Ecn, FlowId};
+use weir_proto::packet::{Dscp, Ecn, FlowId};
 
 /// Flow numbers are below this; flows with the same number are treated as one.
 const FLOWS: u32 = 1024;
@@ -14,6 +14,7 @@ const TCP: u8 = 6;
 pub(super) struct Header {
     pub(super) target: IpAddr,
     pub(super) ecn: Ecn,
+    pub(super) dscp: Dscp,
     /// The same for all packets with the same addresses, protocol and ports.
     pub(super) flow: FlowId,
 }
@@ -64,6 +65,7 @@ pub(super) fn parse(octets: &[u8]) -> Option<Header> {
             Some(Header {
                 target: IpAddr::V4(Ipv4Addr::from(target)),
                 ecn: Ecn::from_bits(header[1]),
+                dscp: Dscp::from_octet(header[1]),
                 flow: flow_of(constant.chain(ports(header[9], content))),
             })
         }
@@ -75,6 +77,7 @@ pub(super) fn parse(octets: &[u8]) -> Option<Header> {
             Some(Header {
                 target: IpAddr::V6(Ipv6Addr::from(*target)),
                 ecn: Ecn::from_bits(header[1] >> 4),
+                dscp: Dscp::from_octet(header[0] << 4 | header[1] >> 4),
                 flow: flow_of(constant.chain(ports(header[6], content))),
             })
         }

@@ -1,7 +1,7 @@
 //! Packets that enter and leave a simulated network through its ports.
 
 use std::borrow::Cow;
-use weir_proto::packet::{Body, Ecn, FlowId, HostId, IpHeader, Packet, Payload};
+use weir_proto::packet::{Body, Dscp, Ecn, FlowId, HostId, IpHeader, Packet, Payload};
 
 /// The flow of entering packets, and the hosts between which they are sent.
 #[derive(Clone, Copy, Debug)]
@@ -9,6 +9,7 @@ pub(super) struct Route {
     pub(super) flow: FlowId,
     pub(super) source: HostId,
     pub(super) target: HostId,
+    pub(super) dscp: Dscp,
 }
 
 impl Route {
@@ -20,6 +21,7 @@ impl Route {
                 source: self.source,
                 destination: self.target,
                 ecn,
+                dscp: self.dscp,
                 ttl: IpHeader::DEFAULT_TTL,
             },
             ..Packet::new(size, Body::Other(Payload::from_bytes(octets)))

@@ -15,7 +15,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use weir_proto::packet::{FlowId, HostId, IpHeader, Packet};
+use weir_proto::packet::{Dscp, FlowId, HostId, IpHeader, Packet};
 
 /// The most clients at a time. A further one replaces the one with the longest inactivity.
 const MAX_CLIENTS: usize = 1024;
@@ -207,6 +207,7 @@ impl UdpRelay {
                 flow: FlowId(number),
                 source,
                 target,
+                dscp: Dscp::default(),
             };
             let longest = received.into_packets(route, &mut self.received);
             self.longest_packet = self.longest_packet.max(longest);
@@ -296,6 +297,7 @@ mod tests {
             flow: FlowId(0),
             source: HostId(0),
             target: HostId(1),
+            dscp: Dscp::default(),
         };
         read.into_packets(route, &mut packets);
         let packet = packets.pop_front().expect("a packet");

@@ -86,6 +86,7 @@ impl PortIo for TunDevices {
                 flow: header.flow,
                 source: port.host,
                 target,
+                dscp: header.dscp,
             };
             return Some(route.packet(header.ecn, len as u32, octets));
         }

@@ -124,6 +124,7 @@ impl SimNetwork {
             },
             start: plan.start,
             access_delay: plan.access_delay,
+            dscp: plan.flow.dscp,
             stop: plan.stop,
         })
     }

@@ -202,7 +202,7 @@ impl SimNetwork {
     /// Adds a medium whose stations are these hosts.
     fn add_wifi(&mut self, wifi: &Wifi, hosts: &[HostId]) -> Result<(), RunError> {
         let stations = wifi.stations.iter().zip(hosts);
-        let config = |(station, &host): (&Station, &HostId)| (host, station.config);
+        let config = |(station, &host): (&Station, &HostId)| (host, station.config.clone());
         let config = MediumConfig {
             name: wifi.name.clone(),
             phy: wifi.phy,
@@ -358,7 +358,7 @@ fn config_of(name: String, direction: &Direction, delay: Duration) -> LinkConfig
         ack_thinning: direction.ack_thinning,
         delay,
         mtu: Some(direction.mtu),
-        queue: direction.queue,
+        queue: direction.queue.clone(),
         loss: direction.loss.clone(),
         netem: direction.netem,
         outages: direction.outages.clone(),

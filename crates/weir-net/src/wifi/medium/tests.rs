@@ -45,7 +45,7 @@ fn medium_with(
         // Host 0 only receives packets.
         stations: (1..=stations)
             .chain([0])
-            .map(|host| (HostId(host), station))
+            .map(|host| (HostId(host), station.clone()))
             .collect(),
         channel,
     };

@@ -6,7 +6,7 @@ use weir_net::{App, FlowConfig, LossConfig, Side};
 use weir_net::{DropTailConfig, LinkConfig, QueueConfig, QueueLimit};
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use weir_proto::event::{Event, EventMask, EventSource, Events, PacketContent, PacketType, Probe};
-use weir_proto::packet::{Body, HostId, Packet, Payload, TraceNumber};
+use weir_proto::packet::{Body, Dscp, HostId, Packet, Payload, TraceNumber};
 use weir_proto::time::{Duration, Instant};
 
 /// A recorded call of an endpoint.
@@ -227,6 +227,7 @@ pub fn flow(
         connects: Side::Sender,
         start: Instant::ZERO,
         access_delay: Duration::ZERO,
+        dscp: Dscp::default(),
         stop: None,
     }
 }

@@ -19,7 +19,7 @@ use weir_net::{
     QueueConfig, SendTimestamp,
 };
 use weir_proto::DurationRange;
-use weir_proto::packet::{FlowId, HostId};
+use weir_proto::packet::{Dscp, FlowId, HostId};
 use weir_proto::rng::Rng;
 use weir_proto::time::Duration;
 
@@ -245,6 +245,7 @@ pub fn random_network(seed: u64) -> RandomNetwork {
                 loss: LossConfig::arbitrary(&mut rng),
                 start: at(rng.below(30 * MILLISECOND)),
                 access_delay: Duration::from_nanos(rng.below(2) * rng.below(2 * MILLISECOND)),
+                dscp: Dscp::new(rng.below(64) as u8),
                 ..plain_flow(
                     &n.to_string(),
                     (source, target),

@@ -72,6 +72,7 @@ impl Connection {
                 destination: self.config.remote,
                 ecn,
                 ttl: IpHeader::DEFAULT_TTL,
+                ..IpHeader::default()
             },
             size: IpHeader::V4_OCTETS + octets,
             damaged_at: None,

@@ -166,6 +166,7 @@ impl Connection {
                 destination: self.config.remote,
                 ecn: self.codepoint(segment.content),
                 ttl: IpHeader::DEFAULT_TTL,
+                ..IpHeader::default()
             },
             size: IpHeader::V4_OCTETS + octets,
             damaged_at: None,

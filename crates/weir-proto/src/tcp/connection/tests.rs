@@ -173,6 +173,7 @@ fn packet(body: TcpPacket) -> Packet {
             destination: HostId(0),
             ecn: Ecn::NotEct,
             ttl: IpHeader::DEFAULT_TTL,
+            ..IpHeader::default()
         },
         ..Packet::new(40, Body::Tcp(body))
     }

@@ -21,6 +21,7 @@ fn envelope(body: wire::Packet) -> Packet {
             destination: HostId(0),
             ecn: weir_proto::packet::Ecn::NotEct,
             ttl: IpHeader::DEFAULT_TTL,
+            ..IpHeader::default()
         },
         ..Packet::new(IpHeader::V4_OCTETS + body.wire_len(), Body::Dccp(body))
     }
