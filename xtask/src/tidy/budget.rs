@@ -11,7 +11,7 @@ const BUDGETS: [(&str, usize); 6] = [
     ("weir-proto", 28_500),
     ("weir-net", 13_600),
     ("weir-wire", 8_300),
-    ("weir-lab", 49_200),
+    ("weir-lab", 49_800),
     ("weir", 12_300),
     ("weir-wasm", 700),
 ];

@@ -1,7 +1,7 @@
 //! The words of tc-cake(8) that stand for themselves: choices that name no key, the framing of
 //! known links, and words without an effect here.
 
-use super::link_words::{put, word_of};
+use super::link_units::{put, word_of};
 use weir_net::queue::{AckFilter, Diffserv, FlowMode, Framing, RttWord};
 use weir_proto::settings::{Keyword, Raw, Table};
 

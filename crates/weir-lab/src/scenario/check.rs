@@ -1,5 +1,6 @@
 //! Checks of a scenario that involve several keys.
 
+mod classes;
 mod expected;
 mod ways;
 
@@ -14,8 +15,8 @@ use super::wifi::Wifi;
 use Step::{Index, Key};
 use std::collections::BTreeSet;
 use std::path::Path;
+use weir_net::AppConfig;
 use weir_net::app::BulkConfig;
-use weir_net::{AppConfig, QueueConfig};
 use weir_proto::settings::{Diagnostic, Variants as _};
 use weir_proto::time::Duration;
 
@@ -238,16 +239,10 @@ impl Check<'_> {
             let help = "write limit = \"30000b\" or latency = \"200ms\"";
             return self.error(&at(&[Key("shaper")]), message, help);
         }
-        if let QueueConfig::Htb(htb) = &direction.queue
-            && let Some(message) = htb.fault()
-        {
-            let help = "give each class a number of its own, and a parent that exists";
-            return self.error(&at(&[Key("queue")]), format!("queue: {message}"), help);
-        }
-        let changes = &direction.changes;
-        for (n, change) in changes.iter().enumerate() {
+        self.classes(direction, &at(&[Key("queue")]))?;
+        for (n, change) in direction.changes.iter().enumerate() {
             let at = |key| at(&[Key("change"), Index(n), Key(key)]);
-            if n > 0 && change.at <= changes[n - 1].at {
+            if n > 0 && change.at <= direction.changes[n - 1].at {
                 let message = format!("at: {} is not after the change before it", change.at);
                 return self.error(&at("at"), message, "put the changes in order of time");
             }

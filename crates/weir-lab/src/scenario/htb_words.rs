@@ -2,8 +2,7 @@
 //! rate 2mbit`, and filters by the DiffServ field, `tc filter add … u32 match ip dsfield 0xb8 0xfc
 //! flowid 1:10`. Numbers of classes are hexadecimal, as in tc.
 
-use super::link_units::{rate, size, value, whole};
-use super::link_words::put;
+use super::link_units::{put, rate, size, value, whole};
 use weir_proto::settings::{Raw, Table, shortened};
 
 /// The command to which the words belong.

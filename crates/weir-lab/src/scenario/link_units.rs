@@ -6,7 +6,9 @@
 //! rates in percent of a device's rate and in octets per second: outside of tc `mbps` means
 //! megabits, so it is rejected rather than read as eight times as much.
 
-use weir_proto::settings::Raw;
+use weir_net::QueueConfig;
+use weir_proto::settings::{Kind, Raw, Table, Variants as _};
+use weir_proto::units;
 
 /// Units of time and the scenario's word for each.
 const TIMES: [(&str, &str); 11] = [
@@ -117,6 +119,44 @@ pub(super) fn octets(word: &str) -> Option<f64> {
 /// A size in octets.
 pub(super) fn size(word: &str) -> Raw {
     octets(word).map_or_else(|| text(word), |octets| Raw::Text(format!("{octets}b")))
+}
+
+/// The kind of value of a key of this kind of queue, if it has the key.
+pub(super) fn kind_of_key(kind: &str, key: &str) -> Option<Kind> {
+    let fields = QueueConfig::of_kind(kind)?.table().fields;
+    let field = fields.into_iter().find(|field| field.key == key)?;
+    Some(field.kind)
+}
+
+/// A value in tc's unit for a key of this kind. Of a value or a word in its place the kind of the
+/// value counts, if the word is none.
+pub(super) fn value_of_kind(kind: &Kind, text: &str) -> Result<Raw, String> {
+    Ok(match kind {
+        Kind::Bytes { .. } => size(text),
+        Kind::Duration { .. } => time(text),
+        Kind::Quantity(quantity) if **quantity == units::DURATION => time(text),
+        Kind::Quantity(quantity) if **quantity == units::RATE => rate(text)?,
+        Kind::AnyOf(kinds) if matches!(kinds.first(), Some(Kind::Keywords(_))) => {
+            match kinds.last() {
+                Some(kind) => value_of_kind(kind, text)?,
+                None => value(text),
+            }
+        }
+        _ => value(text),
+    })
+}
+
+/// Adds a key, which must not be set yet.
+pub(super) fn put(keys: &mut Table, key: &str, value: Raw) -> Result<(), String> {
+    if keys.get(key).is_some() {
+        return Err(format!("\"{key}\" is there twice, expected it once"));
+    }
+    keys.put(key, value);
+    Ok(())
+}
+
+pub(super) fn word_of(text: &str) -> Raw {
+    Raw::Text(text.to_owned())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::document::{Document, Source};
 use super::error::similar;
 use super::files::read_text;
 use super::htb_words::HtbWords;
-use super::link_units::{rate, size, time, value, whole};
+use super::link_units::{kind_of_key, put, rate, size, time, value, value_of_kind, whole, word_of};
 use super::rate_trace;
 use super::red_words::RedWords;
 use super::{Scenario, read_keys};
@@ -21,8 +21,7 @@ use std::path::Path;
 use std::str::SplitWhitespace;
 use weir_net::QueueConfig;
 use weir_net::queue::TcQueue;
-use weir_proto::settings::{Kind, Place, Raw, Table, Variants as _, shortened};
-use weir_proto::units;
+use weir_proto::settings::{Kind, Place, Raw, Table, shortened};
 
 /// An error in the words of a link: the option, the invalid word or value, and the expected one.
 #[derive(Debug, thiserror::Error)]
@@ -246,31 +245,6 @@ fn is_flag(key: &str) -> bool {
     QueueConfig::tc_names().any(|queue| is_boolean(queue.kind))
 }
 
-/// The kind of value of a key of this kind of queue, if it has the key.
-fn kind_of_key(kind: &str, key: &str) -> Option<Kind> {
-    let fields = QueueConfig::of_kind(kind)?.table().fields;
-    let field = fields.into_iter().find(|field| field.key == key)?;
-    Some(field.kind)
-}
-
-/// A value in tc's unit for a key of this kind. Of a value or a word in its place the kind of the
-/// value counts, if the word is none.
-fn value_of_kind(kind: &Kind, text: &str) -> Result<Raw, String> {
-    Ok(match kind {
-        Kind::Bytes { .. } => size(text),
-        Kind::Duration { .. } => time(text),
-        Kind::Quantity(quantity) if **quantity == units::DURATION => time(text),
-        Kind::Quantity(quantity) if **quantity == units::RATE => rate(text)?,
-        Kind::AnyOf(kinds) if matches!(kinds.first(), Some(Kind::Keywords(_))) => {
-            match kinds.last() {
-                Some(kind) => value_of_kind(kind, text)?,
-                None => value(text),
-            }
-        }
-        _ => value(text),
-    })
-}
-
 /// `expected` is a list of words, of which one was probably meant.
 fn unknown(word: &str, expected: &str) -> String {
     let known = expected.split([',', ' ']);
@@ -294,19 +268,6 @@ fn next(words: &mut Words<'_>, after: &str, what: &str) -> Result<String, String
 fn argument(words: &mut Words<'_>) -> Option<String> {
     let word = words.next_if(|word| word.starts_with(|c: char| c.is_ascii_digit()));
     word.map(str::to_owned)
-}
-
-/// Adds a key, which must not be set yet.
-pub(super) fn put(keys: &mut Table, key: &str, value: Raw) -> Result<(), String> {
-    if keys.get(key).is_some() {
-        return Err(format!("\"{key}\" is there twice, expected it once"));
-    }
-    keys.put(key, value);
-    Ok(())
-}
-
-pub(super) fn word_of(text: &str) -> Raw {
-    Raw::Text(text.to_owned())
 }
 
 impl Keys {
