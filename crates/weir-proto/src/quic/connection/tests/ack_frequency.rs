@@ -24,16 +24,16 @@ fn acknowledgements(request: Option<AckFrequencyRequest>, lost: Option<u64>) -> 
     pair.server.statistics().packets_sent
 }
 
-fn request(ack_eliciting_threshold: u64) -> Option<AckFrequencyRequest> {
-    Some(AckFrequencyRequest {
+fn request(ack_eliciting_threshold: u64) -> AckFrequencyRequest {
+    AckFrequencyRequest {
         ack_eliciting_threshold,
         ..AckFrequencyRequest::default()
-    })
+    }
 }
 
 #[test]
 fn the_receiver_acknowledges_as_often_as_it_was_asked_to() {
-    let of = |threshold| acknowledgements(request(threshold), None);
+    let of = |threshold| acknowledgements(Some(request(threshold)), None);
     let standard = acknowledgements(None, None);
     // A threshold of 1 is the standard, every other packet; of 0 each; of 9 each tenth, and what
     // the delay of 25 ms brings.
@@ -45,9 +45,9 @@ fn the_receiver_acknowledges_as_often_as_it_was_asked_to() {
 #[test]
 fn a_request_that_was_lost_is_made_again() {
     // The first packet of the client is its handshake, the second the one with the request.
-    let with = acknowledgements(request(9), None);
+    let with = acknowledgements(Some(request(9)), None);
     for lost in 1..4 {
-        let found = acknowledgements(request(9), Some(lost));
+        let found = acknowledgements(Some(request(9)), Some(lost));
         assert!(found.abs_diff(with) <= 12, "{lost}: {found} {with}");
     }
     let standard = acknowledgements(None, Some(2));
