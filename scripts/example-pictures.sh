@@ -21,6 +21,7 @@ picture() {
 }
 
 picture ack-frequency goodput --set flow.download.transport.ack_frequency.ack_eliciting_threshold=1,10
+picture home-line goodput-over-delay --set link.line.queue.flowmode=triple-isolate,dual-dsthost
 picture bbr-versions goodput --set flow.bbr.transport.controller=bbr1,bbr
 picture cubic-newreno goodput-over-delay --set link.bottleneck.queue.kind=droptail,codel
 picture video-wifi goodput-over-delay --set wifi.air.station.router.queue.kind=droptail,fq_codel
