@@ -2,6 +2,7 @@
 
 mod classes;
 mod expected;
+mod stations;
 mod ways;
 
 use super::arrivals::load_pairs;
@@ -239,7 +240,7 @@ impl Check<'_> {
             let help = "write limit = \"30000b\" or latency = \"200ms\"";
             return self.error(&at(&[Key("shaper")]), message, help);
         }
-        self.classes(direction, &at(&[Key("queue")]))?;
+        self.classes(&direction.queue, &at(&[Key("queue")]))?;
         for (n, change) in direction.changes.iter().enumerate() {
             let at = |key| at(&[Key("change"), Index(n), Key(key)]);
             if n > 0 && change.at <= direction.changes[n - 1].at {
@@ -361,27 +362,6 @@ impl Check<'_> {
             }
             wifi.check(self.document, index)?;
             self.stations(index, wifi)?;
-        }
-        Ok(())
-    }
-
-    /// Each station belongs to one host.
-    fn stations(&self, index: usize, wifi: &Wifi) -> Checked {
-        let templates = self.scenario.templates();
-        for (n, station) in wifi.stations.iter().enumerate() {
-            let host = &station.host;
-            if let Some(count) = templates.get(host) {
-                let path = [
-                    Key("wifi"),
-                    Index(index),
-                    Key("station"),
-                    Index(n),
-                    Key("host"),
-                ];
-                let message = format!("host: \"{host}\" stands for {count} hosts");
-                let help = format!("name one of them, \"{host}-1\", in a station of its own");
-                return self.error(&path, message, help);
-            }
         }
         Ok(())
     }

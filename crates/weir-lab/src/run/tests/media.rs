@@ -172,16 +172,12 @@ fn gcc_and_scream_fill_the_link_and_name_their_rules() {
                 "delay_reduction",
                 "delay_hold",
                 "additive_increase",
-            ],
+            ]
+            .as_slice(),
         ),
         (
             "scream",
-            [
-                "minimum_media_rate",
-                "additive_increase",
-                "delay_reduction",
-                "received_media",
-            ],
+            ["minimum_media_rate", "additive_increase", "delay_reduction"].as_slice(),
         ),
     ] {
         let output = with(controller);
@@ -194,7 +190,7 @@ fn gcc_and_scream_fill_the_link_and_name_their_rules() {
         let limits = output.flows[0].table.words("limit").expect("a column");
         for rule in rules {
             assert!(
-                limits.iter().any(|word| &**word == rule),
+                limits.iter().any(|word| &**word == *rule),
                 "{controller}: {rule}"
             );
         }
