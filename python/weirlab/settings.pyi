@@ -10,9 +10,12 @@ __all__ = [
     "Link",
     "Wifi",
     "aarf",
+    "ack_frequency_request",
+    "app_request",
     "arf",
     "audio",
     "bulk",
+    "cake",
     "cbr",
     "cdf",
     "codel",
@@ -24,10 +27,13 @@ __all__ = [
     "every",
     "exponential",
     "fixed",
+    "fq",
     "fq_codel",
+    "fq_pie",
     "gilbert",
     "gilbert_time",
     "hadoop",
+    "htb",
     "list",
     "minstrel",
     "netem",
@@ -43,7 +49,6 @@ __all__ = [
     "quinn",
     "random",
     "red",
-    "request",
     "rtp",
     "same",
     "state",
@@ -159,7 +164,7 @@ class Link(Setting):
         rate: Literal['unlimited'] | Rate | None = None,
         delay: Time | None = None,
         mtu: int | str | None = None,
-        queue: Mapping[str, Any] | Literal['droptail', 'red', 'codel', 'fq_codel', 'pie', 'dualpi2', 'step'] | None = None,
+        queue: Mapping[str, Any] | Literal['droptail', 'red', 'codel', 'fq_codel', 'pie', 'fq_pie', 'fq', 'cake', 'htb', 'dualpi2', 'step'] | None = None,
         loss: Mapping[str, Any] | Literal['none', 'periodic', 'random', 'gilbert', 'state', 'gilbert_time', 'trace'] | None = None,
         shaper: Mapping[str, Any] | Literal['none', 'tbf'] | None = None,
         policer: Mapping[str, Any] | Literal['none', 'police'] | None = None,
@@ -224,6 +229,7 @@ class Flow(Setting):
         loss: What the sender's packets suffer at its socket, before the wire. Default: None.
         start: When the connection is opened; a range is drawn for each flow of `count`. Default: '0s'.
         access_delay: Propagation delay, each way, of an access link of the flow's own between its sender's host and the network; a range is drawn for each flow of `count`. Default: '0s'.
+        dscp: Differentiated Services codepoint of its packets, both ways: a name such as "ef" or "cs1", or a number. Default: 'cs0'.
         stagger: How much later each next flow of `count` is opened. Default: '0s'.
         stop: When the sender stops writing; "never" before the end of the run. Default: 'never'.
     """
@@ -240,6 +246,7 @@ class Flow(Setting):
         loss: Mapping[str, Any] | Literal['none', 'periodic', 'random', 'gilbert', 'state', 'gilbert_time', 'trace'] | None = None,
         start: Time | None = None,
         access_delay: Time | None = None,
+        dscp: Literal['cs0', 'cs1', 'cs2', 'cs3', 'cs4', 'cs5', 'cs6', 'cs7', 'af11', 'af12', 'af13', 'af21', 'af22', 'af23', 'af31', 'af32', 'af33', 'af41', 'af42', 'af43', 'ef', 'va', 'le'] | int | None = None,
         stagger: Time | None = None,
         stop: Literal['never'] | Time | None = None,
     ) -> None: ...
@@ -326,6 +333,8 @@ class pie(Setting):
     Args:
         target: The delay to hold. Default: '15ms'.
         tupdate: The controller's period. Default: '15ms'.
+        alpha: Weight of the distance from the target, in 1/16 per second. Default: 2.
+        beta: Weight of the change of the delay, in 1/16 per second. Default: 20.
         max_burst: How long a burst passes untouched. Default: '150ms'.
         limit: The most packets that it holds. Default: 1000.
         ecn: Mark packets of ECN-capable transports where others would be dropped early. Default: False.
@@ -334,9 +343,119 @@ class pie(Setting):
         self,
         target: Time | None = None,
         tupdate: Time | None = None,
+        alpha: int | None = None,
+        beta: int | None = None,
         max_burst: Time | None = None,
         limit: int | None = None,
         ecn: bool | None = None,
+    ) -> None: ...
+
+class fq_pie(Setting):
+    """Flow queueing with PIE.
+
+    Args:
+        target: The delay to hold. Default: '15ms'.
+        tupdate: The controller's period. Default: '15ms'.
+        alpha: Weight of the distance from the target, in 1/16 per second. Default: 2.
+        beta: Weight of the change of the delay, in 1/16 per second. Default: 20.
+        max_burst: How long a burst passes untouched. Default: '150ms'.
+        limit: The most packets that it holds. Default: 10240.
+        ecn: Mark packets of ECN-capable transports where others would be dropped early. Default: False.
+        flows: Number of queues. Default: 1024.
+        quantum: Bytes that a queue may send in a turn. Default: 1514.
+        memory_limit: The most bytes that all queues hold. Default: 33554432.
+        ecn_prob: The probability from which ECN-capable packets are dropped too, in percent. Default: 10.
+    """
+    def __init__(
+        self,
+        target: Time | None = None,
+        tupdate: Time | None = None,
+        alpha: int | None = None,
+        beta: int | None = None,
+        max_burst: Time | None = None,
+        limit: int | None = None,
+        ecn: bool | None = None,
+        flows: int | None = None,
+        quantum: int | str | None = None,
+        memory_limit: int | str | None = None,
+        ecn_prob: int | None = None,
+    ) -> None: ...
+
+class fq(Setting):
+    """A queue for each flow, with pacing.
+
+    Args:
+        limit: The most packets that all flows hold together. Default: 10000.
+        flow_limit: The most packets of one flow. Default: 100.
+        quantum: Bytes that a flow may send in a turn. Default: 3028.
+        initial_quantum: Bytes that a new flow may send in its first turn. Default: 15140.
+        maxrate: The most bits per second of each flow. Default: 'unlimited'.
+        low_rate_threshold: Flows up to this rate are spaced packet by packet. Default: '550kbit'.
+        flow_refill_delay: Idle time after which a flow has a quantum again. Default: '40ms'.
+        pacing: Pace flows at `maxrate`. Default: True.
+        ce_threshold: Mark ECN-capable packets that have waited for longer. Default: 'off'.
+        buckets: Buckets of the hash table; without effect, because flows do not collide here. Default: 1024.
+    """
+    def __init__(
+        self,
+        limit: int | None = None,
+        flow_limit: int | None = None,
+        quantum: int | str | None = None,
+        initial_quantum: int | str | None = None,
+        maxrate: Literal['unlimited'] | Rate | None = None,
+        low_rate_threshold: Rate | None = None,
+        flow_refill_delay: Time | None = None,
+        pacing: bool | None = None,
+        ce_threshold: Literal['off'] | Time | None = None,
+        buckets: int | None = None,
+    ) -> None: ...
+
+class cake(Setting):
+    """CAKE: shaper, fairness of hosts and flows, classes, queue management.
+
+    Args:
+        bandwidth: Bits per second of the shaper. Default: 'unlimited'.
+        rtt: The round-trip time that the queue management assumes. Default: '100ms'.
+        diffserv: The classes of packets. Default: 'diffserv3'.
+        flowmode: Between what the link is shared. Default: 'triple-isolate'.
+        ack_filter: Which acknowledgements are dropped for a later one. Default: 'no-ack-filter'.
+        overhead: Bytes that each packet takes beyond its IP size. Default: 0.
+        mpu: The least bytes that a packet takes. Default: 0.
+        atm: The framing of the link. Default: 'noatm'.
+        ingress: Count dropped packets as sent: for a shaper behind the bottleneck. Default: False.
+        wash: Clear the DiffServ field. Default: False.
+        memlimit: The most bytes that it holds; "auto" by bandwidth and round-trip time. Default: 'auto'.
+    """
+    def __init__(
+        self,
+        bandwidth: Literal['unlimited'] | Rate | None = None,
+        rtt: Literal['datacentre', 'lan', 'metro', 'regional', 'internet', 'oceanic', 'satellite', 'interplanetary'] | Time | None = None,
+        diffserv: Literal['besteffort', 'diffserv8', 'diffserv4', 'diffserv3'] | None = None,
+        flowmode: Literal['flowblind', 'srchost', 'dsthost', 'hosts', 'flows', 'dual-srchost', 'dual-dsthost', 'triple-isolate'] | None = None,
+        ack_filter: Literal['no-ack-filter', 'ack-filter', 'ack-filter-aggressive'] | None = None,
+        overhead: int | str | None = None,
+        mpu: int | str | None = None,
+        atm: Literal['noatm', 'atm', 'ptm'] | None = None,
+        ingress: bool | None = None,
+        wash: bool | None = None,
+        memlimit: Literal['auto'] | int | str | None = None,
+    ) -> None: ...
+
+class htb(Setting):
+    """A hierarchy of token buckets: classes with a guaranteed rate that borrow from each other.
+
+    Args:
+        default: The class of packets that belong to no other; "none" sends them unshaped. Default: 'none'.
+        r2q: Rate in bytes per second over quantum. Default: 10.
+        direct_qlen: The most unshaped packets that wait. Default: 1000.
+        class: The classes; the first leaf that a packet belongs to gets it. Default: None.
+    """
+    def __init__(
+        self,
+        default: Literal['none'] | int | None = None,
+        r2q: int | None = None,
+        direct_qlen: int | None = None,
+        class_: Sequence[Mapping[str, Any]] | None = None,
     ) -> None: ...
 
 class dualpi2(Setting):
@@ -621,6 +740,7 @@ class dccp(Setting):
         controller: The window controller of CCID 2. Default: 'rfc4341'.
         cubic: The constants of CUBIC (RFC 9438). Default: None.
         bbr: The constants of BBR (draft-ietf-ccwg-bbr). Default: None.
+        bbr1: The constants of BBRv1 (Linux tcp_bbr). Default: None.
         copa: The constants of Copa (NSDI 2018). Default: None.
         profile: TFRC's rules as one revision has them; CCID 3 and 4. Default: 'rfc5348'.
         tfrc: Single rules of TFRC, on top of `profile`. Default: None.
@@ -637,6 +757,7 @@ class dccp(Setting):
         controller: str | None = None,
         cubic: Mapping[str, Any] | None = None,
         bbr: Mapping[str, Any] | None = None,
+        bbr1: Mapping[str, Any] | None = None,
         copa: Mapping[str, Any] | None = None,
         profile: Literal['rfc3448', 'linux-2008', 'linux-mainline', 'rfc5348'] | None = None,
         tfrc: Mapping[str, Any] | None = None,
@@ -657,12 +778,14 @@ class quic(Setting):
         controller: The window controller. Default: 'newreno'.
         cubic: The constants of CUBIC (RFC 9438). Default: None.
         bbr: The constants of BBR (draft-ietf-ccwg-bbr). Default: None.
+        bbr1: The constants of BBRv1 (Linux tcp_bbr). Default: None.
         copa: The constants of Copa (NSDI 2018). Default: None.
         ack_every: Ack-eliciting packets after which the receiver acknowledges at once. Default: 2.
         max_ack_delay: The longest that the receiver delays an acknowledgement. Default: '25ms'.
         ack_on_gap: A late packet, and one after a gap, is acknowledged at once. Default: True.
         ack_first_at_once: Packet number 0 is acknowledged at once. Default: False.
         ack_ranges: Ranges of packet numbers that an acknowledgement reports: the newest. Default: 32.
+        ack_frequency: What the sender asks of the receiver's acknowledgements. Default: None.
         bundle_acks: Packets that ask for no acknowledgement are acknowledged with data packets. Default: False.
         max_datagram_size: Bytes of the largest datagram without IP and UDP headers; "path" takes what the path's MTU allows. Default: 'path'.
         initial_window: Initial window in bytes; "rfc9002" is min(10 packets, max(2 packets, 14720)). Default: 'rfc9002'.
@@ -687,12 +810,14 @@ class quic(Setting):
         controller: str | None = None,
         cubic: Mapping[str, Any] | None = None,
         bbr: Mapping[str, Any] | None = None,
+        bbr1: Mapping[str, Any] | None = None,
         copa: Mapping[str, Any] | None = None,
         ack_every: int | None = None,
         max_ack_delay: Time | None = None,
         ack_on_gap: bool | None = None,
         ack_first_at_once: bool | None = None,
         ack_ranges: int | None = None,
+        ack_frequency: Mapping[str, Any] | Literal['none', 'request'] | None = None,
         bundle_acks: bool | None = None,
         max_datagram_size: Literal['path'] | int | str | None = None,
         initial_window: Literal['rfc9002'] | int | str | None = None,
@@ -711,6 +836,42 @@ class quic(Setting):
         idle_timeout: Literal['never'] | Time | None = None,
     ) -> None: ...
 
+class ack_frequency_request(Setting):
+    """An ACK_FREQUENCY frame with the first data.
+
+    Args:
+        ack_eliciting_threshold: Ack-Eliciting Threshold: the packets that the receiver gets before it acknowledges the next at once. 1 is the standard, every other packet. Default: 10.
+        requested_max_ack_delay: Requested Max Ack Delay: the longest that the receiver delays an acknowledgement. Default: '25ms'.
+        reordering_threshold: Reordering Threshold: a packet so many numbers above a missing one is acknowledged at once; 0 acknowledges none at once for that. Default: 3.
+    """
+    def __init__(
+        self,
+        ack_eliciting_threshold: int | None = None,
+        requested_max_ack_delay: Time | None = None,
+        reordering_threshold: int | None = None,
+    ) -> None: ...
+
+class app_request(Setting):
+    """A client at `to` sends requests to the server at `from`, which answers each with a response: one at a time, over one connection, which the client opens. The responses are the data of the flow. Needs a stream: TCP, QUIC or quinn.
+
+    Args:
+        packet: Bytes of one write of either end. Default: 1400.
+        request: How large requests are. Default: None.
+        response: How large responses are. Default: None.
+        think: Mean time from the last byte of a response to the next request. Default: '0s'.
+        think_times: How these times are distributed; "pareto" has shape 1.5. Default: 'exponential'.
+        count: Number of requests, then the server closes the connection; "endless" never closes it. Default: 'endless'.
+    """
+    def __init__(
+        self,
+        packet: int | str | None = None,
+        request: Mapping[str, Any] | Literal['constant', 'exponential', 'pareto', 'cdf', 'web_search', 'data_mining', 'hadoop'] | None = None,
+        response: Mapping[str, Any] | Literal['constant', 'exponential', 'pareto', 'cdf', 'web_search', 'data_mining', 'hadoop'] | None = None,
+        think: Time | None = None,
+        think_times: Literal['exponential', 'constant', 'pareto'] | None = None,
+        count: Literal['endless'] | int | None = None,
+    ) -> None: ...
+
 class quinn(Setting):
     """A reliable stream by the QUIC implementation quinn, with TLS, in virtual time.
 
@@ -720,6 +881,7 @@ class quinn(Setting):
         overrides: Single rules, on top of `rules`. Default: None.
         cubic: The constants of CUBIC (RFC 9438). Default: None.
         bbr: The constants of BBR (draft-ietf-ccwg-bbr). Default: None.
+        bbr1: The constants of BBRv1 (Linux tcp_bbr). Default: None.
         copa: The constants of Copa (NSDI 2018). Default: None.
         initial_window: Initial window of Weir's controllers in bytes; "rfc9002" is min(10 packets, max(2 packets, 14720)). Default: 'rfc9002'.
         max_datagram_size: Bytes of the largest datagram without IP and UDP headers; "path" takes what the path's MTU allows. Default: 'path'.
@@ -736,6 +898,7 @@ class quinn(Setting):
         overrides: Mapping[str, Any] | None = None,
         cubic: Mapping[str, Any] | None = None,
         bbr: Mapping[str, Any] | None = None,
+        bbr1: Mapping[str, Any] | None = None,
         copa: Mapping[str, Any] | None = None,
         initial_window: Literal['rfc9002'] | int | str | None = None,
         max_datagram_size: Literal['path'] | int | str | None = None,
@@ -755,6 +918,8 @@ class rtp(Setting):
         ecn: The ECN codepoint of media. Default: 'off'.
         send_queue: Packets that may wait to be sent; then a write is refused. Default: 2000.
         nada: The parameters of NADA. Default: None.
+        gcc: The constants of GCC. Default: None.
+        scream: The constants of SCReAMv2. Default: None.
     """
     def __init__(
         self,
@@ -763,6 +928,8 @@ class rtp(Setting):
         ecn: Literal['off', 'ect0', 'ect1'] | None = None,
         send_queue: int | None = None,
         nada: Mapping[str, Any] | None = None,
+        gcc: Mapping[str, Any] | None = None,
+        scream: Mapping[str, Any] | None = None,
     ) -> None: ...
 
 class tcp(Setting):
@@ -783,6 +950,7 @@ class tcp(Setting):
         send_buffer: Bytes that the application may have written and that are not acknowledged (SO_SNDBUF): a flow has no more than these in flight. The default is the bound of Linux's automatic size (`tcp_wmem`), which is more than twice the window below it and so never in its way. Default: 4194304.
         cubic: The constants of CUBIC (RFC 9438). Default: None.
         bbr: The constants of BBR (draft-ietf-ccwg-bbr). Default: None.
+        bbr1: The constants of BBRv1 (Linux tcp_bbr). Default: None.
         copa: The constants of Copa (NSDI 2018). Default: None.
     """
     def __init__(
@@ -801,6 +969,7 @@ class tcp(Setting):
         send_buffer: int | str | None = None,
         cubic: Mapping[str, Any] | None = None,
         bbr: Mapping[str, Any] | None = None,
+        bbr1: Mapping[str, Any] | None = None,
         copa: Mapping[str, Any] | None = None,
     ) -> None: ...
 
@@ -916,27 +1085,6 @@ class video(Setting):
         drop_above: Literal['never'] | Time | None = None,
         deadline: Time | None = None,
         pause: Sequence[Mapping[str, Any]] | None = None,
-    ) -> None: ...
-
-class request(Setting):
-    """A client at `to` sends requests to the server at `from`, which answers each with a response: one at a time, over one connection, which the client opens. The responses are the data of the flow. Needs a stream: TCP, QUIC or quinn.
-
-    Args:
-        packet: Bytes of one write of either end. Default: 1400.
-        request: How large requests are. Default: None.
-        response: How large responses are. Default: None.
-        think: Mean time from the last byte of a response to the next request. Default: '0s'.
-        think_times: How these times are distributed; "pareto" has shape 1.5. Default: 'exponential'.
-        count: Number of requests, then the server closes the connection; "endless" never closes it. Default: 'endless'.
-    """
-    def __init__(
-        self,
-        packet: int | str | None = None,
-        request: Mapping[str, Any] | Literal['constant', 'exponential', 'pareto', 'cdf', 'web_search', 'data_mining', 'hadoop'] | None = None,
-        response: Mapping[str, Any] | Literal['constant', 'exponential', 'pareto', 'cdf', 'web_search', 'data_mining', 'hadoop'] | None = None,
-        think: Time | None = None,
-        think_times: Literal['exponential', 'constant', 'pareto'] | None = None,
-        count: Literal['endless'] | int | None = None,
     ) -> None: ...
 
 class constant(Setting):
