@@ -42,18 +42,15 @@ has_wasm() {
 if ! has_wasm && command -v rustup >/dev/null 2>&1; then
     timeout 120 rustup target add "$wasm" >/dev/null 2>&1 || true
 fi
-if has_wasm; then
+# A test below compares the module of the page, which has the same features, with this machine.
+if has_wasm && command -v node >/dev/null 2>&1; then
+    step scripts/wasm.sh
+elif has_wasm; then
+    skip "the module of the page in WebAssembly (node is not installed)"
     step cargo check --locked -p weir-lab --no-default-features --target "$wasm"
 else
     skip "the target $wasm is not installed: checking the same features for this machine"
     step cargo check --locked -p weir-lab --no-default-features
-fi
-
-# The module of the page, which a test below compares with this machine in node.
-if has_wasm && command -v node >/dev/null 2>&1; then
-    step scripts/wasm.sh
-else
-    skip "the module of the page in WebAssembly (the target $wasm or node is not installed)"
 fi
 
 step scripts/page.sh --hash
