@@ -78,6 +78,12 @@ impl Duration {
         Self(secs.saturating_mul(1_000_000_000))
     }
 
+    /// The time that `octets` take at `bit_rate` bit/s, rounded down; a rate of zero counts as one.
+    pub fn of_octets(octets: u64, bit_rate: u64) -> Self {
+        let nanos = u128::from(octets) * 8_000_000_000 / u128::from(bit_rate.max(1));
+        Self(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
     /// A span of `secs` seconds, rounded to the nearest nanosecond. Negative and NaN give zero,
     /// infinity gives [`Duration::MAX`].
     pub fn from_secs_f64(secs: f64) -> Self {
@@ -204,6 +210,20 @@ impl fmt::Display for Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn octets_take_a_time_at_a_rate() {
+        // 1500 octets at 12 Mbit/s take a millisecond.
+        assert_eq!(
+            Duration::of_octets(1500, 12_000_000),
+            Duration::from_millis(1)
+        );
+        assert_eq!(
+            Duration::of_octets(1, 3),
+            Duration::from_nanos(2_666_666_666)
+        );
+        assert_eq!(Duration::of_octets(u64::MAX, 0), Duration::MAX);
+    }
 
     #[test]
     fn arithmetic_saturates_instead_of_wrapping() {

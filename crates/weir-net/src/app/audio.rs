@@ -160,8 +160,7 @@ impl AudioStream {
 
     /// When octet `n` of the music plays, after the first.
     fn playing_time(&self, octets: u64) -> Duration {
-        let nanos = u128::from(octets) * 8_000_000_000 / u128::from(self.config.bitrate.max(1));
-        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        Duration::of_octets(octets, self.config.bitrate)
     }
 
     /// Packets of a group.

@@ -135,9 +135,8 @@ impl OnOff {
     }
 
     fn interval(&self) -> Duration {
-        let bits = u128::from(self.config.packet.max(1)) * 8_000_000_000;
-        let nanos = bits / u128::from(self.config.rate.max(1));
-        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX).max(1))
+        let octets = u64::from(self.config.packet.max(1));
+        Duration::of_octets(octets, self.config.rate).max(Duration::from_nanos(1))
     }
 
     fn begin(&mut self, at: Instant) {

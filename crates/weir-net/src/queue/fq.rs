@@ -222,8 +222,7 @@ impl Fq {
         } else {
             size.max(quantum)
         };
-        let nanos = u128::from(octets) * 8_000_000_000 / u128::from(rate.max(1));
-        let spacing = Duration::from_nanos(nanos as u64).min(MAX_SPACING);
+        let spacing = Duration::of_octets(octets.into(), rate).min(MAX_SPACING);
         // A turn that came late makes the time to the next one shorter, at most by half.
         let late = if flow.next == Instant::ZERO {
             Duration::ZERO

@@ -147,7 +147,6 @@ impl QueueDiscConfig for HtbConfig {
         set_levels(&mut classes);
         Box::new(Htb {
             default: self.default.and_then(place),
-            rate: self.rate().unwrap_or(0),
             config: self.clone(),
             classes,
             direct: Fifo::default(),
@@ -218,7 +217,7 @@ struct Bucket {
 impl Bucket {
     /// A full bucket.
     fn new(rate: u64, octets: u64) -> Self {
-        let depth = time_of(octets, rate);
+        let depth = tokens_of(octets, rate);
         Self {
             rate,
             depth,
@@ -232,7 +231,7 @@ impl Bucket {
     }
 
     fn charge(&mut self, octets: u64) {
-        let left = self.tokens.saturating_sub(time_of(octets, self.rate));
+        let left = self.tokens.saturating_sub(tokens_of(octets, self.rate));
         self.tokens = left.max(1 - MOST_DEBT);
     }
 
@@ -246,9 +245,9 @@ impl Bucket {
     }
 }
 
-/// Nanoseconds of so many octets at a rate.
-fn time_of(octets: u64, rate: u64) -> i64 {
-    let nanos = u128::from(octets) * 8_000_000_000 / u128::from(rate.max(1));
+/// The tokens of so many octets: nanoseconds at a rate.
+fn tokens_of(octets: u64, rate: u64) -> i64 {
+    let nanos = Duration::of_octets(octets, rate).as_nanos();
     i64::try_from(nanos).unwrap_or(i64::MAX)
 }
 
@@ -332,9 +331,8 @@ pub(crate) struct Htb {
     max_packet: u32,
     /// The time of the last call.
     now: Instant,
-    /// The ceilings of the classes at the root, together.
-    rate: u64,
-    /// When the packets so far would have been transmitted at that rate.
+    /// When the packets so far would have been transmitted at the ceilings of the classes at the
+    /// root, together.
     clock: Instant,
     /// The transmission times of all packets at that rate.
     shaped: Duration,
@@ -420,7 +418,7 @@ impl Htb {
             class.deficits[level] += class.quantum;
             self.turn[level][class.prio] = leaf + 1;
         }
-        let time = Duration::from_nanos(time_of(octets, self.rate).unsigned_abs());
+        let time = Duration::of_octets(octets, self.config.rate().unwrap_or(0));
         self.clock = self.clock.max(self.now) + time;
         self.shaped += time;
     }

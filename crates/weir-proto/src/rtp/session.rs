@@ -5,7 +5,7 @@ use super::receiver::{Accepted, Receiver};
 use super::wire::{CcFeedback, MediaPacket, Packet as RtpPacket};
 use super::{Config, EcnCodepoint, LOWER_OCTETS};
 use crate::cc::Pacer;
-use crate::cc::media::{BoxedMediaController, PacketOutcome, Report, Setup};
+use crate::cc::media::{BoxedMediaController, PacketOutcome, Report, Setup, feedback_deadline};
 use crate::endpoint::{
     CloseReason, CountedFrom, Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError,
 };
@@ -227,7 +227,7 @@ impl Session {
     /// When the rate is halved without feedback.
     fn feedback_deadline(&self) -> Option<Instant> {
         let since = self.waits_since.filter(|_| self.is_open)?;
-        Some(self.control.as_ref()?.feedback_deadline(since))
+        Some(feedback_deadline(self.control.as_deref()?, since))
     }
 
     fn packet(&mut self, body: RtpPacket, ecn: Ecn, number: u64) -> Packet {

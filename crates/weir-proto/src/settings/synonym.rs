@@ -77,10 +77,7 @@ const ABSENT: &[Absent] = &[
     absent("timely", "dctcp", IN_DATACENTRES, "cubic"),
     absent("dcqcn", "dctcp", IN_DATACENTRES, "cubic"),
     absent("hpcc", "dctcp", IN_DATACENTRES, "cubic"),
-    absent("cake", "fq_codel", FAIR, "droptail"),
-    absent("fq", "fq_codel", FAIR, "droptail"),
     absent("sfq", "fq_codel", FAIR, "droptail"),
-    absent("fq_pie", "fq_codel", FAIR, "droptail"),
     absent("cobalt", "codel", "on which it is built", "droptail"),
 ];
 

@@ -25,7 +25,7 @@ use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcNa
 use crate::ack_facts::AckFacts;
 use crate::packet_pool::PacketRef;
 use flows::Keys;
-use tin::{Look, Served, Tin, Waiting};
+use tin::{Look, Tin, Waiting};
 use weir_proto::event::DropReason;
 use weir_proto::packet::Dscp;
 use weir_proto::rng::Rng;
@@ -249,8 +249,7 @@ fn time_of(octets: u32, rate: u64) -> Duration {
     if rate == 0 {
         return Duration::ZERO;
     }
-    let nanos = (u128::from(octets) * 8_000_000_000).div_ceil(u128::from(rate));
-    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX / 8))
+    Duration::of_octets(octets.into(), rate)
 }
 
 impl Cake {
@@ -401,7 +400,7 @@ impl QueueDisc for Cake {
             if ingress {
                 self.tins[index].deficit -= i64::from(octets);
             }
-            let Served::Packet(waiting) = served else {
+            let Some(waiting) = served else {
                 continue;
             };
             self.backlog.packets -= 1;

@@ -34,15 +34,6 @@ pub(super) struct Look {
     pub(super) is_first: bool,
 }
 
-/// What a look at a flow brought.
-#[derive(Debug)]
-pub(super) enum Served {
-    /// A packet that leaves.
-    Packet(Waiting),
-    /// Nothing: the tin must be chosen again.
-    Nothing,
-}
-
 /// The list of a flow, and why it is in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Set {
@@ -247,22 +238,19 @@ impl Tin {
     }
 
     /// Looks at the flow that is next, after giving quanta to those before it that need one.
+    /// Returns the packet that leaves; without one the tin must be chosen again.
     pub(super) fn serve(
         &mut self,
         look: Look,
         dropped: &mut Vec<Waiting>,
         rng: &mut Rng,
         effects: &mut DropsAndMarks,
-    ) -> Served {
+    ) -> Option<Waiting> {
         let Look { now, ingress, .. } = look;
         let mut looks_at_decaying = look.is_first;
         loop {
-            let Some(list) = self.list(std::mem::take(&mut looks_at_decaying)) else {
-                return Served::Nothing;
-            };
-            let Some(first) = list.pop_front() else {
-                return Served::Nothing;
-            };
+            let list = self.list(std::mem::take(&mut looks_at_decaying))?;
+            let first = list.pop_front()?;
             let at = usize::from(first);
             if self.flows[at].deficit <= 0 {
                 self.flows[at].deficit += self.quantum(at, rng.next_u64() >> 48);
@@ -274,7 +262,7 @@ impl Tin {
             let flow = &mut self.flows[at];
             let Some(mut head) = flow.pop() else {
                 self.found_empty(at, now);
-                return Served::Nothing;
+                return None;
             };
             self.packets -= 1;
             let leaving = Leaving {
@@ -298,7 +286,7 @@ impl Tin {
                 continue;
             }
             flow.deficit -= i64::from(head.octets);
-            return Served::Packet(head);
+            return Some(head);
         }
     }
 

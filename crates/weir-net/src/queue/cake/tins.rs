@@ -120,11 +120,10 @@ fn tin(rate: u64, quantum: u64, rtt: Duration) -> TinConfig {
     let (flow_quantum, mtu_time) = if rate == 0 {
         (MTU, Duration::ZERO)
     } else {
-        let nanos = u128::from(MTU) * 8_000_000_000 / u128::from(rate);
         let part = rate / 8 / QUANTUM_PART;
         (
             part.clamp(LEAST_QUANTUM, MTU),
-            Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX / 8)),
+            Duration::of_octets(MTU, rate),
         )
     };
     // The target is at least one and a half packets, and the interval grows with it.

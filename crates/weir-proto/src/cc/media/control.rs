@@ -47,6 +47,12 @@ pub struct Report<'a> {
 /// A controller as an object.
 pub type BoxedMediaController = Box<dyn MediaController + Send + Sync>;
 
+/// The time at which the rate is halved without a further report, if packets have been in flight
+/// since `since` (RFC 8888 §5).
+pub fn feedback_deadline(control: &dyn MediaController, since: Instant) -> Instant {
+    since + (control.feedback_timeout()).max(control.smoothed_rtt() * 2)
+}
+
 /// The controller of one flow of media, at the sender.
 pub trait MediaController: std::fmt::Debug {
     /// A packet was sent; its number, and the octets of its payload.
@@ -56,12 +62,10 @@ pub trait MediaController: std::fmt::Debug {
     fn on_frame(&mut self, now: Instant, bytes: u64, waited: Duration);
     /// A report has arrived.
     fn on_report(&mut self, report: &Report<'_>);
-    /// No report arrived until [`feedback_deadline`](Self::feedback_deadline) although packets are
-    /// in flight.
+    /// No report arrived until [`feedback_deadline`] although packets are in flight.
     fn on_feedback_timeout(&mut self);
-    /// The time at which the rate is halved without a further report, if packets have been in
-    /// flight since `since`.
-    fn feedback_deadline(&self, since: Instant) -> Instant;
+    /// The time without a report after which the rate is halved, unless two round trips are longer.
+    fn feedback_timeout(&self) -> Duration;
     /// True if a packet with this payload may leave: a controller without a window bounds the rate
     /// only.
     fn may_send(&self, bytes: u32) -> bool;

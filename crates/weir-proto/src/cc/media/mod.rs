@@ -7,11 +7,15 @@
 //! All rates are those of the payload, because the least and the greatest rate are the encoder's.
 
 pub mod control;
+#[cfg(test)]
+mod fixture;
 pub mod gcc;
 mod loss_events;
 pub mod scream;
 
-pub use control::{BoxedMediaController, MediaController, PacketOutcome, PacketReport, Report};
+pub use control::{
+    BoxedMediaController, MediaController, PacketOutcome, PacketReport, Report, feedback_deadline,
+};
 pub use loss_events::LossEvents;
 
 use crate::cc::nada::{Nada, NadaConfig};

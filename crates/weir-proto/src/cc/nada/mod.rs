@@ -222,12 +222,8 @@ impl MediaController for Nada {
         Rate::from_bps(rate.min(self.config.max_rate as f64))
     }
 
-    fn feedback_deadline(&self, since: Instant) -> Instant {
-        since
-            + self
-                .config
-                .feedback_timeout
-                .max(self.rtt.get().smoothed * 2)
+    fn feedback_timeout(&self) -> Duration {
+        self.config.feedback_timeout
     }
 
     fn loss_events(&self) -> u64 {

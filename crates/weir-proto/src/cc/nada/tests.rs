@@ -1,5 +1,5 @@
 use super::*;
-use crate::cc::media::control::PacketOutcome;
+use crate::cc::media::control::{PacketOutcome, feedback_deadline};
 
 mod bounds;
 mod losses;
@@ -382,7 +382,7 @@ fn a_loss_is_forgotten_after_multiloss_average_intervals() {
 fn missing_feedback_halves_the_rate_down_to_the_least() {
     let mut nada = nada();
     nada.reference_rate = 500_000.0;
-    assert_eq!(nada.feedback_deadline(at(100)), at(600));
+    assert_eq!(feedback_deadline(&nada, at(100)), at(600));
     nada.on_feedback_timeout();
     assert!(close(nada.reference_rate, 250_000.0));
     assert_eq!(nada.limit, Limit::NofeedbackHalving);

@@ -206,9 +206,8 @@ impl MediaController for Gcc {
         };
     }
 
-    fn feedback_deadline(&self, since: Instant) -> Instant {
-        let patience = self.rtt.get().smoothed * 2;
-        since + self.config.feedback_timeout.max(patience)
+    fn feedback_timeout(&self) -> Duration {
+        self.config.feedback_timeout
     }
 
     fn may_send(&self, _bytes: u32) -> bool {

@@ -1,5 +1,7 @@
 use super::trendline::Usage;
 use super::*;
+use crate::cc::media::feedback_deadline;
+use crate::cc::media::fixture::{at, close, packet_of};
 
 mod delay;
 mod rates;
@@ -40,26 +42,9 @@ fn the_constants_are_those_of_the_draft_and_of_libwebrtc() {
     assert_eq!(GccConfig::default(), expected);
 }
 
-fn at(millis: u64) -> Instant {
-    Instant::ZERO + Duration::from_millis(millis)
-}
-
-fn close(a: f64, b: f64) -> bool {
-    (a - b).abs() <= 1e-9 * b.abs().max(1e-3)
-}
-
 /// A packet of 1250 octets; `delay` is `None` if it was lost.
 fn packet(sequence: u64, sent: u64, delay: Option<u64>) -> PacketReport {
-    let at = delay.map(|delay| Duration::from_millis(sent + delay));
-    PacketReport {
-        sequence,
-        sent: self::at(sent),
-        bytes: 1250,
-        outcome: at.map_or(PacketOutcome::Lost, |at| PacketOutcome::Received {
-            at: Some(at),
-            marked: false,
-        }),
-    }
+    packet_of(1250, sequence, sent, delay)
 }
 
 /// Reports `packets` at this time, with a round trip of 100 ms.
@@ -160,7 +145,7 @@ fn missing_feedback_halves_both_estimates() {
         min_rate: 100_000,
         ..GccConfig::default()
     });
-    assert_eq!(gcc.feedback_deadline(at(7)), at(507));
+    assert_eq!(feedback_deadline(&gcc, at(7)), at(507));
     gcc.on_feedback_timeout();
     assert!(close(gcc.rate(), 150e3));
     assert_eq!(gcc.limit, Limit::NofeedbackHalving);
@@ -168,7 +153,7 @@ fn missing_feedback_halves_both_estimates() {
     assert!(close(gcc.rate(), 100e3));
     assert_eq!(gcc.limit, Limit::MinimumMediaRate);
     gcc.rtt.on_sample(at(0), Duration::from_millis(400));
-    assert_eq!(gcc.feedback_deadline(at(7)), at(807));
+    assert_eq!(feedback_deadline(&gcc, at(7)), at(807));
 }
 
 #[test]

@@ -215,9 +215,8 @@ impl MediaController for Scream {
         self.clip(Limit::NofeedbackHalving);
     }
 
-    fn feedback_deadline(&self, since: Instant) -> Instant {
-        let patience = self.rtt.get().smoothed * 2;
-        since + self.config.feedback_timeout.max(patience)
+    fn feedback_timeout(&self) -> Duration {
+        self.config.feedback_timeout
     }
 
     // A packet that is larger than the window leaves if nothing is in flight.

@@ -1,4 +1,6 @@
 use super::*;
+use crate::cc::media::feedback_deadline;
+use crate::cc::media::fixture::{at, close, packet_of};
 
 mod rate;
 mod window;
@@ -36,26 +38,9 @@ fn the_constants_are_those_of_the_draft() {
     assert_eq!(ScreamConfig::default(), expected);
 }
 
-fn at(millis: u64) -> Instant {
-    Instant::ZERO + Duration::from_millis(millis)
-}
-
-fn close(a: f64, b: f64) -> bool {
-    (a - b).abs() <= 1e-9 * b.abs().max(1e-3)
-}
-
 /// A packet of 1000 octets; `delay` is `None` if it was lost.
 fn packet(sequence: u64, sent: u64, delay: Option<u64>) -> PacketReport {
-    let at = delay.map(|delay| Duration::from_millis(sent + delay));
-    PacketReport {
-        sequence,
-        sent: self::at(sent),
-        bytes: 1000,
-        outcome: at.map_or(PacketOutcome::Lost, |at| PacketOutcome::Received {
-            at: Some(at),
-            marked: false,
-        }),
-    }
+    packet_of(1000, sequence, sent, delay)
 }
 
 fn report(scream: &mut Scream, now: u64, packets: &[PacketReport]) {
@@ -185,14 +170,14 @@ fn at_the_greatest_rate_the_window_does_not_grow() {
 fn missing_feedback_halves_the_window_and_opens_it() {
     let config = ScreamConfig::default();
     let mut scream = Scream::new(config, false);
-    assert_eq!(scream.feedback_deadline(at(7)), at(507));
+    assert_eq!(feedback_deadline(&scream, at(7)), at(507));
     let state = scream.state(0, 1000);
     assert_eq!(
         (state.state, state.limit),
         ("no_feedback_yet", Limit::MinimumMediaRate)
     );
     scream.rtt.on_sample(at(0), Duration::from_millis(300));
-    assert_eq!(scream.feedback_deadline(at(7)), at(607));
+    assert_eq!(feedback_deadline(&scream, at(7)), at(607));
     scream.window = ReferenceWindow::of(&config, false, [20_000.0, 1.0]);
     (0..60).for_each(|sequence| scream.on_sent(at(sequence), sequence, 1000));
     assert!(!scream.may_send(1));

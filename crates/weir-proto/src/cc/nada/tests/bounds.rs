@@ -137,6 +137,6 @@ fn feedback_is_awaited_for_two_round_trips() {
     for (rtt, deadline) in [(200, 600), (250, 600), (400, 900)] {
         let mut nada = nada();
         nada.rtt.on_sample(at(50), Duration::from_millis(rtt));
-        assert_eq!(nada.feedback_deadline(at(100)), at(deadline), "{rtt}");
+        assert_eq!(feedback_deadline(&nada, at(100)), at(deadline), "{rtt}");
     }
 }

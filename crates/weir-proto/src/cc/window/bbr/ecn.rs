@@ -26,7 +26,7 @@ struct Counts {
 }
 
 /// The marks that the receiver has reported.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Marks {
     /// `ecn_eligible`.
     pub(super) is_eligible: bool,
@@ -47,25 +47,10 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    pub(super) const fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            is_eligible: false,
             alpha: FIRST_ALPHA,
-            now: Counts {
-                delivered: 0,
-                packets: 0,
-                marked: 0,
-            },
-            at_round: Counts {
-                delivered: 0,
-                packets: 0,
-                marked: 0,
-            },
-            history: VecDeque::new(),
-            startup_rounds: 0,
-            in_round: false,
-            in_cycle: false,
-            loss_in_cycle: false,
+            ..Self::default()
         }
     }
 
@@ -196,16 +181,18 @@ impl Bbr {
         true
     }
 
-    /// A probe was marked too much: the flow slows down (`bbr_handle_inflight_too_high`).
-    pub(super) fn check_marked_probe(&mut self, acks: &EndAcks) {
-        if self.cycle.is_probe_sample && self.is_marked_too_high(acks) {
-            let rate = &acks.rate;
-            let was_up = self.state == State::Up;
-            self.handle_inflight_too_high(acks.now, rate.tx_in_flight, rate.app_limited);
-            if was_up {
-                // Marks are not lost packets, which may prove to have arrived.
-                self.undo.state = UndoState::None;
-            }
+    /// Too many packets of a sample were marked. If it is of a probe, the flow slows down
+    /// (`bbr_handle_inflight_too_high`).
+    pub(super) fn handle_marks_too_high(&mut self, acks: &EndAcks) {
+        if !self.cycle.is_probe_sample {
+            return;
+        }
+        let rate = &acks.rate;
+        let was_up = self.state == State::Up;
+        self.handle_inflight_too_high(acks.now, rate.tx_in_flight, rate.app_limited);
+        if was_up {
+            // Marks are not lost packets, which may prove to have arrived.
+            self.undo.state = UndoState::None;
         }
     }
 }

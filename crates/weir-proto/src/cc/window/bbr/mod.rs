@@ -64,6 +64,7 @@ use crate::rng::Rng;
 use crate::time::Instant;
 use crate::units::Rate;
 use ecn::Marks;
+pub(super) use model::BwSample;
 use model::Model;
 use probe_bw::Cycle;
 use probe_rtt::Visit;

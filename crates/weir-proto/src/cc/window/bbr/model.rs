@@ -12,11 +12,12 @@ use crate::time::{Duration, Instant};
 use crate::units::Rate;
 use std::cmp::Ordering;
 
-/// A sample of the delivery rate with its limit. Samples compare by their rates.
+/// A sample of the delivery rate in octets per second, with its limit for the trace. Samples
+/// compare by their rates.
 #[derive(Clone, Copy, Debug, Default)]
-struct BwSample {
-    rate: f64,
-    limited_by: RateLimit,
+pub(in crate::cc::window) struct BwSample {
+    pub(in crate::cc::window) rate: f64,
+    pub(in crate::cc::window) limited_by: RateLimit,
 }
 
 impl PartialEq for BwSample {

@@ -235,7 +235,7 @@ impl Bbr {
         }
         let rate = &acks.rate;
         if self.is_marked_too_high(acks) {
-            self.check_marked_probe(acks);
+            self.handle_marks_too_high(acks);
         } else if !self.is_inflight_too_high(rate.lost, rate.tx_in_flight)
             && self.model.inflight_longterm != u64::MAX
         {

@@ -14,6 +14,7 @@ mod tests;
 
 pub use config::Bbr1Config;
 
+use super::bbr::BwSample;
 use super::{BoxedController, ControllerEntry, WindowConfig};
 use crate::cc::filter::WindowedMax;
 use crate::cc::{
@@ -63,23 +64,6 @@ enum Mode {
     Drain,
     ProbeBw,
     ProbeRtt,
-}
-
-/// A sample of the bandwidth in octets per second, with its limit for the trace. Samples compare by
-/// their rates.
-#[derive(Clone, Copy, Debug, Default)]
-struct BwSample(f64, RateLimit);
-
-impl PartialEq for BwSample {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
-
-impl PartialOrd for BwSample {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        self.0.partial_cmp(&other.0)
-    }
 }
 
 /// Octets acknowledged beyond the bandwidth (bbr_update_ack_aggregation): the maximum of this and
@@ -191,7 +175,9 @@ impl Bbr1 {
 
     /// The bandwidth in octets per second (bbr_bw): that of a policer, if one was found.
     fn bw(&self) -> f64 {
-        self.policer.rate().unwrap_or_else(|| self.max_bw.get().0)
+        self.policer
+            .rate()
+            .unwrap_or_else(|| self.max_bw.get().rate)
     }
 
     /// The gains of pacing rate and window (bbr_update_gains).
@@ -465,10 +451,10 @@ impl WindowController for Bbr1 {
             rate_limited_by: Some(if policer.is_some() {
                 RateLimit::Path
             } else {
-                sample.1
+                sample.limited_by
             }),
             model: Some(ModelState {
-                max_bw: Rate::from_bytes_per_sec(sample.0),
+                max_bw: Rate::from_bytes_per_sec(sample.rate),
                 bw_shortterm: policer.map(Rate::from_bytes_per_sec),
                 inflight_shortterm: None,
                 inflight_longterm: None,

@@ -18,8 +18,11 @@ impl Bbr1 {
             self.packet_conservation = false;
         }
         self.sample_policer(acks, newly_lost);
-        let sample = BwSample(rate.as_bytes_per_sec(), acks.rate.limited_by);
-        if sample.0 > 0.0 && (!acks.rate.app_limited || sample >= self.max_bw.get()) {
+        let sample = BwSample {
+            rate: rate.as_bytes_per_sec(),
+            limited_by: acks.rate.limited_by,
+        };
+        if sample.rate > 0.0 && (!acks.rate.app_limited || sample >= self.max_bw.get()) {
             self.max_bw
                 .update(self.config.bw_rounds, self.rounds.count(), sample);
         }
@@ -84,7 +87,7 @@ impl Bbr1 {
         let min_rtt = self.min_rtt.unwrap_or_default();
         let is_full_length = acks.now.since(self.phase_start) > min_rtt;
         let (gain, _) = self.gains();
-        let bw = self.max_bw.get().0;
+        let bw = self.max_bw.get().rate;
         let is_over = if gain > 1.0 {
             let is_filled = prior_in_flight >= self.inflight(bw, gain);
             is_full_length && (newly_lost > 0 || is_filled)
@@ -115,7 +118,7 @@ impl Bbr1 {
         if self.full_bw_reached || !self.round_start || acks.rate.app_limited {
             return;
         }
-        let bw = self.max_bw.get().0;
+        let bw = self.max_bw.get().rate;
         if bw >= self.config.full_bw_threshold * self.full_bw {
             self.full_bw = bw;
             self.full_bw_count = 0;
@@ -127,7 +130,7 @@ impl Bbr1 {
 
     /// bbr_check_drain.
     pub(super) fn check_drain(&mut self, acks: &EndAcks) {
-        let needed = self.inflight(self.max_bw.get().0, 1.0);
+        let needed = self.inflight(self.max_bw.get().rate, 1.0);
         if self.mode == Mode::Startup && self.full_bw_reached {
             self.mode = Mode::Drain;
             self.ssthresh = Some(needed);
