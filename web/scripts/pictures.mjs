@@ -44,13 +44,6 @@ function chosen(folder) {
           .sort()
           .map((name) => [name.replace(/\.csv$/, ""), join(folder, kind, name)])
       : [];
-  const gaps = list("gaps").map(([name, path]) => [name, columns(path)]);
-  if (gaps.some(([, table]) => table.time_s?.length))
-    return {
-      label: "music that was not heard so far",
-      column: "silence_s",
-      curves: gaps.slice(0, CURVES),
-    };
   const flows = list("flows").map(([name, path]) => [name, columns(path)]);
   const has = (table, column) => table[column]?.some((value) => !Number.isNaN(value));
   if (flows.length === 1) {

@@ -7,12 +7,14 @@
 mod columns;
 mod extract;
 mod recorder;
+#[cfg(feature = "files")]
 mod row_thinning;
 mod thinning;
 
 pub use columns::{ColumnTarget, Dictionary, RowBatch};
 use extract::{Extract, ExtractWords};
 pub use recorder::{SharedSink, TableRecorder, TableSink};
+#[cfg(feature = "files")]
 pub use row_thinning::RowThinning;
 
 use std::borrow::Cow;

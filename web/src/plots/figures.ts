@@ -340,12 +340,12 @@ function queue(parts: Parts): Figure | null {
   return null;
 }
 
-/** Music that was not heard so far, of audio. */
+/** Audio that was not heard so far. */
 function silence(parts: Parts): Figure | null {
   const layers = perFlow(parts, (flow) =>
     column(tableOf(parts.shown.run, `gaps/${flow}`), "silence_s"),
   );
-  const made = figure("silence", "Music that was not heard so far", "silence", "s", layers);
+  const made = figure("silence", "Audio that was not heard so far", "silence", "s", layers);
   if (made) made.log = false;
   return made;
 }

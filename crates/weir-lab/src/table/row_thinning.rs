@@ -35,7 +35,6 @@ impl RowThinning {
 
 impl Table {
     /// The same columns without rows.
-    #[cfg(feature = "files")]
     pub(crate) fn emptied(&self) -> Self {
         let columns = self.columns.iter().map(|column| Column {
             name: column.name.clone(),
@@ -51,7 +50,6 @@ impl Table {
     }
 
     /// Adds the rows of a table with the same columns.
-    #[cfg(feature = "files")]
     pub(crate) fn append(&mut self, other: Self) {
         for (column, other) in self.columns.iter_mut().zip(other.columns) {
             match (&mut column.values, other.values) {

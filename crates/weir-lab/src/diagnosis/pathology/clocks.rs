@@ -56,7 +56,8 @@ pub(super) const COMPRESSED: Detector = Detector {
         kind: "ack_compression",
         title: "ACK compression",
         definition: "More than half of all octets are acknowledged faster than twice the rate of the \
-                     slowest link, in pieces of 4 packets or more that follow a pause.",
+                     slowest link, in pieces of 4 packets or more that follow a pause, each by two \
+                     acknowledgements or more.",
         citation: "L. Zhang, S. Shenker and D. Clark, 1991; RFC 3449 §2; RFC 8511 §1",
         needs: &["delivered_bytes"],
     },
@@ -163,7 +164,9 @@ fn compressed(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     let rate = flow.rate_bps()? / 8.0;
     let packet = flow.packet_bytes();
     let times = flow.main.times();
-    let (mut last, mut burst) = (None::<(f64, f64)>, 0.0);
+    let mut last = None::<(f64, f64)>;
+    // Octets and acknowledgements since the last pause.
+    let mut burst = (0.0, 0_u32);
     let (mut fast, mut all) = (0.0, 0.0);
     for (time, octets) in times.iter().zip(delivered) {
         let Some((before, known)) = last.filter(|_| octets.is_finite()) else {
@@ -177,10 +180,12 @@ fn compressed(_: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
         all += more;
         // Two packets of an acknowledgement follow within their transmission.
         if time - before < 0.5 * more / rate {
-            burst += more;
+            burst = (burst.0 + more, burst.1 + 1);
         } else {
-            fast += if burst >= 4.0 * packet { burst } else { 0.0 };
-            burst = more;
+            // One acknowledgement of many packets is what its receiver was asked for.
+            let is_compressed = burst.0 >= 4.0 * packet && burst.1 > 1;
+            fast += if is_compressed { burst.0 } else { 0.0 };
+            burst = (more, 1);
         }
         last = Some((*time, *octets));
     }

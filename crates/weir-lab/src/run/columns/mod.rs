@@ -462,7 +462,7 @@ pub const GAP: &[Gap] = &[
     Gap::number("silence_s", "s", "length of all gaps so far", &|row| {
         row.silence.as_secs_f64()
     })
-    .plotted("music that was not heard so far, s", "silence_s"),
+    .plotted("audio that was not heard so far, s", "silence_s"),
 ];
 
 /// The columns that plots show as a series.

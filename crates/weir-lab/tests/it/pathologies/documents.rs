@@ -162,3 +162,15 @@ fn a_rate_that_was_learnt_from_little_credit_is_found_and_more_credit_ends_it() 
         "{texts:?}"
     );
 }
+
+/// A sender that asks for an acknowledgement after more than ten packets gets them one by one:
+/// nothing is compressed on the way.
+#[test]
+fn acknowledgements_of_many_packets_are_no_compression() {
+    let text = include_str!("../../../../../examples/ack-frequency.toml");
+    let explanation = explain(&Trace::of_run(&run_of(text)));
+    let kinds: Vec<_> = (explanation.findings.iter())
+        .map(|finding| finding.kind)
+        .collect();
+    assert!(!kinds.contains(&"ack_compression"), "{kinds:?}");
+}

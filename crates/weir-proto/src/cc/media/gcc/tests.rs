@@ -100,6 +100,32 @@ fn without_congestion_the_rate_grows_by_eight_percent_a_second() {
     assert_eq!(gcc.state(0, 1250).state, "increase");
 }
 
+/// A delay-based estimate that doubles each second takes the loss-based one with it for two
+/// seconds (libwebrtc's `kStartPhase`), and not if a packet was lost.
+#[test]
+fn the_loss_based_estimate_follows_the_other_for_two_seconds() {
+    let estimates_after = |reports: u64, lost: Option<u64>| {
+        let mut gcc = Gcc::new(GccConfig {
+            eta: 2.0,
+            max_rate: 100_000_000,
+            received_bound: 100.0,
+            ..GccConfig::default()
+        });
+        for k in 0..=reports {
+            let delay = |number| (Some(number) != lost).then_some(20);
+            report(&mut gcc, 200 + 100 * k, &tenth(100 * k, delay));
+        }
+        (gcc.losses.rate(), gcc.aimd.rate())
+    };
+    // The first report is at 200 ms, the 19th after it at 2100 ms.
+    let (losses, delay) = estimates_after(19, None);
+    assert!(close(losses, delay), "{losses} {delay}");
+    let (losses, delay) = estimates_after(20, None);
+    assert!(losses < 0.99 * delay, "{losses} {delay}");
+    let (losses, delay) = estimates_after(19, Some(42));
+    assert!(losses < 0.9 * delay, "{losses} {delay}");
+}
+
 #[test]
 fn a_growing_delay_reduces_the_rate_to_a_part_of_what_arrives() {
     let mut gcc = Gcc::new(GccConfig::default());

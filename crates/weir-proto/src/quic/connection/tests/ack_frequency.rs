@@ -71,3 +71,24 @@ fn timeouts_wait_for_the_requested_delay() {
     };
     assert_eq!(longest(Some(request)), millis(80));
 }
+
+/// §5 of the draft: an acknowledgement leaves at once, whatever was asked for before.
+#[test]
+fn immediate_ack_is_answered_at_once() {
+    let mut server = Connection::server(Config::named("rfc9002").unwrap());
+    let request = Frame::AckFrequency(wire::AckFrequency {
+        sequence: 0,
+        threshold: 9,
+        max_ack_delay: 25_000,
+        reordering_threshold: 0,
+    });
+    deliver(&mut server, data(0, request));
+    for number in 1..4 {
+        assert_eq!(deliver(&mut server, data(number, Frame::Ping)), None);
+    }
+    let answer = deliver(&mut server, data(4, Frame::ImmediateAck)).expect("an acknowledgement");
+    let Frame::Ack(ack) = &answer.frames[0] else {
+        panic!("{answer:?}");
+    };
+    assert_eq!((ack.largest, ack.smallest), (4, 0));
+}
