@@ -50,7 +50,7 @@ pub fn evaluate(
         let progress = |done: usize, _| shared.done.store(done as u64, Ordering::Relaxed);
         let options = Options {
             registry: weir::registry(),
-            beside: &others,
+            beside: (!others.is_empty()).then_some(&others),
             seeds: asked.seeds,
             progress: Some(&progress),
             cancel: Some(&shared.cancel),

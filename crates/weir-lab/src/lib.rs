@@ -32,5 +32,7 @@ pub mod theory;
 mod toml_file;
 pub mod trace;
 pub mod verdict;
+#[cfg(feature = "files")]
+pub mod yearbook;
 
 pub use natural_order::{in_natural_order, natural_order};

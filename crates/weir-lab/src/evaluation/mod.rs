@@ -15,6 +15,8 @@ mod judge;
 mod measure;
 mod page;
 mod paths;
+#[cfg(feature = "files")]
+mod record;
 mod safety;
 mod stored;
 mod suite;
@@ -25,6 +27,8 @@ pub use case::{Aspect, Bounds, Case, SafetyLimit, Size};
 pub use judge::MeasureResult;
 pub use measure::CandidateSample;
 pub use paths::OwnPaths;
+#[cfg(feature = "files")]
+pub(crate) use record::record;
 pub use safety::LimitResult;
 pub use stored::StoredError;
 pub use suite::{Chapter, Suite};
@@ -82,8 +86,8 @@ impl From<ScenarioError> for EvaluationError {
 pub struct Options<'a> {
     /// Transports that are made elsewhere.
     pub registry: TransportRegistry<'a>,
-    /// What the controller is compared with; CUBIC and Reno if empty.
-    pub beside: &'a [Candidate],
+    /// What the controller is compared with; CUBIC and Reno if `None`.
+    pub beside: Option<&'a [Candidate]>,
     /// Seeds of each case, from 1 on; if zero, 8 for the quick size and 20 for the others.
     pub seeds: u32,
     /// Called after each run with the runs done and all runs, perhaps from several threads.
@@ -164,11 +168,11 @@ pub fn evaluate(
     subject: &Candidate,
     options: &Options<'_>,
 ) -> Result<Evaluation, EvaluationError> {
-    let reduced = (!subject.uses_ecn()).then(|| suite.clone().without_ecn());
-    let suite = reduced.as_ref().unwrap_or(suite);
+    let suite = suite.of(subject);
+    let suite = suite.as_ref();
     let candidates = match options.beside {
-        [] => subject.with_standards()?,
-        others => [slice::from_ref(subject), others].concat(),
+        None => subject.with_standards()?,
+        Some(others) => [slice::from_ref(subject), others].concat(),
     };
     let seeds = if options.seeds == 0 {
         default_seeds(suite.size)

@@ -37,7 +37,12 @@ impl Evaluation {
     ///
     /// # Errors
     /// Cases or seeds that are not the same.
-    pub fn with_stored(mut self, stored: &Self) -> Result<Self, StoredError> {
+    pub fn with_stored(self, stored: &Self) -> Result<Self, StoredError> {
+        self.with(stored, ", stored")
+    }
+
+    /// The same; `mark` follows the controller's name.
+    pub(crate) fn with(mut self, stored: &Self, mark: &str) -> Result<Self, StoredError> {
         if self.suite != stored.suite {
             return Err(StoredError::Suite);
         }
@@ -47,7 +52,7 @@ impl Evaluation {
         let Some(name) = stored.candidates.first() else {
             return Err(StoredError::Format("it has no controller".to_owned()));
         };
-        let name = format!("{name}, stored");
+        let name = format!("{name}{mark}");
         let mut samples: BTreeMap<Place<'_>, &CandidateSample> = BTreeMap::new();
         let mut failed: BTreeMap<(&str, &str), u32> = BTreeMap::new();
         for chapter in &stored.chapters {

@@ -4,6 +4,7 @@ use super::EvaluationError;
 use super::case::{Aspect, Case, Size};
 use super::measure::MeasurePlan;
 use super::paths::{OwnPaths, PathRange};
+use crate::candidate::Candidate;
 use crate::scenario::document::Step;
 use crate::scenario::error::suggestion;
 use crate::scenario::overrides::{parse_set, parse_with};
@@ -11,6 +12,7 @@ use crate::scenario::{Scenario, ScenarioError};
 use crate::toml_file::TomlFile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::mem::take;
 use weir_proto::settings::shortened;
@@ -192,6 +194,15 @@ impl Suite {
             self.chapters.retain(|chapter| ids.contains(&chapter.id));
         }
         Ok(self)
+    }
+
+    /// What of the suite this controller can be evaluated with.
+    pub(super) fn of(&self, subject: &Candidate) -> Cow<'_, Self> {
+        if subject.uses_ecn() {
+            Cow::Borrowed(self)
+        } else {
+            Cow::Owned(self.clone().without_ecn())
+        }
     }
 
     /// The same suite for a controller whose packets are not ECN-capable: what it cannot notice

@@ -292,7 +292,7 @@ fn faults(controller: &str) -> (Evaluation, Vec<String>) {
     let cubic = [subject.standard("cubic").unwrap()];
     let options = Options {
         seeds: 2,
-        beside: &cubic,
+        beside: Some(&cubic),
         ..Options::default()
     };
     let evaluation = evaluate(&suite, &subject, &options).unwrap();

@@ -117,7 +117,11 @@ impl ReportFolder {
         }
     }
 
-    fn write(&self, name: &str, octets: &[u8]) -> Result<PathBuf, ReportError> {
+    /// Writes a file; returns its path.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, name: &str, octets: &[u8]) -> Result<PathBuf, ReportError> {
         let (path, partial) = (self.path.join(name), self.partial.new_files().join(name));
         let written = fs::write(&partial, octets).and_then(|()| fs::rename(&partial, &path));
         written.map_err(|source| failed(&path, source))?;

@@ -117,7 +117,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let options = Options {
         registry: quinn::registry(),
-        beside: &beside,
+        beside: (!beside.is_empty()).then_some(&beside),
         seeds: arguments.seeds.unwrap_or_default(),
         progress: Some(&progress),
         ..Options::default()
@@ -166,7 +166,8 @@ fn verdict(evaluation: &Evaluation, fail_on: FailOn) -> Result<(), Failure> {
     Ok(())
 }
 
-fn failure(error: EvaluationError) -> Failure {
+/// The exit status of an evaluation that cannot be made.
+pub fn failure(error: EvaluationError) -> Failure {
     let message = error.to_string();
     match error {
         EvaluationError::Invalid(error) => Failure::Scenario(error),

@@ -27,6 +27,10 @@ examples! {
         "weir suite bbr --controller quic:bbr,tcp:bbr,quinn:bbr,quic:cubic"
         "weir suite bbr --controller quic:bbr --set bbr.beta=0.5"
         "weir suite suites/bbr --case startup --json";
+    YEARBOOK:
+        "weir yearbook"
+        "weir yearbook --controller tcp:cubic,tcp:bbr,quinn:quinn-cubic --out yearbook-2026"
+        "weir yearbook --controller quic:prague --chapter classic-ecn,aqm --seeds 8 --json";
     RUN:
         "weir run path.toml"
         "weir run path.toml --set flow.stream.transport.tfrc.oscillation=off,full"

@@ -34,6 +34,7 @@ mod summary_table;
 mod sweep;
 mod testbed;
 mod theory;
+mod yearbook;
 
 pub use examples::WELCOME;
 
@@ -81,6 +82,9 @@ pub enum Command {
     /// Run test cases for congestion controllers, such as those of BBR's draft
     #[command(after_help = examples::SUITE)]
     Suite(suite::Arguments),
+    /// Evaluate every controller over every transport, as one dated page
+    #[command(after_help = examples::YEARBOOK)]
+    Yearbook(yearbook::Arguments),
     /// Run a scenario in the simulator
     #[command(after_help = examples::RUN)]
     Run(run::Arguments),
@@ -186,6 +190,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Evaluate(arguments) => evaluate::run(&arguments),
         Command::Suite(arguments) => suite::run(&arguments),
+        Command::Yearbook(arguments) => yearbook::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),

@@ -18,6 +18,7 @@ use weir_lab::evaluation::Evaluation;
 use weir_lab::experiment::Reproduction;
 use weir_lab::json::schema;
 use weir_lab::suite::SuiteResult;
+use weir_lab::yearbook::Yearbook;
 
 /// The arguments of the command.
 #[derive(Debug, Args)]
@@ -43,6 +44,8 @@ enum Document {
     Reproduce,
     /// What `weir evaluate --json` prints, and `result.json` of its report
     Evaluate,
+    /// What `weir yearbook --json` prints, and `result.json` of its folder
+    Yearbook,
     /// What `weir suite --json` prints, and `result.json` of its report
     Suite,
     /// What `weir sweep --json` prints
@@ -74,6 +77,7 @@ impl Document {
             Self::Compare => schema::<CompareDocument<'_>>("Weir comparison"),
             Self::Reproduce => schema::<Reproduction>("Weir reproduction"),
             Self::Evaluate => schema::<Evaluation>("Weir evaluation"),
+            Self::Yearbook => schema::<Yearbook>("Weir yearbook"),
             Self::Suite => schema::<SuiteResult>("Weir suite"),
             Self::Sweep => schema::<SweepDocument<'_>>("Weir sweep"),
             Self::Fit => schema::<FitDocument<'_>>("Weir fit"),

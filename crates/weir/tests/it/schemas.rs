@@ -149,6 +149,14 @@ fn results_of_experiments_suites_and_evaluations_have_a_schema() {
         "/chapters/0/cases/0/results",
     ];
     valid(here, "evaluate", evaluate, &needed);
+    let yearbook = "yearbook --controller quic:newreno --chapter reordering --seeds 2 \
+                    --without-cases --date 2026-11-29 --json";
+    let needed = [
+        "/imprint/date",
+        "/entries/1/cells/0/chapter",
+        "/entries/1/reference",
+    ];
+    valid(here, "yearbook", yearbook, &needed);
     let report = std::fs::read_to_string(here.join("reports/result.json"));
     assert!(report.is_ok_and(|text| text.contains("\"version\": 1")));
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Commands that run until they are ended: runs of months, and commands that wait for input.
-const COMMANDS: [&[&str]; 15] = [
+const COMMANDS: [&[&str]; 16] = [
     &["run", "path.toml"],
     &["run", "path.toml", "--seeds", "1..3"],
     &["run", "-"],
@@ -26,6 +26,7 @@ const COMMANDS: [&[&str]; 15] = [
         "suite",
     ],
     &["evaluate", "tcp:cubic", "--out", "evaluation"],
+    &["yearbook", "--out", "yearbook"],
     &["plot", "finished", "--out", "plots"],
     &["export", "finished", "--format", "csv", "--out", "csv"],
     &["export", "finished", "--format", "qlog", "--out", "qlog"],

@@ -34,6 +34,7 @@ fn help_fits_a_terminal_of_80_columns() {
         "reproduce",
         "evaluate",
         "suite",
+        "yearbook",
         "run",
         "sweep",
         "compare",
@@ -138,6 +139,7 @@ fn a_result_that_has_no_place_is_refused_before_the_work() {
         // This would take minutes if the evaluation ran first.
         &["evaluate", "quic:cubic", "--out", "file"],
         &["suite", "bbr", "--out", "file"],
+        &["yearbook", "--out", "file"],
         &["export", &run, "-f", "csv", "--out", "file"],
     ] {
         let (status, _, err) = outcome(here, words);
