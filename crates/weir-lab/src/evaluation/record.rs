@@ -1,6 +1,6 @@
 //! A run of a case again, with its trace.
 
-use super::{Case, EvaluationError, Suite, cast, is_of};
+use super::{EvaluationError, Suite, cast, is_of};
 use crate::candidate::Candidate;
 use crate::run::{RunOptions, RunOutput, TraceLevel, TransportRegistry, run};
 
@@ -41,15 +41,9 @@ pub(crate) fn record(
         message: error.to_string(),
     };
     let mut output = run(&scenario, &options).map_err(failed)?;
-    let of_subject = |name: &str, case: &Case| {
-        let mut flows = output.scenario.flows.iter();
-        let flow = flows.find(|flow| flow.name == name);
-        flow.is_some_and(|flow| case.subject.iter().any(|subject| is_of(flow, subject)))
-    };
-    let kept: Vec<bool> = (output.flows.iter())
-        .map(|flow| of_subject(&flow.name, case))
-        .collect();
-    let mut kept = kept.into_iter();
-    output.flows.retain(|_| kept.next().unwrap_or_default());
+    let subjects = output.scenario.flows.iter();
+    let subjects = subjects.filter(|flow| case.subject.iter().any(|name| is_of(flow, name)));
+    let names: Vec<String> = subjects.flat_map(|flow| flow.names()).collect();
+    output.flows.retain(|flow| names.contains(&flow.name));
     Ok(Some(output))
 }
