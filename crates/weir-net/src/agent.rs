@@ -59,6 +59,25 @@ pub(crate) struct Address {
     pub(crate) dscp: Dscp,
 }
 
+/// A change of the address of one end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handover {
+    /// When it happens.
+    pub at: Instant,
+    /// The host whose links its packets take from then on; `None` if a NAT changes the port alone.
+    pub to: Option<HostId>,
+}
+
+/// The handovers of an agent, and what they have led to.
+#[derive(Debug, Default)]
+struct Handovers {
+    /// Those to come, the next one first.
+    ahead: VecDeque<Handover>,
+    rebindings: u8,
+    /// Its own address or that of the peer has changed since the last call of `take_moved`.
+    moved: bool,
+}
+
 /// When one end of a flow starts and stops.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Schedule {
@@ -99,6 +118,8 @@ pub(crate) struct Agent {
     counters: AgentCounters,
     timing: HostTiming,
     schedule: Schedule,
+    /// `None` if neither end changes its address.
+    handovers: Option<Box<Handovers>>,
     /// Drops at the socket, which the endpoint does not report.
     events: Events,
 }
@@ -181,7 +202,54 @@ impl Agent {
             timing,
             counters: AgentCounters::default(),
             schedule,
+            handovers: None,
             events: Events::default(),
+        }
+    }
+
+    /// Either end of the flow changes its address; this one as `own` says.
+    pub(crate) fn add_handover(&mut self, own: Option<Handover>) {
+        let handovers = self.handovers.get_or_insert_default();
+        handovers.ahead.extend(own);
+        handovers.ahead.make_contiguous().sort_by_key(|of| of.at);
+        self.scheduled = self.next_scheduled();
+    }
+
+    fn next_scheduled(&self) -> Instant {
+        let handovers = self.handovers.as_deref();
+        let handover = handovers.and_then(|of| of.ahead.front());
+        let next = self.schedule.next();
+        handover.map_or(next, |of| next.min(of.at))
+    }
+
+    /// True once after a change of the own address or the peer's.
+    pub(crate) fn take_moved(&mut self) -> bool {
+        let handovers = self.handovers.as_deref_mut();
+        handovers.is_some_and(|of| std::mem::take(&mut of.moved))
+    }
+
+    #[cold]
+    fn hand_over(&mut self, now: Instant) {
+        let Some(handovers) = &mut self.handovers else {
+            return;
+        };
+        while let Some(handover) = handovers.ahead.pop_front_if(|of| of.at <= now) {
+            if let Some(host) = handover.to {
+                self.address.host = host;
+                handovers.moved = true;
+                self.endpoint.change_address(now);
+            } else {
+                handovers.rebindings = handovers.rebindings.wrapping_add(1);
+            }
+        }
+    }
+
+    /// Sends to the peer's address as the endpoint knows it.
+    #[cold]
+    fn follow_peer(&mut self) {
+        if let (Some(peer), Some(handovers)) = (self.endpoint.peer_host(), &mut self.handovers) {
+            handovers.moved |= peer != self.address.peer;
+            self.address.peer = peer;
         }
     }
 
@@ -282,6 +350,9 @@ impl Agent {
         } else {
             self.endpoint.handle(now, packet);
         }
+        if self.handovers.is_some() {
+            self.follow_peer();
+        }
         self.notify_app(now);
     }
 
@@ -313,7 +384,8 @@ impl Agent {
             self.schedule.stop = None;
             self.endpoint.close(now);
         }
-        self.scheduled = self.schedule.next();
+        self.hand_over(now);
+        self.scheduled = self.next_scheduled();
     }
 
     /// Moves the endpoint's next packet into the free `slot`; true if there is one.
@@ -348,6 +420,9 @@ impl Agent {
         packet.ip.source = self.address.host;
         packet.ip.destination = self.address.peer;
         packet.ip.dscp = self.address.dscp;
+        if let Some(handovers) = &self.handovers {
+            packet.ip.rebindings = handovers.rebindings;
+        }
         if packet.ip.ttl == 0 {
             packet.ip.ttl = IpHeader::DEFAULT_TTL;
         }

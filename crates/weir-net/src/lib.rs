@@ -41,7 +41,7 @@ pub mod simulator;
 mod stage_events;
 pub mod wifi;
 
-pub use agent::AgentCounters;
+pub use agent::{AgentCounters, Handover};
 pub use app::{App, AppConfig, AppReport, AppStatistics};
 pub use delay_meter::{DelayMeter, DelayStatistics, IntervalDelays};
 pub use host_timing::{HostTiming, SendTimestamp};

@@ -380,6 +380,9 @@ impl<'a> Run<'a> {
     #[inline(never)]
     fn flush_agent(&mut self, id: u32) -> Outcome<bool> {
         let now = self.network.now;
+        if self.network.agents[id as usize].agent.take_moved() {
+            self.network.find_first_link(id);
+        }
         let slot = &mut self.network.agents[id as usize];
         let first_link = slot.first_link;
         let before = slot.agent.packets_sent();

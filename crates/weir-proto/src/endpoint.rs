@@ -13,7 +13,7 @@
 //! spinning.
 
 use crate::event::Events;
-use crate::packet::{Ecn, Packet, Payload, Transit};
+use crate::packet::{Ecn, HostId, Packet, Payload, Transit};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -92,6 +92,15 @@ pub trait Endpoint {
     /// [`Statistics::packets_received`] alone, because drivers read it for each packet.
     fn packets_received(&self) -> u64 {
         self.statistics().packets_received
+    }
+
+    /// This end has another address from now on, on another path. A transport that cannot change
+    /// its address has no use for it.
+    fn change_address(&mut self, _now: Instant) {}
+
+    /// The peer's host, once that is not the one at the start.
+    fn peer_host(&self) -> Option<HostId> {
+        None
     }
 
     /// The next packet, without its body, that the endpoint held back after

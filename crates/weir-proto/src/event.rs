@@ -90,6 +90,13 @@ named! {
         MarkReduction => "mark_reduction",
         /// Media: no growth beyond a multiple of what arrives or is in flight.
         ReceivedMedia => "received_media",
+        /// Careful Resume: the window that an earlier connection had on the path, until it is
+        /// validated (RFC 9959 §3.3).
+        CarefulResume => "careful_resume",
+        /// Careful Resume: reduced to half of what the path is known to carry (RFC 9959 §3.5).
+        SafeRetreat => "safe_retreat",
+        /// A new path: its window begins anew (RFC 9000 §9.4).
+        PathChange => "path_change",
     }
 }
 

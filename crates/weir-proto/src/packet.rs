@@ -30,6 +30,8 @@ pub struct IpHeader {
     pub dscp: Dscp,
     /// Time to live: hops left.
     pub ttl: u8,
+    /// Source port, as how often a NAT has changed it.
+    pub rebindings: u8,
 }
 
 impl IpHeader {

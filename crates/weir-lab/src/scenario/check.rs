@@ -2,6 +2,7 @@
 
 mod classes;
 mod expected;
+mod handovers;
 mod stations;
 mod ways;
 

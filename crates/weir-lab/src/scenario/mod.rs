@@ -19,6 +19,7 @@ pub(crate) mod error;
 mod estimate;
 pub(crate) mod expectation;
 pub mod files;
+mod handover;
 mod htb_words;
 mod link_rates;
 mod link_units;
@@ -48,6 +49,7 @@ pub use estimate::Estimate;
 pub use expectation::{
     Comparison, Expectation, Expectations, ExpectedOf, Quantity, Term, measures_of,
 };
+pub use handover::HandoverConfig;
 pub use link_words::{LinkWordsError, link_scenario};
 pub use model::{Direction, Flow, Host, Link, MAX_FLOWS, Run, Scenario};
 pub use overrides::{Override, parse_with, parse_with_files};

@@ -2,6 +2,7 @@
 
 use super::arrivals::Arrivals;
 use super::expectation::Expectations;
+use super::handover::HandoverConfig;
 use super::rate_trace::RateTrace;
 use super::transport::Transport;
 use super::wifi::Wifi;
@@ -174,6 +175,8 @@ settings! {
         pub dscp: Dscp,
         /// How much later each next flow of `count` is opened.
         pub stagger: Duration,
+        /// When the end that opens the connection changes its address, and to which: QUIC only.
+        pub handovers: Vec<HandoverConfig> as "handover",
         /// When the sender stops writing; "never" before the end of the run.
         pub stop: Option<Duration> => or_word("never", natural()),
     }

@@ -137,11 +137,15 @@ impl<'a> Graph<'a> {
         Some(path.iter().map(Hop::mtu).min().unwrap_or(u32::MAX))
     }
 
-    /// The largest packet that passes in both directions between the hosts of a flow, in octets,
-    /// including the IP header.
+    /// The largest packet that passes in both directions between the hosts of a flow, before and
+    /// after its handovers, in octets, including the IP header.
     pub(crate) fn mtu_both_ways(&self, flow: &Flow) -> u32 {
-        let there = self.path_mtu(&flow.from, &flow.to);
-        let back = self.path_mtu(&flow.to, &flow.from);
-        there.into_iter().chain(back).min().unwrap_or(0)
+        let [client, server] = flow.client_and_server();
+        let moved = flow.handovers.iter().filter_map(|of| of.to.as_deref());
+        let clients = moved.chain([client]);
+        let both = |client| [(client, server), (server, client)];
+        let mtus = clients.flat_map(both);
+        let mtus = mtus.filter_map(|(from, to)| self.path_mtu(from, to));
+        mtus.min().unwrap_or(0)
     }
 }

@@ -4,7 +4,7 @@ use super::{
     ABSENT, AgentSlot, EventTarget, Flow, Host, Joint, LinkId, LinkSlot, MediumId, MediumSlot,
     Network, RecentPackets, Side,
 };
-use crate::agent::{Address, Agent, HostSide, Parts, Schedule};
+use crate::agent::{Address, Agent, Handover, HostSide, Parts, Schedule};
 use crate::app::App;
 use crate::event_queue::{MAX_TARGETS, TargetId};
 use crate::host_timing::HostTiming;
@@ -183,6 +183,49 @@ impl Network {
         Ok(flow)
     }
 
+    /// The end of a flow that opens its connection changes its address.
+    ///
+    /// # Errors
+    /// If the flow or the host does not exist, or both ends would be at the same host.
+    pub fn add_handover(
+        &mut self,
+        flow: FlowId,
+        side: Side,
+        handover: Handover,
+    ) -> Result<(), NetworkError> {
+        let Some(known) = self.flows.get(flow.0 as usize) else {
+            return Err(NetworkError("a handover's flow does not exist".to_owned()));
+        };
+        let ends = [known.source, known.target];
+        let other = ends[usize::from(side == Side::Sender)];
+        if let Some(host) = handover.to {
+            if !self.has_host(host) {
+                return Err(NetworkError::of_flow(
+                    &known.name,
+                    "the host of its handover does not exist",
+                ));
+            }
+            if host == other {
+                return Err(NetworkError::of_flow(
+                    &known.name,
+                    "its handover leads to the peer's host",
+                ));
+            }
+            self.moves.extend([(host, other), (other, host)]);
+        }
+        let agents = known.agents;
+        self.flows[flow.0 as usize].mover = Some(side);
+        for (index, end) in agents.into_iter().zip([Side::Sender, Side::Receiver]) {
+            if let Some(slot) = self.agents.get_mut(index as usize) {
+                slot.agent.add_handover((end == side).then_some(handover));
+                self.queue
+                    .set(slot.target, slot.agent.poll_timeout(), self.now);
+            }
+        }
+        self.stale_routes = true;
+        Ok(())
+    }
+
     /// Why a flow between these hosts is not possible; `None` if it is.
     pub(super) fn wrong_ends(&self, [source, target]: [HostId; 2]) -> Option<&'static str> {
         if self.is_full() {
@@ -203,6 +246,7 @@ impl Network {
             source,
             target,
             agents: [ABSENT; 2],
+            mover: None,
             packets_unreachable: 0,
         });
         FlowId(self.flows.len() as u32 - 1)

@@ -141,6 +141,8 @@ struct Flow {
     target: HostId,
     /// The indices of the sender and the receiver, [`ABSENT`] unless the flow is open.
     agents: [u32; 2],
+    /// The end that changes its address.
+    mover: Option<Side>,
     packets_unreachable: u64,
 }
 
@@ -179,6 +181,10 @@ pub struct Network {
     fast_path: FastPath,
     /// Plain links that are traced.
     pub(crate) traced_plain: Vec<u32>,
+    /// The ways that flows take after a change of an address.
+    moves: Vec<(HostId, HostId)>,
+    /// The first link of each.
+    first_links_of_moves: Vec<Option<u32>>,
 }
 
 impl Network {
@@ -217,6 +223,7 @@ impl Network {
         let pairs = pairs.chain(outside.iter().copied());
         let pairs: Vec<_> = pairs
             .chain(self.series.iter().flat_map(Series::ways))
+            .chain(self.moves.iter().copied())
             .collect();
         let (routes, first_links) = Routes::find(self.hosts.len(), &links, &pairs);
         self.routes = routes;
@@ -224,6 +231,8 @@ impl Network {
         for (slot, first_link) in self.agents.iter_mut().zip(inside) {
             slot.first_link = *first_link;
         }
+        let (rest, of_moves) = rest.split_at(rest.len() - self.moves.len());
+        self.first_links_of_moves = of_moves.to_vec();
         let (of_ports, of_series) = rest.split_at(outside.len());
         for (series, first_links) in self.series.iter_mut().zip(of_series.chunks_exact(2)) {
             series.first_links = [first_links[0], first_links[1]];
@@ -236,8 +245,21 @@ impl Network {
     #[inline]
     pub(crate) fn receiving_agent(&self, flow: FlowId, source: HostId) -> Option<u32> {
         let flow = self.flows.get(flow.0 as usize)?;
-        let from_sender = flow.source == source;
+        let from_sender = match flow.mover {
+            Some(Side::Sender) => flow.target != source,
+            _ => flow.source == source,
+        };
         Some(flow.agents[usize::from(from_sender)]).filter(|&index| index != ABSENT)
+    }
+
+    /// An end of a flow has another address, or sends to another one.
+    #[cold]
+    pub(crate) fn find_first_link(&mut self, agent: u32) {
+        let slot = &mut self.agents[agent as usize];
+        let way = (slot.agent.host(), slot.agent.peer());
+        if let Some(place) = self.moves.iter().position(|&known| known == way) {
+            slot.first_link = self.first_links_of_moves[place];
+        }
     }
 
     #[cold]

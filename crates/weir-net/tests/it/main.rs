@@ -4,6 +4,7 @@
 mod apps;
 mod common;
 mod fast_path;
+mod handover;
 mod hosts;
 mod ports;
 mod quic;

@@ -3,7 +3,8 @@
 use super::loss::PACKET_THRESHOLD;
 use super::wire::{HeaderFormat, varint};
 use crate::cc::window::{
-    Constants, ControllerEntry, ControllerRules, Pacing, REGISTRY, Rules, WindowConfig,
+    CarefulResumeConfig, Constants, ControllerEntry, ControllerRules, Pacing, REGISTRY, Rules,
+    WindowConfig,
 };
 use crate::packet::IpHeader;
 use crate::settings::{Keyword, bytes, count, duration, fraction, natural, or_table, or_word};
@@ -30,6 +31,14 @@ const RFC9002: Rules = Rules {
 };
 
 keywords! {
+    /// What becomes of the congestion controller on a new path.
+    pub enum NewPath {
+        /// Window and round-trip time begin anew (RFC 9000 §9.4).
+        Reset = "reset",
+        /// They stay, against RFC 9000, as if the path were the same.
+        Keep = "keep",
+    }
+
     /// How a connection begins.
     pub enum Handshake {
         /// It is open from the start, as in the model of the published lossy-link experiment.
@@ -134,6 +143,13 @@ settings! {
         pub handshake: Handshake = Handshake::OneRtt,
         /// Packets are ECN-capable: ECT(0). DCTCP and Prague make them so whatever this says.
         pub ecn: bool,
+        /// What becomes of the congestion controller when the peer's or the own address changes.
+        pub new_path: NewPath = NewPath::Reset,
+        /// What an earlier connection has learnt of the new path.
+        pub new_path_resume: Option<CarefulResumeConfig> => or_table(
+            Keyword { word: "none", doc: "Nothing is known of it." },
+            Keyword { word: "resume", doc: "The window jumps there by Careful Resume." },
+        ),
         /// Ends the connection after this duration without a packet, or "never".
         pub idle_timeout: Option<Duration> => or_word("never", natural()),
         /// The path's MTU in octets, IP header included.

@@ -23,6 +23,7 @@ impl Route {
                 ecn,
                 dscp: self.dscp,
                 ttl: IpHeader::DEFAULT_TTL,
+                ..IpHeader::default()
             },
             ..Packet::new(size, Body::Other(Payload::from_bytes(octets)))
         }

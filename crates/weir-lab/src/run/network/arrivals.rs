@@ -196,6 +196,7 @@ impl SimNetwork {
             access_delay: path.access_delay,
             ends: [near, far],
             path_mtu: path.path_mtu,
+            handovers: Vec::new(),
             encoding: path.encoding,
             registry,
         };

@@ -9,11 +9,11 @@ use super::wire_encoding::WireEncoding;
 use super::{Hosts, SimFlow, SimNetwork, build_error, find};
 use crate::run::RunError;
 use crate::run::record::flow_tables::WriteTrace;
-use crate::scenario::{Flow, Graph, Host, Scenario, Transport};
+use crate::scenario::{Flow, Graph, HandoverConfig, Host, Scenario, Transport};
 use crate::summary::LossFinder;
 use std::sync::Arc;
 use weir_net::app::{AppEnvironment, AppPair, Delivery};
-use weir_net::{AppConfig, FlowConfig, Side};
+use weir_net::{AppConfig, FlowConfig, Handover, Side};
 use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::HostId;
 use weir_proto::quic::wire::HeaderFormat;
@@ -42,6 +42,8 @@ pub(super) struct FlowPlan<'a> {
     pub(super) access_delay: Duration,
     pub(super) ends: [(HostId, &'a Host); 2],
     pub(super) path_mtu: u32,
+    /// Changes of the address of the end that connects.
+    pub(super) handovers: Vec<Handover>,
     pub(super) encoding: PacketEncoding,
     pub(super) registry: TransportRegistry<'a>,
 }
@@ -58,6 +60,15 @@ impl SimNetwork {
         for (entry, flow) in scenario.flows.iter().enumerate() {
             let ends = [find(hosts, &flow.from)?, find(hosts, &flow.to)?];
             let path_mtu = graph.mtu_both_ways(flow);
+            let handover = |of: &HandoverConfig| -> Result<Handover, RunError> {
+                let to = of.to.as_deref().map(|host| find(hosts, host));
+                Ok(Handover {
+                    at: Instant::ZERO + of.at,
+                    to: to.transpose()?.map(|(id, _)| id),
+                })
+            };
+            let handovers = flow.handovers.iter().map(handover);
+            let handovers = handovers.collect::<Result<Vec<_>, _>>()?;
             for (name, start) in scenario.starts_of(flow) {
                 let transfers = scenario.transfers_of(flow, &name, start);
                 let plan = FlowPlan {
@@ -69,6 +80,7 @@ impl SimNetwork {
                     name,
                     ends,
                     path_mtu,
+                    handovers: handovers.clone(),
                     encoding,
                     registry,
                 };
@@ -84,7 +96,12 @@ impl SimNetwork {
     fn add_flow(&mut self, plan: FlowPlan<'_>) -> Result<(), RunError> {
         let number = self.network.flow_ids().count();
         let config = self.connection(&plan, number)?;
+        let client = config.connects;
         let id = self.network.add_flow(config).map_err(build_error)?;
+        for handover in plan.handovers {
+            let added = self.network.add_handover(id, client, handover);
+            added.map_err(build_error)?;
+        }
         self.flows.push(SimFlow {
             id,
             name: plan.name,

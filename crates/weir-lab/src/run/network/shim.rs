@@ -5,7 +5,7 @@ use weir_proto::endpoint::{
     Arrival, CountedFrom, Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError,
 };
 use weir_proto::event::Events;
-use weir_proto::packet::{Packet, Payload};
+use weir_proto::packet::{HostId, Packet, Payload};
 use weir_proto::time::Instant;
 
 /// The calls that a shim handles in place of the endpoint.
@@ -113,6 +113,14 @@ impl<L: Shim> Endpoint for Shimmed<L> {
 
     fn packets_received(&self) -> u64 {
         self.inner.packets_received()
+    }
+
+    fn change_address(&mut self, now: Instant) {
+        self.inner.change_address(now);
+    }
+
+    fn peer_host(&self) -> Option<HostId> {
+        self.inner.peer_host()
     }
 
     fn poll_accepted(&mut self) -> Option<Arrival> {

@@ -22,6 +22,7 @@ impl Check<'_> {
                 return self.error(&path, message, "add a [[link]] between them");
             };
             self.packet_fits(index, flow, mtu)?;
+            self.handovers(index, flow, &graph)?;
         }
         let Some(index) = self.scenario.timeless_flow() else {
             return Ok(());

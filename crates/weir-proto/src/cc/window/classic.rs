@@ -2,6 +2,7 @@
 //! reduction in each recovery period, the minimum window, no growth while the application limits
 //! sending, persistent congestion, and undoing a spurious reduction.
 
+use super::careful_resume::{CarefulResume, Step};
 use super::pacing::Pace;
 use super::rate_limited::{LargestFlight, WindowUse};
 use super::slow_start::{SlowStart, SlowWindow, applies};
@@ -24,8 +25,12 @@ pub(super) const RULES: &[&str] = &[
 ];
 
 /// The rules of classic controllers that have a slow start.
-pub(super) const SLOW_START_RULES: &[&str] =
-    &["hystart_plus_plus", "search", "slow_start_exit_percent"];
+pub(super) const SLOW_START_RULES: &[&str] = &[
+    "hystart_plus_plus",
+    "search",
+    "slow_start_exit_percent",
+    "careful_resume",
+];
 
 /// The part in which classic window controllers differ. Windows are in octets.
 pub trait Policy {
@@ -92,6 +97,8 @@ pub struct Classic<P> {
     window_use: WindowUse,
     /// The smoothed round-trip time, for the pacer.
     rtt: Duration,
+    /// Careful Resume, until it is over.
+    resume: Option<CarefulResume>,
 }
 
 impl<P: Policy + Clone> Classic<P> {
@@ -111,7 +118,27 @@ impl<P: Policy + Clone> Classic<P> {
             largest_flight: LargestFlight::new(config.initial_window()),
             window_use: WindowUse::default(),
             rtt: Duration::ZERO,
+            resume: config
+                .rules
+                .controller
+                .careful_resume
+                .filter(|_| P::SLOW_START)
+                .map(CarefulResume::new),
         }
+    }
+
+    /// Follows Careful Resume; false if the window does not grow besides.
+    fn follow(&mut self, step: Step) -> bool {
+        self.resume.take_if(|resume| resume.is_over());
+        match step {
+            Step::Normal => return true,
+            Step::Hold => {}
+            Step::Window(octets, limit) => (self.cwnd, self.limit) = (octets, limit),
+            Step::Threshold(octets) => {
+                self.ssthresh = Some(octets.max(self.config.minimum_window()));
+            }
+        }
+        false
     }
 
     /// A packet was acknowledged in slow start.
@@ -205,6 +232,10 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
     fn on_sent(&mut self, sent: &Sent) {
         self.largest_flight.update(sent.bytes_in_flight);
         self.rtt = sent.rtt.smoothed;
+        if let Some(resume) = &mut self.resume {
+            let step = resume.on_sent(sent, self.cwnd, &self.config);
+            self.follow(step);
+        }
     }
 
     fn on_ack(&mut self, acked: &Acked) {
@@ -216,6 +247,12 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         self.slow_start.on_delivered(acked.bytes);
         self.policy.on_delivered(acked);
         self.largest_flight.update(acked.bytes_in_flight);
+        if let Some(resume) = &mut self.resume {
+            let step = resume.on_ack(acked, self.cwnd, &self.config);
+            if !self.follow(step) {
+                return;
+            }
+        }
         let in_slow_start = self.in_slow_start();
         let holds = match self.config.rules.controller.rate_limited_growth {
             // RFC 9002 §7.8: an underutilised window does not grow.
@@ -265,12 +302,22 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         if self.in_recovery(event.sent_at) {
             return false;
         }
-        let reduced = self.reduce(event.now, event.flight_size);
+        let mut reduced = self.reduce(event.now, event.flight_size);
+        let retreat = self
+            .resume
+            .as_mut()
+            .and_then(CarefulResume::on_congestion_event);
+        self.resume.take_if(|resume| resume.is_over());
+        if let Some(most) = retreat {
+            // RFC 9959 §3.5: at most half of PipeSize, and the saved state is not used again.
+            reduced = reduced.min(most);
+            self.undo = None;
+        }
         self.recovery_start = Some(event.now);
         self.recovering = true;
         self.probe_allowed = self.config.rules.recovery_probe;
         self.limit = if reduced > self.config.minimum_window() {
-            Limit::Recovery
+            retreat.map_or(Limit::Recovery, |_| Limit::SafeRetreat)
         } else {
             Limit::MinimumWindow
         };
@@ -287,6 +334,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         self.recovering = false;
         self.probe_allowed = false;
         self.undo = None;
+        self.resume = None;
         self.limit = Limit::PersistentCongestion;
     }
 
@@ -301,10 +349,12 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         self.recovery_start = None;
         self.recovering = false;
         self.probe_allowed = false;
+        self.resume = None;
         self.limit = Limit::Timeout;
     }
 
     fn on_connection_event(&mut self, event: ConnectionEvent) {
+        self.resume = None;
         match event {
             ConnectionEvent::HandshakeLoss => {
                 self.cwnd = self.config.max_datagram_size;
@@ -352,6 +402,10 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
 
     #[inline]
     fn pacing(&self) -> Option<PacingRate> {
+        let packet = self.config.max_datagram_size;
+        if let Some(pacing) = self.resume.and_then(|resume| resume.pacing(packet)) {
+            return Some(pacing);
+        }
         let flow = Pace {
             window: self.cwnd as f64,
             ssthresh: self.ssthresh.map_or(f64::INFINITY, |octets| octets as f64),
@@ -367,7 +421,9 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
     }
 
     fn report(&self) -> Report {
-        let state = if self.recovering {
+        let state = if let Some(resume) = &self.resume {
+            resume.state()
+        } else if self.recovering {
             "recovery"
         } else if self.in_slow_start() {
             "slow_start"

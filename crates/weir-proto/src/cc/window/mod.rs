@@ -18,6 +18,7 @@
 pub mod added;
 mod bbr;
 mod bbr1;
+mod careful_resume;
 mod classic;
 mod constants;
 mod copa;
@@ -39,6 +40,7 @@ mod tfrc;
 
 pub use bbr::{Bbr, BbrConfig};
 pub use bbr1::{Bbr1, Bbr1Config};
+pub use careful_resume::CarefulResumeConfig;
 pub use classic::{Classic, Policy};
 pub use constants::{Constants, REGISTRY};
 pub use copa::{Copa, CopaConfig};

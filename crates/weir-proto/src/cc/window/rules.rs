@@ -5,8 +5,8 @@
 //! `rfc9002` the RFC's pseudocode, to which QUIC adds pacing. Any field may be changed on top of
 //! a preset, so that the effect of one rule can be studied alone.
 
-use super::{Pacing, RateLimitedGrowth};
-use crate::settings::{Keyword, count, or_word};
+use super::{CarefulResumeConfig, Pacing, RateLimitedGrowth};
+use crate::settings::{Keyword, count, or_table, or_word};
 use crate::{keywords, settings};
 
 keywords! {
@@ -79,6 +79,12 @@ settings! {
         pub cubic_initial_growth: bool = false,
         /// A reduction leaves a whole number of packets, as in Linux, whose window is one.
         pub whole_packets: bool = false,
+        /// The first slow start jumps to half of the window that an earlier connection had on the
+        /// same path (Careful Resume, RFC 9959).
+        pub careful_resume: Option<CarefulResumeConfig> = None => or_table(
+            Keyword { word: "none", doc: "No jump: nothing is known of the path." },
+            Keyword { word: "resume", doc: "A jump once the initial window is acknowledged." },
+        ),
     }
     constant OFF;
 }
@@ -118,7 +124,7 @@ settings! {
 
 impl Rules {
     /// The rules of controllers; the others belong to the transport.
-    pub const OF_CONTROLLERS: [&'static str; 16] = [
+    pub const OF_CONTROLLERS: [&'static str; 17] = [
         "recovery_boundary",
         "increase",
         "count_acked_in_recovery",
@@ -135,6 +141,7 @@ impl Rules {
         "cubic_alpha",
         "cubic_initial_growth",
         "whole_packets",
+        "careful_resume",
     ];
 
     /// The presets.

@@ -1,6 +1,7 @@
 //! One end of a connection: processing packets ([`receive`]), acknowledgements and the loss timer
 //! ([`recovery`]), and building packets ([`transmit`]).
 
+mod path;
 mod receive;
 mod recovery;
 mod stream_data;
@@ -12,7 +13,7 @@ mod pair;
 mod tests;
 
 use super::ack::ReceivedPackets;
-use super::config::{Config, Handshake};
+use super::config::{Config, Handshake, NewPath};
 use super::error::TransportError;
 use super::loss::{LostPacket, PROBE_TIMEOUT, SentPackets};
 use super::streams::{Role, Streams};
@@ -22,7 +23,7 @@ use crate::cc::window::BoxedController;
 use crate::cc::{DeliveryRateSampler, Needs, Pacer, WindowControllerExt as _};
 use crate::endpoint::{CloseReason, CountedFrom, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events, Limit};
-use crate::packet::{Body, Packet, Payload};
+use crate::packet::{Body, HostId, Packet, Payload};
 use crate::time::{Duration, Instant, earliest};
 use std::collections::VecDeque;
 
@@ -105,6 +106,7 @@ pub struct Connection {
     ack_frequency_due: bool,
     /// Address validation (RFC 9000 §8.1); `None` once the peer's address is validated.
     amplification: Option<AmplificationBudget>,
+    path: path::Path,
     streams: Streams,
     controller: BoxedController,
     /// The services that the controller needs.
@@ -189,6 +191,7 @@ impl Connection {
             crypto_due: false,
             ack_frequency_due: config.ack_frequency.is_some(),
             amplification: (role == Role::Server && has_initial).then(AmplificationBudget::default),
+            path: path::Path::default(),
             streams: Streams::new(role, config.flow_control),
             needs: controller.needs(),
             controller,
@@ -338,6 +341,7 @@ impl Endpoint for Connection {
             self.quiet = false;
             let size = packet.size.saturating_sub(Self::LOWER_OCTETS);
             self.receive(now, quic, size, packet.ip.ecn);
+            self.on_source(now, quic, size, &packet.ip);
         }
     }
 
@@ -350,6 +354,9 @@ impl Endpoint for Connection {
                     self.end(now, CloseReason::TimedOut);
                 } else if self.loss_timer().is_some_and(|at| at <= now) {
                     self.on_loss_timer(now);
+                }
+                if self.path.deadline().is_some_and(|at| at <= now) {
+                    self.on_path_timer(now);
                 }
                 self.paced_until.take_if(|at| *at <= now);
             }
@@ -374,12 +381,17 @@ impl Endpoint for Connection {
             State::Closing(until) => Some(until),
             State::Handshaking | State::Established => {
                 let initial = self.spaces.initial.as_deref();
+                // An acknowledgement that the limit holds back leaves with the next packet of the
+                // peer, which raises the limit.
+                let limited = self.amplification.is_some() && self.is_amplification_limited();
+                let data = (!limited).then(|| self.spaces.data.received.deadline());
                 let deadlines = [
                     initial.and_then(|space| space.received.deadline()),
-                    self.spaces.data.received.deadline(),
+                    data.flatten(),
                     self.loss_timer(),
                     self.idle_deadline(),
                     self.paced_until,
+                    self.path.deadline(),
                 ];
                 earliest(&deadlines)
             }
@@ -473,6 +485,14 @@ impl Endpoint for Connection {
 
     fn count_loss_events_from(&mut self, from: CountedFrom) {
         self.counted_from = from.at;
+    }
+
+    fn change_address(&mut self, now: Instant) {
+        self.move_to_new_address(now);
+    }
+
+    fn peer_host(&self) -> Option<HostId> {
+        self.path.peer_host()
     }
 }
 

@@ -5,7 +5,7 @@ use super::transmit::DataPlan;
 use super::{Connection, Spaces, State};
 use crate::endpoint::{Endpoint, EndpointEvent};
 use crate::event::{Event, EventMask, Limit, WindowState};
-use crate::packet::{Body, Ecn, Packet, Payload};
+use crate::packet::{Body, Ecn, HostId, Packet, Payload};
 use crate::quic::{Config, wire};
 use crate::time::{Duration, Instant};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +30,8 @@ pub struct Pair {
     pub bulk: Option<Side>,
     /// The application of the server reads.
     pub reads: bool,
+    /// The source of the client's packets: its host, and how often a NAT has changed the port.
+    pub source: (HostId, u8),
     /// Every packet is encoded and decoded.
     pub codec: bool,
     /// The client's next packet gets Congestion Experienced.
@@ -64,6 +66,7 @@ impl Pair {
             drop: Box::new(|_, _| false),
             bulk: None,
             reads: true,
+            source: (HostId(1), 0),
             codec: false,
             mark_next: false,
             bleach: 0,
@@ -148,6 +151,7 @@ impl Pair {
         );
         if side == Side::Client {
             self.sizes.push(packet.size - 28);
+            (packet.ip.source, packet.ip.rebindings) = self.source;
         }
         if (self.drop)(side, &packet) {
             return;

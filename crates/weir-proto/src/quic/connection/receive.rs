@@ -148,6 +148,8 @@ impl Connection {
                 }
                 self.spaces.of(space).received.on_request(*request);
             }
+            Frame::PathChallenge(data) => self.path.on_challenge(*data),
+            Frame::PathResponse(data) => self.on_path_response(now, *data),
             Frame::ImmediateAck => self.spaces.of(space).received.ack_now(),
             Frame::Padding(_) | Frame::Ping | Frame::HandshakeDone => {}
         }

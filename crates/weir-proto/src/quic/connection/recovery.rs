@@ -103,9 +103,10 @@ impl Connection {
         ack: &Ack,
         newly_acked: NewlyAcked,
     ) -> Option<Duration> {
+        let old = self.is_of_old_path(space, ack.largest);
         let sent_at = newly_acked
             .largest_sent_at
-            .filter(|_| newly_acked.ack_eliciting)?;
+            .filter(|_| newly_acked.ack_eliciting && !old)?;
         let latest = now.since(sent_at);
         // RFC 9002 §5.3: Initial packets are not delayed, others at most by max_ack_delay.
         let delay = match space {
@@ -152,7 +153,8 @@ impl Connection {
         }
         self.peer_ecn = Some(counts);
         let (ce, known) = (counts.ce, known.ce);
-        if let Some(sent_at) = newly_acked.largest_sent_at.filter(|_| ce > known) {
+        let old = self.is_of_old_path(space, ack.largest);
+        if let Some(sent_at) = newly_acked.largest_sent_at.filter(|_| ce > known && !old) {
             self.on_congestion_event(&CongestionEvent {
                 now,
                 sent_at,
@@ -176,23 +178,26 @@ impl Connection {
     fn process_acked(&mut self, now: Instant, space: SpaceId) {
         for at in 0..self.acked.len() {
             let number = self.acked[at];
+            let old = self.is_of_old_path(space, number);
             let PacketSpace { sent, received } = self.spaces.of(space);
             let Some((packet, snapshot)) = sent.get(number) else {
                 continue;
             };
             let bytes = u64::from(packet.size);
             let sent_at = packet.sent_at;
-            self.sampler
-                .on_acked(now, bytes, (sent_at, number), snapshot);
-            self.controller.on_ack(&Acked {
-                now,
-                sent_at,
-                bytes,
-                bytes_in_flight: self.bytes_in_flight,
-                rtt: self.rtt.get(),
-                app_limited: self.app_limited,
-            });
-            self.bytes_in_flight = self.bytes_in_flight.saturating_sub(bytes);
+            if !old {
+                self.sampler
+                    .on_acked(now, bytes, (sent_at, number), snapshot);
+                self.controller.on_ack(&Acked {
+                    now,
+                    sent_at,
+                    bytes,
+                    bytes_in_flight: self.bytes_in_flight,
+                    rtt: self.rtt.get(),
+                    app_limited: self.app_limited,
+                });
+                self.bytes_in_flight = self.bytes_in_flight.saturating_sub(bytes);
+            }
             received.forget_below(packet.acked_below);
             packet.retransmit.for_each(|frame| match frame {
                 RetransmitFrame::Stream(frame) => self.streams.on_acked(frame),
@@ -229,8 +234,10 @@ impl Connection {
         let mut lost_bytes = 0;
         for lost in &lost {
             let (number, size, trigger) = (lost.number, lost.packet.size, lost.trigger);
-            lost_bytes += u64::from(size);
-            self.note_lost(now, lost);
+            if !self.is_of_old_path(space, number) {
+                lost_bytes += u64::from(size);
+                self.note_lost(now, lost);
+            }
             self.retransmit(&lost.packet.retransmit);
             self.events
                 .push(now, EventMask::PACKET, move || Event::Lost {
@@ -241,6 +248,17 @@ impl Connection {
                 });
         }
         self.statistics.packets_lost += lost.len() as u64;
+        // RFC 9000 §9.4: what was sent on an old path tells nothing of this one.
+        let old = lost
+            .first()
+            .is_some_and(|lost| self.is_of_old_path(space, lost.number));
+        let persistent = persistent && !old;
+        if lost_bytes == 0 {
+            lost.clear();
+            lost.shrink_to(MOST_LOST_KEPT);
+            self.lost = lost;
+            return;
+        }
         self.bytes_in_flight = self.bytes_in_flight.saturating_sub(lost_bytes);
         self.on_congestion_event(&CongestionEvent {
             now,

@@ -19,6 +19,7 @@ mod edges;
 mod handshake;
 mod hostile;
 mod outage;
+mod path;
 mod recovery;
 mod throughput;
 mod transcripts;

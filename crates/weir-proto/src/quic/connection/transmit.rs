@@ -37,6 +37,8 @@ pub(super) struct DataPlan {
     stream_data: bool,
     /// A probe without anything else in it.
     ping: bool,
+    /// Frames of path validation, in a datagram of their own.
+    path: bool,
 }
 
 impl DataPlan {
@@ -46,6 +48,16 @@ impl DataPlan {
         flow_control: false,
         stream_data: false,
         ping: false,
+        path: false,
+    };
+
+    /// Frames of path validation alone.
+    const PATH: Self = Self {
+        ack_due: false,
+        flow_control: false,
+        stream_data: false,
+        ping: false,
+        path: true,
     };
 
     /// Stream data alone.
@@ -54,6 +66,7 @@ impl DataPlan {
         flow_control: false,
         stream_data: true,
         ping: false,
+        path: false,
     };
 }
 
@@ -308,6 +321,12 @@ impl Connection {
     /// The plan of a connection that may have more to send than an acknowledgement.
     #[inline(never)]
     pub(super) fn plan_more(&mut self, now: Instant, ack_due: bool) -> Option<DataPlan> {
+        if self.path.is_due() {
+            return Some(DataPlan {
+                ack_due,
+                ..DataPlan::PATH
+            });
+        }
         // A probe does not wait for the pacer, as it does not wait for the window.
         let may_send = self.may_send() && (self.probes_due > 0 || self.pacer_releases(now));
         let mut has_stream_data = may_send && self.streams.has_stream_data();
@@ -331,6 +350,7 @@ impl Connection {
             flow_control: has_flow_control,
             stream_data: has_stream_data,
             ping,
+            path: false,
         })
     }
 
@@ -339,6 +359,7 @@ impl Connection {
     #[inline(always)]
     pub(super) fn rests(&self, ack_due: bool) -> bool {
         self.app_limited
+            && !self.path.is_due()
             && self.probes_due == 0
             && self.streams.unsent() == 0
             && self.sampler.is_app_limited_from_here(self.bytes_in_flight)
@@ -368,7 +389,25 @@ impl Connection {
             builder.push(Frame::Ping);
             builder.sent.ack_eliciting = true;
         }
+        if plan.path {
+            self.push_path_frames(&mut builder);
+        }
         builder
+    }
+
+    /// Frames of path validation, in a datagram of 1200 octets if the peer's address permits it
+    /// (RFC 9000 §8.2.1 and §8.2.2). The timer of the validation repeats a challenge.
+    #[cold]
+    fn push_path_frames(&mut self, builder: &mut PacketBuilder) {
+        for frame in self.path.take_frames() {
+            builder.push(frame);
+        }
+        builder.sent.ack_eliciting = true;
+        let len = builder.overhead + builder.frames_len;
+        let missing = INITIAL_DATAGRAM.saturating_sub(len).min(builder.room);
+        if missing > 0 {
+            builder.push(Frame::Padding(missing));
+        }
     }
 
     /// The request for other acknowledgements, which the connection makes once.

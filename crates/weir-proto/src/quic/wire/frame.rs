@@ -289,6 +289,10 @@ pub enum Frame {
         /// Octets of the reason phrase, whose text is skipped.
         reason_len: u32,
     },
+    /// PATH_CHALLENGE, with its eight octets of data.
+    PathChallenge(u64),
+    /// PATH_RESPONSE, with the data of the challenge.
+    PathResponse(u64),
     /// HANDSHAKE_DONE.
     HandshakeDone,
     /// IMMEDIATE_ACK (draft-ietf-quic-ack-frequency §5).
@@ -320,6 +324,7 @@ impl Frame {
         match self {
             Self::Padding(count) => *count,
             Self::Ping | Self::HandshakeDone | Self::ImmediateAck => 1,
+            Self::PathChallenge(_) | Self::PathResponse(_) => 9,
             Self::AckFrequency(frame) => frame.fields().into_iter().map(varint::len).sum(),
             Self::Ack(ack) => ack.len(),
             Self::Crypto { offset, len } => {
@@ -396,6 +401,8 @@ impl Frame {
                 }
                 zeros(out, *reason_len);
             }
+            Self::PathChallenge(data) => path_frame(out, 0x1a, *data),
+            Self::PathResponse(data) => path_frame(out, 0x1b, *data),
             Self::HandshakeDone => out.push(0x1e),
             Self::ImmediateAck => out.push(0x1f),
             Self::AckFrequency(frame) => {
@@ -446,6 +453,8 @@ impl Frame {
                 id: reader.varint()?,
                 limit: reader.varint()?,
             },
+            0x1a => Self::PathChallenge(path_data(reader)?),
+            0x1b => Self::PathResponse(path_data(reader)?),
             0x1c => Self::ConnectionClose {
                 code: reader.varint()?,
                 frame_type: Some(reader.varint()?),
@@ -467,6 +476,17 @@ impl Frame {
             other => return Err(WireError::UnknownFrame(other)),
         })
     }
+}
+
+/// Appends PATH_CHALLENGE or PATH_RESPONSE (RFC 9000 §19.17 and §19.18).
+fn path_frame(out: &mut Vec<u8>, kind: u8, data: u64) {
+    out.push(kind);
+    out.extend_from_slice(&data.to_be_bytes());
+}
+
+/// Reads the eight octets of PATH_CHALLENGE or PATH_RESPONSE.
+fn path_data(reader: &mut Reader<'_>) -> Result<u64, WireError> {
+    (0..8).try_fold(0, |data, _| Ok(data << 8 | u64::from(reader.octet()?)))
 }
 
 /// Skips content with a Length before it; returns its length.

@@ -185,6 +185,12 @@ fn encoded_frames() -> Vec<(Vec<Frame>, &'static str)> {
             }],
             "1c 0a 02 01 00",
         ),
+        // RFC 9000 §19.17 and §19.18: eight octets of data.
+        (
+            vec![Frame::PathChallenge(0x0102_0304_0506_0708)],
+            "1a 0102030405060708",
+        ),
+        (vec![Frame::PathResponse(0xff)], "1b 00000000000000ff"),
         (vec![Frame::HandshakeDone, Frame::Padding(3)], "1e 000000"),
         // draft-ietf-quic-ack-frequency §4 and §5; 0xaf and 25,000 µs take two and four octets.
         (
@@ -328,6 +334,8 @@ pub fn frame() -> impl Strategy<Value = Frame> {
             })
         ),
         (0..1_u64 << 60, 0..300_u32).prop_map(|(offset, len)| Frame::Crypto { offset, len }),
+        any::<u64>().prop_map(Frame::PathChallenge),
+        any::<u64>().prop_map(Frame::PathResponse),
         int.clone().prop_map(Frame::MaxData),
         int.clone().prop_map(Frame::DataBlocked),
         (int.clone(), int.clone()).prop_map(|(id, maximum)| Frame::MaxStreamData { id, maximum }),

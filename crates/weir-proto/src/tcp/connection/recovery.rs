@@ -5,7 +5,7 @@ use super::input::{AckKind, AckUpdate};
 use super::{Connection, LEAST_PERSISTENCE, MAX_EXPIRIES, Recovery, State, Undo};
 use crate::cc::{CongestionEvent, DeliveryRateSampler, Lost, RetransmissionTimeout};
 use crate::endpoint::CloseReason;
-use crate::event::{Event, EventMask, LossTrigger, PacketType};
+use crate::event::{Event, EventMask, Limit, LossTrigger, PacketType};
 use crate::tcp::prr::{Delivery, Prr};
 use crate::tcp::rack::Situation;
 use crate::tcp::rules::{LossDetection, RecoveryWindow, ReductionBase};
@@ -209,7 +209,10 @@ impl Connection {
         self.count_loss_event(self.newest_lost.or(self.scoreboard.first_sent_at()));
         self.reduce(now, sent_at, false);
         let bound = self.config.rules.recovery_window;
-        let by_prr = bound != RecoveryWindow::Ssthresh && !self.needs.window_in_recovery;
+        // RFC 9959 §4.4: a gradual reduction is not for the window of a Safe Retreat.
+        let by_prr = bound != RecoveryWindow::Ssthresh
+            && !self.needs.window_in_recovery
+            && self.controller.report().limit != Limit::SafeRetreat;
         self.prr = by_prr.then(|| {
             let segment_size = u64::from(self.config.segment_size);
             let sacked = self.scoreboard.sacked_octets();

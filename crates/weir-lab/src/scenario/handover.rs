@@ -1,0 +1,31 @@
+//! `handover`: a flow whose client changes its address during the run.
+
+use super::model::Flow;
+use weir_proto::settings;
+use weir_proto::settings::{name, or_word};
+use weir_proto::time::Duration;
+
+settings! {
+    /// A change of the address of the end that opens the connection.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct HandoverConfig {
+        /// When it happens.
+        pub at: Duration [required],
+        /// The host that stands for its other interface: packets of the flow take the links of
+        /// that host from then on, both ways. With "rebinding" only the port changes, as by a NAT,
+        /// and the way is the same.
+        pub to: Option<String> => or_word("rebinding", name()),
+    }
+}
+
+impl Flow {
+    /// The host of the end that opens the connection, whose address a handover changes, and that of
+    /// its peer.
+    pub(crate) fn client_and_server(&self) -> [&str; 2] {
+        if self.app.receiver_connects() {
+            [&self.to, &self.from]
+        } else {
+            [&self.from, &self.to]
+        }
+    }
+}
