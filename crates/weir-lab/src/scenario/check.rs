@@ -3,6 +3,7 @@
 mod classes;
 mod expected;
 mod stations;
+mod tunnels;
 mod ways;
 
 use super::arrivals::load_pairs;
@@ -48,6 +49,7 @@ impl Check<'_> {
         self.links()?;
         self.wifi()?;
         self.flows()?;
+        self.tunnels()?;
         self.entries = self.scenario.write_out_templates();
         self.paths()?;
         self.cost()?;

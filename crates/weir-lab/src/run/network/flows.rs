@@ -15,7 +15,7 @@ use std::sync::Arc;
 use weir_net::app::{AppEnvironment, AppPair, Delivery};
 use weir_net::{AppConfig, FlowConfig, Side};
 use weir_proto::endpoint::Endpoint;
-use weir_proto::packet::HostId;
+use weir_proto::packet::{FlowId, HostId};
 use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
@@ -85,6 +85,12 @@ impl SimNetwork {
         let number = self.network.flow_ids().count();
         let config = self.connection(&plan, number)?;
         let id = self.network.add_flow(config).map_err(build_error)?;
+        self.remember(plan, id);
+        Ok(())
+    }
+
+    /// Adds a flow of the network to those that are recorded and summed up.
+    pub(super) fn remember(&mut self, plan: FlowPlan<'_>, id: FlowId) {
         self.flows.push(SimFlow {
             id,
             name: plan.name,
@@ -96,7 +102,6 @@ impl SimNetwork {
                 _ => WriteTrace::Off,
             },
         });
-        Ok(())
     }
 
     /// Builds the connection of the flow with this number.
