@@ -115,7 +115,7 @@ fn every_scenario_and_what_it_resolves_to_is_valid() {
 
 /// Invalid scenarios that the schema accepts: the error is in the size of a quantity with a unit,
 /// or in the relation between keys.
-const CROSS_CHECKS: [&str; 54] = [
+const CROSS_CHECKS: [&str; 55] = [
     "07-rate-of-zero",
     "09-missing-host",
     "14-infinite",
@@ -162,6 +162,7 @@ const CROSS_CHECKS: [&str; 54] = [
     "91-transfers-with-a-total",
     "92-window-controller-of-tfrc",
     "93-last-of-several-stops-before-start",
+    "94-class-of-a-station-without-its-parent",
     "95-tunnel-mtu-beyond-a-datagram",
     "95-tunnel-of-a-transport-without-datagrams",
     "96-tunnel-named-like-a-flow",
