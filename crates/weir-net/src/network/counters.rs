@@ -156,21 +156,17 @@ impl Network {
         // A route visits each host at most once.
         for _ in 0..self.hosts.len() {
             let id = next? as usize;
-            let at = match self.links.get(id) {
-                Some(slot) => {
-                    delay += slot.link.propagation_delay();
-                    slot.to
-                }
-                None => match self.medium_hops.get(id - self.links.len()) {
-                    Some((_, hop)) => hop.to,
-                    None => {
-                        let direction = id - self.links.len() - self.medium_hops.len();
-                        let entry = &self.agents[self.tunnel_entry(direction)? as usize];
-                        // Outer connections use no tunnel, so this ends.
-                        delay += self.base_delay(entry.agent.flow(), entry.side)?;
-                        entry.agent.peer()
-                    }
-                },
+            let at = if let Some(slot) = self.links.get(id) {
+                delay += slot.link.propagation_delay();
+                slot.to
+            } else if let Some((_, hop)) = self.medium_hops.get(id - self.links.len()) {
+                hop.to
+            } else {
+                let direction = id - self.links.len() - self.medium_hops.len();
+                let entry = &self.agents[self.tunnel_entry(direction)? as usize];
+                // Outer connections use no tunnel, so this ends.
+                delay += self.base_delay(entry.agent.flow(), entry.side)?;
+                entry.agent.peer()
             };
             if at == target {
                 return Some(delay);
