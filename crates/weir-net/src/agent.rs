@@ -5,7 +5,7 @@
 //! endpoint that its packet has left, fires its timers at ticks, and drops the packets that the
 //! flow's loss model selects. For its endpoint a packet lost at the socket counts as sent.
 
-use crate::app::App;
+use crate::app::{App, TunnelEnd};
 use crate::delay_meter::{DelayMeter, DelayStatistics, IntervalDelays};
 use crate::host_timing::{HostTiming, SendTimestamp};
 use crate::interface::Interface;
@@ -109,6 +109,8 @@ pub(crate) struct Agent {
     path: Option<Box<HostPath>>,
     /// `None` if the socket loses nothing.
     loss: Option<Box<Loss>>,
+    /// Its application is the end of a tunnel.
+    carries_packets: bool,
     /// `None` unless delays are measured here.
     delays: Option<Box<DelayMeter>>,
     address: Address,
@@ -196,6 +198,7 @@ impl Agent {
             scheduled: schedule.next(),
             path: (!is_direct).then(|| Box::new(path)),
             loss: host.loss,
+            carries_packets: false,
             delays: None,
             address,
             has_sent: false,
@@ -263,6 +266,21 @@ impl Agent {
 
     pub(crate) fn app(&self) -> &dyn App {
         &*self.app
+    }
+
+    /// Declares that its application is the end of a tunnel.
+    pub(crate) const fn carry_packets(&mut self) {
+        self.carries_packets = true;
+    }
+
+    /// The end of a tunnel that its application is, if it is one.
+    pub(crate) fn tunnel(&mut self) -> Option<&mut TunnelEnd> {
+        self.app.tunnel()
+    }
+
+    /// The application has something to do now.
+    pub(crate) fn wake_app(&mut self, now: Instant) {
+        self.app_due = self.app_due.min(now);
     }
 
     /// Packets that the endpoint has handed over to the host.
@@ -337,6 +355,11 @@ impl Agent {
     fn receive(&mut self, now: Instant, packet: &mut Packet) {
         self.counters.packets_delivered += 1;
         self.counters.bytes_delivered += u64::from(packet.size);
+        if self.carries_packets
+            && let Some(end) = self.app.tunnel()
+        {
+            end.on_outer_packet(packet.ip.ecn);
+        }
         if let Some(delays) = &mut self.delays {
             // Only packets that the transport accepts count: not damaged ones, duplicates that it
             // rejects, or packets of a closed connection.

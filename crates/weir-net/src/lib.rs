@@ -42,14 +42,14 @@ mod stage_events;
 pub mod wifi;
 
 pub use agent::{AgentCounters, Handover};
-pub use app::{App, AppConfig, AppReport, AppStatistics};
+pub use app::{App, AppConfig, AppReport, AppStatistics, TunnelEnd, TunnelEndConfig};
 pub use delay_meter::{DelayMeter, DelayStatistics, IntervalDelays};
 pub use host_timing::{HostTiming, SendTimestamp};
 pub use link::{LinkChange, LinkConfig, LinkCounters};
 pub use loss::LossConfig;
 pub use netem::NetemConfig;
 pub use network::{
-    FlowConfig, FlowCounters, LinkId, MediumId, Network, NetworkError, Side, SourceKind,
+    FlowConfig, FlowCounters, LinkId, MediumId, Network, NetworkError, Side, SourceKind, TunnelId,
 };
 pub use queue::{DropTailConfig, QueueConfig, QueueLimit};
 pub use rate_trace::OCTETS as OCTETS_PER_OPPORTUNITY;

@@ -1,5 +1,5 @@
-//! Static routing: the shortest path in hops; among equal paths, over the link that was added
-//! first.
+//! Static routing: the shortest path in hops; among equal paths, over a tunnel, else over the link
+//! that was added first.
 //!
 //! Routes are found by a breadth-first search backwards from each host that is the target of a
 //! flow, or from its router if that is its only neighbour. Only hosts in the middle of a path get a
@@ -12,6 +12,14 @@ use weir_proto::packet::HostId;
 pub(crate) type Edge = (HostId, HostId);
 
 const NONE: u32 = u32::MAX;
+
+/// The links of a network.
+pub(crate) struct Links<'a> {
+    /// All links. Of equal paths the one over a tunnel is taken, else over the first link.
+    pub(crate) all: &'a [Edge],
+    /// The last ones of these are the directions of tunnels.
+    pub(crate) tunnels: usize,
+}
 
 /// The next link for each forwarding host and each target.
 #[derive(Debug, Default)]
@@ -33,19 +41,38 @@ enum Feeder {
 
 impl Routes {
     /// Finds the routes of packets from the first host of each pair to the second. Also returns the
-    /// first link for each pair.
+    /// first link for each pair. A pair that `carries` a tunnel uses no tunnel itself.
     pub(crate) fn find(
         hosts: usize,
-        links: &[Edge],
+        links: &Links<'_>,
         pairs: &[(HostId, HostId)],
+        carries: impl Fn(usize) -> bool,
     ) -> (Self, Vec<Option<u32>>) {
-        let graph = Graph::new(hosts, links);
         let mut routes = Self {
             tables: vec![None; hosts],
-            feeders: vec![Feeder::Nothing; links.len()],
+            feeders: vec![Feeder::Nothing; links.all.len()],
         };
         let mut first_links = vec![None; pairs.len()];
-        let mut by_gate: Vec<usize> = (0..pairs.len()).collect();
+        let (outer, inner) = (0..pairs.len()).partition(|&pair| carries(pair));
+        if links.tunnels > 0 {
+            let wires = Links {
+                all: &links.all[..links.all.len() - links.tunnels],
+                tunnels: 0,
+            };
+            routes.add(&Graph::new(hosts, &wires), pairs, outer, &mut first_links);
+        }
+        routes.add(&Graph::new(hosts, links), pairs, inner, &mut first_links);
+        (routes, first_links)
+    }
+
+    /// Adds the routes of some of the pairs over this graph.
+    fn add(
+        &mut self,
+        graph: &Graph<'_>,
+        pairs: &[(HostId, HostId)],
+        mut by_gate: Vec<usize>,
+        first_links: &mut [Option<u32>],
+    ) {
         by_gate.sort_by_key(|&pair| graph.gate(pairs[pair].1));
         let mut tree = None;
         let mut way = Vec::new();
@@ -58,10 +85,9 @@ impl Routes {
             if let Some((_, next)) = &tree {
                 graph.find_way(source, target, next, &mut way);
                 first_links[pair] = way.first().copied();
-                routes.enter(target, links, &way);
+                self.enter(target, graph.links, &way);
             }
         }
-        (routes, first_links)
     }
 
     /// Adds a route to the tables of the hosts between its ends.
@@ -127,10 +153,16 @@ struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    fn new(hosts: usize, links: &'a [Edge]) -> Self {
+    fn new(hosts: usize, links: &Links<'a>) -> Self {
         let mut into: Vec<Vec<u32>> = vec![Vec::new(); hosts];
         let mut out_of: Vec<Vec<u32>> = vec![Vec::new(); hosts];
-        for (number, (from, to)) in links.iter().enumerate() {
+        let Links {
+            all: links,
+            tunnels,
+        } = *links;
+        let wires = links.len() - tunnels;
+        for number in (wires..links.len()).chain(0..wires) {
+            let (from, to) = links[number];
             out_of[from.0 as usize].push(number as u32);
             into[to.0 as usize].push(number as u32);
         }
@@ -203,6 +235,11 @@ impl<'a> Graph<'a> {
 mod tests {
     use super::*;
 
+    fn find(hosts: usize, all: &[Edge], pairs: &[Edge]) -> (Routes, Vec<Option<u32>>) {
+        let links = Links { all, tunnels: 0 };
+        Routes::find(hosts, &links, pairs, |_| false)
+    }
+
     fn edge(from: u32, to: u32) -> Edge {
         (HostId(from), HostId(to))
     }
@@ -220,7 +257,7 @@ mod tests {
             edge(1, 3),
         ];
         let pairs = [edge(0, 3), edge(4, 3), edge(6, 3), edge(3, 0)];
-        let (routes, first) = Routes::find(7, &links, &pairs);
+        let (routes, first) = find(7, &links, &pairs);
         // Link 5 (2 -> 3) was added before link 6 (1 -> 3), so the route leads over 2.
         assert_eq!(first, [Some(4), Some(1), None, None]);
         assert_eq!(routes.next(HostId(2), HostId(3)), Some(5));
@@ -266,7 +303,7 @@ mod tests {
             ("to itself", edge(1, 1), None, vec![]),
         ];
         for (name, pair, first, between) in cases {
-            let (routes, found) = Routes::find(6, &links, &[pair]);
+            let (routes, found) = find(6, &links, &[pair]);
             assert_eq!(found, [first], "{name}");
             for host in 0..6 {
                 let link = between.iter().find(|(at, _)| *at == host).map(|way| way.1);
@@ -274,7 +311,30 @@ mod tests {
             }
         }
         let two = [edge(0, 1), edge(1, 0)];
-        let (_, found) = Routes::find(2, &two, &[edge(0, 1), edge(1, 0)]);
+        let (_, found) = find(2, &two, &[edge(0, 1), edge(1, 0)]);
         assert_eq!(found, [Some(0), Some(1)], "two hosts alone");
+    }
+
+    #[test]
+    fn a_tunnel_goes_before_a_link_and_is_not_used_by_what_carries_it() {
+        // 0 - 1 - 2 with a tunnel from 0 to 1 and one from 0 to 2.
+        let all = [
+            edge(0, 1),
+            edge(1, 0),
+            edge(1, 2),
+            edge(2, 1),
+            edge(0, 1),
+            edge(1, 0),
+            edge(0, 2),
+            edge(2, 0),
+        ];
+        let links = Links {
+            all: &all,
+            tunnels: 4,
+        };
+        let pairs = [edge(0, 1), edge(0, 2), edge(0, 1), edge(0, 2), edge(2, 0)];
+        let (routes, first) = Routes::find(3, &links, &pairs, |pair| pair < 2);
+        assert_eq!(first, [Some(0), Some(0), Some(4), Some(6), Some(7)]);
+        assert_eq!(routes.next(HostId(1), HostId(2)), Some(2));
     }
 }

@@ -212,7 +212,7 @@ impl<'a> Run<'a> {
                 EventTarget::Merge(merge) => self.network.call_merge(merge),
                 EventTarget::TraceTick(link) => self.call_trace_tick(link),
                 EventTarget::Medium(medium) => self.call_medium(medium)?,
-                EventTarget::Station(..) => {}
+                EventTarget::Station(..) | EventTarget::TunnelEnd(..) => {}
                 EventTarget::Agent(agent) => self.call_agent(agent)?,
             }
         }
@@ -334,6 +334,9 @@ impl<'a> Run<'a> {
         let slot = &mut self.network.agents[id as usize];
         slot.agent.handle_timeout(now);
         let sent = self.flush_agent(id)?;
+        if self.network.tunnel_of(id).is_some() {
+            self.serve_tunnel(id)?;
+        }
         let slot = &mut self.network.agents[id as usize];
         let (target, due) = (slot.target, slot.agent.poll_timeout());
         self.network.queue.reset(target, due, now);
@@ -365,6 +368,9 @@ impl<'a> Run<'a> {
             let slot = &self.network.agents[id as usize];
             let (due, now) = (slot.agent.poll_timeout(), self.network.now);
             self.network.queue.set(slot.target, due, now);
+            if self.network.tunnel_of(id).is_some() {
+                self.serve_tunnel(id)?;
+            }
             return Ok(());
         }
         packet.ip.ttl = packet.ip.ttl.saturating_sub(1);
@@ -471,9 +477,13 @@ impl<'a> Run<'a> {
         self.observe_link(id);
     }
 
-    /// Hands a packet to the medium of this hop; the numbers of hops follow those of the links.
+    /// Hands a packet to the medium of this hop; the numbers of hops follow those of the links, and
+    /// those of the directions of tunnels follow them.
     fn enter_medium(&mut self, id: u32, packet: PacketRef) {
-        let (medium, hop) = self.network.medium_hops[id as usize - self.network.links.len()];
+        let number = id as usize - self.network.links.len();
+        let Some(&(medium, hop)) = self.network.medium_hops.get(number) else {
+            return self.enter_tunnel(number - self.network.medium_hops.len(), packet);
+        };
         let now = self.network.now;
         let slot = &mut self.network.media[medium as usize];
         if slot.medium.reads_acks(hop) {
@@ -482,6 +492,65 @@ impl<'a> Run<'a> {
         }
         slot.medium.handle(now, hop, packet);
         self.observe_medium(medium);
+    }
+
+    /// Hands a packet to the end of a tunnel at which this direction begins. The outer connection is
+    /// called in an event of its own.
+    fn enter_tunnel(&mut self, direction: usize, packet: PacketRef) {
+        let Some(id) = self.network.tunnel_entry(direction) else {
+            return self.drop_unreachable(packet);
+        };
+        let network = &mut *self.network;
+        let now = network.now;
+        let slot = &mut network.agents[id as usize];
+        let Some(end) = slot.agent.tunnel() else {
+            return self.drop_unreachable(packet);
+        };
+        let facts = end.reads_acks().then(|| network.pool.ack_facts(&packet));
+        if end.enter(now, packet, facts.flatten()) {
+            slot.agent.wake_app(now);
+            network.queue.set(slot.target, now, now);
+        }
+        self.observe_tunnel(id);
+    }
+
+    /// Delivers the packets that come out of a tunnel at this agent, and removes those that it
+    /// dropped.
+    #[inline(never)]
+    fn serve_tunnel(&mut self, id: u32) -> Outcome<()> {
+        let host = self.network.agents[id as usize].agent.host();
+        self.observe_tunnel(id);
+        while let Some(packet) = self.network.poll_tunnel(id) {
+            let target = self.network.agents[id as usize].target;
+            self.count_event(target)?;
+            // The end where the packet entered has recorded that it was carried.
+            if let Some(peer) = self.network.peer_of(id) {
+                self.observe_tunnel(peer);
+            }
+            self.deliver(host, packet)?;
+        }
+        Ok(())
+    }
+
+    /// Records the events of an end of a tunnel while their packets are in the pool, and removes
+    /// the packets that it has dropped.
+    fn observe_tunnel(&mut self, id: u32) {
+        let Network {
+            agents,
+            pool,
+            tunnels,
+            ..
+        } = &mut *self.network;
+        let slot = &mut agents[id as usize];
+        let Some(tunnel) = tunnels.get(slot.tunnel as usize) else {
+            return;
+        };
+        let source = tunnel.sources[usize::from(slot.side == Side::Receiver)];
+        if let Some(end) = slot.agent.tunnel() {
+            let source = EventSource(source.0);
+            end.events().record(pool, source, self.probe);
+        }
+        self.network.discard_from_tunnel(id);
     }
 
     fn observe_medium(&mut self, id: u32) {
@@ -565,6 +634,9 @@ impl<'a> Run<'a> {
                 format!("medium \"{}\"", network.medium_name(id))
             }
             Some(SourceKind::Flow(id, side)) => name_of(network, id, side),
+            Some(SourceKind::Tunnel(id, side)) => {
+                name_of(network, network.flow_of_tunnel(id), side)
+            }
             None => format!("node {}", target.0),
         };
         Stuck {

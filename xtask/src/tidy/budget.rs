@@ -9,9 +9,9 @@ use crate::source::Source;
 
 const BUDGETS: [(&str, usize); 6] = [
     ("weir-proto", 28_500),
-    ("weir-net", 13_600),
+    ("weir-net", 14_200),
     ("weir-wire", 8_300),
-    ("weir-lab", 49_800),
+    ("weir-lab", 50_300),
     ("weir", 12_300),
     ("weir-wasm", 700),
 ];

@@ -4,7 +4,7 @@ use super::finding::Evidence;
 use super::statistic::Statistic;
 use super::trace::Trace;
 use crate::lint::view::{Control, FlowView as Declared, View as Declarations};
-use crate::scenario::{Direction, Flow, Graph, Hop, HopMedium, Scenario, inline};
+use crate::scenario::{Direction, Flow, Graph, Hop, HopMedium, Scenario, Tunnel, inline};
 use crate::summary::{FlowSummary, LinkSummary};
 use crate::table::Table;
 use std::ops::Range;
@@ -262,12 +262,17 @@ fn links<'a>(trace: &'a Trace<'_>, scenario: &'a Scenario) -> Vec<LinkView<'a>> 
         let stations = wifi.stations.iter();
         stations.map(|station| (wifi.trace_name(station), None))
     });
-    let all = wires.chain(stations).map(|(name, direction)| LinkView {
-        rows: Rows::of(trace, format!("links/{name}")),
-        direction,
-        summary: trace.summary.and_then(|all| all.links.get(&name)),
-        name,
-    });
+    let tunnels = scenario.tunnels.iter().flat_map(Tunnel::trace_names);
+    let tunnels = tunnels.map(|name| (name, None));
+    let all = wires
+        .chain(stations)
+        .chain(tunnels)
+        .map(|(name, direction)| LinkView {
+            rows: Rows::of(trace, format!("links/{name}")),
+            direction,
+            summary: trace.summary.and_then(|all| all.links.get(&name)),
+            name,
+        });
     all.collect()
 }
 
@@ -304,10 +309,11 @@ impl FlowView<'_> {
             Some((hop.trace_name()?, rate.as_bps()))
         });
         let slowest = rates.min_by(|a, b| a.1.total_cmp(&b.1));
-        // Over the air there is no fixed rate; a station is slower than the wires beside it.
+        // Over the air there is no fixed rate; a station is slower than the wires beside it. What
+        // passes a tunnel depends on its own congestion control.
         let is_air = there
             .iter()
-            .any(|hop| matches!(hop.over, HopMedium::Air(_)));
+            .any(|hop| matches!(hop.over, HopMedium::Air(_) | HopMedium::Tunnel { .. }));
         self.bottleneck = slowest.filter(|_| !is_air);
     }
 
@@ -499,7 +505,7 @@ impl FlowView<'_> {
 /// The name of the trace of a hop.
 fn trace_name(scenario: &Scenario, hop: &Hop<'_>) -> Option<String> {
     match hop.over {
-        HopMedium::Wire { .. } => hop.trace_name(),
+        HopMedium::Wire { .. } | HopMedium::Tunnel { .. } => hop.trace_name(),
         HopMedium::Air(sender) => {
             let mut media = scenario.wifi.iter();
             let of = media.find(|wifi| {
@@ -521,6 +527,10 @@ impl LinkView<'_> {
     pub(super) fn setting(&self, key: &str) -> Option<String> {
         if self.direction.is_none() {
             let (medium, host) = self.name.split_once('.')?;
+            if host == "backward" {
+                // The queue of a tunnel, which is the same at both ends.
+                return Some(format!("tunnel.{medium}.{key}"));
+            }
             return Some(format!("wifi.{medium}.station.{host}.{key}"));
         }
         Some(match self.name.strip_suffix(".backward") {

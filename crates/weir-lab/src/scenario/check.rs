@@ -4,6 +4,7 @@ mod classes;
 mod expected;
 mod handovers;
 mod stations;
+mod tunnels;
 mod ways;
 
 use super::arrivals::load_pairs;
@@ -49,6 +50,7 @@ impl Check<'_> {
         self.links()?;
         self.wifi()?;
         self.flows()?;
+        self.tunnels()?;
         self.entries = self.scenario.write_out_templates();
         self.paths()?;
         self.cost()?;

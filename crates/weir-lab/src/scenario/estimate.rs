@@ -5,7 +5,7 @@
 //! losses. Its purpose is to distinguish seconds from hours.
 
 use super::model::{Direction, Flow, Scenario};
-use super::paths::{Graph, Hop};
+use super::paths::{Graph, Hop, HopMedium};
 use super::transport::Transport;
 use std::collections::BTreeMap;
 use weir_proto::time::Duration;
@@ -158,7 +158,11 @@ fn bits_per_second(hop: &Hop<'_>, run: Duration) -> f64 {
         rate.filter(|_| is_limited)
             .map_or(f64::INFINITY, Rate::as_bps)
     };
-    hop.direction().map_or(MEDIUM_RATE, rate)
+    match hop.over {
+        // The links below a tunnel are hops of the path too.
+        HopMedium::Tunnel { .. } => f64::INFINITY,
+        _ => hop.direction().map_or(MEDIUM_RATE, rate),
+    }
 }
 
 /// The propagation delay in seconds, the minimum of a range.
@@ -169,6 +173,9 @@ fn delay_s(hop: &Hop<'_>) -> f64 {
 
 /// True if packets take time on a hop, at least sometimes.
 fn takes_time(hop: &Hop<'_>) -> bool {
+    if let HopMedium::Tunnel { .. } = hop.over {
+        return false;
+    }
     hop.direction().is_none_or(|direction| {
         // A policer passes or drops packets without delay.
         let mut served = direction.service_rates().into_iter();

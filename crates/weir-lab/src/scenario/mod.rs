@@ -38,6 +38,7 @@ mod schema;
 mod tc_words_tests;
 mod templates;
 mod transport;
+mod tunnel;
 mod wifi;
 mod writer;
 
@@ -60,6 +61,7 @@ pub use reference::reference;
 pub use resolved::{ResolvedValue, resolved_value};
 pub use schema::schema;
 pub use transport::{Dccp, Quic, RFC4341, Tcp, Transport};
+pub use tunnel::{Tunnel, TunnelMode};
 pub use wifi::{Station, Wifi};
 pub(crate) use writer::inline;
 #[cfg(feature = "files")]

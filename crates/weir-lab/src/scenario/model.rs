@@ -5,6 +5,7 @@ use super::expectation::Expectations;
 use super::handover::HandoverConfig;
 use super::rate_trace::RateTrace;
 use super::transport::Transport;
+use super::tunnel::Tunnel;
 use super::wifi::Wifi;
 use std::collections::BTreeSet;
 use weir_net::ack_thinning::{AckThinningConfig, ack_thinning};
@@ -51,6 +52,8 @@ settings! {
         pub wifi: Vec<Wifi>,
         /// Data from one host to another over one connection.
         pub flows: Vec<Flow> as "flow",
+        /// A hop between two hosts over an outer connection with a congestion control of its own.
+        pub tunnels: Vec<Tunnel> as "tunnel",
         /// Warnings about files that lie outside the scenario's folder.
         pub outside: Vec<String> [internal],
     }
@@ -276,7 +279,7 @@ impl Settings for Link {
 }
 
 /// The hosts at the two ends of a link.
-struct TwoHosts;
+pub(super) struct TwoHosts;
 
 impl Form<[String; 2]> for TwoHosts {
     fn read(
@@ -367,13 +370,23 @@ impl Scenario {
         groups.map(str::to_owned).collect()
     }
 
-    /// The names of all traces of links: both directions of each link, and every station.
+    /// The names of all traces of links: both directions of each link and tunnel, and every
+    /// station.
     pub fn trace_names(&self) -> impl Iterator<Item = String> + '_ {
         let wires = self.links.iter().flat_map(Link::trace_names);
         let stations = self.wifi.iter().flat_map(|wifi| {
             let names = wifi.stations.iter().map(|station| wifi.trace_name(station));
             names.collect::<Vec<_>>()
         });
-        wires.chain(stations)
+        let tunnels = self.tunnels.iter().flat_map(Tunnel::trace_names);
+        wires.chain(stations).chain(tunnels)
+    }
+
+    /// The names of everything that is recorded as one connection: flows without arrivals, and
+    /// tunnels.
+    pub fn connection_names(&self) -> impl Iterator<Item = String> + '_ {
+        let flows = self.flows.iter().filter(|flow| flow.is_one_connection());
+        let tunnels = self.tunnels.iter().map(|tunnel| tunnel.name.clone());
+        flows.flat_map(Flow::names).chain(tunnels)
     }
 }

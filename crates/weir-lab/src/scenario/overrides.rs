@@ -336,7 +336,7 @@ fn set(root: &mut Table, steps: &[&str], value: Spanned) -> Result<(), WrongStep
         root.get(first).map(|entry| &entry.value.raw),
         Some(Raw::Array(elements)) if elements.iter().all(is_table)
     );
-    if !listed && !["host", "link", "wifi", "flow"].contains(&first) {
+    if !listed && !["host", "link", "wifi", "tunnel", "flow"].contains(&first) {
         return set_in_table(root, steps, value, 0);
     }
     let Some((&name, rest)) = rest.split_first() else {

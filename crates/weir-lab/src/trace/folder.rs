@@ -10,7 +10,7 @@ use super::folder_error::{FolderError, io_error};
 use super::parquet;
 use super::table_files::is_table;
 use crate::run::{FlowTrace, LinkTrace, RUN_FORMAT, RunOutput, Summary, TransferTrace};
-use crate::scenario::{self, Flow, Scenario};
+use crate::scenario::{self, Scenario};
 use crate::table::{RowThinning, Table, ValueKind};
 use serde_json::Value;
 use std::fmt;
@@ -124,7 +124,7 @@ impl RunFolder {
     /// If a table cannot be read.
     pub fn load(&self) -> Result<RunOutput, FolderError> {
         let mut flows = Vec::new();
-        for name in self.scenario.flows.iter().flat_map(Flow::names) {
+        for name in self.scenario.connection_names() {
             if let Some(table) = self.table(&format!("flows/{name}"))? {
                 let events = self.table(&format!("events/{name}"))?;
                 let writes = self.table(&format!("writes/{name}"))?;

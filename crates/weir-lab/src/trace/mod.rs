@@ -55,6 +55,8 @@ pub use folder_writer::{FolderWriter, Written};
 pub use partial::{FileSet, PartialFolder, check_folder, lock_folder, remove_leftovers};
 #[cfg(feature = "files")]
 pub use progress::{ProgressFile, progress_in};
+#[cfg(feature = "files")]
+pub(crate) use qlog::qlog_columns;
 pub use run_capture::{CaptureOptions, RunCaptureError, capture_run};
 #[cfg(feature = "files")]
 pub use run_index::{IndexEntry, read_index, update_index};

@@ -307,6 +307,13 @@ const METRICS: [(&str, Take); 7] = [
 ];
 
 /// Changes of metrics, and of the controller's state.
+/// The columns of a flow's table that its file is made from.
+#[cfg(feature = "files")]
+pub(crate) fn qlog_columns() -> impl Iterator<Item = &'static str> {
+    let metrics = METRICS.into_iter().map(|(column, _)| column);
+    ["time_s", "state", "limit"].into_iter().chain(metrics)
+}
+
 fn controller_events(table: &Table, schema: Schema) -> Vec<Event<'_>> {
     let times = table.numbers("time_s").unwrap_or_default();
     let columns = METRICS.map(|(column, _)| table.as_numbers(column));

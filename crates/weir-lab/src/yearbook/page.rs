@@ -33,7 +33,7 @@ impl Yearbook {
             "",
             "A cell links to the chapter in the controller's own page, with values and intervals. \
              Its qlog files have the run with seed 1 of the chapter's first case, or of the first \
-             that breaks a limit, thinned to the extremes of each column in 200 slices of time.",
+             that breaks a limit, thinned to the extremes of each column in 100 slices of time.",
         );
         page.table_of_contents();
         page.heading("matrix", "Controllers and chapters");

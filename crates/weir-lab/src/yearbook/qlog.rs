@@ -2,13 +2,13 @@
 
 use crate::run::RunOutput;
 use crate::table::{RowThinning, Table};
-use crate::trace::{Format, export};
+use crate::trace::{Format, export, qlog_columns};
 
 /// Flows of a run that are written.
-const MAX_FLOWS: usize = 4;
+const MAX_FLOWS: usize = 1;
 /// Time slices of a run, in each of which the extremes of each column and the changes of its words
 /// are kept.
-const SLICES: f64 = 200.0;
+const SLICES: f64 = 100.0;
 
 /// The names and contents of the files: `CHAPTER-FLOW.qlog`.
 pub(super) fn files(mut run: RunOutput, chapter: &str) -> Vec<(String, Vec<u8>)> {
@@ -24,7 +24,10 @@ pub(super) fn files(mut run: RunOutput, chapter: &str) -> Vec<(String, Vec<u8>)>
         let empty = Table {
             columns: Vec::new(),
         };
-        let table = std::mem::replace(&mut flow.table, empty);
+        let mut table = std::mem::replace(&mut flow.table, empty);
+        // What a file does not show would keep rows in it.
+        let shown = |name: &str| qlog_columns().any(|column| column == name);
+        table.columns.retain(|column| shown(&column.name));
         flow.table = table.thinned(&thinning);
     }
     // A run without a flow that has a trace has nothing to export.

@@ -17,6 +17,7 @@ mod sink;
 mod size;
 #[cfg(test)]
 mod test_stream;
+mod tunnel;
 mod video;
 
 pub use audio::{AudioConfig, AudioFormat, AudioSink, AudioSource, AudioStatistics, AudioStream};
@@ -26,6 +27,8 @@ pub use on_off::{LengthDistribution, OnOff, OnOffConfig};
 pub use request::{RequestClient, RequestConfig, RequestRecord, RequestServer};
 pub use sink::Sink;
 pub use size::{MAX_SIZE, Pairs, TransferSize};
+pub(crate) use tunnel::Arrival as TunnelArrival;
+pub use tunnel::{TunnelEnd, TunnelEndConfig};
 pub use video::{VideoConfig, VideoFrame, VideoPause, VideoSink, VideoSource, VideoTiming};
 
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, WriteError};
@@ -285,6 +288,11 @@ pub trait App {
 
     /// The measurements up to `now`.
     fn report(&self, now: Instant) -> AppReport<'_>;
+
+    /// The end of a tunnel that this is; `None` for every other application.
+    fn tunnel(&mut self) -> Option<&mut TunnelEnd> {
+        None
+    }
 }
 
 /// The report of an application: its counters, and the measurements of its kind.

@@ -76,6 +76,8 @@ pub struct LinkCounters {
     pub dropped_damaged: u64,
     /// Packets dropped after their last retry; only stations of a shared medium retry.
     pub dropped_retry_limit: u64,
+    /// Packets that a tunnel's outer connection lost; only tunnels have one.
+    pub dropped_outer: u64,
     /// Octets of all dropped packets.
     pub bytes_dropped: u64,
     /// Packets marked with congestion experienced.
@@ -116,6 +118,7 @@ impl LinkCounters {
             + self.dropped_thinned
             + self.dropped_too_large
             + self.dropped_retry_limit
+            + self.dropped_outer
             + self.dropped_damaged
     }
 
@@ -124,13 +127,20 @@ impl LinkCounters {
         self.dropped_queue_full + self.dropped_aqm
     }
 
-    /// Packets lost on the wire: by the loss model, in an outage, for their ECN field, or because
-    /// their IP header was damaged.
+    /// Packets lost on the wire: by the loss model, in an outage, for their ECN field, because
+    /// their IP header was damaged, or with a packet of the outer connection.
     pub const fn lost_on_wire(&self) -> u64 {
         self.dropped_loss_model
             + self.dropped_outage
             + self.dropped_ecn_black_hole
             + self.dropped_damaged
+            + self.dropped_outer
+    }
+
+    /// Counts a packet of `size` octets that was lost with a packet of the outer connection.
+    pub(crate) const fn count_lost_outside(&mut self, size: u32) {
+        self.dropped_outer += 1;
+        self.bytes_dropped += size as u64;
     }
 
     /// Counts the drop of a packet of `size` octets.

@@ -323,6 +323,8 @@ impl Network {
             target,
             first_link: None,
             traced: false,
+            tunnel: ABSENT,
+            arriving: None,
             idle_calls: 0,
             recent: RecentPackets::default(),
         });

@@ -17,7 +17,7 @@ pub struct FlowCounters {
     pub sender: AgentCounters,
     /// At the receiver.
     pub receiver: AgentCounters,
-    /// Packets of both directions dropped by links.
+    /// Packets of both directions dropped by links, media and tunnels.
     pub packets_dropped: u64,
     /// Packets of both directions without a route or whose TTL expired.
     pub packets_unreachable: u64,
@@ -100,7 +100,8 @@ impl Network {
                     .media
                     .iter()
                     .map(|slot| slot.medium.packets_dropped_of(flow))
-                    .sum::<u64>(),
+                    .sum::<u64>()
+                + self.packets_dropped_in_tunnels(flow),
             packets_unreachable: self.flows[flow.0 as usize].packets_unreachable,
         }
     }
@@ -155,12 +156,17 @@ impl Network {
         // A route visits each host at most once.
         for _ in 0..self.hosts.len() {
             let id = next? as usize;
-            let at = match self.links.get(id) {
-                Some(slot) => {
-                    delay += slot.link.propagation_delay();
-                    slot.to
-                }
-                None => self.medium_hops.get(id - self.links.len())?.1.to,
+            let at = if let Some(slot) = self.links.get(id) {
+                delay += slot.link.propagation_delay();
+                slot.to
+            } else if let Some((_, hop)) = self.medium_hops.get(id - self.links.len()) {
+                hop.to
+            } else {
+                let direction = id - self.links.len() - self.medium_hops.len();
+                let entry = &self.agents[self.tunnel_entry(direction)? as usize];
+                // Outer connections use no tunnel, so this ends.
+                delay += self.base_delay(entry.agent.flow(), entry.side)?;
+                entry.agent.peer()
             };
             if at == target {
                 return Some(delay);

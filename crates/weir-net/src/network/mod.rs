@@ -8,21 +8,25 @@ mod counters;
 mod fast_path;
 mod series;
 mod sources;
+mod tunnels;
 
 pub use build::{FlowConfig, NetworkError};
 pub use counters::FlowCounters;
 pub use sources::SourceKind;
+pub use tunnels::TunnelId;
 
 use crate::agent::{Agent, AgentCounters};
+use crate::app::TunnelArrival;
 use crate::event_queue::{EventQueue, TargetId};
 use crate::host_timing::HostTiming;
 use crate::link::{Link, Progress};
 use crate::packet_pool::PacketPool;
 use crate::port::Ports;
-use crate::routing::Routes;
+use crate::routing::{Links, Routes};
 use crate::wifi::{Hop, Medium};
 use fast_path::{FastPath, Joint};
 use series::Series;
+use tunnels::TunnelSlot;
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
 
@@ -58,6 +62,8 @@ pub(crate) enum EventTarget {
     Medium(u32),
     /// A station of a medium, by its index there: never called, only a source of trace events.
     Station(u32, u32),
+    /// The queue of an end of a tunnel, by its side: never called, only a source of trace events.
+    TunnelEnd(u32, u32),
     /// A timer of an endpoint, an application or a host: the agent of this index.
     Agent(u32),
 }
@@ -103,12 +109,16 @@ pub(crate) struct AgentSlot {
     /// The first link on the way to the peer.
     pub(crate) first_link: Option<u32>,
     pub(crate) traced: bool,
+    /// The tunnel whose end it is, or [`ABSENT`].
+    pub(crate) tunnel: u32,
     pub(crate) recent: RecentPackets,
     pub(crate) agent: Agent,
     /// The end of the flow that it is.
     pub(crate) side: Side,
     /// Consecutive calls after which it was due again at once without having sent a packet.
     pub(crate) idle_calls: u32,
+    /// What has arrived at the end of a tunnel and may bring further packets.
+    pub(crate) arriving: Option<TunnelArrival>,
 }
 
 /// The packets that an agent has sent in the current millisecond.
@@ -164,6 +174,8 @@ pub struct Network {
     /// Hops over media, with the number of the medium. In routing their numbers follow those of the
     /// links.
     pub(crate) medium_hops: Vec<(u32, Hop)>,
+    /// In routing, the numbers of their directions follow those of the hops over media.
+    pub(crate) tunnels: Vec<TunnelSlot>,
     /// Both ends of each open flow.
     pub(crate) agents: Vec<AgentSlot>,
     flows: Vec<Flow>,
@@ -217,7 +229,16 @@ impl Network {
         let wires = self.links.iter().map(|l| (l.from, l.to));
         let links: Vec<_> = wires
             .chain(self.medium_hops.iter().map(|(_, hop)| (hop.from, hop.to)))
+            .chain(self.tunnel_edges())
             .collect();
+        let links = Links {
+            all: &links,
+            tunnels: 2 * self.tunnels.len(),
+        };
+        let carries = |pair: usize| {
+            let agent = self.agents.get(pair);
+            agent.is_some_and(|slot| slot.tunnel != ABSENT)
+        };
         let pairs = self.agents.iter().map(|a| (a.agent.host(), a.agent.peer()));
         let outside = self.ports.pairs();
         let pairs = pairs.chain(outside.iter().copied());
@@ -225,7 +246,7 @@ impl Network {
             .chain(self.series.iter().flat_map(Series::ways))
             .chain(self.moves.iter().copied())
             .collect();
-        let (routes, first_links) = Routes::find(self.hosts.len(), &links, &pairs);
+        let (routes, first_links) = Routes::find(self.hosts.len(), &links, &pairs, carries);
         self.routes = routes;
         let (inside, rest) = first_links.split_at(self.agents.len());
         for (slot, first_link) in self.agents.iter_mut().zip(inside) {

@@ -1,6 +1,6 @@
 //! Event sources: the numbers under which links, stations and ends of flows report trace events.
 
-use super::{EventTarget, LinkId, MediumId, Network, Side};
+use super::{EventTarget, LinkId, MediumId, Network, Side, TunnelId};
 use weir_proto::event::{EventMask, EventSource};
 use weir_proto::packet::{FlowId, HostId};
 
@@ -15,6 +15,8 @@ pub enum SourceKind {
     Medium(MediumId),
     /// A station of a shared medium, by the host that it belongs to.
     Station(MediumId, HostId),
+    /// The queue of a tunnel at this side of its outer connection.
+    Tunnel(TunnelId, Side),
 }
 
 impl Network {
@@ -54,6 +56,13 @@ impl Network {
                 slot.medium.events(station as usize).set_mask(mask);
                 // Never reset: events of a station may still be queued when its mask is cleared.
                 slot.traced |= mask != EventMask::NONE;
+            }
+            Some(EventTarget::TunnelEnd(id, end)) => {
+                if let Some(agent) = self.tunnel_entry((2 * id + end) as usize)
+                    && let Some(end) = self.tunnel_end(agent)
+                {
+                    end.events().set_mask(mask);
+                }
             }
             Some(EventTarget::Agent(id)) => {
                 if let Some(slot) = self.agents.get_mut(id as usize) {
@@ -95,6 +104,10 @@ impl Network {
             EventTarget::Station(id, station) => {
                 let host = self.media[id as usize].hosts[station as usize];
                 Some(SourceKind::Station(MediumId(id), host))
+            }
+            EventTarget::TunnelEnd(id, end) => {
+                let side = [Side::Sender, Side::Receiver][end as usize];
+                Some(SourceKind::Tunnel(TunnelId(id), side))
             }
             EventTarget::Agent(id) => {
                 let slot = self.agents.get(id as usize)?;

@@ -1,7 +1,8 @@
 //! The settings of a QUIC endpoint.
 
+use super::datagrams::DatagramConfig;
 use super::loss::PACKET_THRESHOLD;
-use super::wire::{HeaderFormat, varint};
+use super::wire::{HeaderFormat, SpaceId, varint};
 use crate::cc::window::{
     CarefulResumeConfig, Constants, ControllerEntry, ControllerRules, Pacing, REGISTRY, Rules,
     WindowConfig,
@@ -139,6 +140,8 @@ settings! {
         pub header: HeaderFormat,
         /// Credit.
         pub flow_control: FlowControlConfig [flatten],
+        /// Datagrams.
+        pub datagrams: DatagramConfig [flatten],
         /// How the connection begins: open from the start, or after one exchange.
         pub handshake: Handshake = Handshake::OneRtt,
         /// Packets are ECN-capable: ECT(0). DCTCP and Prague make them so whatever this says.
@@ -185,6 +188,15 @@ impl Config {
         let headers = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
         let on_path = self.mtu.saturating_sub(headers);
         self.max_datagram_size.unwrap_or(on_path)
+    }
+
+    /// Octets of the largest datagram of RFC 9221 that fits a packet of any number.
+    pub fn max_datagram_payload(&self) -> u32 {
+        let datagram = self.datagram_size().clamp(1200, 65_527);
+        let overhead = self.header.longest_overhead(SpaceId::Data);
+        // RFC 9221 §4: as the last frame of its packet it has a type of one octet and no Length.
+        let in_packet = datagram.saturating_sub(overhead + 1);
+        in_packet.min(self.datagrams.max_payload())
     }
 
     /// The configuration of the window controller.

@@ -1,7 +1,7 @@
 //! QUIC for simulation (RFC 9000 and RFC 9002), without TLS: exact header and frame sizes,
 //! packet-number spaces, acknowledgement policy, loss detection, probe timeouts, persistent
-//! congestion, streams with retransmission, flow control, and the window controllers of
-//! [`cc::window`](crate::cc::window).
+//! congestion, streams with retransmission, flow control, unreliable datagrams (RFC 9221), and the
+//! window controllers of [`cc::window`](crate::cc::window).
 //!
 //! [`Connection`] is one [`Endpoint`](crate::endpoint::Endpoint). Applications write on one
 //! bidirectional stream at each end; wire format and flow control support several.
@@ -14,6 +14,7 @@
 mod ack;
 mod config;
 mod connection;
+mod datagrams;
 mod error;
 mod flow_control;
 mod loss;
@@ -22,5 +23,6 @@ pub mod wire;
 
 pub use config::{AckPolicy, Config, FlowControlConfig, Handshake};
 pub use connection::Connection;
+pub use datagrams::DatagramConfig;
 pub use error::TransportError;
 pub use wire::Packet;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use weir_net::app::{AppEnvironment, AppPair, Delivery};
 use weir_net::{AppConfig, FlowConfig, Handover, Side};
 use weir_proto::endpoint::Endpoint;
-use weir_proto::packet::HostId;
+use weir_proto::packet::{FlowId, HostId};
 use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
@@ -98,10 +98,16 @@ impl SimNetwork {
         let config = self.connection(&plan, number)?;
         let client = config.connects;
         let id = self.network.add_flow(config).map_err(build_error)?;
-        for handover in plan.handovers {
-            let added = self.network.add_handover(id, client, handover);
+        for handover in &plan.handovers {
+            let added = self.network.add_handover(id, client, *handover);
             added.map_err(build_error)?;
         }
+        self.remember(plan, id);
+        Ok(())
+    }
+
+    /// Adds a flow of the network to those that are recorded and summed up.
+    pub(super) fn remember(&mut self, plan: FlowPlan<'_>, id: FlowId) {
         self.flows.push(SimFlow {
             id,
             name: plan.name,
@@ -113,7 +119,6 @@ impl SimNetwork {
                 _ => WriteTrace::Off,
             },
         });
-        Ok(())
     }
 
     /// Builds the connection of the flow with this number.

@@ -10,6 +10,7 @@ pub(super) mod registry;
 mod segments;
 mod shim;
 pub(super) mod tap;
+mod tunnels;
 pub(super) mod wire_encoding;
 
 pub(in crate::run) use arrivals::SimTransfers;
@@ -29,6 +30,7 @@ use weir_net::app::{VideoFrame, VideoTiming};
 use weir_net::wifi::{MediumConfig, StationCounters};
 use weir_net::{
     DelayStatistics, IntervalDelays, LinkConfig, LinkId, MediumId, Network, NetworkError, Side,
+    TunnelId,
 };
 use weir_proto::endpoint::{CloseReason, Statistics};
 use weir_proto::event::EventMask;
@@ -82,11 +84,13 @@ pub(in crate::run) struct SimFlow {
     pub(in crate::run) counts_retransmissions: bool,
 }
 
-/// A direction of a link, or a station of a medium.
+/// A direction of a link, a station of a medium, or the queue of a tunnel.
 #[derive(Clone, Copy)]
 pub(in crate::run) enum TracedLink {
     Link(LinkId),
     Station(MediumId, HostId),
+    /// The queue of a tunnel at this side of its outer connection.
+    Tunnel(TunnelId, Side),
 }
 
 /// All counters at a moment.
@@ -120,6 +124,10 @@ impl SimNetwork {
             seed: scenario.run.seed,
             tap: options.tap.cloned(),
         };
+        if scope != Scope::Whole && !scenario.tunnels.is_empty() {
+            let why = "a tunnel exists only in a simulation of the whole scenario";
+            return Err(RunError::Build(why.to_owned()));
+        }
         if scope == Scope::Links {
             network.add_segments(scenario)?;
             return Ok(network);
@@ -140,6 +148,7 @@ impl SimNetwork {
         };
         if scope != Scope::Network {
             network.add_flows(scenario, &hosts, encoding, options.registry)?;
+            network.add_tunnels(scenario, &hosts, encoding, options.registry)?;
         }
         Ok(network)
     }
@@ -235,6 +244,7 @@ impl SimNetwork {
             let source = match *link {
                 TracedLink::Link(id) => Some(self.network.source_of_link(id)),
                 TracedLink::Station(id, host) => self.network.source_of_station(id, host),
+                TracedLink::Tunnel(id, side) => Some(self.network.source_of_tunnel(id, side)),
             };
             let Some(source) = source else { continue };
             let mask = recorder.add_link(name, source);
@@ -270,6 +280,10 @@ impl SimNetwork {
             TracedLink::Station(id, host) => {
                 self.network.station_counters(id, host).unwrap_or_default()
             }
+            TracedLink::Tunnel(id, side) => StationCounters {
+                link: self.network.tunnel_counters(id, side),
+                ..StationCounters::default()
+            },
         };
         self.links.iter().take(most).map(link).collect()
     }

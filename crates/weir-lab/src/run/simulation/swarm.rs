@@ -210,6 +210,43 @@ impl Words {
         }
     }
 
+    /// A tunnel over any transport that can carry it.
+    fn tunnel(&mut self, from: &str, to: &str) {
+        let ecn = self.chance(0.5);
+        let buffer = self.of(&[1, 3000, 65_536]);
+        let (mode, transport) = match self.rng.below(if self.mtu < 1280 { 3 } else { 6 }) {
+            0 => (
+                "stream",
+                format!("kind = \"tcp\", send_buffer = {buffer}, ecn = {ecn}"),
+            ),
+            1 => ("datagram", "kind = \"udp\"".to_owned()),
+            2 => (
+                "datagram",
+                format!("kind = \"dccp\", ccid = 2, ecn = {ecn}"),
+            ),
+            3 => (
+                "stream",
+                format!("kind = \"quic\", send_queue_limit = {buffer}, ecn = {ecn}"),
+            ),
+            _ => {
+                let lifetime = self.of(&["none", "0s", "5ms"]);
+                let queue = self.of(&[1, 2, 50]);
+                (
+                    "datagram",
+                    format!(
+                        "kind = \"quic\", controller = \"cubic\", ecn = {ecn}, \
+                         datagram_queue = {queue}, datagram_lifetime = \"{lifetime}\""
+                    ),
+                )
+            }
+        };
+        let (queue, overhead) = (self.queue(), self.of(&[0, 2, 30]));
+        self.line(&format!(
+            "[[tunnel]]\nname = \"vpn\"\nbetween = [\"{from}\", \"{to}\"]\nmode = \"{mode}\"\n\
+             transport = {{ {transport} }}\nqueue = {queue}\noverhead = {overhead}"
+        ));
+    }
+
     fn transport(&mut self) -> String {
         let ecn = self.chance(0.3);
         let kinds = if self.mtu < 1280 { 5 } else { 8 };
@@ -384,6 +421,10 @@ fn random_text(seed: u64) -> String {
             words.direction();
         }
     }
+    if words.chance(0.4) {
+        let last = 1 + words.rng.below(hosts.len() as u64 - 1) as usize;
+        words.tunnel(hosts[0], hosts[last]);
+    }
     for number in 0..=words.rng.below(3) {
         words.flow(number, hosts);
     }
@@ -401,6 +442,7 @@ fn assert_conserved(run: &mut Simulation, what: &str) {
             TracedLink::Station(id, host) => {
                 network.station_counters(id, host).expect("a station").link
             }
+            TracedLink::Tunnel(id, side) => network.tunnel_counters(id, side),
         };
         created += counters.packets_duplicated;
         let inside = counters.packets_queued + counters.packets_in_flight;

@@ -14,6 +14,7 @@ mod media;
 mod numbers;
 mod path;
 mod simulation;
+mod tunnel;
 
 use crate::fixture::{run_text, stream_over, traced};
 use crate::run::*;

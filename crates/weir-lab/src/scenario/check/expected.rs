@@ -21,7 +21,7 @@ impl Check<'_> {
         });
         for (index, of) in numbers {
             let names: Vec<String> = match of.part {
-                "flow" => names_of_flows(Flow::is_one_connection),
+                "flow" => scenario.connection_names().collect(),
                 "transfers" => names_of_flows(|flow| !flow.is_one_connection()),
                 "link" => scenario.trace_names().collect(),
                 "group" => scenario.group_names().into_iter().collect(),

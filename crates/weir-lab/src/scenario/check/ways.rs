@@ -4,7 +4,7 @@ use super::super::model::Flow;
 use super::super::paths::Graph;
 use super::super::transport::Transport;
 use super::{Check, Checked};
-use crate::scenario::document::Step::{Index, Key};
+use crate::scenario::document::Step::{self, Index, Key};
 use weir_proto::packet::IpHeader;
 use weir_proto::rtp;
 
@@ -15,6 +15,7 @@ impl Check<'_> {
     /// Every flow has a path that its packets fit.
     pub(super) fn paths(&self) -> Checked {
         let graph = Graph::of(self.scenario);
+        self.paths_of_tunnels(&graph)?;
         for (flow, &index) in self.scenario.flows.iter().zip(&self.entries) {
             let Some(mtu) = graph.path_mtu(&flow.from, &flow.to) else {
                 let path = [Key("flow"), Index(index), Key("to")];
@@ -41,10 +42,12 @@ impl Check<'_> {
     fn packet_fits(&self, index: usize, flow: &Flow, mtu: u32) -> Checked {
         match &flow.transport {
             Transport::Quic(quic) => {
-                return self.datagram_fits(index, quic.config.max_datagram_size, mtu);
+                let entry = [Key("flow"), Index(index)];
+                return self.datagram_fits(&entry, quic.config.max_datagram_size, mtu);
             }
             Transport::Quinn(quinn) => {
-                return self.datagram_fits(index, quinn.max_datagram_size, mtu);
+                let entry = [Key("flow"), Index(index)];
+                return self.datagram_fits(&entry, quinn.max_datagram_size, mtu);
             }
             Transport::Tcp(_) => return Ok(()),
             Transport::Dccp(_) | Transport::Rtp(_) | Transport::Udp(_) => {}
@@ -71,13 +74,16 @@ impl Check<'_> {
         self.error(&path, message, format!("write at most {fits} bytes"))
     }
 
-    fn datagram_fits(&self, index: usize, size: Option<u32>, mtu: u32) -> Checked {
+    /// The path carries the datagrams of QUIC; `entry` leads to the table with the transport.
+    pub(super) fn datagram_fits(
+        &self,
+        entry: &[Step<'static>],
+        size: Option<u32>,
+        mtu: u32,
+    ) -> Checked {
         let headers = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
         let largest = mtu.saturating_sub(headers);
-        let at = |key| {
-            let (flow, index) = (Key("flow"), Index(index));
-            [flow, index, Key("transport"), Key(key)]
-        };
+        let at = |key| [entry, &[Key("transport"), Key(key)]].concat();
         // RFC 9000 §14: QUIC must not be used on a path that does not carry 1200 octets.
         if largest < MIN_DATAGRAM {
             let message = format!(

@@ -163,8 +163,16 @@ const CROSS_CHECKS: &[&str] = &[
     "92-window-controller-of-tfrc",
     "93-last-of-several-stops-before-start",
     "94-class-of-a-station-without-its-parent",
+    "95-tunnel-mtu-beyond-a-datagram",
+    "95-tunnel-of-a-transport-without-datagrams",
     "96-handover-of-tcp",
+    "96-tunnel-named-like-a-flow",
+    "96-tunnel-to-no-host",
     "97-handover-without-a-way",
+    "97-packet-larger-than-a-tunnel",
+    "97-tunnel-inside-a-tunnel",
+    "98-tunnel-to-its-own-host",
+    "98-tunnel-without-room-for-quic",
 ];
 
 #[test]

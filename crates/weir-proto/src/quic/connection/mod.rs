@@ -1,6 +1,7 @@
 //! One end of a connection: processing packets ([`receive`]), acknowledgements and the loss timer
 //! ([`recovery`]), and building packets ([`transmit`]).
 
+mod datagram;
 mod path;
 mod receive;
 mod recovery;
@@ -14,6 +15,7 @@ mod tests;
 
 use super::ack::ReceivedPackets;
 use super::config::{Config, Handshake, NewPath};
+use super::datagrams::Datagrams;
 use super::error::TransportError;
 use super::loss::{LostPacket, PROBE_TIMEOUT, SentPackets};
 use super::streams::{Role, Streams};
@@ -108,6 +110,7 @@ pub struct Connection {
     amplification: Option<AmplificationBudget>,
     path: path::Path,
     streams: Streams,
+    datagrams: Datagrams,
     controller: BoxedController,
     /// The services that the controller needs.
     needs: Needs,
@@ -193,6 +196,7 @@ impl Connection {
             amplification: (role == Role::Server && has_initial).then(AmplificationBudget::default),
             path: path::Path::default(),
             streams: Streams::new(role, config.flow_control),
+            datagrams: Datagrams::new(config.datagrams),
             needs: controller.needs(),
             controller,
             rtt: RttEstimator::default(),
@@ -267,7 +271,8 @@ impl Connection {
 
     /// Closes once the application has closed and all data is acknowledged.
     fn close_if_done(&mut self, now: Instant) {
-        if self.closing && self.state == State::Established && self.streams.all_sent() {
+        let all_sent = self.streams.all_sent() && self.datagrams.is_empty();
+        if self.closing && self.state == State::Established && all_sent {
             let close_frame = CloseFrame {
                 code: 0,
                 by_application: true,
@@ -432,6 +437,9 @@ impl Endpoint for Connection {
     }
 
     fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError> {
+        if self.config.datagrams.carry_writes {
+            return self.send_datagram(now, data);
+        }
         if self.closing {
             return Err(WriteError::Closed);
         }
@@ -455,6 +463,11 @@ impl Endpoint for Connection {
 
     #[inline]
     fn read(&mut self, _now: Instant) -> Option<Payload> {
+        if self.config.datagrams.carry_writes {
+            let data = self.recv_datagram();
+            self.readable_told &= data.is_some();
+            return data;
+        }
         let octets = self.streams.read(u64::from(u32::MAX));
         if octets == 0 {
             self.readable_told = false;

@@ -1,5 +1,6 @@
 //! Processes arriving packets (RFC 9000 §12.3, §12.4 and §13).
 
+use super::datagram::is_application_data;
 use super::{Connection, State};
 use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::event::{Event, EventMask, PacketContent};
@@ -36,7 +37,8 @@ impl Connection {
             .of(space)
             .received
             .on_packet(now, number, eliciting, ecn);
-        if !self.readable_told && self.streams.is_readable() {
+        let readable = self.streams.is_readable() || self.datagrams.is_readable();
+        if !self.readable_told && readable {
             self.readable_told = true;
             self.endpoint_events.push_back(EndpointEvent::Readable);
         }
@@ -114,6 +116,7 @@ impl Connection {
             Frame::Stream(frame) => {
                 self.statistics.payload_received += self.streams.on_stream_frame(frame)?;
             }
+            Frame::Datagram(data) => self.on_datagram(data)?,
             Frame::Ack(ack) => self.on_ack(now, space, ack)?,
             Frame::Crypto { .. } => self.on_crypto(now),
             Frame::MaxData(_)
@@ -172,8 +175,7 @@ fn has_connection_close(packet: &Packet) -> bool {
 
 /// True if the packet carries application data.
 pub(super) fn carries_data(packet: &Packet) -> bool {
-    let mut frames = packet.frames.iter();
-    frames.any(|frame| matches!(frame, Frame::Stream(_)))
+    packet.frames.iter().any(is_application_data)
 }
 
 fn content(packet: &Packet) -> PacketContent {

@@ -13,6 +13,7 @@ use proptest::prelude::*;
 
 mod ack_frequency;
 mod bursts;
+mod datagrams;
 mod delivery;
 mod ecn;
 mod edges;

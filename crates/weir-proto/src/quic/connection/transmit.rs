@@ -3,6 +3,7 @@
 //! The window does not apply to packets with acknowledgements alone. A data packet is filled while
 //! there is data, lost data first.
 
+use super::datagram::is_application_data;
 use super::{Connection, State};
 use crate::cc::{EcnCapability, Sent, WindowControllerExt as _};
 use crate::event::{Event, EventMask, PacketContent, SndLim};
@@ -35,6 +36,7 @@ pub(super) struct DataPlan {
     ack_due: bool,
     flow_control: bool,
     stream_data: bool,
+    datagrams: bool,
     /// A probe without anything else in it.
     ping: bool,
     /// Frames of path validation, in a datagram of their own.
@@ -47,6 +49,7 @@ impl DataPlan {
         ack_due: true,
         flow_control: false,
         stream_data: false,
+        datagrams: false,
         ping: false,
         path: false,
     };
@@ -56,6 +59,7 @@ impl DataPlan {
         ack_due: false,
         flow_control: false,
         stream_data: false,
+        datagrams: false,
         ping: false,
         path: true,
     };
@@ -65,6 +69,7 @@ impl DataPlan {
         ack_due: false,
         flow_control: false,
         stream_data: true,
+        datagrams: false,
         ping: false,
         path: false,
     };
@@ -96,8 +101,8 @@ impl PacketBuilder {
         match frame {
             Frame::Ack(_) => {}
             Frame::Padding(_) => self.padded = true,
-            Frame::Stream(_) if self.content == PacketContent::Retransmission => {}
-            Frame::Stream(_) => self.content = PacketContent::Data,
+            _ if self.content == PacketContent::Retransmission => {}
+            _ if is_application_data(&frame) => self.content = PacketContent::Data,
             _ if self.content == PacketContent::Acknowledgement => {
                 self.content = PacketContent::Control;
             }
@@ -111,6 +116,13 @@ impl PacketBuilder {
     fn octets(&self) -> u32 {
         let left_out = self.frames.last().map_or(0, Frame::length_len);
         self.frames_len - left_out
+    }
+
+    /// Adds a frame that elicits an acknowledgement and is not sent again.
+    #[inline]
+    pub(super) fn push_eliciting(&mut self, frame: Frame) {
+        self.push(frame);
+        self.sent.ack_eliciting = true;
     }
 
     /// Adds a frame that is sent again if the packet is lost.
@@ -127,7 +139,7 @@ impl Connection {
 
     /// The bound of data when no further packet leaves now.
     pub(super) fn bound(&self) -> SndLim {
-        let waits = self.streams.has_stream_data() || self.streams.unsent() > 0;
+        let waits = self.has_data() || self.streams.unsent() > 0;
         if !matches!(self.state, State::Handshaking | State::Established) {
             SndLim::Nothing
         } else if self.is_amplification_limited() && (waits || self.crypto_due || self.is_probing())
@@ -298,13 +310,17 @@ impl Connection {
         };
         let mds = u64::from(self.datagram_size);
         let at = self.pacer.release(mds, rate, quantum);
-        let waits = self.streams.has_stream_data()
-            || self.streams.unsent() > 0
-            || self.flow_control_is_due(false);
+        let waits = self.has_data() || self.streams.unsent() > 0 || self.flow_control_is_due(false);
         if at > now && waits {
             self.paced_until = Some(at);
         }
         at <= now
+    }
+
+    /// True if data of the application waits that neither credit nor the peer holds back.
+    #[inline]
+    fn has_data(&self) -> bool {
+        self.streams.has_stream_data() || !self.datagrams.is_empty()
     }
 
     #[inline(always)]
@@ -330,25 +346,28 @@ impl Connection {
         // A probe does not wait for the pacer, as it does not wait for the window.
         let may_send = self.may_send() && (self.probes_due > 0 || self.pacer_releases(now));
         let mut has_stream_data = may_send && self.streams.has_stream_data();
-        if may_send && !has_stream_data && self.probes_due > 0 {
+        let datagrams = may_send && self.has_datagram(now);
+        if may_send && !has_stream_data && !datagrams && self.probes_due > 0 {
             // RFC 9002 §6.2.4: without new data a probe repeats data in flight.
             let retransmit = self.spaces.data.sent.oldest_retransmit();
             self.retransmit(&retransmit);
             has_stream_data = self.streams.has_stream_data();
         }
-        let has_flow_control = may_send && self.flow_control_is_due(ack_due || has_stream_data);
-        let ping = self.probes_due > 0 && !has_stream_data && !has_flow_control;
+        let has_data = has_stream_data || datagrams;
+        let has_flow_control = may_send && self.flow_control_is_due(ack_due || has_data);
+        let ping = self.probes_due > 0 && !has_data && !has_flow_control;
         if may_send {
-            self.app_limited = !has_stream_data;
+            self.app_limited = !has_data;
             if self.app_limited && self.streams.unsent() == 0 {
                 self.sampler.on_app_limited(self.bytes_in_flight);
             }
         }
-        let leaves = ack_due || has_stream_data || has_flow_control || ping;
+        let leaves = ack_due || has_data || has_flow_control || ping;
         leaves.then_some(DataPlan {
             ack_due,
             flow_control: has_flow_control,
             stream_data: has_stream_data,
+            datagrams,
             ping,
             path: false,
         })
@@ -363,31 +382,33 @@ impl Connection {
             && self.probes_due == 0
             && self.streams.unsent() == 0
             && self.sampler.is_app_limited_from_here(self.bytes_in_flight)
-            && !self.streams.has_stream_data()
+            && !self.has_data()
             && !self.flow_control_is_due(ack_due)
     }
 
     /// A packet of the Data space, with an acknowledgement if one is pending.
     fn build_data(&mut self, now: Instant, plan: DataPlan) -> PacketBuilder {
         let mut builder = self.builder(now, SpaceId::Data);
-        if plan.ack_due || self.adds_ack() {
+        if plan.ack_due || (self.adds_ack() && self.leaves_room_for_ack(&builder)) {
             self.push_ack(now, &mut builder);
-            if plan.flow_control || plan.stream_data {
+            if plan.flow_control || plan.stream_data || plan.datagrams {
                 self.frame_buffers.make_room(&mut builder.frames);
             }
         }
         if plan.flow_control {
             self.push_flow_control_frames(&mut builder);
         }
-        if plan.stream_data && self.ack_frequency_due {
+        if (plan.stream_data || plan.datagrams) && self.ack_frequency_due {
             self.push_ack_frequency(&mut builder);
+        }
+        if plan.datagrams {
+            self.push_datagrams(&mut builder);
         }
         if plan.stream_data {
             self.push_stream_frames(&mut builder);
         }
         if plan.ping {
-            builder.push(Frame::Ping);
-            builder.sent.ack_eliciting = true;
+            builder.push_eliciting(Frame::Ping);
         }
         if plan.path {
             self.push_path_frames(&mut builder);

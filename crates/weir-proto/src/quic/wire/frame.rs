@@ -2,6 +2,7 @@
 
 use super::WireError;
 use super::varint::{self, Reader};
+use crate::packet::Payload;
 use std::sync::Arc;
 
 /// Packet numbers from `smallest` to `largest`, both included.
@@ -299,6 +300,9 @@ pub enum Frame {
     ImmediateAck,
     /// ACK_FREQUENCY.
     AckFrequency(AckFrequency),
+    /// DATAGRAM (RFC 9221 §4): the last frame of a packet has type 0x30, any other has type 0x31
+    /// and a Length.
+    Datagram(Payload),
 }
 
 impl Frame {
@@ -315,11 +319,13 @@ impl Frame {
     pub fn length_len(&self) -> u32 {
         match self {
             Self::Stream(frame) => varint::len(u64::from(frame.len)),
+            Self::Datagram(data) => varint::len(u64::from(data.len())),
             _ => 0,
         }
     }
 
-    /// Octets on the wire. A STREAM frame that is the `last` frame of its packet has no Length.
+    /// Octets on the wire. A STREAM or DATAGRAM frame that is the `last` frame of its packet has no
+    /// Length.
     pub fn len(&self, last: bool) -> u32 {
         match self {
             Self::Padding(count) => *count,
@@ -335,6 +341,10 @@ impl Frame {
             }) => {
                 let length = if last { 0 } else { self.length_len() };
                 len.saturating_add(StreamFrame::head_len(*id, *offset) + length)
+            }
+            Self::Datagram(data) => {
+                let length = if last { 0 } else { self.length_len() };
+                data.len().saturating_add(1 + length)
             }
             Self::MaxData(value) | Self::DataBlocked(value) => 1 + varint::len(*value),
             Self::MaxStreamData { id, maximum: value }
@@ -355,7 +365,7 @@ impl Frame {
         }
     }
 
-    /// Appends the frame in wire form, with zeros as its content.
+    /// Appends the frame in wire form, with zeros as its content; a datagram may have octets.
     pub fn put(&self, out: &mut Vec<u8>, last: bool) {
         let zeros = |out: &mut Vec<u8>, count: u32| out.resize(out.len() + count as usize, 0);
         let fields = |out: &mut Vec<u8>, kind: u8, values: &[u64]| {
@@ -405,6 +415,16 @@ impl Frame {
             Self::PathResponse(data) => path_frame(out, 0x1b, *data),
             Self::HandshakeDone => out.push(0x1e),
             Self::ImmediateAck => out.push(0x1f),
+            Self::Datagram(data) => {
+                out.push(if last { 0x30 } else { 0x31 });
+                if !last {
+                    varint::put(out, u64::from(data.len()));
+                }
+                match data.content() {
+                    Some(octets) => out.extend_from_slice(octets),
+                    None => zeros(out, data.len()),
+                }
+            }
             Self::AckFrequency(frame) => {
                 for field in frame.fields() {
                     varint::put(out, field);
@@ -467,6 +487,13 @@ impl Frame {
             },
             0x1e => Self::HandshakeDone,
             0x1f => Self::ImmediateAck,
+            0x30 | 0x31 => {
+                let len = match kind {
+                    0x30 => reader.remaining() as u64,
+                    _ => reader.varint()?,
+                };
+                Self::Datagram(Payload::from_bytes(reader.take(len)?))
+            }
             AckFrequency::TYPE => Self::AckFrequency(AckFrequency {
                 sequence: reader.varint()?,
                 threshold: reader.varint()?,

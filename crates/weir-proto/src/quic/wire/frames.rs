@@ -82,10 +82,14 @@ impl FrameBuffers {
         }
     }
 
-    /// Keeps the buffer of frames that are sent, if they have one.
+    /// Keeps the buffer of frames that are sent, if they have one. Datagrams are not kept beyond
+    /// their packet, because their sender asks whether they still exist.
     #[inline]
     pub fn keep(&mut self, frames: &Frames) {
-        if let Kept::Many(buffer) = &frames.0 {
+        let is_datagram = |frame: &Frame| matches!(frame, Frame::Datagram(_));
+        if let Kept::Many(buffer) = &frames.0
+            && !buffer.iter().any(is_datagram)
+        {
             self.sent.keep(Arc::clone(buffer));
         }
     }

@@ -5,9 +5,10 @@
 //! or the long header of Initial packets with version, both connection ids, an empty token and a
 //! Length of two octets. Connection ids are zeros. Packets are not encrypted, but the octets of the
 //! tag count if the [`HeaderFormat`] has one. Stream and handshake data are lengths: they are
-//! written as zeros and skipped when read.
+//! written as zeros and skipped when read. Datagrams (RFC 9221) may have octets.
 //!
-//! A STREAM frame at the end of a packet is written without its Length field, any other with it.
+//! A STREAM or DATAGRAM frame at the end of a packet is written without its Length field, any other
+//! with it.
 //!
 //! Not modelled: coalesced packets, Handshake, 0-RTT, Retry and Version Negotiation packets.
 
@@ -105,6 +106,11 @@ impl HeaderFormat {
                 }
             }
         }
+    }
+
+    /// Octets of header and tag with the longest packet number.
+    pub fn longest_overhead(&self, space: SpaceId) -> u32 {
+        self.overhead(space, self.number_len(varint::MAX, None))
     }
 
     /// Octets of header and tag.

@@ -1,6 +1,7 @@
 //! The codec: golden octets from RFC 9000, round trips, and arbitrary octets.
 
 use super::*;
+use crate::packet::Payload;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -203,7 +204,28 @@ fn encoded_frames() -> Vec<(Vec<Frame>, &'static str)> {
             "40af 01 0a 800061a8 03",
         ),
         (vec![Frame::ImmediateAck, Frame::Padding(3)], "1f 000000"),
+        // RFC 9221 §4: type 0x30 extends to the end of the packet, 0x31 has a Length.
+        (vec![datagram(&[1, 2, 3])], "30 010203"),
+        (vec![datagram(&[])], "30"),
+        (vec![datagram(&[9; 2]), datagram(&[7])], "31 02 0909 30 07"),
+        (vec![datagram(&[]), Frame::Ping], "31 00 01"),
     ]
+}
+
+fn datagram(octets: &[u8]) -> Frame {
+    Frame::Datagram(Payload::from_bytes(octets))
+}
+
+#[test]
+fn a_datagram_without_octets_is_written_as_zeros_of_its_length() {
+    let frame = Frame::Datagram(Payload::of_len(64));
+    for (last, head) in [(true, &[0x30][..]), (false, &[0x31, 0x40, 0x40])] {
+        let mut out = Vec::new();
+        frame.put(&mut out, last);
+        assert_eq!(out, [head, &[0; 64]].concat());
+        assert_eq!(out.len() as u32, frame.len(last));
+    }
+    assert!(frame.is_ack_eliciting(), "RFC 9221 §5.2");
 }
 
 #[test]
@@ -271,6 +293,11 @@ fn hostile_acknowledgements_are_errors() {
         // A stream that ends beyond 2^62 - 1.
         ("0c 00 ffffffffffffffff 00", WireError::Encoding),
         ("21", WireError::UnknownFrame(0x21)),
+        // A datagram that is longer than its packet, and one whose Length is cut.
+        ("31 05 0102", WireError::Truncated),
+        ("31 ffffffffffffffff", WireError::Truncated),
+        ("31", WireError::Truncated),
+        ("4030 00", WireError::Encoding),
         // A PING whose type has two octets (RFC 9000 §12.4).
         ("4001", WireError::Encoding),
         ("", WireError::NoFrames),
@@ -338,6 +365,7 @@ pub fn frame() -> impl Strategy<Value = Frame> {
         any::<u64>().prop_map(Frame::PathResponse),
         int.clone().prop_map(Frame::MaxData),
         int.clone().prop_map(Frame::DataBlocked),
+        prop::collection::vec(any::<u8>(), 0..300).prop_map(|octets| datagram(&octets)),
         (int.clone(), int.clone()).prop_map(|(id, maximum)| Frame::MaxStreamData { id, maximum }),
         (int.clone(), int.clone()).prop_map(|(id, limit)| Frame::StreamDataBlocked { id, limit }),
         (int.clone(), prop::option::of(int), 0..50_u32).prop_map(
