@@ -19,6 +19,7 @@ pub(crate) mod error;
 mod estimate;
 pub(crate) mod expectation;
 pub mod files;
+mod foreign;
 mod htb_words;
 mod link_rates;
 mod link_units;
@@ -26,7 +27,6 @@ mod link_words;
 mod model;
 pub mod overrides;
 mod paths;
-mod quinn;
 mod rate_trace;
 mod red_words;
 mod reference;
@@ -48,11 +48,11 @@ pub use estimate::Estimate;
 pub use expectation::{
     Comparison, Expectation, Expectations, ExpectedOf, Quantity, Term, measures_of,
 };
+pub use foreign::{Foreign, ForeignSettings, ForeignStack, Noq, Quinn};
 pub use link_words::{LinkWordsError, link_scenario};
 pub use model::{Direction, Flow, Host, Link, MAX_FLOWS, Run, Scenario};
 pub use overrides::{Override, parse_with, parse_with_files};
 pub(crate) use paths::{Graph, Hop, HopMedium};
-pub use quinn::Quinn;
 pub use rate_trace::{RateTrace, parse as parse_rate_trace};
 pub use reference::reference;
 pub use resolved::{ResolvedValue, resolved_value};

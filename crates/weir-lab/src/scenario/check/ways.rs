@@ -42,8 +42,10 @@ impl Check<'_> {
             Transport::Quic(quic) => {
                 return self.datagram_fits(index, quic.config.max_datagram_size, mtu);
             }
-            Transport::Quinn(quinn) => {
-                return self.datagram_fits(index, quinn.max_datagram_size, mtu);
+            Transport::Quinn(_) | Transport::Noq(_) => {
+                let foreign = flow.transport.foreign();
+                let size = foreign.and_then(|foreign| foreign.settings.max_datagram_size);
+                return self.datagram_fits(index, size, mtu);
             }
             Transport::Tcp(_) => return Ok(()),
             Transport::Dccp(_) | Transport::Rtp(_) | Transport::Udp(_) => {}
