@@ -1,7 +1,7 @@
 //! A controller under test: `TRANSPORT:CONTROLLER`, with settings of the transport behind it.
 
-use crate::scenario::Transport;
 use crate::scenario::overrides::{Override, parse_set, parse_with};
+use crate::scenario::{ForeignStack, Transport};
 use thiserror::Error;
 use weir_proto::cc::EcnCapability;
 use weir_proto::cc::window::{self, ControllerEntry, WindowConfig};
@@ -120,6 +120,7 @@ impl Candidate {
             Transport::Quic(quic) => Some(quic.config.controller.name),
             Transport::Tcp(tcp) => Some(tcp.controller.name),
             Transport::Quinn(quinn) => Some(quinn.controller),
+            Transport::Noq(noq) => Some(noq.controller),
             Transport::Dccp(dccp) => dccp.controller().map(|controller| controller.name),
             Transport::Rtp(_) | Transport::Udp(_) => None,
         }
@@ -140,14 +141,15 @@ impl Candidate {
         let kind = match self.transport {
             Transport::Quic(_) => "quic",
             Transport::Quinn(_) => "quinn",
+            Transport::Noq(_) => "noq",
             Transport::Tcp(_) | Transport::Dccp(_) | Transport::Rtp(_) | Transport::Udp(_) => "tcp",
         };
-        // quinn uses ECN unless a setting disables it.
-        let ecn = match (kind, self.uses_ecn()) {
-            ("quinn", true) => "",
-            ("quinn", false) => ",ecn=false",
-            (_, true) => ",ecn=true",
-            (_, false) => "",
+        // Stacks of others use ECN unless a setting disables it.
+        let is_foreign = ForeignStack::named(kind).is_some();
+        let ecn = match (is_foreign, self.uses_ecn()) {
+            (true, true) | (false, false) => "",
+            (true, false) => ",ecn=false",
+            (false, true) => ",ecn=true",
         };
         Self::parse(&format!("{kind}:{controller}{ecn}"))
     }
@@ -167,9 +169,12 @@ impl Candidate {
                 let controller = dccp.controller();
                 controller.map_or(by_settings, |controller| uses(controller, by_settings))
             }
-            Transport::Quinn(quinn) => {
-                let controller = window::find(quinn.controller);
-                controller.map_or(quinn.ecn, |controller| uses(controller, quinn.ecn))
+            Transport::Quinn(_) | Transport::Noq(_) => {
+                self.transport.foreign().is_some_and(|foreign| {
+                    let by_settings = foreign.settings.ecn;
+                    let controller = window::find(foreign.controller);
+                    controller.map_or(by_settings, |controller| uses(controller, by_settings))
+                })
             }
             Transport::Udp(_) => false,
         }

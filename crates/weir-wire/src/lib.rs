@@ -31,6 +31,7 @@
 //! Other modules:
 //! - `quinn` (feature `quinn`, on by default): Weir's congestion controllers for users of the QUIC
 //!   implementation quinn, and quinn as an endpoint of the simulator;
+//! - `noq` (feature `noq`): the same for noq, a fork of quinn;
 //! - [`udp_test`]: throughput and loss tests over plain UDP at a constant rate, and
 //!   [`test_protocol`]: the control messages of tests over any transport, and their session;
 //! - `realtime`, `testbed` and `netns` (Linux): simulated networks between real sockets, TUN
@@ -90,6 +91,12 @@ mod listener;
 mod load;
 #[cfg(target_os = "linux")]
 pub mod netns;
+#[cfg(feature = "noq")]
+#[expect(
+    clippy::duplicate_mod,
+    reason = "one adapter for the types of two crates"
+)]
+pub mod noq;
 #[cfg(feature = "quinn")]
 pub mod quinn;
 #[cfg(target_os = "linux")]

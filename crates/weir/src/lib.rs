@@ -13,6 +13,7 @@ mod commands;
 mod emulation;
 mod exit;
 mod files;
+mod foreign;
 #[cfg(target_os = "linux")]
 mod forwarded_signals;
 mod interrupt;
@@ -25,14 +26,13 @@ mod mistaken;
 #[cfg(target_os = "linux")]
 mod port_delays;
 mod progress;
-mod quinn;
 mod terminal;
 #[cfg(target_os = "linux")]
 mod testbed;
 mod text_table;
 mod whole_writes;
 
-pub use quinn::registry;
+pub use foreign::registry;
 
 use std::ffi::OsString;
 use weir_lab::fault::{caught, silence_caught_panics};

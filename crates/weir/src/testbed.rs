@@ -3,8 +3,8 @@
 
 use crate::capture::PacketCapture;
 use crate::exit::Failure;
+use crate::foreign;
 use crate::port_delays::PortDelays;
-use crate::quinn;
 use crate::terminal;
 use indicatif::ProgressBar;
 use std::path::Path;
@@ -29,7 +29,7 @@ const OPTIONS: RunOptions<'_> = RunOptions {
     progress: None,
     max_events: None,
     cancel: None,
-    registry: quinn::registry(),
+    registry: foreign::registry(),
     sink: None,
     max_rows: None,
     live: None,
@@ -164,7 +164,7 @@ pub fn with_alternative(error: weir_wire::Error) -> Failure {
 const fn port_of(transport: &Transport) -> u16 {
     match transport {
         Transport::Dccp(_) => weir_wire::DEFAULT_PORT,
-        Transport::Quic(_) | Transport::Quinn(_) => 443,
+        Transport::Quic(_) | Transport::Quinn(_) | Transport::Noq(_) => 443,
         Transport::Rtp(_) | Transport::Tcp(_) | Transport::Udp(_) => 0,
     }
 }

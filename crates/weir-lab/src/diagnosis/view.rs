@@ -4,7 +4,9 @@ use super::finding::Evidence;
 use super::statistic::Statistic;
 use super::trace::Trace;
 use crate::lint::view::{Control, FlowView as Declared, View as Declarations};
-use crate::scenario::{Direction, Flow, Graph, Hop, HopMedium, Scenario, Tunnel, inline};
+use crate::scenario::{
+    Direction, Flow, ForeignStack, Graph, Hop, HopMedium, Scenario, Tunnel, inline,
+};
 use crate::summary::{FlowSummary, LinkSummary};
 use crate::table::Table;
 use std::ops::Range;
@@ -364,7 +366,7 @@ impl FlowView<'_> {
 
     /// True if it carries a stream, whose window controller a scenario chooses.
     pub(super) fn is_stream(&self) -> bool {
-        ["tcp", "quic", "quinn"].contains(&self.transport)
+        ["tcp", "quic"].contains(&self.transport) || ForeignStack::named(self.transport).is_some()
     }
 
     /// True if its controller has a model of its path, as BBR has.

@@ -55,7 +55,7 @@ fn of(subject: &Subject<'_>) -> Result<(Raw, Parameter), FitError> {
     let of_run = subject.declared.map(|flow| flow.transport.write());
     let name = subject.controller.as_deref().map(in_our_words);
     let (raw, how) = match (of_run, subject.transport.as_str()) {
-        (Some(raw), "tcp" | "quic" | "quinn" | "dccp") => {
+        (Some(raw), "tcp" | "quic" | "quinn" | "noq" | "dccp") => {
             (with_controller(raw, name.as_deref()), "as the run has it")
         }
         (None, "dccp") => {

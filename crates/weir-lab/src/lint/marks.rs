@@ -19,16 +19,17 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
 
 /// The finding and the advice.
 fn of(transport: &Transport) -> Option<(String, &'static str)> {
-    if let Transport::Quinn(quinn) = transport {
-        let entry = window::find(quinn.controller)?;
+    if let Some(foreign) = transport.foreign() {
+        let entry = window::find(foreign.controller)?;
         let counts = matches!(
             capability(entry),
             Some(EcnCapability::Ect0 | EcnCapability::Ect1)
         );
         return counts.then(|| {
             let message = format!(
-                "quinn sends ECT(0) and does not say how many packets were marked: {} takes marks \
+                "{} sends ECT(0) and does not say how many packets were marked: {} takes marks \
                  for losses",
+                foreign.stack.name(),
                 entry.name
             );
             (
@@ -41,7 +42,9 @@ fn of(transport: &Transport) -> Option<(String, &'static str)> {
         Transport::Quic(quic) => (quic.config.controller, quic.config.ecn),
         Transport::Tcp(tcp) => (tcp.controller, tcp.config.ecn != EcnMode::Off),
         Transport::Dccp(dccp) => (dccp.controller()?, dccp.config.ecn),
-        Transport::Quinn(_) | Transport::Rtp(_) | Transport::Udp(_) => return None,
+        Transport::Quinn(_) | Transport::Noq(_) | Transport::Rtp(_) | Transport::Udp(_) => {
+            return None;
+        }
     };
     let ignores = ecn && capability(entry) == Some(EcnCapability::NotEct);
     ignores.then(|| {

@@ -139,7 +139,7 @@ fn below_a_burst(shared: &Shared<'_, '_>) -> Option<Finding> {
     let bursts = shared.flows.iter().find(|view| {
         let window = matches!(
             view.flow.transport,
-            Transport::Tcp(_) | Transport::Quic(_) | Transport::Quinn(_)
+            Transport::Tcp(_) | Transport::Quic(_) | Transport::Quinn(_) | Transport::Noq(_)
         );
         window && arrives_faster(view.path.as_ref(), shared)
     })?;

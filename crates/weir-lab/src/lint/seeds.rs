@@ -42,12 +42,13 @@ pub fn draws_random_numbers(scenario: &Scenario) -> bool {
 }
 
 fn flow_draws(flow: &Flow) -> bool {
-    // quinn draws its connection IDs and RTP its first sequence number, which affect neither sizes
+    // quinn and noq draw their connection IDs and RTP its first sequence number, which affect neither sizes
     // nor times.
     let transport = match &flow.transport {
         Transport::Dccp(_)
         | Transport::Quic(_)
         | Transport::Quinn(_)
+        | Transport::Noq(_)
         | Transport::Rtp(_)
         | Transport::Tcp(_)
         | Transport::Udp(_) => false,

@@ -28,7 +28,8 @@ fn other_constants(flow: &Flow) -> Vec<Finding> {
     let (controller, constants) = match &flow.transport {
         Transport::Dccp(dccp) if dccp.ccid == 2 => (dccp.controller, &dccp.constants),
         Transport::Quic(quic) => (quic.config.controller.name, &quic.config.constants),
-        Transport::Quinn(quinn) => (quinn.controller, &quinn.constants),
+        Transport::Quinn(quinn) => (quinn.controller, &quinn.settings.constants),
+        Transport::Noq(noq) => (noq.controller, &noq.settings.constants),
         Transport::Tcp(tcp) => (tcp.controller.name, &tcp.constants),
         Transport::Dccp(_) | Transport::Rtp(_) | Transport::Udp(_) => return Vec::new(),
     };
@@ -45,8 +46,8 @@ fn other_constants(flow: &Flow) -> Vec<Finding> {
     findings.collect()
 }
 
-/// Rules that quinn, which sends, detects losses and paces probes itself, does not follow.
-const NOT_OF_QUINN: [&str; 6] = [
+/// Rules that stacks of others, which send, detect losses and pace probes themselves, do not follow.
+const NOT_OF_FOREIGN: [&str; 6] = [
     "send_gate",
     "pto_probes",
     "losses_before_acks",
@@ -55,7 +56,7 @@ const NOT_OF_QUINN: [&str; 6] = [
     "undo_spurious",
 ];
 
-/// Overrides of a preset that the flow's controller or quinn does not follow.
+/// Overrides of a preset that the flow's controller or a stack of others does not follow.
 fn other_rules(flow: &Flow) -> Vec<Finding> {
     let (controller, own, preset) = match &flow.transport {
         Transport::Quic(quic) => (
@@ -63,11 +64,16 @@ fn other_rules(flow: &Flow) -> Vec<Finding> {
             quic.config.rules.write(),
             quic::Config::named(quic.rules).map(|config| config.rules.write()),
         ),
-        Transport::Quinn(quinn) => (
-            quinn.controller,
-            quinn.overrides.write(),
-            Rules::named(quinn.rules).map(|rules| rules.write()),
-        ),
+        Transport::Quinn(_) | Transport::Noq(_) => {
+            let Some(foreign) = flow.transport.foreign() else {
+                return Vec::new();
+            };
+            (
+                foreign.controller,
+                foreign.settings.overrides.write(),
+                Rules::named(foreign.rules).map(|rules| rules.write()),
+            )
+        }
         Transport::Tcp(tcp) => (
             tcp.controller.name,
             tcp.config.rules.write(),
@@ -77,17 +83,19 @@ fn other_rules(flow: &Flow) -> Vec<Finding> {
     };
     let is_changed =
         |name: &&str| value(&own, name) != preset.as_ref().and_then(|preset| value(preset, name));
-    let is_quinn = matches!(flow.transport, Transport::Quinn(_));
-    let not_of_quinn = NOT_OF_QUINN.into_iter().filter(|_| is_quinn);
+    let stack = flow.transport.foreign().map(|foreign| foreign.stack.name());
+    let not_of_stack = NOT_OF_FOREIGN.into_iter().filter(move |_| stack.is_some());
     let entry = window::find(controller);
     let by_others = |name: &&str| {
-        !entry.is_some_and(|entry| entry.follows(name)) && !not_of_quinn.clone().any(|n| n == *name)
+        !entry.is_some_and(|entry| entry.follows(name)) && !not_of_stack.clone().any(|n| n == *name)
     };
     let of_controllers = Rules::OF_CONTROLLERS.into_iter().filter(by_others);
     let of_controllers = of_controllers.map(|name| (name, format!("the controller {controller}")));
-    let of_quinn = not_of_quinn.clone().map(|name| (name, "quinn".to_owned()));
+    let of_stack = not_of_stack
+        .clone()
+        .map(|name| (name, stack.unwrap_or_default().to_owned()));
     let findings = of_controllers
-        .chain(of_quinn)
+        .chain(of_stack)
         .filter(|(name, _)| is_changed(name))
         .map(|(name, who)| {
             let path = format!("flow.{}.transport.overrides.{name}", flow.name);

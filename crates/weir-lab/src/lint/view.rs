@@ -2,7 +2,7 @@
 //! control.
 
 use super::path::Path;
-use crate::scenario::{Flow, Graph, Scenario, Transport};
+use crate::scenario::{Flow, ForeignStack, Graph, Scenario, Transport};
 use weir_net::policer::PolicerConfig;
 use weir_net::shaper::TokenBucketConfig;
 use weir_net::{AppConfig, QueueConfig};
@@ -44,7 +44,8 @@ impl Control {
                 let config = &quic.config;
                 Self::named(config.controller.name, &config.constants)
             }
-            Transport::Quinn(quinn) => Self::named(quinn.controller, &quinn.constants),
+            Transport::Quinn(quinn) => Self::named(quinn.controller, &quinn.settings.constants),
+            Transport::Noq(noq) => Self::named(noq.controller, &noq.settings.constants),
             Transport::Tcp(tcp) => Self::named(tcp.controller.name, &tcp.constants),
             Transport::Rtp(rtp) => match rtp.controller.period(&rtp.constants) {
                 Some((period, name)) => Self::Model { period, name },
@@ -55,7 +56,7 @@ impl Control {
     }
 
     fn named(name: &str, constants: &Constants) -> Self {
-        match name.trim_start_matches("quinn-") {
+        match ForeignStack::algorithm_of(name) {
             "newreno" => Self::NewReno,
             "cubic" => Self::Cubic,
             "tfrc" => Self::Tfrc,

@@ -490,6 +490,7 @@ pub(super) fn transport_words(transport: &Transport) -> String {
         Transport::Dccp(dccp) => format!("DCCP CCID {}", dccp.ccid),
         Transport::Quic(quic) => format!("QUIC {}", quic.config.controller.name),
         Transport::Quinn(quinn) => format!("quinn {}", quinn.controller),
+        Transport::Noq(noq) => format!("noq {}", noq.controller),
         Transport::Rtp(rtp) => match rtp.controller.title() {
             Some(title) => format!("RTP {title}"),
             None => "RTP".to_owned(),

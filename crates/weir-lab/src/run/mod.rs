@@ -16,7 +16,7 @@ mod summarise;
 pub use columns::tables::{TableKind, column_dictionary, table_kind, table_kinds};
 pub use expectations::{Judgement, judge};
 pub use live::{LiveFlow, LiveLink, LiveObserver, LiveState};
-pub use network::registry::{EndpointPair, QuinnFactory, QuinnFlow, TransportRegistry};
+pub use network::registry::{EndpointPair, ForeignFactory, ForeignFlow, TransportRegistry};
 pub use network::tap::{SharedTap, Tap, TappedPacket, address_of};
 pub use network::{NetworkSegment, Scope, SegmentEnd, SegmentShaper};
 pub use process_limits::{ProcessWatch, over_memory, over_time};

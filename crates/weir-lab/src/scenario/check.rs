@@ -469,7 +469,7 @@ impl Check<'_> {
         }
         let is_stream = matches!(
             flow.transport,
-            Transport::Quic(_) | Transport::Quinn(_) | Transport::Tcp(_)
+            Transport::Quic(_) | Transport::Quinn(_) | Transport::Noq(_) | Transport::Tcp(_)
         );
         if is_stream && flow.app.needs_datagrams() {
             let kind = flow.app.word();
@@ -480,7 +480,7 @@ impl Check<'_> {
         if !is_stream && flow.app.needs_stream() {
             let kind = flow.app.word();
             let message = format!("{kind}: a lost datagram would leave it waiting for ever");
-            let help = "write transport = { kind = \"tcp\" }, or \"quic\" or \"quinn\"";
+            let help = "write transport = { kind = \"tcp\" }, or \"quic\", \"quinn\" or \"noq\"";
             return self.error(&at("kind"), message, help);
         }
         match flow.app.check() {

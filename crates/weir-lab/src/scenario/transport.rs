@@ -1,7 +1,7 @@
 //! `transport = { … }`: the protocol of a flow. Its settings are those of the protocol itself, plus
 //! the names of presets and controllers.
 
-use super::quinn::Quinn;
+use super::foreign::{Foreign, Noq, Quinn};
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::cc::window::{
     self, BoxedController, Constants, ControllerEntry, ControllerRules, REGISTRY, RecoveryBoundary,
@@ -25,6 +25,8 @@ kinds! {
         Quic(Box<Quic>) = "quic",
         /// A reliable stream by the QUIC implementation quinn, with TLS, in virtual time.
         Quinn(Box<Quinn>) = "quinn",
+        /// A reliable stream by the QUIC implementation noq, a fork of quinn.
+        Noq(Box<Noq>) = "noq",
         /// Media with feedback about each packet (RFC 3550, RFC 8888).
         Rtp(Box<rtp::Config>) = "rtp",
         /// A reliable stream: the baseline of friendliness.
@@ -115,6 +117,13 @@ impl Transport {
     /// octets; `None` if only the controller limits it.
     pub fn in_flight_limit(&self) -> Option<(&'static str, u64)> {
         let settings = match self {
+            Self::Quinn(_) | Self::Noq(_) => {
+                let settings = self.foreign()?.settings;
+                [
+                    ("stream_window", settings.stream_window),
+                    ("send_window", settings.send_window),
+                ]
+            }
             Self::Tcp(tcp) => [
                 ("receive_buffer", tcp.config.receive_buffer),
                 ("send_buffer", tcp.config.send_buffer),
@@ -126,13 +135,18 @@ impl Transport {
                     ("initial_max_stream_data", credit.initial_max_stream_data),
                 ]
             }
-            Self::Quinn(quinn) => [
-                ("stream_window", quinn.stream_window),
-                ("send_window", quinn.send_window),
-            ],
             Self::Dccp(_) | Self::Rtp(_) | Self::Udp(_) => return None,
         };
         settings.into_iter().min_by_key(|(_, bytes)| *bytes)
+    }
+
+    /// The transport as a stack of others, if it is one.
+    pub fn foreign(&self) -> Option<Foreign<'_>> {
+        match self {
+            Self::Quinn(quinn) => Some((&**quinn).into()),
+            Self::Noq(noq) => Some((&**noq).into()),
+            Self::Dccp(_) | Self::Quic(_) | Self::Rtp(_) | Self::Tcp(_) | Self::Udp(_) => None,
+        }
     }
 
     /// The transport's name, if it accepts all writes at once and never makes the application wait.

@@ -49,7 +49,7 @@ pub enum SuiteError {
     #[error("path: {0}")]
     Path(String),
     /// A controller that no suite can test.
-    #[error("\"{0}\" cannot be tested; write quic, tcp or quinn before the controller's name")]
+    #[error("\"{0}\" cannot be tested; write quic, tcp, quinn or noq before the controller's name")]
     Transport(String),
     /// A file of the report cannot be written.
     #[cfg(feature = "files")]
@@ -109,6 +109,7 @@ enum TransportKind {
     Quic,
     Tcp,
     Quinn,
+    Noq,
     Rtp,
 }
 
@@ -118,6 +119,7 @@ impl TransportKind {
             Self::Quic => "quic",
             Self::Tcp => "tcp",
             Self::Quinn => "quinn",
+            Self::Noq => "noq",
             Self::Rtp => "rtp",
         }
     }
@@ -394,6 +396,7 @@ pub(super) fn kind_of(candidate: &Candidate) -> Result<&'static str, SuiteError>
         Transport::Quic(_) => Ok("quic"),
         Transport::Tcp(_) => Ok("tcp"),
         Transport::Quinn(_) => Ok("quinn"),
+        Transport::Noq(_) => Ok("noq"),
         Transport::Rtp(_) => Ok("rtp"),
         Transport::Dccp(_) | Transport::Udp(_) => {
             Err(SuiteError::Transport(candidate.name.clone()))
@@ -406,7 +409,7 @@ fn ample(transport: &str) -> &'static [(&'static str, &'static str)] {
     match transport {
         "tcp" => &[("receive_buffer", "200MB"), ("send_buffer", "100MB")],
         "rtp" => &[],
-        "quinn" => &[("stream_window", "12MB"), ("send_window", "100MB")],
+        "quinn" | "noq" => &[("stream_window", "12MB"), ("send_window", "100MB")],
         _ => &[
             ("initial_max_data", "200MB"),
             ("initial_max_stream_data", "200MB"),

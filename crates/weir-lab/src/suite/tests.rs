@@ -264,5 +264,5 @@ fn a_transport_without_a_window_controller_is_refused() {
     let dccp = Candidate::parse("dccp:3").unwrap();
     let result = run_suite(&suite, &[dccp], TransportRegistry::default(), &|_| {});
     let error = result.unwrap_err().to_string();
-    assert!(error.contains("write quic, tcp or quinn"), "{error}");
+    assert!(error.contains("write quic, tcp, quinn or noq"), "{error}");
 }

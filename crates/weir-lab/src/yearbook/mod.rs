@@ -18,7 +18,7 @@ use crate::evaluation::{
 };
 use crate::report::{ReportError, ReportFolder};
 use crate::run::TransportRegistry;
-use crate::scenario::Transport;
+use crate::scenario::{ForeignStack, Transport};
 use crate::suite::{Suite as CaseSuite, SuiteError, run_suite};
 use crate::verdict::{Outcome, Verdict};
 use schemars::JsonSchema;
@@ -141,16 +141,17 @@ pub struct CaseCount {
     pub failed: usize,
 }
 
-/// All window controllers over TCP and QUIC, the CCIDs of DCCP, and those of the other
-/// implementations that this program contains.
-pub fn all_controllers(registry: TransportRegistry<'_>) -> Vec<String> {
+/// All window controllers over TCP and QUIC, the CCIDs of DCCP, and the own controllers of these
+/// stacks of others.
+pub fn all_controllers(stacks: &[ForeignStack]) -> Vec<String> {
     let mut all = Vec::new();
     for transport in ["tcp", "quic"] {
         all.extend(window::names().map(|name| format!("{transport}:{name}")));
     }
     all.extend([2, 3, 4].map(|ccid| format!("dccp:{ccid}")));
-    if registry.quinn.is_some() {
-        all.extend(["quinn:quinn-newreno", "quinn:quinn-cubic"].map(str::to_owned));
+    for stack in stacks {
+        let own = stack.controllers().into_iter();
+        all.extend(own.map(|own| format!("{}:{}", stack.name(), own.word)));
     }
     all
 }
@@ -303,10 +304,8 @@ impl EntryMaker<'_> {
     /// controllers.
     fn cases(&self, cases: &CaseSuite) -> Result<Option<CaseCount>, YearbookError> {
         let transport = &self.candidate.transport;
-        if !matches!(
-            transport,
-            Transport::Quic(_) | Transport::Tcp(_) | Transport::Quinn(_)
-        ) {
+        let has_choice = matches!(transport, Transport::Quic(_) | Transport::Tcp(_));
+        if !has_choice && transport.foreign().is_none() {
             return Ok(None);
         }
         let candidates = std::slice::from_ref(self.candidate);

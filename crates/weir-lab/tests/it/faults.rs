@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 use weir_lab::fault::{caught, silence_caught_panics};
 use weir_lab::replication::in_order;
-use weir_lab::run::{EndpointPair, QuinnFlow, RunError, RunOptions, TransportRegistry, run};
+use weir_lab::run::{EndpointPair, ForeignFlow, RunError, RunOptions, TransportRegistry, run};
 use weir_lab::scenario::parse;
 use weir_lab::sweep::{Plan, Store, SweepOptions, sweep};
 
@@ -26,13 +26,13 @@ transport = { kind = "quinn" }
 /// Set in the child process.
 const CHILD: &str = "WEIR_TEST_OF_FAULTS";
 
-fn planted(_: &QuinnFlow<'_>) -> Result<EndpointPair, String> {
+fn planted(_: &ForeignFlow<'_>) -> Result<EndpointPair, String> {
     panic!("planted");
 }
 
 fn registry() -> TransportRegistry<'static> {
     TransportRegistry {
-        quinn: Some(&planted),
+        foreign: Some(&planted),
         ..TransportRegistry::default()
     }
 }

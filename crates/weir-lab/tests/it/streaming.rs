@@ -57,7 +57,7 @@ const FULL: RunOptions<'_> = RunOptions {
     cancel: None,
     tap: None,
     registry: weir_lab::run::TransportRegistry {
-        quinn: None,
+        foreign: None,
         process: weir_lab::run::ProcessWatch::None,
     },
     sink: None,

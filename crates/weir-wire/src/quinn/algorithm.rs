@@ -1,12 +1,11 @@
-//! The congestion controllers of quinn connections by name.
+//! The congestion controllers of a stack's connections by name.
 
+use super::dialect::OWN_CONTROLLERS;
+use super::dialect::proto::congestion::ControllerFactory;
 use super::path_controller::ControllerConfig;
 use crate::error::Error;
+use std::sync::Arc;
 use weir_proto::cc::window;
-
-/// The names of quinn's own controllers.
-const QUINN_NEWRENO: &str = "quinn-newreno";
-const QUINN_CUBIC: &str = "quinn-cubic";
 
 /// The congestion controller of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -17,10 +16,21 @@ const QUINN_CUBIC: &str = "quinn-cubic";
 pub enum CongestionControlAlgorithm {
     /// A controller of Weir.
     Weir(ControllerConfig),
-    /// quinn's own NewReno, with its own initial window.
-    QuinnNewReno,
-    /// quinn's own CUBIC, with its own initial window.
-    QuinnCubic,
+    /// A controller of the stack, with its own initial window.
+    Own(OwnController),
+}
+
+/// A controller of the stack.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnController {
+    name: &'static str,
+    make: fn() -> Arc<dyn ControllerFactory>,
+}
+
+impl OwnController {
+    pub(super) fn factory(&self) -> Arc<dyn ControllerFactory> {
+        (self.make)()
+    }
 }
 
 impl CongestionControlAlgorithm {
@@ -29,18 +39,17 @@ impl CongestionControlAlgorithm {
     /// # Errors
     /// [`Error::UnknownController`] if there is none.
     pub fn named(name: &str) -> Result<Self, Error> {
-        match name {
-            QUINN_NEWRENO => Ok(Self::QuinnNewReno),
-            QUINN_CUBIC => Ok(Self::QuinnCubic),
-            _ => ControllerConfig::named(name).map(Self::Weir),
+        let mut own = OWN_CONTROLLERS.into_iter();
+        match own.find(|(own, _)| *own == name) {
+            Some((name, make)) => Ok(Self::Own(OwnController { name, make })),
+            None => ControllerConfig::named(name).map(Self::Weir),
         }
     }
 
     /// The name in scenarios.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::QuinnNewReno => QUINN_NEWRENO,
-            Self::QuinnCubic => QUINN_CUBIC,
+            Self::Own(own) => own.name,
             Self::Weir(controller) => controller.name(),
         }
     }
@@ -49,13 +58,13 @@ impl CongestionControlAlgorithm {
     pub fn answers_marks(&self) -> bool {
         match self {
             Self::Weir(controller) => controller.answers_marks(),
-            Self::QuinnNewReno | Self::QuinnCubic => true,
+            Self::Own(_) => true,
         }
     }
 
-    /// The names of all algorithms: Weir's window controllers and quinn's own. quinn's BBR is not
-    /// included, because it takes random numbers from the system instead of the seed.
+    /// The names of all algorithms: Weir's window controllers, and those of the stack that take no
+    /// random numbers from the system.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        window::names().chain([QUINN_NEWRENO, QUINN_CUBIC])
+        window::names().chain(OWN_CONTROLLERS.map(|(name, _)| name))
     }
 }

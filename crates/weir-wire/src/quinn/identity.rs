@@ -6,10 +6,14 @@
 use crate::error::Error;
 use rcgen::{CertificateParams, KeyPair, PKCS_ED25519};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::OnceLock;
 
 /// The server's name in the certificate and the handshake.
-pub(super) const NAME: &str = "server.invalid";
+pub(crate) const NAME: &str = "server.invalid";
+
+/// The peer's address in the simulator. A stack needs one; the simulator addresses packets itself.
+pub(crate) const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 443);
 
 /// A certificate and its key.
 #[derive(Debug)]

@@ -21,16 +21,23 @@
 //! configures real connections whose controller can be observed, for measurements.
 
 mod algorithm;
+#[expect(
+    dead_code,
+    reason = "numbers of packets, which noq tells its controllers"
+)]
+mod calls;
+mod dialect;
 mod fingerprint;
-mod identity;
+pub(crate) mod identity;
 mod observed;
 mod path_controller;
+mod plug;
 mod sim_config;
 mod sim_endpoint;
-mod tls;
+pub(crate) mod tls;
 mod traced;
 
-pub use algorithm::CongestionControlAlgorithm;
+pub use algorithm::{CongestionControlAlgorithm, OwnController};
 pub use fingerprint::Fingerprint;
 pub use observed::ControllerView;
 pub use path_controller::{ControllerConfig, PathController};

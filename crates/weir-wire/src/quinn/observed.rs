@@ -1,40 +1,22 @@
-//! Observation of a controller inside quinn, which itself reports only the window.
+//! Observation of a controller inside a QUIC stack, which itself reports only the window.
 //!
-//! [`ObservedController`] wraps a controller, Weir's or quinn's own. It forwards every call, keeps
+//! [`ObservedController`] wraps a controller, Weir's or the stack's own. It forwards every call, keeps
 //! a [`ControllerState`] that others can read, and reports each change of it as an event if events
 //! are selected.
 
 use super::algorithm::CongestionControlAlgorithm;
+use super::calls::{Acknowledgement, Congestion, SendBound};
+use super::dialect::proto::RttEstimator;
+use super::dialect::proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+use super::dialect::{self, Asked};
 use super::path_controller::PathController;
 use crate::events::EventSink;
-use quinn_proto::RttEstimator;
-use quinn_proto::congestion::{
-    self, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
-};
-use std::any::Any;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use weir_proto::cc::WindowControllerExt as _;
 use weir_proto::event::{Event, EventMask, Hold, Limit, RateLimit, SndLim, WindowState};
 use weir_proto::time::{self, Duration};
-use weir_proto::units::Rate;
-
-/// What limited quinn's sending, as far as a controller can infer it.
-///
-/// quinn queries the window only when it has ack-eliciting data to send: once for each datagram to
-/// compare it with the octets in flight, and, if there is room, once more for its pacer. If the
-/// pacer permits, it sends the datagram. For the probes of a probe timeout it does not query the
-/// window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum QuinnSndLim {
-    /// There was nothing to send, or the peer's address is not validated.
-    NoData,
-    /// The window had no room.
-    Window,
-    /// A datagram was delayed by pacing: by quinn's pacer, or by the controller's pacing rate,
-    /// which reduces the window that quinn sees.
-    Pacer,
-}
 
 /// The observed state of a controller.
 #[derive(Clone, Debug)]
@@ -47,11 +29,8 @@ pub(super) struct ControllerState {
     pub congestion_events: u64,
     /// Only losses of packets sent from this time on count as congestion events; `None` for all.
     pub counted_from: Option<Instant>,
-    /// Number of window queries since the last datagram was sent.
-    window_queries: u64,
-    /// At the last of these queries the controller's window had room, and only its pacing rate
-    /// delayed a packet.
-    is_paced: bool,
+    /// What the stack has asked since it last looked for data to send.
+    asked: Asked,
     /// What limited the simulated endpoint.
     hold: Hold,
     /// What limited the estimate of the delivery rate from which the window is computed.
@@ -67,7 +46,7 @@ impl ControllerState {
         }
     }
 
-    /// Counts octets that quinn has sent since its last report of octets in flight.
+    /// Counts octets that the stack has sent since its last report of octets in flight.
     pub const fn add_in_flight(&mut self, octets: u64) {
         self.window.bytes_in_flight += octets;
     }
@@ -83,18 +62,14 @@ impl ControllerState {
             .on_delivered(self.window.delivered.unwrap_or_default());
     }
 
-    /// Called before quinn looks for data to send.
-    pub const fn reset_window_queries(&mut self) {
-        self.window_queries = 0;
+    /// Called before the stack looks for data to send.
+    pub fn reset_asked(&mut self) {
+        self.asked = Asked::default();
     }
 
-    /// What limited quinn's sending since it last sent or was reset.
-    pub const fn quinn_bound(&self) -> QuinnSndLim {
-        match self.window_queries {
-            0 => QuinnSndLim::NoData,
-            queries if queries % 2 == 1 && !self.is_paced => QuinnSndLim::Window,
-            _ => QuinnSndLim::Pacer,
-        }
+    /// What limited the stack's sending since then.
+    pub const fn stack_bound(&self) -> SendBound {
+        self.asked.bound()
     }
 
     /// No more packets are sent now, because of this bound. Returns the underlying bound.
@@ -145,8 +120,7 @@ impl ControllerView {
             new_rtt_sample: None,
             congestion_events: 0,
             counted_from: None,
-            window_queries: 0,
-            is_paced: false,
+            asked: Asked::default(),
             hold: Hold::default(),
             window_limited_by: RateLimit::Path,
         })))
@@ -182,14 +156,12 @@ pub(super) struct ObservedControllerFactory {
 }
 
 impl ControllerFactory for ObservedControllerFactory {
-    fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn congestion::Controller> {
-        let quinn = |factory: Arc<dyn ControllerFactory>| Inner::Quinn(factory.build(now, mtu));
+    fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
         let inner = match self.algorithm {
             CongestionControlAlgorithm::Weir(controller) => {
                 Inner::Weir(Box::new(controller.start(now, mtu)))
             }
-            CongestionControlAlgorithm::QuinnNewReno => quinn(Arc::new(NewRenoConfig::default())),
-            CongestionControlAlgorithm::QuinnCubic => quinn(Arc::new(CubicConfig::default())),
+            CongestionControlAlgorithm::Own(own) => Inner::Own(own.factory().build(now, mtu)),
         };
         let observed = ObservedController {
             inner,
@@ -213,26 +185,20 @@ impl ControllerFactory for ObservedControllerFactory {
 
 enum Inner {
     Weir(Box<PathController>),
-    Quinn(Box<dyn congestion::Controller>),
+    /// One of the stack.
+    Own(Box<dyn Controller>),
 }
 
 impl Inner {
-    fn get(&self) -> &dyn congestion::Controller {
+    fn get(&self) -> &dyn Controller {
         match self {
             Self::Weir(controller) => &**controller,
-            Self::Quinn(controller) => &**controller,
-        }
-    }
-
-    fn get_mut(&mut self) -> &mut dyn congestion::Controller {
-        match self {
-            Self::Weir(controller) => &mut **controller,
-            Self::Quinn(controller) => &mut **controller,
+            Self::Own(controller) => &**controller,
         }
     }
 }
 
-struct ObservedController {
+pub(super) struct ObservedController {
     inner: Inner,
     view: ControllerView,
     /// When the newest acknowledged packet was sent.
@@ -252,12 +218,12 @@ struct ObservedController {
     in_flight: u64,
     /// The bound of the last event.
     bound: Option<SndLim>,
-    /// The time since which quinn has neither sent a packet nor received an acknowledgement.
+    /// The time since which the stack has neither sent a packet nor received an acknowledgement.
     bound_since: Instant,
 }
 
 impl ObservedController {
-    /// Updates the view. `limit` applies to quinn's own controllers, which do not report theirs.
+    /// Updates the view. `limit` applies to the stack's own controllers, which do not report theirs.
     fn update(&self, limit: Limit) {
         let mut state = self.view.lock();
         let ControllerState {
@@ -269,10 +235,11 @@ impl ObservedController {
         let metrics = self.inner.get().metrics();
         window.cwnd = metrics.congestion_window;
         window.ssthresh = metrics.ssthresh.filter(|&octets| octets < u64::MAX);
-        window.pacing_rate = metrics.pacing_rate.map(|bps| Rate::from_bps(bps as f64));
+        window.pacing_rate = dialect::pacing_rate(&metrics);
         if let Inner::Weir(path) = &self.inner {
             let controller = path.controller();
             let report = controller.report();
+            window.pacing_rate = controller.pacing_rate();
             window.partial_bytes_acked = report.partial_bytes_acked;
             window.state = report.state;
             window.limit = report.limit;
@@ -314,7 +281,7 @@ impl ObservedController {
 }
 
 impl ObservedController {
-    /// Emits what limited quinn since it last sent a packet or received an acknowledgement. quinn
+    /// Emits what limited the stack since it last sent a packet or received an acknowledgement. It
     /// tells its controller with an acknowledgement whether there was data to send; if there was,
     /// the limit was the window or else the pacer.
     fn emit_bound(&mut self, now: Instant, app_limited: bool) {
@@ -344,30 +311,46 @@ impl ControllerEvents {
     }
 }
 
-impl congestion::Controller for ObservedController {
-    fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
+/// What the stack's trait calls (see [`dialect`]).
+impl ObservedController {
+    /// The stack's own controller, if it is one.
+    pub(super) fn own_mut(&mut self) -> Option<&mut dyn Controller> {
+        match &mut self.inner {
+            Inner::Own(own) => Some(&mut **own),
+            Inner::Weir(_) => None,
+        }
+    }
+
+    /// Changes what is known of the stack's search for data.
+    pub(super) fn with_asked(&self, change: impl FnOnce(&mut Asked)) {
+        change(&mut self.view.lock().asked);
+    }
+
+    /// One or more packets with these octets were sent.
+    pub(super) fn send(&mut self, now: Instant, bytes: u64) {
         if let Inner::Weir(path) = &mut self.inner {
             path.set_hold(self.view.lock().hold);
+            path.send(now, bytes);
         }
-        self.inner.get_mut().on_sent(now, bytes, last_packet_number);
         self.in_flight = self.in_flight.saturating_add(bytes);
         self.bound_since = now;
     }
 
-    fn on_ack(
-        &mut self,
-        now: Instant,
-        sent: Instant,
-        bytes: u64,
-        app_limited: bool,
-        rtt: &RttEstimator,
-    ) {
+    pub(super) fn acknowledge(&mut self, acked: &Acknowledgement, rtt: &RttEstimator) {
+        let Acknowledgement {
+            now,
+            sent,
+            bytes,
+            app_limited,
+            ..
+        } = *acked;
         if self.newest_in_batch.is_none() {
             self.emit_bound(now, app_limited);
         }
-        self.inner
-            .get_mut()
-            .on_ack(now, sent, bytes, app_limited, rtt);
+        match &mut self.inner {
+            Inner::Weir(path) => path.acknowledge(acked, rtt),
+            Inner::Own(own) => dialect::acknowledge(&mut **own, acked, rtt),
+        }
         self.in_recovery &= self.recovery_start.is_some_and(|start| sent <= start);
         self.newest_in_batch = self.newest_in_batch.max(Some(sent));
         self.smoothed_rtt = rtt.get().into();
@@ -379,17 +362,10 @@ impl congestion::Controller for ObservedController {
         });
     }
 
-    fn on_end_acks(
-        &mut self,
-        now: Instant,
-        in_flight: u64,
-        app_limited: bool,
-        largest_packet_num_acked: Option<u64>,
-    ) {
-        self.inner
-            .get_mut()
-            .on_end_acks(now, in_flight, app_limited, largest_packet_num_acked);
-        if matches!(self.inner, Inner::Weir(_)) {
+    /// All acknowledgements of a packet have been reported.
+    pub(super) fn end_acknowledgement(&mut self, now: Instant, in_flight: u64, app_limited: bool) {
+        if let Inner::Weir(path) = &mut self.inner {
+            path.end_acknowledgement(now, in_flight, app_limited);
             self.update(Limit::None);
         }
         self.in_flight = in_flight;
@@ -407,16 +383,17 @@ impl congestion::Controller for ObservedController {
         self.emit(now);
     }
 
-    fn on_congestion_event(
-        &mut self,
-        now: Instant,
-        sent: Instant,
-        is_persistent_congestion: bool,
-        lost_bytes: u64,
-    ) {
-        self.inner
-            .get_mut()
-            .on_congestion_event(now, sent, is_persistent_congestion, lost_bytes);
+    pub(super) fn congest(&mut self, event: &Congestion) {
+        let Congestion {
+            now,
+            sent,
+            lost_bytes,
+            ..
+        } = *event;
+        match &mut self.inner {
+            Inner::Weir(path) => path.congest(event),
+            Inner::Own(own) => dialect::congest(&mut **own, event),
+        }
         self.in_flight = self.in_flight.saturating_sub(lost_bytes);
         let mut state = self.view.lock();
         let window = &mut state.window;
@@ -433,36 +410,42 @@ impl congestion::Controller for ObservedController {
         self.emit(now);
     }
 
-    fn on_mtu_update(&mut self, new_mtu: u16) {
+    pub(super) fn set_mtu(&mut self, new_mtu: u16) {
         self.datagram_size = u64::from(new_mtu);
-        self.inner.get_mut().on_mtu_update(new_mtu);
+        match &mut self.inner {
+            Inner::Weir(path) => path.set_mtu(new_mtu),
+            Inner::Own(own) => own.on_mtu_update(new_mtu),
+        }
     }
 
-    fn window(&self) -> u64 {
-        let mut state = self.view.lock();
-        state.window_queries += 1;
-        state.is_paced = match &self.inner {
+    /// The window that the stack sees.
+    pub(super) fn visible_window(&self) -> u64 {
+        let is_paced = match &self.inner {
             Inner::Weir(path) => path.is_paced(),
-            Inner::Quinn(_) => false,
+            Inner::Own(_) => false,
         };
-        drop(state);
+        self.with_asked(|asked| asked.on_query(is_paced));
         self.inner.get().window()
     }
 
-    fn metrics(&self) -> ControllerMetrics {
+    pub(super) fn visible_metrics(&self) -> ControllerMetrics {
         self.inner.get().metrics()
     }
 
     /// The copy for another path is not observed, because the view covers one path.
-    fn clone_box(&self) -> Box<dyn congestion::Controller> {
+    pub(super) fn copy(&self) -> Box<dyn Controller> {
         self.inner.get().clone_box()
     }
 
-    fn initial_window(&self) -> u64 {
+    pub(super) fn first_window(&self) -> u64 {
         self.inner.get().initial_window()
     }
+}
 
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
+impl fmt::Debug for ObservedController {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObservedController")
+            .field("window", &self.inner.get().window())
+            .finish_non_exhaustive()
     }
 }

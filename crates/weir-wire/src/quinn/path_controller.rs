@@ -1,4 +1,4 @@
-//! A window controller of `weir-proto` behind quinn's controller trait.
+//! A window controller of `weir-proto` behind the controller trait of quinn and noq.
 //!
 //! quinn detects losses and counts the octets in flight; the controller sets the window. quinn
 //! calls it as the minimal endpoint of `weir-proto` does, with these differences:
@@ -20,15 +20,20 @@
 //!   the octets of all. The individual packets are determined here: they are the oldest that were
 //!   not acknowledged;
 //! - packets with the same send time are distinguished by the order of their acknowledgements;
-//! - spurious losses are not reported, and no packet is sent beyond the window at the start of a
+//! - spurious losses are not reported to it, and no packet is sent beyond the window at the start of a
 //!   recovery period. The rules `undo_spurious`, `recovery_probe`, `losses_before_acks`,
 //!   `send_gate`, `ack_first_at_once` and `pto_probes` have no effect.
+//!
+//! The same holds for noq, except that its pacer follows a controller's pacing rate, that a packet
+//! may fill the window, and that packets with acknowledgements alone are not counted as sent.
 
+use super::calls::{Acknowledgement, Congestion};
+use super::dialect;
+use super::dialect::proto::RttEstimator;
+use super::dialect::proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use crate::error::Error;
-use quinn_proto::RttEstimator;
-use quinn_proto::congestion::{self, ControllerFactory, ControllerMetrics};
-use std::any::Any;
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 use std::time;
 use weir_proto::cc::window::{self, BoxedController, ControllerEntry, WindowConfig};
@@ -40,7 +45,7 @@ use weir_proto::event::Hold;
 use weir_proto::time::{Duration, Instant};
 use weir_proto::units::Rate;
 
-/// A window controller of Weir for quinn: the factory that creates one for each path.
+/// A window controller of Weir for a QUIC stack: the factory that creates one for each path.
 #[derive(Clone, Copy, Debug)]
 pub struct ControllerConfig {
     entry: &'static ControllerEntry,
@@ -99,7 +104,7 @@ impl ControllerConfig {
 }
 
 impl ControllerFactory for ControllerConfig {
-    fn build(self: Arc<Self>, now: time::Instant, mtu: u16) -> Box<dyn congestion::Controller> {
+    fn build(self: Arc<Self>, now: time::Instant, mtu: u16) -> Box<dyn Controller> {
         Box::new(self.start(now, mtu))
     }
 }
@@ -288,11 +293,11 @@ impl PathController {
     }
 
     /// The controller's window. RFC 9002 §7 permits a packet that fills the window exactly, quinn
-    /// only one that stays below. For a controller that grows only a filled window, it is an octet
-    /// larger when a packet would fill it.
+    /// only one that stays below. For a controller that grows only a filled window, it is there an
+    /// octet larger when a packet would fill it.
     fn open_window(&self) -> u64 {
         let window = self.inner.window();
-        let is_filled = self.bytes_in_flight + self.mtu == window;
+        let is_filled = !dialect::FILLS_WINDOW && self.bytes_in_flight + self.mtu == window;
         window.saturating_add((is_filled && self.inner.needs().filled_window).into())
     }
 
@@ -303,7 +308,7 @@ impl PathController {
         }
     }
 
-    fn acknowledge(&mut self, acked: Acked) {
+    fn pass_on(&mut self, acked: Acked) {
         let bytes = acked.bytes;
         self.inner.on_ack(&Acked {
             bytes_in_flight: self.bytes_in_flight.max(bytes),
@@ -318,8 +323,16 @@ impl PathController {
     }
 }
 
-impl congestion::Controller for PathController {
-    fn on_sent(&mut self, now: time::Instant, bytes: u64, _last_packet_number: u64) {
+/// What the stack's trait calls (see [`dialect`]).
+impl PathController {
+    /// The stack's own controller inside this one: none.
+    #[expect(clippy::unused_self, reason = "an observed controller may have one")]
+    pub(super) fn own_mut(&mut self) -> Option<&mut dyn Controller> {
+        None
+    }
+
+    /// One or more packets with these octets were sent.
+    pub(super) fn send(&mut self, now: time::Instant, bytes: u64) {
         self.bytes_in_flight = self.bytes_in_flight.saturating_add(bytes);
         let now = self.at(now);
         let app_limited = self.flight.sampler.is_app_limited();
@@ -336,14 +349,14 @@ impl congestion::Controller for PathController {
         self.pace.allowance = self.pace.allowance.saturating_sub(bytes);
     }
 
-    fn on_ack(
-        &mut self,
-        now: time::Instant,
-        sent: time::Instant,
-        bytes: u64,
-        app_limited: bool,
-        rtt: &RttEstimator,
-    ) {
+    pub(super) fn acknowledge(&mut self, acked: &Acknowledgement, rtt: &RttEstimator) {
+        let Acknowledgement {
+            now,
+            sent,
+            bytes,
+            app_limited,
+            ..
+        } = *acked;
         let latest = Duration::from(now.saturating_duration_since(sent));
         let measured = self.has_rtt.then(|| (rtt.get().into(), rtt.min().into()));
         let (smoothed, min) = measured.unwrap_or((latest, latest));
@@ -356,7 +369,7 @@ impl congestion::Controller for PathController {
         self.rtt = rtt;
         let (now, sent_at) = (self.at(now), self.at(sent));
         self.flight.on_ack(now, bytes, sent_at);
-        self.acknowledge(Acked {
+        self.pass_on(Acked {
             now,
             sent_at,
             bytes,
@@ -366,12 +379,12 @@ impl congestion::Controller for PathController {
         });
     }
 
-    fn on_end_acks(
+    /// All acknowledgements of a packet have been reported.
+    pub(super) fn end_acknowledgement(
         &mut self,
         now: time::Instant,
         in_flight: u64,
         app_limited: bool,
-        _largest_packet_num_acked: Option<u64>,
     ) {
         self.bytes_in_flight = in_flight;
         // quinn takes its sample after this call.
@@ -405,15 +418,10 @@ impl congestion::Controller for PathController {
         self.count_pace(now);
     }
 
-    fn on_congestion_event(
-        &mut self,
-        now: time::Instant,
-        sent: time::Instant,
-        is_persistent_congestion: bool,
-        lost_bytes: u64,
-    ) {
+    pub(super) fn congest(&mut self, event: &Congestion) {
+        let lost_bytes = event.lost_bytes;
         self.bytes_in_flight = self.bytes_in_flight.saturating_sub(lost_bytes);
-        let (now, sent_at) = (self.at(now), self.at(sent));
+        let (now, sent_at) = (self.at(event.now), self.at(event.sent));
         let mut unreported = lost_bytes;
         while let Some(lost) = self.flight.next_lost(now, &mut unreported, sent_at) {
             self.inner.on_lost(&lost);
@@ -424,21 +432,25 @@ impl congestion::Controller for PathController {
             lost_bytes,
             bytes_in_flight: self.bytes_in_flight,
             flight_size: None,
-            ecn: lost_bytes == 0,
+            ecn: event.is_ecn,
         };
         self.inner.on_congestion_event(&congestion);
-        if is_persistent_congestion {
+        if event.is_persistent {
             self.inner.on_persistent_congestion(congestion.now);
         }
     }
 
-    fn on_mtu_update(&mut self, new_mtu: u16) {
+    pub(super) fn set_mtu(&mut self, new_mtu: u16) {
         self.mtu = u64::from(new_mtu);
         self.inner.set_max_datagram_size(u64::from(new_mtu));
     }
 
-    fn window(&self) -> u64 {
+    /// The window that the stack sees.
+    pub(super) fn visible_window(&self) -> u64 {
         let window = self.open_window();
+        if dialect::PACES_BY_RATE {
+            return window;
+        }
         let Some((rate, _)) = self.inner.pacer() else {
             return window;
         };
@@ -453,15 +465,14 @@ impl congestion::Controller for PathController {
         paced_window(limit, room, self.mtu, (rate, self.rtt.smoothed))
     }
 
-    fn metrics(&self) -> ControllerMetrics {
-        let mut metrics = ControllerMetrics::default();
+    pub(super) fn visible_metrics(&self) -> ControllerMetrics {
+        let mut metrics = dialect::paced_metrics(&*self.inner);
         metrics.congestion_window = self.inner.window();
         metrics.ssthresh = self.inner.report().ssthresh;
-        metrics.pacing_rate = self.inner.pacing_rate().map(|rate| rate.as_bps() as u64);
         metrics
     }
 
-    fn clone_box(&self) -> Box<dyn congestion::Controller> {
+    pub(super) fn copy(&self) -> Box<dyn Controller> {
         Box::new(Self {
             inner: self.inner.clone_box(),
             flight: self.flight.clone(),
@@ -469,12 +480,16 @@ impl congestion::Controller for PathController {
         })
     }
 
-    fn initial_window(&self) -> u64 {
+    pub(super) const fn first_window(&self) -> u64 {
         self.initial_window
     }
+}
 
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
+impl fmt::Debug for PathController {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PathController")
+            .field("window", &self.inner.window())
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,19 +1,20 @@
-//! The configuration of quinn connections in the simulator.
+//! The configuration of a stack's connections in the simulator.
 
 use super::algorithm::CongestionControlAlgorithm;
-use super::observed::{ControllerView, ObservedControllerFactory};
-use super::tls;
-use crate::error::Error;
-use quinn_proto::{
+use super::dialect::proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use super::dialect::proto::{
     AckFrequencyConfig, ClientConfig, EndpointConfig, IdleTimeout, ServerConfig, TransportConfig,
     ValidationTokenConfig, VarInt,
 };
+use super::observed::{ControllerView, ObservedControllerFactory};
+use crate::error::Error;
+use crate::quinn::tls;
 use std::sync::Arc;
 use std::time;
 use weir_proto::rng::Rng;
 use weir_proto::time::Duration;
 
-/// The configuration of both ends. All other settings are quinn's defaults.
+/// The configuration of both ends. All other settings are the stack's defaults.
 #[derive(Clone, Copy, Debug)]
 pub struct SimConfig {
     /// The congestion controller.
@@ -35,13 +36,13 @@ pub struct SimConfig {
 }
 
 impl SimConfig {
-    /// quinn's defaults with this controller and datagram size.
+    /// The stack's defaults with this controller and datagram size.
     pub const fn new(algorithm: CongestionControlAlgorithm, max_datagram_size: u16) -> Self {
         Self {
             algorithm,
             max_datagram_size,
             ack_every: None,
-            // quinn's window for 100 Mbit/s over 100 ms, and a send window eight times as large.
+            // The window of quinn and noq for 100 Mbit/s over 100 ms, and a send window eight times as large.
             stream_window: 1_250_000,
             send_window: 10_000_000,
             ecn: true,
@@ -77,13 +78,15 @@ impl SimConfig {
     }
 
     pub(super) fn client(&self, view: &ControllerView) -> Result<ClientConfig, Error> {
-        let mut config = ClientConfig::new(Arc::new(tls::simulated_client()?));
+        let tls = QuicClientConfig::try_from(tls::simulated_client()?).map_err(Error::tls)?;
+        let mut config = ClientConfig::new(Arc::new(tls));
         config.transport_config(Arc::new(self.transport(view)));
         Ok(config)
     }
 
     pub(super) fn server(&self, view: &ControllerView) -> Result<ServerConfig, Error> {
-        let mut config = ServerConfig::with_crypto(Arc::new(tls::simulated_server()?));
+        let tls = QuicServerConfig::try_from(tls::simulated_server()?).map_err(Error::tls)?;
+        let mut config = ServerConfig::with_crypto(Arc::new(tls));
         let mut tokens = ValidationTokenConfig::default();
         tokens.sent(0);
         config
@@ -92,7 +95,7 @@ impl SimConfig {
         Ok(config)
     }
 
-    /// The endpoint's configuration, in which `rng` seeds all random choices of quinn.
+    /// The endpoint's configuration, in which `rng` seeds all random choices of the stack.
     pub(super) fn endpoint(&self, rng: &mut Rng) -> EndpointConfig {
         let mut seed = [0; 32];
         for octets in seed.chunks_exact_mut(8) {

@@ -48,20 +48,20 @@ fn server() -> Result<ServerConfig, Error> {
 }
 
 /// A client that trusts the server's certificate, without session resumption.
-pub(super) fn simulated_client() -> Result<QuicClientConfig, Error> {
+pub(crate) fn simulated_client() -> Result<ClientConfig, Error> {
     let mut roots = RootCertStore::empty();
     let certificate = identity::get()?.certificate.clone();
     roots.add(certificate).map_err(Error::tls)?;
     let mut tls = client(|builder| builder.with_root_certificates(roots))?;
     tls.resumption = Resumption::disabled();
-    QuicClientConfig::try_from(tls).map_err(Error::tls)
+    Ok(tls)
 }
 
 /// A server that sends no session tickets.
-pub(super) fn simulated_server() -> Result<QuicServerConfig, Error> {
+pub(crate) fn simulated_server() -> Result<ServerConfig, Error> {
     let mut tls = server()?;
     tls.send_tls13_tickets = 0;
-    QuicServerConfig::try_from(tls).map_err(Error::tls)
+    Ok(tls)
 }
 
 /// A client for this application protocol that accepts the certificate with this fingerprint, or

@@ -4,8 +4,8 @@
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::files::check_folder;
+use crate::foreign;
 use crate::interrupt::writing;
-use crate::quinn;
 use crate::terminal;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -116,7 +116,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         bar.set_position(done as u64);
     };
     let options = Options {
-        registry: quinn::registry(),
+        registry: foreign::registry(),
         beside: (!beside.is_empty()).then_some(&beside),
         seeds: arguments.seeds.unwrap_or_default(),
         progress: Some(&progress),

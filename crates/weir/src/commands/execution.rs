@@ -4,8 +4,8 @@
 use super::planned_run::PlannedRun;
 use super::replicates::{FinishedRun, RunInProgress};
 use crate::exit::Failure;
+use crate::foreign;
 use crate::limits::Watchdog;
-use crate::quinn;
 use crate::terminal;
 use std::path::Path;
 use weir_lab::run::{
@@ -43,7 +43,7 @@ impl Execution<'_> {
             cancel: Some(self.watchdog.cancel()),
             registry: TransportRegistry {
                 process: ProcessWatch::Caller,
-                ..quinn::registry()
+                ..foreign::registry()
             },
             sink: Some(&sink),
             live: self.live,

@@ -5,8 +5,8 @@ use super::runs::read_scenario;
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::files::write_with;
+use crate::foreign;
 use crate::interrupt::interrupt_flag;
-use crate::quinn;
 use crate::terminal;
 use clap::Args;
 use std::io::Write as _;
@@ -179,7 +179,7 @@ pub fn simulate_within(scenario: &Scenario, most: Option<u64>) -> Result<RunOutp
         trace: TraceLevel::Full,
         max_events: most,
         cancel: Some(&cancel),
-        registry: quinn::registry(),
+        registry: foreign::registry(),
         ..RunOptions::default()
     };
     simulate(scenario, &options)

@@ -3,8 +3,8 @@
 use crate::arguments::{JsonOutput, print_files};
 use crate::exit::Failure;
 use crate::files::{Files, check_folder, write_with};
+use crate::foreign;
 use crate::interrupt::interrupt_flag;
-use crate::quinn;
 use crate::terminal;
 use clap::Args;
 use std::io::BufWriter;
@@ -91,7 +91,7 @@ fn capture(arguments: &Arguments, folder: &RunFolder) -> Result<(), Failure> {
         snap_octets: arguments.snaplen,
         progress: Some(&progress),
         cancel: Some(&cancel),
-        registry: quinn::registry(),
+        registry: foreign::registry(),
     };
     let packets = write_with(&path, |file| {
         let out = BufWriter::new(file);

@@ -4,9 +4,9 @@ use super::reproduction_table::{all_rows, brief, overview};
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::files::check_folder;
+use crate::foreign;
 use crate::interrupt::interrupt_flag;
 use crate::mistaken;
-use crate::quinn;
 use crate::terminal;
 use clap::Args;
 use indicatif::ProgressBar;
@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let cancel = interrupt_flag();
     let options = Options {
         backends: Backends {
-            registry: quinn::registry(),
+            registry: foreign::registry(),
             testbed: testbed(&sources)?,
             cancel: Some(&cancel),
         },

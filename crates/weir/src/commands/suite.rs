@@ -3,9 +3,9 @@
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::files::check_folder;
+use crate::foreign;
 use crate::interrupt::writing;
 use crate::mistaken;
-use crate::quinn;
 use crate::terminal;
 use crate::text_table::text_table;
 use clap::Args;
@@ -19,7 +19,7 @@ use weir_lab::suite::{CaseResult, Suite, SuiteError, SuiteResult, run_suite};
 pub struct Arguments {
     /// A suite by name (bbr), or a folder with cases
     name: String,
-    /// Controllers under test, each with its transport: quic, tcp or quinn
+    /// Controllers under test, each with its transport: quic, tcp, quinn or noq
     #[arg(
         long,
         short,
@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check_folder(&arguments.out)?;
     let total = suite.cases.len() * candidates.len();
     let bar = terminal::progress(total as u64, "running");
-    let result = run_suite(&suite, &candidates, quinn::registry(), &|done| {
+    let result = run_suite(&suite, &candidates, foreign::registry(), &|done| {
         bar.set_position(done as u64);
     });
     bar.finish_and_clear();

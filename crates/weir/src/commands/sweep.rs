@@ -2,11 +2,11 @@
 
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
+use crate::foreign;
 use crate::interrupt::interrupt_flag;
 use crate::limits::{LimitArguments, Watchdog};
 use crate::mistaken;
 use crate::progress::CommandProgress;
-use crate::quinn;
 use crate::terminal;
 use clap::Args;
 use schemars::JsonSchema;
@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         told.advance(done as f64, runs as f64, "runs");
     };
     let options = SweepOptions {
-        registry: quinn::registry(),
+        registry: foreign::registry(),
         cancel: Some(watchdog.cancel()),
         explain: None,
         progress: Some(&progress),

@@ -4,7 +4,7 @@ use crate::arguments::JsonOutput;
 use crate::build;
 use crate::exit::Failure;
 use crate::files::check_folder;
-use crate::quinn;
+use crate::foreign;
 use crate::terminal;
 use crate::text_table::text_table;
 use clap::Args;
@@ -51,9 +51,9 @@ fn date(text: &str) -> Result<Date, String> {
 
 /// Makes the yearbook.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let registry = quinn::registry();
+    let registry = foreign::registry();
     let names = if arguments.controller.is_empty() {
-        all_controllers(registry)
+        all_controllers(foreign::STACKS)
     } else {
         let texts = arguments.controller.iter();
         texts.flat_map(|text| Candidate::list(text)).collect()

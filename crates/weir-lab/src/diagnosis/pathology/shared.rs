@@ -115,11 +115,12 @@ fn pairs(
 
 /// The kind of a flow's controller: transports with the same one are of one kind.
 fn controller(flow: &FlowView<'_>) -> String {
-    use crate::scenario::Transport;
+    use crate::scenario::{ForeignStack, Transport};
     match flow.declared.map(|flow| &flow.transport) {
         Some(Transport::Tcp(tcp)) => tcp.controller.name.to_owned(),
         Some(Transport::Quic(quic)) => quic.config.controller.name.to_owned(),
-        Some(Transport::Quinn(quinn)) => quinn.controller.trim_start_matches("quinn-").to_owned(),
+        Some(Transport::Quinn(quinn)) => ForeignStack::algorithm_of(quinn.controller).to_owned(),
+        Some(Transport::Noq(noq)) => ForeignStack::algorithm_of(noq.controller).to_owned(),
         Some(Transport::Dccp(dccp)) => format!("ccid{}", dccp.ccid),
         _ => flow.transport.to_owned(),
     }

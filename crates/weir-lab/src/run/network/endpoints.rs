@@ -1,9 +1,9 @@
 //! Builds the two endpoints of a flow from its scenario.
 
 use super::handshake::SlowHandshake;
-use super::registry::{EndpointPair, QuinnFlow, TransportRegistry};
+use super::registry::{EndpointPair, ForeignFlow, TransportRegistry};
 use super::shim::Shimmed;
-use crate::scenario::{Flow, Host, Transport};
+use crate::scenario::{Flow, Foreign, Host, Transport};
 use weir_proto::endpoint::Endpoint;
 use weir_proto::{dccp, quic, rtp, tcp, udp};
 
@@ -17,6 +17,17 @@ pub(in crate::run) struct FlowEnvironment<'a> {
     pub seed: u64,
     /// Transports that the caller provides.
     pub registry: TransportRegistry<'a>,
+}
+
+impl FlowEnvironment<'_> {
+    /// The endpoints of a stack of others, which the caller provides.
+    fn foreign(&self, transport: Foreign<'_>) -> Result<EndpointPair, String> {
+        self.registry.foreign(&ForeignFlow {
+            transport,
+            datagram_size: transport.settings.datagram_size(self.path_mtu),
+            seed: self.seed,
+        })
+    }
 }
 
 /// Builds the endpoints of one flow; the sender connects.
@@ -72,11 +83,8 @@ pub(in crate::run) fn pair(
                 Box::new(quic::Connection::server(config)),
             ]
         }
-        Transport::Quinn(quinn) => around.registry.quinn(&QuinnFlow {
-            settings: quinn,
-            datagram_size: quinn.datagram_size(path_mtu),
-            seed,
-        })?,
+        Transport::Quinn(quinn) => around.foreign((&**quinn).into())?,
+        Transport::Noq(noq) => around.foreign((&**noq).into())?,
     };
     Ok([slowed(sender, hosts[0]), slowed(receiver, hosts[1])])
 }

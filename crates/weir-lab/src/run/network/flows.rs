@@ -182,11 +182,12 @@ impl SimNetwork {
             _ => HeaderFormat::RFC9000,
         };
         let encoding = match (plan.encoding, &flow.transport) {
-            // UDP datagrams are payload only and quinn's packets are octets from the start, so
+            // UDP datagrams are payload only and the packets of quinn and noq are octets from the start, so
             // there is nothing to check.
-            (PacketEncoding::RoundTrip, Transport::Udp(_) | Transport::Quinn(_)) => {
-                PacketEncoding::Typed
-            }
+            (
+                PacketEncoding::RoundTrip,
+                Transport::Udp(_) | Transport::Quinn(_) | Transport::Noq(_),
+            ) => PacketEncoding::Typed,
             (encoding, _) => encoding,
         };
         if flow.app.receiver_connects() {
@@ -210,7 +211,9 @@ impl SimNetwork {
     fn applications(&self, plan: &FlowPlan<'_>) -> AppPair {
         let delivery = match plan.flow.transport {
             Transport::Dccp(_) | Transport::Rtp(_) | Transport::Udp(_) => Delivery::Datagrams,
-            Transport::Quic(_) | Transport::Quinn(_) | Transport::Tcp(_) => Delivery::Stream,
+            Transport::Quic(_) | Transport::Quinn(_) | Transport::Noq(_) | Transport::Tcp(_) => {
+                Delivery::Stream
+            }
         };
         plan.app.build(AppEnvironment {
             seed: self.seed,
@@ -225,9 +228,11 @@ impl LossFinder {
     pub(super) const fn of(transport: &Transport) -> Self {
         match transport {
             Transport::Dccp(_) | Transport::Udp(_) => Self::Receiver,
-            Transport::Quic(_) | Transport::Quinn(_) | Transport::Rtp(_) | Transport::Tcp(_) => {
-                Self::Sender
-            }
+            Transport::Quic(_)
+            | Transport::Quinn(_)
+            | Transport::Noq(_)
+            | Transport::Rtp(_)
+            | Transport::Tcp(_) => Self::Sender,
         }
     }
 }

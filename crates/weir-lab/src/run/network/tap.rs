@@ -84,7 +84,9 @@ impl TapEnd {
     ) -> [Self; 2] {
         let (port, plain, quic) = match &flow.transport {
             Transport::Quic(quic) => (QUIC_PORT, IpProtocol::Udp, quic.config.header),
-            Transport::Quinn(_) => (QUIC_PORT, IpProtocol::Udp, HeaderFormat::RFC9000),
+            Transport::Quinn(_) | Transport::Noq(_) => {
+                (QUIC_PORT, IpProtocol::Udp, HeaderFormat::RFC9000)
+            }
             Transport::Udp(udp) => {
                 let protocol = match udp.checksum {
                     udp::Checksum::Full => IpProtocol::Udp,

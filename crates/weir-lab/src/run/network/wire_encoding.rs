@@ -1,7 +1,7 @@
 //! Packets as octets, for real sockets: the encoding of flows whose ends are connected by a real
 //! network.
 //!
-//! All transports are carried in UDP datagrams: QUIC, quinn, RTP and UDP without change, DCCP as in
+//! All transports are carried in UDP datagrams: QUIC, quinn, noq, RTP and UDP without change, DCCP as in
 //! RFC 6773 with a checksum of zero (§3.3), and TCP likewise. DCCP and TCP then have eight octets
 //! more than over IP, so the MTUs of links are increased by eight. A UDP datagram ends with its
 //! sequence number in eight octets, which the receiver needs to count losses. iperf3 has the number
@@ -26,7 +26,7 @@ enum PacketFormat {
     Tcp,
     Udp,
     /// The endpoint itself produces octets.
-    Quinn,
+    Octets,
     Quic(QuicDecoder),
 }
 
@@ -43,7 +43,7 @@ impl WireEncoding {
             Transport::Rtp(_) => PacketFormat::Rtp,
             Transport::Tcp(_) => PacketFormat::Tcp,
             Transport::Udp(_) => PacketFormat::Udp,
-            Transport::Quinn(_) => PacketFormat::Quinn,
+            Transport::Quinn(_) | Transport::Noq(_) => PacketFormat::Octets,
             Transport::Quic(quic) => PacketFormat::Quic(QuicDecoder::new(quic.config.header)),
         };
         Self {
@@ -62,7 +62,7 @@ impl WireEncoding {
             }
             (Body::Rtp(rtp), _) => self.buffer = rtp.encode(),
             (Body::Tcp(segment), _) => self.buffer = segment.encode(),
-            (Body::Other(payload), PacketFormat::Quinn) => return Some(payload.clone()),
+            (Body::Other(payload), PacketFormat::Octets) => return Some(payload.clone()),
             (Body::Other(payload), _) => {
                 let octets = payload.content().unwrap_or_default();
                 self.buffer.extend_from_slice(octets);
@@ -97,7 +97,7 @@ impl WireEncoding {
                 packet.size += IpHeader::UDP_OCTETS;
                 Body::Other(payload.clone())
             }
-            PacketFormat::Quinn => {
+            PacketFormat::Octets => {
                 packet.size += IpHeader::UDP_OCTETS;
                 Body::Other(payload.clone())
             }

@@ -508,8 +508,8 @@ fn without_quinn_a_flow_of_it_says_so() {
 fn a_transport_made_elsewhere_gets_its_settings_the_path_and_a_seed() {
     use weir_proto::quic::{Config, Connection};
     let asked = Mutex::new(Vec::new());
-    let factory = |flow: &QuinnFlow<'_>| -> Result<EndpointPair, String> {
-        let settings = flow.settings.controller;
+    let factory = |flow: &ForeignFlow<'_>| -> Result<EndpointPair, String> {
+        let settings = flow.transport.controller;
         let mut asked = asked.lock().map_err(|error| error.to_string())?;
         asked.push((settings, flow.datagram_size, flow.seed));
         let config = Config::default();
@@ -520,7 +520,7 @@ fn a_transport_made_elsewhere_gets_its_settings_the_path_and_a_seed() {
     };
     let options = RunOptions {
         registry: TransportRegistry {
-            quinn: Some(&factory),
+            foreign: Some(&factory),
             ..TransportRegistry::default()
         },
         ..RunOptions::default()

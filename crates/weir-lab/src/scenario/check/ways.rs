@@ -45,9 +45,11 @@ impl Check<'_> {
                 let entry = [Key("flow"), Index(index)];
                 return self.datagram_fits(&entry, quic.config.max_datagram_size, mtu);
             }
-            Transport::Quinn(quinn) => {
+            Transport::Quinn(_) | Transport::Noq(_) => {
                 let entry = [Key("flow"), Index(index)];
-                return self.datagram_fits(&entry, quinn.max_datagram_size, mtu);
+                let foreign = flow.transport.foreign();
+                let size = foreign.and_then(|foreign| foreign.settings.max_datagram_size);
+                return self.datagram_fits(&entry, size, mtu);
             }
             Transport::Tcp(_) => return Ok(()),
             Transport::Dccp(_) | Transport::Rtp(_) | Transport::Udp(_) => {}

@@ -1,8 +1,9 @@
-//! The simulator's trait [`Endpoint`] for quinn.
+//! The simulator's trait [`Endpoint`] for a QUIC stack.
 
-use super::{COLLECTED, PEER, SMALL_WRITE, SimEndpoint, State, ZEROS, identity, packet_type};
+use super::super::dialect::proto::EcnCodepoint;
+use super::{COLLECTED, SMALL_WRITE, SimEndpoint, State, ZEROS, packet_type};
+use crate::quinn::identity;
 use bytes::{Bytes, BytesMut};
-use quinn_proto::EcnCodepoint;
 use weir_proto::endpoint::{
     CloseReason, CountedFrom, Endpoint, EndpointEvent, Statistics, WriteError,
 };
@@ -23,10 +24,11 @@ impl Endpoint for SimEndpoint {
             return;
         };
         let ecn = EcnCodepoint::from_bits(packet.ip.ecn.bits());
-        let before = self.stats().frame_rx;
+        let before = self.counts.data_frames_received;
         if self.receive(now, BytesMut::from(datagram), ecn) {
             let size = payload.len();
-            let has_data = self.stats().frame_rx.stream > before.stream;
+            self.count();
+            let has_data = self.counts.data_frames_received > before;
             let statistics = &mut self.statistics;
             statistics.packets_received += 1;
             statistics.bytes_received += u64::from(size);
@@ -96,7 +98,10 @@ impl Endpoint for SimEndpoint {
         let Some(config) = self.client.take() else {
             return;
         };
-        match self.endpoint.connect(at, config, PEER, identity::NAME) {
+        match self
+            .endpoint
+            .connect(at, config, identity::PEER, identity::NAME)
+        {
             Ok((handle, connection)) => {
                 self.inner = Some((handle, Box::new(connection)));
                 self.set_state(now, State::Handshaking);
@@ -192,10 +197,9 @@ impl Endpoint for SimEndpoint {
     fn transmitted(&mut self, _now: Instant, _packet_id: u64) {}
 
     fn statistics(&self) -> Statistics {
-        let path = self.stats().path;
         let loss_events = self.view.lock().congestion_events;
         Statistics {
-            packets_lost: path.lost_packets,
+            packets_lost: self.counts.lost[0],
             loss_events,
             smoothed_rtt: self.smoothed_rtt(),
             ..self.statistics

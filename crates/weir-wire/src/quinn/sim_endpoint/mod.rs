@@ -1,34 +1,34 @@
-//! quinn's state machine as an endpoint of the simulator: a complete QUIC implementation with TLS,
-//! in addition to the minimal one of `weir-proto`.
+//! quinn's or noq's state machine as an endpoint of the simulator: a complete QUIC implementation
+//! with TLS, in addition to the minimal one of `weir-proto`.
 //!
-//! quinn-proto does no I/O and reads no clock, so it can run in virtual time: its instants are the
-//! real instant at which the endpoint was created plus virtual time. With the same seed, quinn does
+//! Both do no I/O and read no clock, so they can run in virtual time: their instants are the real
+//! instant at which the endpoint was created plus virtual time. With the same seed, a stack does
 //! the same things at the same times in every run. The octets differ, because TLS takes its keys
 //! from the system, but not their number.
 //!
 //! Written data is sent on one unidirectional stream. Packets contain the encrypted datagrams. A
-//! packet's number in traces is the datagram's, because quinn's packet numbers are encrypted. quinn
-//! reports the number of lost packets and their total octets, but not which ones and why: its log
-//! has their numbers, but the library that writes it would change the order of all JSON of a
-//! program that contains this crate.
+//! packet's number in traces is the datagram's, because the stack's packet numbers are encrypted.
+//! It reports the number of lost packets and their total octets, but not which ones and why:
+//! quinn's log has their numbers, but the library that writes it would change the order of all JSON
+//! of a program that contains this crate. What differs between the two is in
+//! [`dialect`](super::dialect).
 
 mod bound;
 mod endpoint;
 mod probe_timeout;
 
 use self::probe_timeout::ProbeTimeouts;
-use super::identity;
-use super::observed::{ControllerView, QuinnSndLim};
+use super::calls::SendBound;
+use super::dialect;
+use super::dialect::proto::{
+    self, ClientConfig, ConnectionError, ConnectionHandle, ConnectionStats, DatagramEvent, Dir,
+    EcnCodepoint, FrameStats, StreamEvent, StreamId, VarInt,
+};
+use super::observed::ControllerView;
 use super::sim_config::SimConfig;
 use crate::error::Error;
 use bytes::{Bytes, BytesMut};
-use quinn_proto::{
-    self as proto, ClientConfig, ConnectionError, ConnectionHandle, ConnectionStats, DatagramEvent,
-    Dir, EcnCodepoint, FrameStats, StreamEvent, StreamId, VarInt,
-};
 use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::time;
 use weir_proto::endpoint::{CloseReason, EndpointEvent, Statistics};
 use weir_proto::event::{Event, EventMask, Events, PacketContent, PacketType, WindowState};
@@ -38,15 +38,13 @@ use weir_proto::time::{Duration, Instant};
 
 /// Octets of IP and UDP headers.
 const LOWER_OCTETS: u32 = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
-/// Writes below this size are collected, because quinn keeps each unacknowledged write as a
+/// Writes below this size are collected, because the stack keeps each unacknowledged write as a
 /// separate segment and iterates over all of them for each packet.
 const SMALL_WRITE: u32 = 1024;
-/// Collected octets that are passed to quinn at once, without waiting for the next packet.
+/// Collected octets that are passed to the stack at once, without waiting for the next packet.
 const COLLECTED: usize = 1 << 14;
 /// The data written for a payload without content.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
-/// The peer's address. quinn needs one; the simulator addresses packets itself.
-const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 443);
 
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,28 +55,54 @@ enum State {
     Closed,
 }
 
+/// What the stack has counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    /// STREAM frames.
+    data_frames_sent: u64,
+    data_frames_received: u64,
+    ack_eliciting_frames_sent: u64,
+    /// DATA_BLOCKED and STREAM_DATA_BLOCKED frames (RFC 9000 §19.12, §19.13).
+    blocked_frames_sent: u64,
+    /// Packets declared lost, and their octets.
+    lost: [u64; 2],
+}
+
+impl Counts {
+    fn of(stats: &ConnectionStats) -> Self {
+        let (sent, received) = (&stats.frame_tx, &stats.frame_rx);
+        Self {
+            data_frames_sent: sent.stream,
+            data_frames_received: received.stream,
+            ack_eliciting_frames_sent: ack_eliciting(sent),
+            blocked_frames_sent: sent.data_blocked + sent.stream_data_blocked,
+            lost: dialect::lost(stats),
+        }
+    }
+}
+
 /// An endpoint with one connection.
 pub struct SimEndpoint {
     endpoint: proto::Endpoint,
     /// Only at the client, until it connects.
     client: Option<ClientConfig>,
     inner: Option<(ConnectionHandle, Box<proto::Connection>)>,
-    /// quinn's instant at the start of the run.
+    /// The stack's instant at the start of the run.
     base: time::Instant,
     state: State,
     ecn: bool,
     send_stream: Option<StreamId>,
     receive_stream: Option<StreamId>,
-    /// Data written by the application that quinn has not accepted yet.
+    /// Data written by the application that the stack has not accepted yet.
     pending: Bytes,
-    /// Small writes since data was last passed to quinn.
+    /// Small writes since data was last passed to the stack.
     collected: BytesMut,
     write_blocked: bool,
-    /// BLOCKED frames sent when quinn last accepted data.
+    /// BLOCKED frames sent when the stack last accepted data.
     blocked_frames_before: u64,
     /// The application has closed: the connection closes when all data has been acknowledged.
     closing: bool,
-    /// quinn's responses to datagrams that belong to no connection.
+    /// The stack's responses to datagrams that belong to no connection.
     replies: VecDeque<Vec<u8>>,
     buffer: Vec<u8>,
     timeout: Option<Instant>,
@@ -86,6 +110,8 @@ pub struct SimEndpoint {
     next_packet_id: u64,
     view: ControllerView,
     emitted: Option<WindowState>,
+    /// The stack's counters after the last call of it that may change them.
+    counts: Counts,
     /// Lost packets and their octets for which events were emitted.
     lost: [u64; 2],
     probe_timeouts: ProbeTimeouts,
@@ -101,9 +127,8 @@ impl SimEndpoint {
     pub fn client(config: &SimConfig, seed: u64) -> Result<Self, Error> {
         let view = ControllerView::new();
         let client = config.client(&view)?;
-        let mut rng = Rng::stream(seed, "quinn/client");
-        let endpoint = config.endpoint(&mut rng);
-        let endpoint = proto::Endpoint::new(Arc::new(endpoint), None, false, None);
+        let mut rng = Rng::stream(seed, &format!("{}/client", dialect::STACK));
+        let endpoint = dialect::endpoint(config.endpoint(&mut rng), None);
         Ok(Self::new(config, endpoint, Some(client), view))
     }
 
@@ -114,10 +139,8 @@ impl SimEndpoint {
     pub fn server(config: &SimConfig, seed: u64) -> Result<Self, Error> {
         let view = ControllerView::new();
         let server = config.server(&view)?;
-        let mut rng = Rng::stream(seed, "quinn/server");
-        let endpoint = config.endpoint(&mut rng);
-        let server = Some(Arc::new(server));
-        let endpoint = proto::Endpoint::new(Arc::new(endpoint), server, false, None);
+        let mut rng = Rng::stream(seed, &format!("{}/server", dialect::STACK));
+        let endpoint = dialect::endpoint(config.endpoint(&mut rng), Some(server));
         Ok(Self::new(config, endpoint, None, view))
     }
 
@@ -148,6 +171,7 @@ impl SimEndpoint {
             next_packet_id: 0,
             view,
             emitted: None,
+            counts: Counts::default(),
             lost: [0; 2],
             probe_timeouts: ProbeTimeouts::default(),
             events: Events::default(),
@@ -155,17 +179,16 @@ impl SimEndpoint {
         }
     }
 
-    /// Virtual time as quinn's instant.
+    /// Virtual time as the stack's instant.
     fn at(&self, now: Instant) -> time::Instant {
         self.base + time::Duration::from_nanos(now.as_nanos())
     }
 
-    /// quinn's statistics; zeros before there is a connection.
-    fn stats(&self) -> ConnectionStats {
-        let connection = self.inner.as_ref();
-        connection
-            .map(|(_, connection)| connection.stats())
-            .unwrap_or_default()
+    /// Reads the stack's counters.
+    fn count(&mut self) {
+        if let Some((_, connection)) = &mut self.inner {
+            self.counts = Counts::of(&dialect::stats(connection));
+        }
     }
 
     fn set_state(&mut self, now: Instant, state: State) {
@@ -188,7 +211,7 @@ impl SimEndpoint {
         }
     }
 
-    /// Processes quinn's events until there are none left, then updates the timer and the trace.
+    /// Processes the stack's events until there are none left, then updates the timer and the trace.
     fn process_events(&mut self, now: Instant) {
         while let Some((handle, connection)) = &mut self.inner {
             while let Some(event) = connection.poll_endpoint_events() {
@@ -201,26 +224,22 @@ impl SimEndpoint {
             };
             self.on_event(now, event);
         }
+        self.count();
         self.update_timeout(now);
         self.emit_losses(now);
         self.emit_controller_events(now);
     }
 
-    /// Emits an event for each packet that quinn has declared lost since the last call. The octets
-    /// are known only if there is one such packet.
+    /// Emits an event for each packet that the stack has declared lost since the last call. The
+    /// octets are known only if there is one such packet.
     fn emit_losses(&mut self, now: Instant) {
-        let Some((_, connection)) = self.inner.as_ref() else {
-            return;
-        };
-        if !self.events.wants(EventMask::PACKET) {
+        if self.inner.is_none() || !self.events.wants(EventMask::PACKET) {
             return;
         }
-        let path = connection.stats().path;
-        let [packets, octets] =
-            std::mem::replace(&mut self.lost, [path.lost_packets, path.lost_bytes]);
-        let lost = path.lost_packets - packets;
+        let [packets, octets] = std::mem::replace(&mut self.lost, self.counts.lost);
+        let lost = self.counts.lost[0] - packets;
         let size = match lost {
-            1 => u32::try_from(path.lost_bytes - octets).unwrap_or_default(),
+            1 => u32::try_from(self.counts.lost[1] - octets).unwrap_or_default(),
             _ => 0,
         };
         for _ in 0..lost {
@@ -232,7 +251,7 @@ impl SimEndpoint {
     fn update_timeout(&mut self, now: Instant) {
         let connection = self.inner.as_mut();
         let timeout = connection.and_then(|(_, connection)| connection.poll_timeout());
-        // quinn's pacer may round a delay down to zero, but virtual time must advance.
+        // The stack's pacer may round a delay down to zero, but virtual time must advance.
         let next = now + Duration::from_nanos(1);
         self.timeout = timeout
             .map(|at| at.saturating_duration_since(self.base))
@@ -241,7 +260,9 @@ impl SimEndpoint {
 
     fn smoothed_rtt(&self) -> Duration {
         match &self.inner {
-            Some((_, connection)) if self.view.lock().has_rtt() => connection.rtt().into(),
+            Some((_, connection)) if self.view.lock().has_rtt() => {
+                dialect::smoothed_rtt(connection).into()
+            }
             _ => Duration::ZERO,
         }
     }
@@ -273,9 +294,7 @@ impl SimEndpoint {
             }
             proto::Event::ConnectionLost { reason } => self.end(now, close_reason(&reason)),
             proto::Event::Stream(event) => self.on_stream_event(now, &event),
-            proto::Event::HandshakeDataReady
-            | proto::Event::DatagramReceived
-            | proto::Event::DatagramsUnblocked => {}
+            _ => {}
         }
     }
 
@@ -305,7 +324,7 @@ impl SimEndpoint {
         }
     }
 
-    /// Passes collected small writes to quinn.
+    /// Passes collected small writes to the stack.
     fn write_collected(&mut self) {
         if !self.collected.is_empty() {
             self.pending = self.collected.split().freeze();
@@ -313,20 +332,14 @@ impl SimEndpoint {
         }
     }
 
-    /// Passes pending data to quinn, as much as it accepts.
+    /// Passes pending data to the stack, as much as it accepts.
     fn write_pending(&mut self) {
-        let traced = self.events.wants(EventMask::BOUND);
-        let blocked_frames = if traced { self.blocked_frames() } else { 0 };
         let (Some((_, connection)), Some(id)) = (&mut self.inner, self.send_stream) else {
             return;
         };
         while !self.pending.is_empty() {
-            let chunks = &mut [std::mem::take(&mut self.pending)];
-            let result = connection.send_stream(id).write_chunks(chunks);
-            let [rest] = chunks;
-            self.pending = std::mem::take(rest);
-            match result {
-                Ok(_) => self.blocked_frames_before = blocked_frames,
+            match dialect::write(connection.send_stream(id), &mut self.pending) {
+                Ok(()) => self.blocked_frames_before = self.counts.blocked_frames_sent,
                 Err(proto::WriteError::Blocked) => return,
                 // The stream was stopped.
                 Err(_) => self.pending = Bytes::new(),
@@ -334,7 +347,7 @@ impl SimEndpoint {
         }
     }
 
-    /// Finishes the stream, if the application has closed and quinn has accepted all data.
+    /// Finishes the stream, if the application has closed and the stack has accepted all data.
     fn finish_if_done(&mut self, now: Instant) {
         if self.pending.is_empty() {
             self.write_collected();
@@ -363,9 +376,8 @@ impl SimEndpoint {
     fn receive(&mut self, now: Instant, data: BytesMut, ecn: Option<EcnCodepoint>) -> bool {
         let at = self.at(now);
         self.buffer.clear();
-        let event = self
-            .endpoint
-            .handle(at, PEER, None, ecn, data, &mut self.buffer);
+        let datagram = (ecn, data);
+        let event = dialect::handle(&mut self.endpoint, at, datagram, &mut self.buffer);
         match event {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
                 let Some((_, connection)) = &mut self.inner else {
@@ -438,36 +450,33 @@ impl SimEndpoint {
     /// content, in which retransmitted data is not identified.
     fn next_datagram(&mut self, now: Instant) -> Option<(Ecn, PacketContent)> {
         let at = self.at(now);
-        let before = self.stats();
+        let before = self.counts;
         self.buffer.clear();
         let (_, connection) = self.inner.as_mut()?;
         let mut view = self.view.lock();
-        view.reset_window_queries();
+        view.reset_asked();
         view.settle(now);
         drop(view);
-        let transmit = connection.poll_transmit(at, 1, &mut self.buffer)?;
-        // Before the statistics, which query the window too.
-        let asked = self.view.lock().quinn_bound();
-        let after = self.stats();
-        let mtu_probe = after.path.sent_plpmtud_probes > before.path.sent_plpmtud_probes;
-        let (before, after) = (before.frame_tx, after.frame_tx);
-        let has_data = after.stream > before.stream;
+        let transmit = dialect::poll_transmit(connection, at, &mut self.buffer)?;
+        // Before the counters, for which quinn asks for the window too.
+        let asked = self.view.lock().stack_bound();
+        self.count();
+        let has_data = self.counts.data_frames_sent > before.data_frames_sent;
+        let elicits = self.counts.ack_eliciting_frames_sent > before.ack_eliciting_frames_sent;
         self.statistics.data_packets_sent += u64::from(has_data);
         // An ECN mark on any packet may start a recovery period.
         self.statistics.control_packets_sent += u64::from(!has_data);
-        if ack_eliciting(&after) > ack_eliciting(&before) {
+        if elicits {
             self.view.lock().add_in_flight(self.buffer.len() as u64);
-            if asked == QuinnSndLim::NoData && !mtu_probe {
+            if asked == SendBound::NoData {
                 self.on_probe(now);
             }
         }
         let ecn = transmit.ecn.filter(|_| self.ecn);
-        let content = if after.stream > before.stream {
-            PacketContent::Data
-        } else if ack_eliciting(&after) > ack_eliciting(&before) {
-            PacketContent::Control
-        } else {
-            PacketContent::Acknowledgement
+        let content = match (has_data, elicits) {
+            (true, _) => PacketContent::Data,
+            (false, true) => PacketContent::Control,
+            (false, false) => PacketContent::Acknowledgement,
         };
         Some((Ecn::from_bits(ecn.map_or(0, |ecn| ecn as u8)), content))
     }

@@ -1,9 +1,9 @@
-//! quinn's probe timeouts (RFC 9002 §6.2).
+//! The stack's probe timeouts (RFC 9002 §6.2).
 //!
-//! quinn does not report them. They are inferred from the packets sent: only the probes of an
-//! expiry are ack-eliciting and sent without a query of the window (see `QuinnSndLim`), which does
-//! not apply to them (RFC 9002 §7.5); path MTU probes are counted separately. A probe timeout is
-//! therefore an expired timer of quinn's followed at the same instant by at least one probe.
+//! quinn and noq do not report them. They are inferred from the packets sent: only the probes of an
+//! expiry are ack-eliciting and sent without a query of the window (see [`Asked`](super::super::dialect::Asked)), which does
+//! not apply to them (RFC 9002 §7.5); there are no path MTU probes. A probe timeout is
+//! therefore an expired timer of the stack's followed at the same instant by at least one probe.
 //!
 //! Not visible: the packet number space of the timeout, and the data that the probes repeat.
 
@@ -11,10 +11,10 @@ use super::SimEndpoint;
 use weir_proto::event::{Event, EventMask};
 use weir_proto::time::Instant;
 
-/// The state that distinguishes probe timeouts from quinn's other timers.
+/// The state that distinguishes probe timeouts from the stack's other timers.
 #[derive(Debug, Default)]
 pub(super) struct ProbeTimeouts {
-    /// When a timer of quinn's last expired, until a probe has been sent.
+    /// When a timer of the stack's last expired, until a probe has been sent.
     expired: Option<Instant>,
     /// Consecutive probe timeouts.
     in_row: u32,
@@ -23,7 +23,7 @@ pub(super) struct ProbeTimeouts {
 }
 
 impl ProbeTimeouts {
-    /// A timer of quinn's has expired.
+    /// A timer of the stack's has expired.
     pub(super) const fn on_timer(&mut self, now: Instant) {
         self.expired = Some(now);
     }
