@@ -1,5 +1,6 @@
 //! Tunnels join existing hosts over connections that carry packets in the mode of the tunnel.
 
+use super::super::model::{Flow, Host, Link};
 use super::super::paths::{Graph, HopMedium};
 use super::super::tunnel::{Tunnel, TunnelMode};
 use super::{Check, Checked};
@@ -19,12 +20,10 @@ impl Check<'_> {
         let names: Vec<_> = names.into_iter().enumerate().collect();
         self.unique("tunnel", &names)?;
         let links: BTreeSet<String> = (self.scenario.links.iter())
-            .flat_map(|link| link.names())
+            .flat_map(Link::names)
             .chain(self.scenario.wifi.iter().map(|wifi| wifi.name.clone()))
             .collect();
-        let flows: BTreeSet<String> = (self.scenario.flows.iter())
-            .flat_map(|flow| flow.names())
-            .collect();
+        let flows: BTreeSet<String> = (self.scenario.flows.iter()).flat_map(Flow::names).collect();
         for (index, tunnel) in tunnels.iter().enumerate() {
             for (what, others) in [("link", &links), ("flow", &flows)] {
                 if others.contains(&tunnel.name) {
@@ -50,7 +49,7 @@ impl Check<'_> {
             return self.error(&path, message, "name two hosts");
         }
         let hosts = &self.scenario.hosts;
-        let names: Vec<String> = hosts.iter().flat_map(|host| host.names()).collect();
+        let names: Vec<String> = hosts.iter().flat_map(Host::names).collect();
         for host in [first, second] {
             if !names.contains(host) {
                 let message = format!("between: there is no host \"{host}\"");
