@@ -17,6 +17,28 @@ skip() {
     printf '\n== skipped: %s\n' "$*"
 }
 
+# The laboratory without file formats is what a browser will run.
+wasm=wasm32-unknown-unknown
+has_wasm() {
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$wasm/lib" ]
+}
+if ! has_wasm && command -v rustup >/dev/null 2>&1; then
+    timeout 120 rustup target add "$wasm" >/dev/null 2>&1 || true
+fi
+# The module of the page takes minutes of one core. It is built beside the lints, which leave one
+# idle, and has a folder of its own.
+module=""
+log=$(mktemp)
+trap 'kill "$module" 2>/dev/null || true; rm -f "$log"' EXIT
+if has_wasm && command -v node >/dev/null 2>&1; then
+    nice -n 10 scripts/wasm.sh >"$log" 2>&1 &
+    module=$!
+fi
+module_is_built() {
+    wait "$module" || { cat "$log"; return 1; }
+    cat "$log"
+}
+
 step cargo fmt --all --check
 step cargo clippy --workspace --all-targets --locked -- -D warnings
 step cargo xtask tidy
@@ -34,17 +56,9 @@ else
     skip "cargo deny check (cargo-deny is not installed)"
 fi
 
-# The laboratory without file formats is what a browser will run.
-wasm=wasm32-unknown-unknown
-has_wasm() {
-    [ -d "$(rustc --print sysroot)/lib/rustlib/$wasm/lib" ]
-}
-if ! has_wasm && command -v rustup >/dev/null 2>&1; then
-    timeout 120 rustup target add "$wasm" >/dev/null 2>&1 || true
-fi
 # A test below compares the module of the page, which has the same features, with this machine.
-if has_wasm && command -v node >/dev/null 2>&1; then
-    step scripts/wasm.sh
+if [ -n "$module" ]; then
+    step module_is_built
 elif has_wasm; then
     skip "the module of the page in WebAssembly (node is not installed)"
     step cargo check --locked -p weir-lab --no-default-features --target "$wasm"
@@ -99,7 +113,7 @@ done
 nice -n 19 cargo build --release --locked -p weirlab --quiet 2>/dev/null &
 release=$!
 reports=$(mktemp -d)
-trap 'kill "$release" 2>/dev/null || true; rm -rf "$reports"' EXIT
+trap 'kill "$release" 2>/dev/null || true; rm -rf "$reports" "$log"' EXIT
 step cargo test --workspace --locked
 
 # The Python package with its documentation site, in an environment of its own, with the packages

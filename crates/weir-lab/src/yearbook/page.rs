@@ -24,7 +24,8 @@ impl Yearbook {
                  cases of BBR's draft. In a cell, \u{201c}breaks 2 of 4\u{201d} counts safety limits; +3 \u{2212}1 \
                  are measures in which the controller is better and worse than CUBIC over the same \
                  transport, by more than a tenth and with a 95 % interval of the paired \
-                 differences without zero. A row marked \u{201c}reference\u{201d} is that CUBIC.",
+                 differences without zero. Red is a broken limit; green and amber say that more measures \
+                 are better, or as many or more worse. A row marked \u{201c}reference\u{201d} is that CUBIC.",
                 self.seeds
             ),
         );
@@ -57,6 +58,8 @@ impl Yearbook {
 
     fn made_by(&self) -> String {
         let commit = self.imprint.commit.as_ref();
+        // The version of a build from a repository names the commit.
+        let commit = commit.filter(|commit| !self.imprint.version.contains(*commit));
         let commit = commit.map_or(String::new(), |commit| format!(", commit {commit}"));
         format!(
             "Made on {} by weir {}{commit}; result.json beside this page has the same numbers.",
@@ -189,13 +192,13 @@ fn cell_html(entry: &Entry, cell: &Cell) -> String {
     let class = match (cell.broken, cell.better, cell.worse) {
         (0, 0, 0) => "checked",
         (0, better, worse) if better > worse => "passed",
-        (0, better, worse) if better == worse => "explained",
+        (0, ..) => "explained",
         _ => "failed",
     };
     let mut html = format!(
         "<td class=\"{class}\"><a class=\"{class}\" href=\"{folder}/index.html#chapter-{}\">{}</a>",
         escaped(&cell.chapter),
-        texts.join("<br>")
+        texts.join("<br>").replace(' ', "&nbsp;")
     );
     for file in &cell.qlog {
         let _ = write!(

@@ -157,13 +157,15 @@ fn the_page_says_what_is_broken_better_and_worse() {
         entries: vec![entry_with(broken, better, worse).0],
     };
     let html = of(2, 3, 1).html();
-    assert!(html.contains("<td class=\"failed\"><a class=\"failed\" href=\"tcp-x/index.html#chapter-loss\">breaks 2 of 4<br>+3 \u{2212}1</a>"), "{html}");
+    assert!(html.contains("<td class=\"failed\"><a class=\"failed\" href=\"tcp-x/index.html#chapter-loss\">breaks&nbsp;2&nbsp;of&nbsp;4<br>+3&nbsp;\u{2212}1</a>"), "{html}");
     assert!(html.contains("sends 9 packets a round trip (at most 2)"));
     assert!(html.contains("title=\"a case &lt;b&gt;\""));
     assert!(html.contains("tcp:&lt;x&gt;"));
     let html = of(0, 3, 1).html();
-    assert!(html.contains("<td class=\"passed\"><a class=\"passed\" href=\"tcp-x/index.html#chapter-loss\">keeps 4<br>+3 \u{2212}1</a>"));
+    assert!(html.contains("<td class=\"passed\"><a class=\"passed\" href=\"tcp-x/index.html#chapter-loss\">keeps&nbsp;4<br>+3&nbsp;\u{2212}1</a>"));
     assert!(html.contains("Every controller keeps every limit."));
+    let html = of(0, 1, 1).html();
+    assert!(html.contains("<td class=\"explained\">"), "{html}");
     assert_eq!(
         of(0, 0, 0).rows()[1],
         ["tcp:<x>", "keeps 4", "=", "passes 60, fails 4 of 71"]
