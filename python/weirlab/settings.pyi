@@ -8,6 +8,7 @@ __all__ = [
     "Flow",
     "Host",
     "Link",
+    "Tunnel",
     "Wifi",
     "aarf",
     "ack_frequency_request",
@@ -38,6 +39,7 @@ __all__ = [
     "minstrel",
     "netem",
     "none",
+    "noq",
     "on_off",
     "once",
     "pareto",
@@ -49,6 +51,7 @@ __all__ = [
     "quinn",
     "random",
     "red",
+    "resume",
     "rtp",
     "same",
     "state",
@@ -231,6 +234,7 @@ class Flow(Setting):
         access_delay: Propagation delay, each way, of an access link of the flow's own between its sender's host and the network; a range is drawn for each flow of `count`. Default: '0s'.
         dscp: Differentiated Services codepoint of its packets, both ways: a name such as "ef" or "cs1", or a number. Default: 'cs0'.
         stagger: How much later each next flow of `count` is opened. Default: '0s'.
+        handover: When the end that opens the connection changes its address, and to which: QUIC only. Default: None.
         stop: When the sender stops writing; "never" before the end of the run. Default: 'never'.
     """
     def __init__(
@@ -240,7 +244,7 @@ class Flow(Setting):
         group: Literal['none'] | str | None = None,
         from_: str | None = None,
         to: str | None = None,
-        transport: Mapping[str, Any] | Literal['dccp', 'quic', 'quinn', 'rtp', 'tcp', 'udp'] | None = None,
+        transport: Mapping[str, Any] | Literal['dccp', 'quic', 'quinn', 'noq', 'rtp', 'tcp', 'udp'] | None = None,
         app: Mapping[str, Any] | Literal['bulk', 'cbr', 'on_off', 'audio', 'video', 'request'] | None = None,
         arrivals: Mapping[str, Any] | Literal['once', 'poisson', 'list'] | None = None,
         loss: Mapping[str, Any] | Literal['none', 'periodic', 'random', 'gilbert', 'state', 'gilbert_time', 'trace'] | None = None,
@@ -248,7 +252,31 @@ class Flow(Setting):
         access_delay: Time | None = None,
         dscp: Literal['cs0', 'cs1', 'cs2', 'cs3', 'cs4', 'cs5', 'cs6', 'cs7', 'af11', 'af12', 'af13', 'af21', 'af22', 'af23', 'af31', 'af32', 'af33', 'af41', 'af42', 'af43', 'ef', 'va', 'le'] | int | None = None,
         stagger: Time | None = None,
+        handover: Sequence[Mapping[str, Any]] | None = None,
         stop: Literal['never'] | Time | None = None,
+    ) -> None: ...
+
+class Tunnel(Setting):
+    """A hop between two hosts over an outer connection with a congestion control of its own.
+
+    Args:
+        name: The name that traces and options use: of the outer connection, which is recorded like a flow, and of the queues at its ends, which are recorded like those of a link: NAME at the first host and NAME.backward at the second. Default: None.
+        between: The two hosts that it joins, such as ["laptop", "proxy"]. The first opens the connection when the run starts, and is the sender whose window and rate are recorded. Default: None.
+        transport: The protocol of the outer connection: "quic", "dccp" or "udp" for datagrams, "quic" or "tcp" for a stream. What a stream buffers (`send_queue_limit`, `send_buffer`) waits in front of what `queue` holds. Default: None.
+        mode: How it carries packets. Default: 'datagram'.
+        queue: Where packets wait for the outer connection, at both ends. Default: None.
+        mtu: Largest packet inside in bytes, IP header included; larger ones are dropped. "auto" is what fits a datagram, and 1500 in a stream. Default: 'auto'.
+        overhead: Bytes that the tunnel adds to each packet, such as the two of the identifiers in front of an HTTP datagram or of a length in a stream. Default: 2.
+    """
+    def __init__(
+        self,
+        name: str | None = None,
+        between: Sequence[str] | None = None,
+        transport: Mapping[str, Any] | Literal['dccp', 'quic', 'quinn', 'noq', 'rtp', 'tcp', 'udp'] | None = None,
+        mode: Literal['datagram', 'stream'] | None = None,
+        queue: Mapping[str, Any] | Literal['droptail', 'red', 'codel', 'fq_codel', 'pie', 'fq_pie', 'fq', 'cake', 'htb', 'dualpi2', 'step'] | None = None,
+        mtu: Literal['auto'] | int | str | None = None,
+        overhead: int | str | None = None,
     ) -> None: ...
 
 class droptail(Setting):
@@ -799,8 +827,13 @@ class quic(Setting):
         max_data_threshold: New credit for the connection is due when this share of it is left, in 0..1. Default: 0.5.
         max_stream_data_threshold: New credit for the stream is due when this share of it is left, in 0..1. Default: 0.5.
         announce_at_once: New credit makes a packet of its own instead of waiting for one. Default: False.
+        max_datagram_frame_size: The largest DATAGRAM frame in bytes that an end takes, type and length included; 0 takes none. Default: 65535.
+        datagram_queue: Datagrams that may wait in the connection for the window and the pacer. Default: 16.
+        datagram_lifetime: A datagram that waits longer in the connection is dropped; "none" waits. Default: 'none'.
         handshake: How the connection begins: open from the start, or after one exchange. Default: 'one-rtt'.
         ecn: Packets are ECN-capable: ECT(0). DCTCP and Prague make them so whatever this says. Default: False.
+        new_path: What becomes of the congestion controller when the peer's or the own address changes. Default: 'reset'.
+        new_path_resume: What an earlier connection has learnt of the new path. Default: None.
         idle_timeout: Ends the connection after this duration without a packet, or "never". Default: 'never'.
     """
     def __init__(
@@ -831,9 +864,31 @@ class quic(Setting):
         max_data_threshold: Share | None = None,
         max_stream_data_threshold: Share | None = None,
         announce_at_once: bool | None = None,
+        max_datagram_frame_size: int | str | None = None,
+        datagram_queue: int | None = None,
+        datagram_lifetime: Literal['none'] | Time | None = None,
         handshake: Literal['established', 'one-rtt'] | None = None,
         ecn: bool | None = None,
+        new_path: Literal['reset', 'keep'] | None = None,
+        new_path_resume: Mapping[str, Any] | Literal['none', 'resume'] | None = None,
         idle_timeout: Literal['never'] | Time | None = None,
+    ) -> None: ...
+
+class resume(Setting):
+    """A jump once the initial window is acknowledged.
+
+    Args:
+        saved_cwnd: Bytes that the earlier connection had in flight in a round-trip time. Default: None.
+        saved_rtt: Its minimum round-trip time. The path counts as the same if the minimum is now above half of this and at most ten times as long. Default: None.
+        max_jump: The largest window that the jump leads to, in bytes, beside half of `saved_cwnd`. Default: 'none'.
+        ssthresh_percent: Beta: the share of PipeSize that is ssthresh after a Safe Retreat. Default: 50.
+    """
+    def __init__(
+        self,
+        saved_cwnd: int | str | None = None,
+        saved_rtt: Time | None = None,
+        max_jump: Literal['none'] | int | str | None = None,
+        ssthresh_percent: int | None = None,
     ) -> None: ...
 
 class ack_frequency_request(Setting):
@@ -878,6 +933,43 @@ class quinn(Setting):
     Args:
         controller: The window controller: one of Weir's, or quinn's own. Default: 'newreno'.
         rules: The rules of Weir's controllers as one revision has them; those of sending and acknowledging are quinn's. Default: 'rfc9002'.
+        overrides: Single rules, on top of `rules`. Default: None.
+        cubic: The constants of CUBIC (RFC 9438). Default: None.
+        bbr: The constants of BBR (draft-ietf-ccwg-bbr). Default: None.
+        bbr1: The constants of BBRv1 (Linux tcp_bbr). Default: None.
+        copa: The constants of Copa (NSDI 2018). Default: None.
+        initial_window: Initial window of Weir's controllers in bytes; "rfc9002" is min(10 packets, max(2 packets, 14720)). Default: 'rfc9002'.
+        max_datagram_size: Bytes of the largest datagram without IP and UDP headers; "path" takes what the path's MTU allows. Default: 'path'.
+        ack_every: Ack-eliciting packets for each acknowledgement, asked of the receiver by draft-ietf-quic-ack-frequency; "receiver" leaves it to the receiver. Default: 'receiver'.
+        stream_window: Bytes of the stream that the receiver takes in advance. Default: 1250000.
+        send_window: Bytes that the application may have unacknowledged. Default: 10000000.
+        ecn: Packets are ECN-capable. Default: True.
+        idle_timeout: Ends the connection after this duration without a packet, or "never". Default: '30s'.
+    """
+    def __init__(
+        self,
+        controller: str | None = None,
+        rules: Literal['inet-2025', 'inet-now', 'rfc9002'] | None = None,
+        overrides: Mapping[str, Any] | None = None,
+        cubic: Mapping[str, Any] | None = None,
+        bbr: Mapping[str, Any] | None = None,
+        bbr1: Mapping[str, Any] | None = None,
+        copa: Mapping[str, Any] | None = None,
+        initial_window: Literal['rfc9002'] | int | str | None = None,
+        max_datagram_size: Literal['path'] | int | str | None = None,
+        ack_every: Literal['receiver'] | int | None = None,
+        stream_window: int | str | None = None,
+        send_window: int | str | None = None,
+        ecn: bool | None = None,
+        idle_timeout: Literal['never'] | Time | None = None,
+    ) -> None: ...
+
+class noq(Setting):
+    """A reliable stream by the QUIC implementation noq, a fork of quinn.
+
+    Args:
+        controller: The window controller: one of Weir's, or noq's own. Default: 'newreno'.
+        rules: The rules of Weir's controllers as one revision has them; those of sending and acknowledging are noq's. Default: 'rfc9002'.
         overrides: Single rules, on top of `rules`. Default: None.
         cubic: The constants of CUBIC (RFC 9438). Default: None.
         bbr: The constants of BBR (draft-ietf-ccwg-bbr). Default: None.

@@ -39,7 +39,7 @@ fn steady(transport: Transport) -> Steady {
 const fn bounds(transport: Transport) -> (u64, i64) {
     match transport {
         Transport::Quic => (250, 43_000),
-        Transport::Tcp => (1_500, 34_500),
+        Transport::Tcp => (1_500, 34_600),
         Transport::Dccp => (3_000, 29_000),
     }
 }

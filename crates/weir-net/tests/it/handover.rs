@@ -72,7 +72,7 @@ fn both_directions_take_the_links_of_the_new_address() {
         let mut run = two_ways(side);
         let to = Some(run.phone[1]);
         let handover = Handover {
-            at: at(2 * SECOND),
+            at: at(2 * SECOND + 1),
             to,
         };
         run.network.add_handover(run.flow, side, handover).unwrap();
