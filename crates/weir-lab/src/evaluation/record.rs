@@ -3,6 +3,7 @@
 use super::{EvaluationError, Suite, cast, is_of};
 use crate::candidate::Candidate;
 use crate::run::{RunOptions, RunOutput, TraceLevel, TransportRegistry, run};
+use crate::scenario::Flow;
 
 /// The run of a case with seed 1, with the traces of the flows that have the controller. The case
 /// is the one of this number in the chapter of this name, of those that the controller can be
@@ -43,7 +44,7 @@ pub(crate) fn record(
     let mut output = run(&scenario, &options).map_err(failed)?;
     let subjects = output.scenario.flows.iter();
     let subjects = subjects.filter(|flow| case.subject.iter().any(|name| is_of(flow, name)));
-    let names: Vec<String> = subjects.flat_map(|flow| flow.names()).collect();
+    let names: Vec<String> = subjects.flat_map(Flow::names).collect();
     output.flows.retain(|flow| names.contains(&flow.name));
     Ok(Some(output))
 }

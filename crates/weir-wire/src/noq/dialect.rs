@@ -24,10 +24,13 @@ pub(super) const PACES_BY_RATE: bool = true;
 /// A packet may fill the window.
 pub(super) const FILLS_WINDOW: bool = true;
 
+/// Makes the configuration of a controller.
+type MakeController = fn() -> Arc<dyn ControllerFactory>;
+
 /// The stack's own controllers by their names in scenarios. noq's BBR is not one of them:
 /// `Bbr3Config` has a seed for its random waits, but no function that sets it, so that they come
 /// from the system.
-pub(super) const OWN_CONTROLLERS: [(&str, fn() -> Arc<dyn ControllerFactory>); 2] = [
+pub(super) const OWN_CONTROLLERS: [(&str, MakeController); 2] = [
     ("noq-newreno", || Arc::new(NewRenoConfig::default())),
     ("noq-cubic", || Arc::new(CubicConfig::default())),
 ];

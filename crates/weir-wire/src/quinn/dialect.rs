@@ -24,9 +24,12 @@ pub(super) const PACES_BY_RATE: bool = false;
 /// Packets are sent only while the octets in flight stay below the window.
 pub(super) const FILLS_WINDOW: bool = false;
 
+/// Makes the configuration of a controller.
+type MakeController = fn() -> Arc<dyn ControllerFactory>;
+
 /// The stack's own controllers by their names in scenarios. quinn's BBR is not one of them, because
 /// it takes random numbers from the system instead of the seed.
-pub(super) const OWN_CONTROLLERS: [(&str, fn() -> Arc<dyn ControllerFactory>); 2] = [
+pub(super) const OWN_CONTROLLERS: [(&str, MakeController); 2] = [
     ("quinn-newreno", || Arc::new(NewRenoConfig::default())),
     ("quinn-cubic", || Arc::new(CubicConfig::default())),
 ];

@@ -154,7 +154,7 @@ fn results_of_experiments_suites_and_evaluations_have_a_schema() {
     let needed = [
         "/imprint/date",
         "/entries/1/cells/0/chapter",
-        "/entries/1/reference",
+        "/entries/1/faults",
     ];
     valid(here, "yearbook", yearbook, &needed);
     let report = std::fs::read_to_string(here.join("reports/result.json"));

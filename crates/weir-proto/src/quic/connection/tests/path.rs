@@ -43,7 +43,7 @@ fn a_challenge_is_answered_with_its_data_in_a_datagram_of_1200_octets() {
     let mut server = Connection::server(lossy_link("inet-2025", 1));
     let answer = deliver(&mut server, data(0, Frame::PathChallenge(77))).expect("an answer");
     let frames = &answer.frames;
-    assert!(frames.iter().any(|frame| *frame == Frame::PathResponse(77)));
+    assert!(frames.contains(&Frame::PathResponse(77)));
     assert_eq!(answer.len(&server.config.header), 1200);
     assert!(server.poll_transmit(Instant::ZERO + millis(5)).is_none());
 }
