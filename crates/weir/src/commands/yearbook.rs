@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let made = make_yearbook(&candidates, imprint, &arguments.out, &options);
     bar.finish_and_clear();
-    let (yearbook, page) = made.map_err(|error| failure(error))?;
+    let (yearbook, page) = made.map_err(failure)?;
     if arguments.output.json {
         terminal::print(&yearbook.json())?;
     } else {
