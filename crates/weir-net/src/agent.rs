@@ -7,6 +7,7 @@
 
 use crate::app::{App, TunnelEnd};
 use crate::delay_meter::{DelayMeter, DelayStatistics, IntervalDelays};
+use crate::handover::{Handover, Handovers};
 use crate::host_timing::{HostTiming, SendTimestamp};
 use crate::interface::Interface;
 use crate::loss::Loss;
@@ -57,25 +58,6 @@ pub(crate) struct Address {
     pub(crate) host: HostId,
     pub(crate) peer: HostId,
     pub(crate) dscp: Dscp,
-}
-
-/// A change of the address of one end of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Handover {
-    /// When it happens.
-    pub at: Instant,
-    /// The host whose links its packets take from then on; `None` if a NAT changes the port alone.
-    pub to: Option<HostId>,
-}
-
-/// The handovers of an agent, and what they have led to.
-#[derive(Debug, Default)]
-struct Handovers {
-    /// Those to come, the next one first.
-    ahead: VecDeque<Handover>,
-    rebindings: u8,
-    /// Its own address or that of the peer has changed since the last call of `take_moved`.
-    moved: bool,
 }
 
 /// When one end of a flow starts and stops.

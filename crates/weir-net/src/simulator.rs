@@ -11,6 +11,8 @@
 //! an endpoint that sends far more packets in a millisecond than any path can carry, because its
 //! path has neither a rate nor a delay.
 
+mod tunnels;
+
 use crate::agent::Turn;
 use crate::app::MAX_PACKETS_IN_A_MILLISECOND;
 use crate::event_queue::TargetId;
@@ -492,65 +494,6 @@ impl<'a> Run<'a> {
         }
         slot.medium.handle(now, hop, packet);
         self.observe_medium(medium);
-    }
-
-    /// Hands a packet to the end of a tunnel at which this direction begins. The outer connection is
-    /// called in an event of its own.
-    fn enter_tunnel(&mut self, direction: usize, packet: PacketRef) {
-        let Some(id) = self.network.tunnel_entry(direction) else {
-            return self.drop_unreachable(packet);
-        };
-        let network = &mut *self.network;
-        let now = network.now;
-        let slot = &mut network.agents[id as usize];
-        let Some(end) = slot.agent.tunnel() else {
-            return self.drop_unreachable(packet);
-        };
-        let facts = end.reads_acks().then(|| network.pool.ack_facts(&packet));
-        if end.enter(now, packet, facts.flatten()) {
-            slot.agent.wake_app(now);
-            network.queue.set(slot.target, now, now);
-        }
-        self.observe_tunnel(id);
-    }
-
-    /// Delivers the packets that come out of a tunnel at this agent, and removes those that it
-    /// dropped.
-    #[inline(never)]
-    fn serve_tunnel(&mut self, id: u32) -> Outcome<()> {
-        let host = self.network.agents[id as usize].agent.host();
-        self.observe_tunnel(id);
-        while let Some(packet) = self.network.poll_tunnel(id) {
-            let target = self.network.agents[id as usize].target;
-            self.count_event(target)?;
-            // The end where the packet entered has recorded that it was carried.
-            if let Some(peer) = self.network.peer_of(id) {
-                self.observe_tunnel(peer);
-            }
-            self.deliver(host, packet)?;
-        }
-        Ok(())
-    }
-
-    /// Records the events of an end of a tunnel while their packets are in the pool, and removes
-    /// the packets that it has dropped.
-    fn observe_tunnel(&mut self, id: u32) {
-        let Network {
-            agents,
-            pool,
-            tunnels,
-            ..
-        } = &mut *self.network;
-        let slot = &mut agents[id as usize];
-        let Some(tunnel) = tunnels.get(slot.tunnel as usize) else {
-            return;
-        };
-        let source = tunnel.sources[usize::from(slot.side == Side::Receiver)];
-        if let Some(end) = slot.agent.tunnel() {
-            let source = EventSource(source.0);
-            end.events().record(pool, source, self.probe);
-        }
-        self.network.discard_from_tunnel(id);
     }
 
     fn observe_medium(&mut self, id: u32) {

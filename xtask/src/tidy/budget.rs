@@ -10,9 +10,9 @@ use crate::source::Source;
 const BUDGETS: [(&str, usize); 6] = [
     ("weir-proto", 28_500),
     ("weir-net", 14_200),
-    ("weir-wire", 8_300),
-    ("weir-lab", 50_300),
-    ("weir", 12_300),
+    ("weir-wire", 8_700),
+    ("weir-lab", 50_500),
+    ("weir", 12_400),
     ("weir-wasm", 700),
 ];
 

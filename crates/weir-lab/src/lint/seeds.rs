@@ -42,8 +42,8 @@ pub fn draws_random_numbers(scenario: &Scenario) -> bool {
 }
 
 fn flow_draws(flow: &Flow) -> bool {
-    // quinn and noq draw their connection IDs and RTP its first sequence number, which affect neither sizes
-    // nor times.
+    // quinn and noq draw their connection IDs and RTP its first sequence number, which affect
+    // neither sizes nor times.
     let transport = match &flow.transport {
         Transport::Dccp(_)
         | Transport::Quic(_)

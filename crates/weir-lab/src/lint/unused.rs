@@ -46,7 +46,8 @@ fn other_constants(flow: &Flow) -> Vec<Finding> {
     findings.collect()
 }
 
-/// Rules that stacks of others, which send, detect losses and pace probes themselves, do not follow.
+/// Rules that stacks of others, which send, detect losses and pace probes themselves, do not
+/// follow.
 const NOT_OF_FOREIGN: [&str; 6] = [
     "send_gate",
     "pto_probes",

@@ -20,7 +20,6 @@ mod estimate;
 pub(crate) mod expectation;
 pub mod files;
 mod foreign;
-mod handover;
 mod htb_words;
 mod link_rates;
 mod link_units;
@@ -38,7 +37,6 @@ mod schema;
 mod tc_words_tests;
 mod templates;
 mod transport;
-mod tunnel;
 mod wifi;
 mod writer;
 
@@ -51,9 +49,10 @@ pub use expectation::{
     Comparison, Expectation, Expectations, ExpectedOf, Quantity, Term, measures_of,
 };
 pub use foreign::{Foreign, ForeignSettings, ForeignStack, Noq, Quinn};
-pub use handover::HandoverConfig;
 pub use link_words::{LinkWordsError, link_scenario};
-pub use model::{Direction, Flow, Host, Link, MAX_FLOWS, Run, Scenario};
+pub use model::{
+    Direction, Flow, HandoverConfig, Host, Link, MAX_FLOWS, Run, Scenario, Tunnel, TunnelMode,
+};
 pub use overrides::{Override, parse_with, parse_with_files};
 pub(crate) use paths::{Graph, Hop, HopMedium};
 pub use rate_trace::{RateTrace, parse as parse_rate_trace};
@@ -61,7 +60,6 @@ pub use reference::reference;
 pub use resolved::{ResolvedValue, resolved_value};
 pub use schema::schema;
 pub use transport::{Dccp, Quic, RFC4341, Tcp, Transport};
-pub use tunnel::{Tunnel, TunnelMode};
 pub use wifi::{Station, Wifi};
 pub(crate) use writer::inline;
 #[cfg(feature = "files")]

@@ -1,11 +1,15 @@
 //! The data of a scenario: the run, its hosts, links, media and flows, with all defaults filled in.
 
+mod handover;
+mod tunnel;
+
+pub use handover::HandoverConfig;
+pub use tunnel::{Tunnel, TunnelMode};
+
 use super::arrivals::Arrivals;
 use super::expectation::Expectations;
-use super::handover::HandoverConfig;
 use super::rate_trace::RateTrace;
 use super::transport::Transport;
-use super::tunnel::Tunnel;
 use super::wifi::Wifi;
 use std::collections::BTreeSet;
 use weir_net::ack_thinning::{AckThinningConfig, ack_thinning};

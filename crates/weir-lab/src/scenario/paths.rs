@@ -1,7 +1,7 @@
 //! Paths between hosts: the links from one host to another, and their MTU.
 
+use super::model::Tunnel;
 use super::model::{Direction, Flow, Link, Scenario};
-use super::tunnel::Tunnel;
 use super::wifi::Station;
 use std::collections::{BTreeMap, VecDeque};
 

@@ -4,9 +4,10 @@ use super::{
     ABSENT, AgentSlot, EventTarget, Flow, Host, Joint, LinkId, LinkSlot, MediumId, MediumSlot,
     Network, RecentPackets, Side,
 };
-use crate::agent::{Address, Agent, Handover, HostSide, Parts, Schedule};
+use crate::agent::{Address, Agent, HostSide, Parts, Schedule};
 use crate::app::App;
 use crate::event_queue::{MAX_TARGETS, TargetId};
+use crate::handover::Handover;
 use crate::host_timing::HostTiming;
 use crate::interface::{Interface, InterfaceConfig};
 use crate::link::{Link, LinkConfig};

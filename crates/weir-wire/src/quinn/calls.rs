@@ -1,4 +1,5 @@
-//! What a QUIC stack tells its controller and what follows from it, in the same form for each stack.
+//! What a QUIC stack tells its controller and what follows from it, in the same form for each
+//! stack.
 
 use std::time::Instant;
 

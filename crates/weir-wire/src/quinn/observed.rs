@@ -1,8 +1,8 @@
 //! Observation of a controller inside a QUIC stack, which itself reports only the window.
 //!
-//! [`ObservedController`] wraps a controller, Weir's or the stack's own. It forwards every call, keeps
-//! a [`ControllerState`] that others can read, and reports each change of it as an event if events
-//! are selected.
+//! [`ObservedController`] wraps a controller, Weir's or the stack's own. It forwards every call,
+//! keeps a [`ControllerState`] that others can read, and reports each change of it as an event if
+//! events are selected.
 
 use super::algorithm::CongestionControlAlgorithm;
 use super::calls::{Acknowledgement, Congestion, SendBound};
@@ -223,7 +223,8 @@ pub(super) struct ObservedController {
 }
 
 impl ObservedController {
-    /// Updates the view. `limit` applies to the stack's own controllers, which do not report theirs.
+    /// Updates the view. `limit` applies to the stack's own controllers, which do not report
+    /// theirs.
     fn update(&self, limit: Limit) {
         let mut state = self.view.lock();
         let ControllerState {

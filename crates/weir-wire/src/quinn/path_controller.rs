@@ -20,8 +20,8 @@
 //!   the octets of all. The individual packets are determined here: they are the oldest that were
 //!   not acknowledged;
 //! - packets with the same send time are distinguished by the order of their acknowledgements;
-//! - spurious losses are not reported to it, and no packet is sent beyond the window at the start of a
-//!   recovery period. The rules `undo_spurious`, `recovery_probe`, `losses_before_acks`,
+//! - spurious losses are not reported to it, and no packet is sent beyond the window at the start
+//!   of a recovery period. The rules `undo_spurious`, `recovery_probe`, `losses_before_acks`,
 //!   `send_gate`, `ack_first_at_once` and `pto_probes` have no effect.
 //!
 //! The same holds for noq, except that its pacer follows a controller's pacing rate, that a packet

@@ -1,5 +1,5 @@
-//! The controller behind a stack's trait, compared with the same controller called directly and with
-//! windows computed by hand.
+//! The controller behind a stack's trait, compared with the same controller called directly and
+//! with windows computed by hand.
 
 use super::*;
 use weir_proto::cc::window::{Increase, REGISTRY, Rules};

@@ -42,7 +42,8 @@ impl SimConfig {
             algorithm,
             max_datagram_size,
             ack_every: None,
-            // The window of quinn and noq for 100 Mbit/s over 100 ms, and a send window eight times as large.
+            // The window of quinn and noq for 100 Mbit/s over 100 ms, and a send window eight times
+            // as large.
             stream_window: 1_250_000,
             send_window: 10_000_000,
             ecn: true,

@@ -79,8 +79,9 @@ fn a_clean_link_is_full_under_each_stack() {
             let (_, summary) = run_with(folder.path(), &sets);
             let goodput = summary["flows"]["stream"]["goodput_bps"].as_f64();
             // Of 1500 octets 28 are headers of IP and UDP, 28 of a packet with its tag (RFC 9000
-            // §17.3.1: 1, an identifier of 8, a number of at most 3; §5.3 of RFC 9001: 16) and about
-            // 8 of the stream's frame: 95.7 %. BBR's drain and ProbeRTT cost it 3 % in four seconds.
+            // §17.3.1: 1, an identifier of 8, a number of at most 3; §5.3 of RFC 9001: 16) and
+            // about 8 of the stream's frame: 95.7 %. BBR's drain and ProbeRTT cost it 3 % in four
+            // seconds.
             let least = if controller == "bbr" { 9.0e6 } else { 9.4e6 };
             let name = stack.name();
             assert!(

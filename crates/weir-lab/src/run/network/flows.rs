@@ -182,8 +182,8 @@ impl SimNetwork {
             _ => HeaderFormat::RFC9000,
         };
         let encoding = match (plan.encoding, &flow.transport) {
-            // UDP datagrams are payload only and the packets of quinn and noq are octets from the start, so
-            // there is nothing to check.
+            // UDP datagrams are payload only and the packets of quinn and noq are octets from the
+            // start, so there is nothing to check.
             (
                 PacketEncoding::RoundTrip,
                 Transport::Udp(_) | Transport::Quinn(_) | Transport::Noq(_),

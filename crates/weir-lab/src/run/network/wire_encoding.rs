@@ -1,11 +1,11 @@
 //! Packets as octets, for real sockets: the encoding of flows whose ends are connected by a real
 //! network.
 //!
-//! All transports are carried in UDP datagrams: QUIC, quinn, noq, RTP and UDP without change, DCCP as in
-//! RFC 6773 with a checksum of zero (§3.3), and TCP likewise. DCCP and TCP then have eight octets
-//! more than over IP, so the MTUs of links are increased by eight. A UDP datagram ends with its
-//! sequence number in eight octets, which the receiver needs to count losses. iperf3 has the number
-//! at the start, where the application header is here.
+//! All transports are carried in UDP datagrams: QUIC, quinn, noq, RTP and UDP without change, DCCP
+//! as in RFC 6773 with a checksum of zero (§3.3), and TCP likewise. DCCP and TCP then have eight
+//! octets more than over IP, so the MTUs of links are increased by eight. A UDP datagram ends with
+//! its sequence number in eight octets, which the receiver needs to count losses. iperf3 has the
+//! number at the start, where the application header is here.
 
 use super::quic_decoder::QuicDecoder;
 use super::shim::Shim;

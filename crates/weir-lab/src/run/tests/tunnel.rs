@@ -114,7 +114,8 @@ app = { kind = "cbr", packet = 1000, rate = "20Mbit" }"#;
         let summary = summary(&through(&format!("{tunnel}\n{queue}"), queue, flood));
         let (vpn, wire) = (&summary.links["vpn"], &summary.links["wire"]);
         // About half of 2500 packets a second do not pass the wire. The queue of the tunnel drops
-        // them, which is full at all times, and the wire only those that end a growth of the window.
+        // them, which is full at all times, and the wire only those that end a growth of the
+        // window.
         assert!(vpn.queue_drops > 10_000, "{tunnel}: {vpn:?}");
         assert!(
             wire.queue_drops < vpn.queue_drops / 10,

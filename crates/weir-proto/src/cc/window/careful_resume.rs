@@ -1,13 +1,15 @@
 //! Careful Resume (RFC 9959, published from draft-ietf-tsvwg-careful-resume): a connection starts
 //! with what an earlier connection has learnt of the same path.
 //!
-//! | phase | window | ends |
-//! |---|---|---|
-//! | Reconnaissance | that of the controller | when the initial window is acknowledged without congestion and the round-trip time is that of the path |
-//! | Unvalidated | jump = min(max_jump, saved_cwnd/2), paced over a round-trip time | when it is full, its first packet is acknowledged, or a round-trip time has passed |
-//! | Validating | from the octets in flight on, as in slow start | when the last unvalidated packet is acknowledged |
-//! | Safe Retreat | PipeSize/2, held | when the last unvalidated packet is acknowledged: ssthresh = beta PipeSize |
-//! | Normal | that of the controller | |
+//! - Reconnaissance has the controller's window. It ends when the initial window is acknowledged
+//!   without congestion and the round-trip time is that of the path.
+//! - Unvalidated jumps to min(max_jump, saved_cwnd/2), paced over a round-trip time. It ends when
+//!   this window is full, its first packet is acknowledged, or a round-trip time has passed.
+//! - Validating grows from the octets in flight, as in slow start, until the last unvalidated
+//!   packet is acknowledged.
+//! - Safe Retreat holds PipeSize/2 until the last unvalidated packet is acknowledged: ssthresh is
+//!   then beta PipeSize.
+//! - Normal has the controller's window.
 //!
 //! PipeSize is the flight before the jump, and what is acknowledged of packets sent after it.
 //! Congestion in Reconnaissance ends the attempt, congestion in Unvalidated or Validating begins

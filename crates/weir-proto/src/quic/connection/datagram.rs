@@ -6,7 +6,7 @@ use crate::endpoint::{EndpointEvent, WriteError};
 use crate::event::{Event, EventMask};
 use crate::packet::Payload;
 use crate::quic::error::TransportError;
-use crate::quic::wire::{Frame, SpaceId};
+use crate::quic::wire::SpaceId;
 use crate::time::Instant;
 
 /// Octets for an acknowledgement with a few ranges. One that need not leave now goes beside a
@@ -101,9 +101,4 @@ impl Connection {
             self.endpoint_events.push_back(EndpointEvent::Writable);
         }
     }
-}
-
-/// True if the frame carries data of the application.
-pub(super) const fn is_application_data(frame: &Frame) -> bool {
-    matches!(frame, Frame::Stream(_) | Frame::Datagram(_))
 }

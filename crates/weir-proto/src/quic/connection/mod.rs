@@ -19,7 +19,7 @@ use super::datagrams::Datagrams;
 use super::error::TransportError;
 use super::loss::{LostPacket, PROBE_TIMEOUT, SentPackets};
 use super::streams::{Role, Streams};
-use super::wire::{EcnCounts, FrameBuffers, PacketNumber, SpaceId};
+use super::wire::{EcnCounts, Frame, FrameBuffers, PacketNumber, SpaceId};
 use crate::cc::rtt::RttEstimator;
 use crate::cc::window::BoxedController;
 use crate::cc::{DeliveryRateSampler, Needs, Pacer, WindowControllerExt as _};
@@ -518,4 +518,9 @@ impl std::fmt::Debug for Connection {
             .field("bytes_in_flight", &self.bytes_in_flight)
             .finish_non_exhaustive()
     }
+}
+
+/// True if the frame carries data of the application.
+const fn is_application_data(frame: &Frame) -> bool {
+    matches!(frame, Frame::Stream(_) | Frame::Datagram(_))
 }

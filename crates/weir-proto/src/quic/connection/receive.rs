@@ -1,6 +1,6 @@
 //! Processes arriving packets (RFC 9000 §12.3, §12.4 and §13).
 
-use super::datagram::is_application_data;
+use super::is_application_data;
 use super::{Connection, State};
 use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::event::{Event, EventMask, PacketContent};

@@ -3,7 +3,11 @@
 //! The window does not apply to packets with acknowledgements alone. A data packet is filled while
 //! there is data, lost data first.
 
-use super::datagram::is_application_data;
+mod data_plan;
+
+pub(super) use data_plan::DataPlan;
+
+use super::is_application_data;
 use super::{Connection, State};
 use crate::cc::{EcnCapability, Sent, WindowControllerExt as _};
 use crate::event::{Event, EventMask, PacketContent, SndLim};
@@ -27,52 +31,6 @@ pub(super) enum Plan {
     Initial { ack_due: bool },
     /// Anything in the Data space.
     Data(DataPlan),
-}
-
-/// The content of the next packet of the Data space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct DataPlan {
-    /// An acknowledgement that cannot wait.
-    ack_due: bool,
-    flow_control: bool,
-    stream_data: bool,
-    datagrams: bool,
-    /// A probe without anything else in it.
-    ping: bool,
-    /// Frames of path validation, in a datagram of their own.
-    path: bool,
-}
-
-impl DataPlan {
-    /// An acknowledgement alone.
-    pub(super) const ACK: Self = Self {
-        ack_due: true,
-        flow_control: false,
-        stream_data: false,
-        datagrams: false,
-        ping: false,
-        path: false,
-    };
-
-    /// Frames of path validation alone.
-    const PATH: Self = Self {
-        ack_due: false,
-        flow_control: false,
-        stream_data: false,
-        datagrams: false,
-        ping: false,
-        path: true,
-    };
-
-    /// Stream data alone.
-    const STREAM_DATA: Self = Self {
-        ack_due: false,
-        flow_control: false,
-        stream_data: true,
-        datagrams: false,
-        ping: false,
-        path: false,
-    };
 }
 
 /// A packet under construction.

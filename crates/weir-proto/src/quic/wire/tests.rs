@@ -131,6 +131,11 @@ fn a_packet_number_takes_one_to_four_octets() {
 
 /// The frames of a packet and their octets.
 fn encoded_frames() -> Vec<(Vec<Frame>, &'static str)> {
+    [encoded_core_frames(), encoded_extension_frames()].concat()
+}
+
+/// The frames of RFC 9000 and their octets.
+fn encoded_core_frames() -> Vec<(Vec<Frame>, &'static str)> {
     let stream = |offset, len, fin| {
         Frame::Stream(StreamFrame {
             id: 4,
@@ -193,6 +198,12 @@ fn encoded_frames() -> Vec<(Vec<Frame>, &'static str)> {
         ),
         (vec![Frame::PathResponse(0xff)], "1b 00000000000000ff"),
         (vec![Frame::HandshakeDone, Frame::Padding(3)], "1e 000000"),
+    ]
+}
+
+/// The frames of extensions and their octets.
+fn encoded_extension_frames() -> Vec<(Vec<Frame>, &'static str)> {
+    vec![
         // draft-ietf-quic-ack-frequency §4 and §5; 0xaf and 25,000 µs take two and four octets.
         (
             vec![Frame::AckFrequency(AckFrequency {

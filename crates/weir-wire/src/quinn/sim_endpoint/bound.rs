@@ -2,9 +2,10 @@
 //!
 //! quinn and noq do not report it. Whether it had data to send, and whether the window or its pacer
 //! delayed that data, is inferred from its queries of the controller's window (see `Asked` in
-//! [`dialect`](super::super::dialect)). Data that it does not accept from the application is limited by the receiver's
-//! flow-control credit, if the stack has sent a BLOCKED frame, else by its send window. Before the
-//! client's address is validated, the octets of datagrams are compared as RFC 9000 §8.1 requires.
+//! [`dialect`](super::super::dialect)). Data that it does not accept from the application is
+//! limited by the receiver's flow-control credit, if the stack has sent a BLOCKED frame, else by
+//! its send window. Before the client's address is validated, the octets of datagrams are compared
+//! as RFC 9000 §8.1 requires.
 //!
 //! Not visible: the receiver's credit in octets.
 
@@ -29,8 +30,8 @@ impl SimEndpoint {
         }
     }
 
-    /// Why the stack accepts no more data: its send window, or the receiver's credit for the stream or
-    /// the connection. The stack sends a BLOCKED frame once for each limit of the credit.
+    /// Why the stack accepts no more data: its send window, or the receiver's credit for the stream
+    /// or the connection. The stack sends a BLOCKED frame once for each limit of the credit.
     fn bound_of_writes(&self) -> SndLim {
         if self.counts.blocked_frames_sent > self.blocked_frames_before {
             SndLim::ReceiverCredit

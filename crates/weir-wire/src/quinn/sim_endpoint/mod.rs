@@ -211,7 +211,8 @@ impl SimEndpoint {
         }
     }
 
-    /// Processes the stack's events until there are none left, then updates the timer and the trace.
+    /// Processes the stack's events until there are none left, then updates the timer and the
+    /// trace.
     fn process_events(&mut self, now: Instant) {
         while let Some((handle, connection)) = &mut self.inner {
             while let Some(event) = connection.poll_endpoint_events() {

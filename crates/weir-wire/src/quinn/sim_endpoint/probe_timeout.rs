@@ -1,9 +1,10 @@
 //! The stack's probe timeouts (RFC 9002 §6.2).
 //!
 //! quinn and noq do not report them. They are inferred from the packets sent: only the probes of an
-//! expiry are ack-eliciting and sent without a query of the window (see [`Asked`](super::super::dialect::Asked)), which does
-//! not apply to them (RFC 9002 §7.5); there are no path MTU probes. A probe timeout is
-//! therefore an expired timer of the stack's followed at the same instant by at least one probe.
+//! expiry are ack-eliciting and sent without a query of the window (see
+//! [`Asked`](super::super::dialect::Asked)), which does not apply to them (RFC 9002 §7.5); there
+//! are no path MTU probes. A probe timeout is therefore an expired timer of the stack's followed at
+//! the same instant by at least one probe.
 //!
 //! Not visible: the packet number space of the timeout, and the data that the probes repeat.
 

@@ -218,8 +218,8 @@ fn a_datagram_has_the_type_of_its_first_packet() {
 
 #[test]
 fn small_writes_reach_the_stack_together() {
-    // The stack iterates over all unacknowledged segments for each packet: writes of 10 octets must not
-    // become segments of 10 octets.
+    // The stack iterates over all unacknowledged segments for each packet: writes of 10 octets must
+    // not become segments of 10 octets.
     let mut path = Path::new(&config("newreno"), 1, |_| false);
     path.run(seconds(1));
     for at in 0..3_000_u32 {

@@ -1,8 +1,8 @@
 //! `[[tunnel]]`: a hop between two hosts over an outer connection with a congestion control of its
 //! own.
 
-use super::model::{Flow, TwoHosts};
-use super::transport::Transport;
+use super::{Flow, TwoHosts};
+use crate::scenario::transport::Transport;
 use weir_net::QueueConfig;
 use weir_net::app::Delivery;
 use weir_proto::packet::IpHeader;
@@ -69,7 +69,7 @@ impl Tunnel {
     }
 
     /// True if the transport can carry packets in this mode.
-    pub(super) const fn is_possible(&self) -> bool {
+    pub(in crate::scenario) const fn is_possible(&self) -> bool {
         match self.mode {
             TunnelMode::Datagram => matches!(
                 self.transport,
@@ -97,7 +97,7 @@ impl Tunnel {
 
     /// Bytes of the largest packet that fits a datagram on a path with this MTU; `None` in a
     /// stream.
-    pub(super) fn fits_datagram(&self, path_mtu: u32) -> Option<u32> {
+    pub(in crate::scenario) fn fits_datagram(&self, path_mtu: u32) -> Option<u32> {
         let payload = match (&self.transport, self.mode) {
             (_, TunnelMode::Stream) => return None,
             (Transport::Quic(quic), _) => quic::Config {

@@ -1,6 +1,6 @@
 //! `handover`: a flow whose client changes its address during the run.
 
-use super::model::Flow;
+use super::Flow;
 use weir_proto::settings;
 use weir_proto::settings::{name, or_word};
 use weir_proto::time::Duration;
