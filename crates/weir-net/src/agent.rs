@@ -91,8 +91,6 @@ pub(crate) struct Agent {
     path: Option<Box<HostPath>>,
     /// `None` if the socket loses nothing.
     loss: Option<Box<Loss>>,
-    /// Its application is the end of a tunnel.
-    carries_packets: bool,
     /// `None` unless delays are measured here.
     delays: Option<Box<DelayMeter>>,
     address: Address,
@@ -180,7 +178,6 @@ impl Agent {
             scheduled: schedule.next(),
             path: (!is_direct).then(|| Box::new(path)),
             loss: host.loss,
-            carries_packets: false,
             delays: None,
             address,
             has_sent: false,
@@ -248,11 +245,6 @@ impl Agent {
 
     pub(crate) fn app(&self) -> &dyn App {
         &*self.app
-    }
-
-    /// Declares that its application is the end of a tunnel.
-    pub(crate) const fn carry_packets(&mut self) {
-        self.carries_packets = true;
     }
 
     /// The end of a tunnel that its application is, if it is one.
@@ -337,9 +329,7 @@ impl Agent {
     fn receive(&mut self, now: Instant, packet: &mut Packet) {
         self.counters.packets_delivered += 1;
         self.counters.bytes_delivered += u64::from(packet.size);
-        if self.carries_packets
-            && let Some(end) = self.app.tunnel()
-        {
+        if let Some(end) = self.app.tunnel() {
             end.on_outer_packet(packet.ip.ecn);
         }
         if let Some(delays) = &mut self.delays {

@@ -336,7 +336,7 @@ impl<'a> Run<'a> {
         let slot = &mut self.network.agents[id as usize];
         slot.agent.handle_timeout(now);
         let sent = self.flush_agent(id)?;
-        if self.network.tunnel_of(id).is_some() {
+        if self.network.is_tunnel_end(id) {
             self.serve_tunnel(id)?;
         }
         let slot = &mut self.network.agents[id as usize];
@@ -370,7 +370,7 @@ impl<'a> Run<'a> {
             let slot = &self.network.agents[id as usize];
             let (due, now) = (slot.agent.poll_timeout(), self.network.now);
             self.network.queue.set(slot.target, due, now);
-            if self.network.tunnel_of(id).is_some() {
+            if self.network.is_tunnel_end(id) {
                 self.serve_tunnel(id)?;
             }
             return Ok(());

@@ -4,9 +4,7 @@ use super::finding::Evidence;
 use super::statistic::Statistic;
 use super::trace::Trace;
 use crate::lint::view::{Control, FlowView as Declared, View as Declarations};
-use crate::scenario::{
-    Direction, Flow, ForeignStack, Graph, Hop, HopMedium, Scenario, Tunnel, inline,
-};
+use crate::scenario::{Direction, Flow, ForeignStack, Graph, Hop, HopMedium, Scenario, inline};
 use crate::summary::{FlowSummary, LinkSummary};
 use crate::table::Table;
 use std::ops::Range;
@@ -53,8 +51,10 @@ pub(crate) struct FlowView<'a> {
 pub(crate) struct LinkView<'a> {
     pub(super) name: String,
     pub(super) rows: Option<Rows<'a>>,
-    /// `None` for a station.
+    /// `None` for a station and for the queue of a tunnel.
     pub(super) direction: Option<&'a Direction>,
+    /// The path of its settings, for `--set`.
+    settings: String,
     pub(super) summary: Option<&'a LinkSummary>,
 }
 
@@ -254,28 +254,35 @@ impl<'a> View<'a> {
     }
 }
 
-/// The directions of all links and the stations of all media.
+/// The directions of all links, the stations of all media and the queues of all tunnels.
 fn links<'a>(trace: &'a Trace<'_>, scenario: &'a Scenario) -> Vec<LinkView<'a>> {
     let wires = scenario.links.iter().flat_map(|link| {
-        let directions = [&link.forward, &link.backward];
-        link.trace_names().into_iter().zip(directions.map(Some))
+        let directions = [("forward", &link.forward), ("backward", &link.backward)];
+        let named = link.trace_names().into_iter().zip(directions);
+        named.map(|(name, (way, direction))| {
+            (name, Some(direction), format!("link.{}.{way}", link.name))
+        })
     });
     let stations = scenario.wifi.iter().flat_map(|wifi| {
-        let stations = wifi.stations.iter();
-        stations.map(|station| (wifi.trace_name(station), None))
+        wifi.stations.iter().map(|station| {
+            let settings = format!("wifi.{}.station.{}", wifi.name, station.host);
+            (wifi.trace_name(station), None, settings)
+        })
     });
-    let tunnels = scenario.tunnels.iter().flat_map(Tunnel::trace_names);
-    let tunnels = tunnels.map(|name| (name, None));
-    let all = wires
-        .chain(stations)
-        .chain(tunnels)
-        .map(|(name, direction)| LinkView {
-            rows: Rows::of(trace, format!("links/{name}")),
-            direction,
-            summary: trace.summary.and_then(|all| all.links.get(&name)),
-            name,
-        });
-    all.collect()
+    // Both ends have the same queue.
+    let tunnels = scenario.tunnels.iter().flat_map(|tunnel| {
+        let names = tunnel.trace_names().into_iter();
+        names.map(|name| (name, None, format!("tunnel.{}", tunnel.name)))
+    });
+    let all = wires.chain(stations).chain(tunnels);
+    all.map(|(name, direction, settings)| LinkView {
+        rows: Rows::of(trace, format!("links/{name}")),
+        direction,
+        settings,
+        summary: trace.summary.and_then(|all| all.links.get(&name)),
+        name,
+    })
+    .collect()
 }
 
 /// What controls a flow: as the scenario says, else by the columns of its trace.
@@ -525,19 +532,13 @@ impl LinkView<'_> {
         Evidence::given("summary", format!("links.{}.{key}", self.name), value)
     }
 
-    /// The path of a setting of this direction or station, for `--set`.
-    pub(super) fn setting(&self, key: &str) -> Option<String> {
-        if self.direction.is_none() {
-            let (medium, host) = self.name.split_once('.')?;
-            if host == "backward" {
-                // The queue of a tunnel, which is the same at both ends.
-                return Some(format!("tunnel.{medium}.{key}"));
-            }
-            return Some(format!("wifi.{medium}.station.{host}.{key}"));
-        }
-        Some(match self.name.strip_suffix(".backward") {
-            Some(name) => format!("link.{name}.backward.{key}"),
-            None => format!("link.{}.forward.{key}", self.name),
-        })
+    /// The path of a setting of its queue, for `--set`: `queue` or a key of it.
+    pub(super) fn queue_setting(&self, key: &str) -> String {
+        format!("{}.{key}", self.settings)
+    }
+
+    /// The path of a setting of its wire, for `--set`; `None` for what is not a direction of a link.
+    pub(super) fn wire_setting(&self, key: &str) -> Option<String> {
+        self.direction.map(|_| format!("{}.{key}", self.settings))
     }
 }

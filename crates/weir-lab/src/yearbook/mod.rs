@@ -14,7 +14,7 @@ mod tests;
 use crate::candidate::Candidate;
 use crate::evaluation::{
     Chapter, ChapterResult, Evaluation, EvaluationError, Options as EvaluationOptions, Size, Suite,
-    evaluate,
+    evaluate, record,
 };
 use crate::report::{ReportError, ReportFolder};
 use crate::run::TransportRegistry;
@@ -255,8 +255,9 @@ impl EntryMaker<'_> {
         cases: Option<&CaseSuite>,
     ) -> Result<Entry, YearbookError> {
         self.evaluation.write(&self.folder)?;
+        let folder = ReportFolder::create(&self.folder)?;
         let cells = self.evaluation.chapters.iter();
-        let cells = cells.map(|chapter| self.cell(chapter));
+        let cells = cells.map(|chapter| self.cell(chapter, &folder));
         Ok(Entry {
             controller: self.candidate.name.clone(),
             folder: folder_of(&self.candidate.name),
@@ -267,7 +268,7 @@ impl EntryMaker<'_> {
         })
     }
 
-    fn cell(&self, chapter: &ChapterResult) -> Result<Cell, YearbookError> {
+    fn cell(&self, chapter: &ChapterResult, folder: &ReportFolder) -> Result<Cell, YearbookError> {
         let limits: Vec<_> = chapter.cases.iter().flat_map(|case| &case.limits).collect();
         let mut numbered = chapter.cases.iter().enumerate();
         let breaks = numbered.find(|(_, case)| case.limits.iter().any(|one| one.fault.is_some()));
@@ -282,20 +283,20 @@ impl EntryMaker<'_> {
             worse: chapter.count(0, Verdict::Worse) + chapter.count(0, Verdict::Missing),
             alike: chapter.count(0, Verdict::Alike),
             recorded: recorded.unwrap_or_default(),
-            qlog: self.qlog(id, number)?,
+            qlog: self.qlog((id, number), folder)?,
         })
     }
 
-    /// Writes the qlog files of a case; returns their names.
-    fn qlog(&self, chapter: &str, case: usize) -> Result<Vec<String>, YearbookError> {
-        let place = (chapter, case);
-        let registry = self.options.registry;
-        let Some(run) = crate::evaluation::record(self.suite, self.candidate, place, registry)?
-        else {
+    /// Writes the qlog files of the case of this number in a chapter; returns their names.
+    fn qlog(
+        &self,
+        place: (&str, usize),
+        folder: &ReportFolder,
+    ) -> Result<Vec<String>, YearbookError> {
+        let Some(run) = record(self.suite, self.candidate, place, self.options.registry)? else {
             return Ok(Vec::new());
         };
-        let folder = ReportFolder::create(&self.folder)?;
-        let files = qlog::files(run, chapter).into_iter();
+        let files = qlog::files(run, place.0).into_iter();
         let names = files.map(|(name, content)| folder.write(&name, &content).map(|_| name));
         Ok(names.collect::<Result<_, _>>()?)
     }

@@ -313,7 +313,7 @@ impl TunnelEnd {
             if one.payload.is_shared() {
                 at += 1;
             } else if let Some(lost) = self.carried.remove(at) {
-                self.counters.count_lost_outside(lost.packet.size);
+                self.counters.count_outer_loss(lost.packet.size);
                 self.discarded.push(lost.packet);
             }
         }

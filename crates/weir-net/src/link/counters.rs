@@ -138,7 +138,7 @@ impl LinkCounters {
     }
 
     /// Counts a packet of `size` octets that was lost with a packet of the outer connection.
-    pub(crate) const fn count_lost_outside(&mut self, size: u32) {
+    pub(crate) const fn count_outer_loss(&mut self, size: u32) {
         self.dropped_outer += 1;
         self.bytes_dropped += size as u64;
     }

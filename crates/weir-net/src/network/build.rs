@@ -212,7 +212,8 @@ impl Network {
                     "its handover leads to the peer's host",
                 ));
             }
-            self.moves.extend([(host, other), (other, host)]);
+            self.moves
+                .extend([((host, other), None), ((other, host), None)]);
         }
         let agents = known.agents;
         self.flows[flow.0 as usize].mover = Some(side);

@@ -193,10 +193,8 @@ pub struct Network {
     fast_path: FastPath,
     /// Plain links that are traced.
     pub(crate) traced_plain: Vec<u32>,
-    /// The ways that flows take after a change of an address.
-    moves: Vec<(HostId, HostId)>,
-    /// The first link of each.
-    first_links_of_moves: Vec<Option<u32>>,
+    /// The ways that flows take after a change of an address, each with its first link.
+    moves: Vec<((HostId, HostId), Option<u32>)>,
 }
 
 impl Network {
@@ -244,7 +242,7 @@ impl Network {
         let pairs = pairs.chain(outside.iter().copied());
         let pairs: Vec<_> = pairs
             .chain(self.series.iter().flat_map(Series::ways))
-            .chain(self.moves.iter().copied())
+            .chain(self.moves.iter().map(|(way, _)| *way))
             .collect();
         let (routes, first_links) = Routes::find(self.hosts.len(), &links, &pairs, carries);
         self.routes = routes;
@@ -253,7 +251,9 @@ impl Network {
             slot.first_link = *first_link;
         }
         let (rest, of_moves) = rest.split_at(rest.len() - self.moves.len());
-        self.first_links_of_moves = of_moves.to_vec();
+        for ((_, first_link), found) in self.moves.iter_mut().zip(of_moves) {
+            *first_link = *found;
+        }
         let (of_ports, of_series) = rest.split_at(outside.len());
         for (series, first_links) in self.series.iter_mut().zip(of_series.chunks_exact(2)) {
             series.first_links = [first_links[0], first_links[1]];
@@ -278,8 +278,8 @@ impl Network {
     pub(crate) fn find_first_link(&mut self, agent: u32) {
         let slot = &mut self.agents[agent as usize];
         let way = (slot.agent.host(), slot.agent.peer());
-        if let Some(place) = self.moves.iter().position(|&known| known == way) {
-            slot.first_link = self.first_links_of_moves[place];
+        if let Some((_, first_link)) = self.moves.iter().find(|(known, _)| *known == way) {
+            slot.first_link = *first_link;
         }
     }
 

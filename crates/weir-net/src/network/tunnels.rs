@@ -19,8 +19,6 @@ pub struct TunnelId(pub u32);
 pub(crate) struct TunnelSlot {
     /// The outer connection.
     pub(crate) flow: FlowId,
-    /// The hosts at its ends.
-    pub(super) hosts: [HostId; 2],
     /// The numbers under which the ends report trace events.
     pub(crate) sources: [TargetId; 2],
     /// Packets of each flow that were dropped at an end or lost between the ends.
@@ -43,20 +41,16 @@ impl Network {
             Box::new(TunnelEnd::new(config, self.seed, &stream))
         };
         let (app, sink) = (end("forward"), end("backward"));
-        let hosts = [flow.source, flow.target];
         let id = self.tunnels.len() as u32;
         let flow = self.add_flow(FlowConfig { app, sink, ..flow })?;
         for side in [Side::Sender, Side::Receiver] {
             if let Some(index) = self.index_of(flow, side) {
-                let slot = &mut self.agents[index as usize];
-                slot.tunnel = id;
-                slot.agent.carry_packets();
+                self.agents[index as usize].tunnel = id;
             }
         }
         let sources = [0, 1].map(|end| self.add_target(EventTarget::TunnelEnd(id, end)));
         self.tunnels.push(TunnelSlot {
             flow,
-            hosts,
             sources,
             dropped: BTreeMap::new(),
         });
@@ -97,10 +91,9 @@ impl Network {
 
     /// The directions of all tunnels as edges of the graph, in the order of their numbers.
     pub(super) fn tunnel_edges(&self) -> impl Iterator<Item = (HostId, HostId)> + '_ {
-        let tunnels = self.tunnels.iter();
-        tunnels.flat_map(|slot| {
-            let [near, far] = slot.hosts;
-            [(near, far), (far, near)]
+        self.tunnels.iter().flat_map(|slot| {
+            let outer = &self.flows[slot.flow.0 as usize];
+            [(outer.source, outer.target), (outer.target, outer.source)]
         })
     }
 
@@ -161,10 +154,9 @@ impl Network {
         }
     }
 
-    /// The number of the tunnel whose end this agent is; `None` for the agents of other flows.
+    /// True if this agent is an end of a tunnel.
     #[inline]
-    pub(crate) fn tunnel_of(&self, agent: u32) -> Option<u32> {
-        let tunnel = self.agents[agent as usize].tunnel;
-        (tunnel != ABSENT).then_some(tunnel)
+    pub(crate) fn is_tunnel_end(&self, agent: u32) -> bool {
+        self.agents[agent as usize].tunnel != ABSENT
     }
 }

@@ -1,8 +1,8 @@
 //! The congestion controllers of a stack's connections by name.
 
-use super::dialect::OWN_CONTROLLERS;
-use super::dialect::proto::congestion::ControllerFactory;
 use super::path_controller::ControllerConfig;
+use super::stack_api::OWN_CONTROLLERS;
+use super::stack_api::proto::congestion::ControllerFactory;
 use crate::error::Error;
 use std::sync::Arc;
 use weir_proto::cc::window;

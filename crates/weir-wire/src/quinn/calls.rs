@@ -41,3 +41,46 @@ pub(super) enum SendBound {
     /// if that reduces the window which the stack sees.
     Pacer,
 }
+
+/// The methods of a stack's controller trait that are alike in each stack.
+macro_rules! shared_methods {
+    () => {
+        fn on_end_acks(
+            &mut self,
+            now: Instant,
+            in_flight: u64,
+            app_limited: bool,
+            largest_packet_num_acked: Option<u64>,
+        ) {
+            if let Some(own) = self.own_mut() {
+                own.on_end_acks(now, in_flight, app_limited, largest_packet_num_acked);
+            }
+            self.end_acknowledgement(now, in_flight, app_limited);
+        }
+
+        fn on_mtu_update(&mut self, new_mtu: u16) {
+            self.set_mtu(new_mtu);
+        }
+
+        fn window(&self) -> u64 {
+            self.visible_window()
+        }
+
+        fn metrics(&self) -> ControllerMetrics {
+            self.visible_metrics()
+        }
+
+        fn clone_box(&self) -> Box<dyn Controller> {
+            self.copy()
+        }
+
+        fn initial_window(&self) -> u64 {
+            self.first_window()
+        }
+
+        fn into_any(self: Box<Self>) -> Box<dyn Any> {
+            self
+        }
+    };
+}
+pub(super) use shared_methods;

@@ -26,14 +26,14 @@ mod algorithm;
     reason = "numbers of packets, which noq tells its controllers"
 )]
 mod calls;
-mod dialect;
+mod controller_impl;
 mod fingerprint;
 pub(crate) mod identity;
 mod observed;
 mod path_controller;
-mod plug;
 mod sim_config;
 mod sim_endpoint;
+mod stack_api;
 pub(crate) mod tls;
 mod traced;
 

@@ -6,10 +6,10 @@
 
 use super::algorithm::CongestionControlAlgorithm;
 use super::calls::{Acknowledgement, Congestion, SendBound};
-use super::dialect::proto::RttEstimator;
-use super::dialect::proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
-use super::dialect::{self, Asked};
 use super::path_controller::PathController;
+use super::stack_api::proto::RttEstimator;
+use super::stack_api::proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+use super::stack_api::{self, WindowQueries};
 use crate::events::EventSink;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,7 +30,7 @@ pub(super) struct ControllerState {
     /// Only losses of packets sent from this time on count as congestion events; `None` for all.
     pub counted_from: Option<Instant>,
     /// What the stack has asked since it last looked for data to send.
-    asked: Asked,
+    queries: WindowQueries,
     /// What limited the simulated endpoint.
     hold: Hold,
     /// What limited the estimate of the delivery rate from which the window is computed.
@@ -63,13 +63,13 @@ impl ControllerState {
     }
 
     /// Called before the stack looks for data to send.
-    pub fn reset_asked(&mut self) {
-        self.asked = Asked::default();
+    pub fn reset_queries(&mut self) {
+        self.queries = WindowQueries::default();
     }
 
     /// What limited the stack's sending since then.
     pub const fn stack_bound(&self) -> SendBound {
-        self.asked.bound()
+        self.queries.bound()
     }
 
     /// No more packets are sent now, because of this bound. Returns the underlying bound.
@@ -120,7 +120,7 @@ impl ControllerView {
             new_rtt_sample: None,
             congestion_events: 0,
             counted_from: None,
-            asked: Asked::default(),
+            queries: WindowQueries::default(),
             hold: Hold::default(),
             window_limited_by: RateLimit::Path,
         })))
@@ -236,7 +236,7 @@ impl ObservedController {
         let metrics = self.inner.get().metrics();
         window.cwnd = metrics.congestion_window;
         window.ssthresh = metrics.ssthresh.filter(|&octets| octets < u64::MAX);
-        window.pacing_rate = dialect::pacing_rate(&metrics);
+        window.pacing_rate = stack_api::pacing_rate(&metrics);
         if let Inner::Weir(path) = &self.inner {
             let controller = path.controller();
             let report = controller.report();
@@ -312,7 +312,7 @@ impl ControllerEvents {
     }
 }
 
-/// What the stack's trait calls (see [`dialect`]).
+/// What the stack's trait calls (see [`stack_api`]).
 impl ObservedController {
     /// The stack's own controller, if it is one.
     pub(super) fn own_mut(&mut self) -> Option<&mut dyn Controller> {
@@ -323,8 +323,8 @@ impl ObservedController {
     }
 
     /// Changes what is known of the stack's search for data.
-    pub(super) fn with_asked(&self, change: impl FnOnce(&mut Asked)) {
-        change(&mut self.view.lock().asked);
+    pub(super) fn with_queries(&self, change: impl FnOnce(&mut WindowQueries)) {
+        change(&mut self.view.lock().queries);
     }
 
     /// One or more packets with these octets were sent.
@@ -350,7 +350,7 @@ impl ObservedController {
         }
         match &mut self.inner {
             Inner::Weir(path) => path.acknowledge(acked, rtt),
-            Inner::Own(own) => dialect::acknowledge(&mut **own, acked, rtt),
+            Inner::Own(own) => stack_api::acknowledge(&mut **own, acked, rtt),
         }
         self.in_recovery &= self.recovery_start.is_some_and(|start| sent <= start);
         self.newest_in_batch = self.newest_in_batch.max(Some(sent));
@@ -393,7 +393,7 @@ impl ObservedController {
         } = *event;
         match &mut self.inner {
             Inner::Weir(path) => path.congest(event),
-            Inner::Own(own) => dialect::congest(&mut **own, event),
+            Inner::Own(own) => stack_api::congest(&mut **own, event),
         }
         self.in_flight = self.in_flight.saturating_sub(lost_bytes);
         let mut state = self.view.lock();
@@ -425,7 +425,7 @@ impl ObservedController {
             Inner::Weir(path) => path.is_paced(),
             Inner::Own(_) => false,
         };
-        self.with_asked(|asked| asked.on_query(is_paced));
+        self.with_queries(|queries| queries.on_query(is_paced));
         self.inner.get().window()
     }
 

@@ -28,9 +28,9 @@
 //! may fill the window, and that packets with acknowledgements alone are not counted as sent.
 
 use super::calls::{Acknowledgement, Congestion};
-use super::dialect;
-use super::dialect::proto::RttEstimator;
-use super::dialect::proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+use super::stack_api;
+use super::stack_api::proto::RttEstimator;
+use super::stack_api::proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use crate::error::Error;
 use std::collections::VecDeque;
 use std::fmt;
@@ -297,7 +297,7 @@ impl PathController {
     /// octet larger when a packet would fill it.
     fn open_window(&self) -> u64 {
         let window = self.inner.window();
-        let is_filled = !dialect::FILLS_WINDOW && self.bytes_in_flight + self.mtu == window;
+        let is_filled = !stack_api::FILLS_WINDOW && self.bytes_in_flight + self.mtu == window;
         window.saturating_add((is_filled && self.inner.needs().filled_window).into())
     }
 
@@ -323,7 +323,7 @@ impl PathController {
     }
 }
 
-/// What the stack's trait calls (see [`dialect`]).
+/// What the stack's trait calls (see [`stack_api`]).
 impl PathController {
     /// The stack's own controller inside this one: none.
     #[expect(clippy::unused_self, reason = "an observed controller may have one")]
@@ -448,7 +448,7 @@ impl PathController {
     /// The window that the stack sees.
     pub(super) fn visible_window(&self) -> u64 {
         let window = self.open_window();
-        if dialect::PACES_BY_RATE {
+        if stack_api::PACES_BY_RATE {
             return window;
         }
         let Some((rate, _)) = self.inner.pacer() else {
@@ -466,7 +466,7 @@ impl PathController {
     }
 
     pub(super) fn visible_metrics(&self) -> ControllerMetrics {
-        let mut metrics = dialect::paced_metrics(&*self.inner);
+        let mut metrics = stack_api::paced_metrics(&*self.inner);
         metrics.congestion_window = self.inner.window();
         metrics.ssthresh = self.inner.report().ssthresh;
         metrics

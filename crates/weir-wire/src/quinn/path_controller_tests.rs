@@ -306,13 +306,13 @@ fn a_packet_may_fill_a_window_that_grows_only_if_it_is_filled() {
     // octets in flight plus another packet stay below the window that it sees.
     // noq lets each packet fill the window.
     for (name, in_quinn) in [("bbr", 2), ("ledbat", 2), ("newreno", 1), ("cubic", 1)] {
-        let expected = if dialect::FILLS_WINDOW { 2 } else { in_quinn };
+        let expected = if stack_api::FILLS_WINDOW { 2 } else { in_quinn };
         let now = time::Instant::now();
         let mut controller = ControllerConfig::named(name).unwrap().start(now, MTU);
         controller.congest(&congestion([now; 2], true, 0));
         assert_eq!(controller.inner.window(), 2400, "{name}");
         let mut packets = 0;
-        let filled = u64::from(dialect::FILLS_WINDOW);
+        let filled = u64::from(stack_api::FILLS_WINDOW);
         while packets * PACKET + PACKET < controller.window() + filled {
             controller.send(now, PACKET);
             packets += 1;

@@ -1,12 +1,12 @@
 //! The configuration of a stack's connections in the simulator.
 
 use super::algorithm::CongestionControlAlgorithm;
-use super::dialect::proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use super::dialect::proto::{
+use super::observed::{ControllerView, ObservedControllerFactory};
+use super::stack_api::proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use super::stack_api::proto::{
     AckFrequencyConfig, ClientConfig, EndpointConfig, IdleTimeout, ServerConfig, TransportConfig,
     ValidationTokenConfig, VarInt,
 };
-use super::observed::{ControllerView, ObservedControllerFactory};
 use crate::error::Error;
 use crate::quinn::tls;
 use std::sync::Arc;

@@ -85,7 +85,7 @@ fn incast(view: &View<'_>, link: &LinkView<'_>) -> Option<Finding> {
         ],
     );
     let finding = Finding::new(INCAST.about, &link.name, 0.9, symptom);
-    let queue = link.setting("queue.limit").map(|path| vec![(path, "1000")]);
+    let queue = Some(vec![(link.queue_setting("queue.limit"), "1000")]);
     Some(finding.remedy(RemedyPlace::Network, "a larger buffer", queue))
 }
 

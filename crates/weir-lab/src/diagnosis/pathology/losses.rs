@@ -201,7 +201,7 @@ fn lost_in_capture(
 
 /// With what makes losses rarer or less harmful.
 fn against_loss(finding: Finding, flow: &FlowView<'_>, lossy: Option<&LinkView<'_>>) -> Finding {
-    let loss = lossy.and_then(|link| link.setting("loss"));
+    let loss = lossy.and_then(|link| link.wire_setting("loss"));
     let none = loss.map(|path| vec![(path, "{ kind = \"none\" }")]);
     finding
         .with_bbr(flow, "a controller that does not answer to single losses")
@@ -288,9 +288,7 @@ fn shallow(view: &View<'_>, flow: &FlowView<'_>) -> Option<Finding> {
     );
     let severity = 1.0 - summary.utilisation;
     let finding = Finding::new(SHALLOW.about, flow.name, severity, symptom).over(flow.life());
-    let queue = link
-        .setting("queue.limit")
-        .map(|path| vec![(path, packets)]);
+    let queue = Some(vec![(link.queue_setting("queue.limit"), packets)]);
     let text = "a buffer of one bandwidth-delay product";
     let finding = finding.with_bbr(flow, "a controller that paces");
     Some(finding.remedy(RemedyPlace::Network, text, queue))

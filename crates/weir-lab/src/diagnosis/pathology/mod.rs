@@ -190,7 +190,7 @@ fn queue_of(link: &LinkView<'_>) -> Option<String> {
     let bucket = link
         .direction
         .and_then(|direction| direction.shaper.as_ref());
-    link.setting("queue").filter(|_| bucket.is_none())
+    bucket.is_none().then(|| link.queue_setting("queue"))
 }
 
 /// The findings of a rule that looks at one flow.

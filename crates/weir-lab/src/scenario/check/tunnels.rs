@@ -1,7 +1,6 @@
 //! Tunnels join existing hosts over connections that carry packets in the mode of the tunnel.
 
-use super::super::model::{Flow, Host, Link};
-use super::super::model::{Tunnel, TunnelMode};
+use super::super::model::{Flow, Host, Link, Tunnel, TunnelMode};
 use super::super::paths::{Graph, HopMedium};
 use super::{Check, Checked};
 use crate::scenario::document::Step::{Index, Key};

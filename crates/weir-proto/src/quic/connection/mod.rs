@@ -315,14 +315,18 @@ impl Connection {
         if !self.events.wants(EventMask::CONTROLLER) {
             return;
         }
+        let by_credit = self.app_limited && self.streams.is_blocked();
+        self.emit_window_limited_by(now, by_credit.then_some(Limit::FlowControl));
+    }
+
+    /// Emits the window with this limit, or with the one that the controller reports.
+    fn emit_window_limited_by(&mut self, now: Instant, limit: Option<Limit>) {
         let mut state =
             self.controller
                 .snapshot(self.bytes_in_flight, self.rtt.get(), self.sampler.hold());
         state.delivered = Some(self.sampler.delivered());
         state.receive_window = Some(self.streams.receive_window());
-        if self.app_limited && self.streams.is_blocked() {
-            state.limit = Limit::FlowControl;
-        }
+        state.limit = limit.unwrap_or(state.limit);
         self.events
             .push(now, EventMask::CONTROLLER, || Event::Window(state));
     }

@@ -11,8 +11,9 @@
 //! challenge on the old path (§9.3.3), and ECN validation of the new one.
 
 use super::{AmplificationBudget, Connection, NewPath, State};
-use crate::cc::WindowControllerExt as _;
-use crate::event::{Event, EventMask, Limit};
+use crate::cc::Pacer;
+use crate::cc::rtt::RttEstimator;
+use crate::event::Limit;
 use crate::packet::{HostId, IpHeader};
 use crate::quic::loss::PROBE_TIMEOUT;
 use crate::quic::streams::Role;
@@ -215,8 +216,8 @@ impl Connection {
         let mut window = self.config.window();
         window.rules.controller.careful_resume = self.config.new_path_resume;
         self.controller = (self.config.controller.make)(&window);
-        self.rtt = crate::cc::rtt::RttEstimator::default();
-        self.pacer = crate::cc::Pacer::default();
+        self.rtt = RttEstimator::default();
+        self.pacer = Pacer::default();
         self.bytes_in_flight = 0;
         self.paced_until = None;
         self.recovery_probe = false;
@@ -225,14 +226,7 @@ impl Connection {
         self.pto_count = 0;
         self.probes_due = 0;
         self.window_changed = true;
-        let mut state = self
-            .controller
-            .snapshot(0, self.rtt.get(), self.sampler.hold());
-        state.limit = Limit::PathChange;
-        state.delivered = Some(self.sampler.delivered());
-        state.receive_window = Some(self.streams.receive_window());
-        self.events
-            .push(now, EventMask::CONTROLLER, || Event::Window(state));
+        self.emit_window_limited_by(now, Some(Limit::PathChange));
     }
 
     /// True if a packet of this number was sent on an earlier path, so that neither controller nor

@@ -249,28 +249,24 @@ impl Connection {
         }
         self.statistics.packets_lost += lost.len() as u64;
         // RFC 9000 §9.4: what was sent on an old path tells nothing of this one.
-        let old = lost
-            .first()
-            .is_some_and(|lost| self.is_of_old_path(space, lost.number));
-        let persistent = persistent && !old;
-        if lost_bytes == 0 {
-            lost.clear();
-            lost.shrink_to(MOST_LOST_KEPT);
-            self.lost = lost;
-            return;
-        }
-        self.bytes_in_flight = self.bytes_in_flight.saturating_sub(lost_bytes);
-        self.on_congestion_event(&CongestionEvent {
-            now,
-            sent_at,
-            lost_bytes,
-            bytes_in_flight: self.bytes_in_flight,
-            flight_size: None,
-            ecn: false,
-        });
-        if self.config.rules.controller.undo_spurious && space == SpaceId::Data {
-            self.spurious_candidates
-                .extend(lost.iter().map(|lost| lost.number));
+        let persistent = persistent
+            && !lost
+                .first()
+                .is_some_and(|lost| self.is_of_old_path(space, lost.number));
+        if lost_bytes > 0 {
+            self.bytes_in_flight = self.bytes_in_flight.saturating_sub(lost_bytes);
+            self.on_congestion_event(&CongestionEvent {
+                now,
+                sent_at,
+                lost_bytes,
+                bytes_in_flight: self.bytes_in_flight,
+                flight_size: None,
+                ecn: false,
+            });
+            if self.config.rules.controller.undo_spurious && space == SpaceId::Data {
+                self.spurious_candidates
+                    .extend(lost.iter().map(|lost| lost.number));
+            }
         }
         if persistent {
             self.controller.on_persistent_congestion(now);

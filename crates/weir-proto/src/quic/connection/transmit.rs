@@ -379,9 +379,8 @@ impl Connection {
     #[cold]
     fn push_path_frames(&mut self, builder: &mut PacketBuilder) {
         for frame in self.path.take_frames() {
-            builder.push(frame);
+            builder.push_eliciting(frame);
         }
-        builder.sent.ack_eliciting = true;
         let len = builder.overhead + builder.frames_len;
         let missing = INITIAL_DATAGRAM.saturating_sub(len).min(builder.room);
         if missing > 0 {

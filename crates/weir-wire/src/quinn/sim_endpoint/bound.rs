@@ -1,8 +1,8 @@
 //! What limits the stack's sending.
 //!
 //! quinn and noq do not report it. Whether it had data to send, and whether the window or its pacer
-//! delayed that data, is inferred from its queries of the controller's window (see `Asked` in
-//! [`dialect`](super::super::dialect)). Data that it does not accept from the application is
+//! delayed that data, is inferred from its queries of the controller's window (see `WindowQueries` in
+//! [`stack_api`](super::super::stack_api)). Data that it does not accept from the application is
 //! limited by the receiver's flow-control credit, if the stack has sent a BLOCKED frame, else by
 //! its send window. Before the client's address is validated, the octets of datagrams are compared
 //! as RFC 9000 §8.1 requires.
@@ -10,15 +10,15 @@
 //! Not visible: the receiver's credit in octets.
 
 use super::super::calls::SendBound;
-use super::super::dialect::proto::Side;
+use super::super::stack_api::proto::Side;
 use super::{SimEndpoint, State};
 use weir_proto::event::SndLim;
 
 impl SimEndpoint {
     /// What limits sending, when the stack has nothing more to send now.
     pub(super) fn bound(&self) -> SndLim {
-        let asked = self.view.lock().stack_bound();
-        match (self.state, asked) {
+        let bound = self.view.lock().stack_bound();
+        match (self.state, bound) {
             (State::Handshaking, _) if self.is_amplification_limited() => SndLim::AntiAmplification,
             (State::Established, SendBound::Window) => SndLim::Window,
             (State::Established, SendBound::Pacer) => SndLim::Pacer,

@@ -1,6 +1,6 @@
 //! The simulator's trait [`Endpoint`] for a QUIC stack.
 
-use super::super::dialect::proto::EcnCodepoint;
+use super::super::stack_api::proto::EcnCodepoint;
 use super::{COLLECTED, SMALL_WRITE, SimEndpoint, State, ZEROS, packet_type};
 use crate::quinn::identity;
 use bytes::{Bytes, BytesMut};

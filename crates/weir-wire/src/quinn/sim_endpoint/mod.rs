@@ -11,7 +11,7 @@
 //! It reports the number of lost packets and their total octets, but not which ones and why:
 //! quinn's log has their numbers, but the library that writes it would change the order of all JSON
 //! of a program that contains this crate. What differs between the two is in
-//! [`dialect`](super::dialect).
+//! [`stack_api`](super::stack_api).
 
 mod bound;
 mod endpoint;
@@ -19,13 +19,13 @@ mod probe_timeout;
 
 use self::probe_timeout::ProbeTimeouts;
 use super::calls::SendBound;
-use super::dialect;
-use super::dialect::proto::{
+use super::observed::ControllerView;
+use super::sim_config::SimConfig;
+use super::stack_api;
+use super::stack_api::proto::{
     self, ClientConfig, ConnectionError, ConnectionHandle, ConnectionStats, DatagramEvent, Dir,
     EcnCodepoint, FrameStats, StreamEvent, StreamId, VarInt,
 };
-use super::observed::ControllerView;
-use super::sim_config::SimConfig;
 use crate::error::Error;
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
@@ -76,7 +76,7 @@ impl Counts {
             data_frames_received: received.stream,
             ack_eliciting_frames_sent: ack_eliciting(sent),
             blocked_frames_sent: sent.data_blocked + sent.stream_data_blocked,
-            lost: dialect::lost(stats),
+            lost: stack_api::lost(stats),
         }
     }
 }
@@ -127,8 +127,8 @@ impl SimEndpoint {
     pub fn client(config: &SimConfig, seed: u64) -> Result<Self, Error> {
         let view = ControllerView::new();
         let client = config.client(&view)?;
-        let mut rng = Rng::stream(seed, &format!("{}/client", dialect::STACK));
-        let endpoint = dialect::endpoint(config.endpoint(&mut rng), None);
+        let mut rng = Rng::stream(seed, &format!("{}/client", stack_api::STACK));
+        let endpoint = stack_api::endpoint(config.endpoint(&mut rng), None);
         Ok(Self::new(config, endpoint, Some(client), view))
     }
 
@@ -139,8 +139,8 @@ impl SimEndpoint {
     pub fn server(config: &SimConfig, seed: u64) -> Result<Self, Error> {
         let view = ControllerView::new();
         let server = config.server(&view)?;
-        let mut rng = Rng::stream(seed, &format!("{}/server", dialect::STACK));
-        let endpoint = dialect::endpoint(config.endpoint(&mut rng), Some(server));
+        let mut rng = Rng::stream(seed, &format!("{}/server", stack_api::STACK));
+        let endpoint = stack_api::endpoint(config.endpoint(&mut rng), Some(server));
         Ok(Self::new(config, endpoint, None, view))
     }
 
@@ -187,7 +187,7 @@ impl SimEndpoint {
     /// Reads the stack's counters.
     fn count(&mut self) {
         if let Some((_, connection)) = &mut self.inner {
-            self.counts = Counts::of(&dialect::stats(connection));
+            self.counts = Counts::of(&stack_api::stats(connection));
         }
     }
 
@@ -262,7 +262,7 @@ impl SimEndpoint {
     fn smoothed_rtt(&self) -> Duration {
         match &self.inner {
             Some((_, connection)) if self.view.lock().has_rtt() => {
-                dialect::smoothed_rtt(connection).into()
+                stack_api::smoothed_rtt(connection).into()
             }
             _ => Duration::ZERO,
         }
@@ -339,7 +339,7 @@ impl SimEndpoint {
             return;
         };
         while !self.pending.is_empty() {
-            match dialect::write(connection.send_stream(id), &mut self.pending) {
+            match stack_api::write(connection.send_stream(id), &mut self.pending) {
                 Ok(()) => self.blocked_frames_before = self.counts.blocked_frames_sent,
                 Err(proto::WriteError::Blocked) => return,
                 // The stream was stopped.
@@ -378,7 +378,7 @@ impl SimEndpoint {
         let at = self.at(now);
         self.buffer.clear();
         let datagram = (ecn, data);
-        let event = dialect::handle(&mut self.endpoint, at, datagram, &mut self.buffer);
+        let event = stack_api::handle(&mut self.endpoint, at, datagram, &mut self.buffer);
         match event {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
                 let Some((_, connection)) = &mut self.inner else {
@@ -455,12 +455,12 @@ impl SimEndpoint {
         self.buffer.clear();
         let (_, connection) = self.inner.as_mut()?;
         let mut view = self.view.lock();
-        view.reset_asked();
+        view.reset_queries();
         view.settle(now);
         drop(view);
-        let transmit = dialect::poll_transmit(connection, at, &mut self.buffer)?;
+        let transmit = stack_api::poll_transmit(connection, at, &mut self.buffer)?;
         // Before the counters, for which quinn asks for the window too.
-        let asked = self.view.lock().stack_bound();
+        let bound = self.view.lock().stack_bound();
         self.count();
         let has_data = self.counts.data_frames_sent > before.data_frames_sent;
         let elicits = self.counts.ack_eliciting_frames_sent > before.ack_eliciting_frames_sent;
@@ -469,7 +469,7 @@ impl SimEndpoint {
         self.statistics.control_packets_sent += u64::from(!has_data);
         if elicits {
             self.view.lock().add_in_flight(self.buffer.len() as u64);
-            if asked == SendBound::NoData {
+            if bound == SendBound::NoData {
                 self.on_probe(now);
             }
         }

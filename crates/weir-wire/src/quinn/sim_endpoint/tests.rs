@@ -1,7 +1,7 @@
 //! Two endpoints over a path of constant delay that loses packets by their number.
 
 use super::super::CongestionControlAlgorithm;
-use super::super::dialect::{OWN_CONTROLLERS, STACK};
+use super::super::stack_api::{OWN_CONTROLLERS, STACK};
 use super::*;
 use weir_proto::endpoint::{Endpoint, WriteError};
 use weir_proto::event::SndLim;

@@ -1,6 +1,6 @@
 //! quinn's controller trait for Weir's controllers and for observed ones.
 
-use super::calls::{Acknowledgement, Congestion};
+use super::calls::{Acknowledgement, Congestion, shared_methods};
 use super::observed::ObservedController;
 use super::path_controller::PathController;
 use quinn_proto::RttEstimator;
@@ -37,19 +37,6 @@ macro_rules! controller {
                 self.acknowledge(&acked, rtt);
             }
 
-            fn on_end_acks(
-                &mut self,
-                now: Instant,
-                in_flight: u64,
-                app_limited: bool,
-                largest_packet_num_acked: Option<u64>,
-            ) {
-                if let Some(own) = self.own_mut() {
-                    own.on_end_acks(now, in_flight, app_limited, largest_packet_num_acked);
-                }
-                self.end_acknowledgement(now, in_flight, app_limited);
-            }
-
             fn on_congestion_event(
                 &mut self,
                 now: Instant,
@@ -67,29 +54,7 @@ macro_rules! controller {
                 });
             }
 
-            fn on_mtu_update(&mut self, new_mtu: u16) {
-                self.set_mtu(new_mtu);
-            }
-
-            fn window(&self) -> u64 {
-                self.visible_window()
-            }
-
-            fn metrics(&self) -> ControllerMetrics {
-                self.visible_metrics()
-            }
-
-            fn clone_box(&self) -> Box<dyn Controller> {
-                self.copy()
-            }
-
-            fn initial_window(&self) -> u64 {
-                self.first_window()
-            }
-
-            fn into_any(self: Box<Self>) -> Box<dyn Any> {
-                self
-            }
+            shared_methods!();
         }
     };
 }

@@ -39,12 +39,12 @@ pub(super) const OWN_CONTROLLERS: [(&str, MakeController); 2] = [
 /// once for each datagram, except for the probes of a probe timeout. It says so if the window has
 /// no room, and otherwise asks its pacer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct WindowQueries {
     queries: u64,
     is_window_full: bool,
 }
 
-impl Asked {
+impl WindowQueries {
     /// The window was asked for. The flag is that of a window which is smaller than the
     /// controller's because of pacing: noq sees the controller's own.
     pub const fn on_query(&mut self, _is_paced: bool) {

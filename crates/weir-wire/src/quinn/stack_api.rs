@@ -39,12 +39,12 @@ pub(super) const OWN_CONTROLLERS: [(&str, MakeController); 2] = [
 /// if there is room, once more for its pacer. If the pacer permits, it sends the datagram. For the
 /// probes of a probe timeout it does not ask.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct WindowQueries {
     queries: u64,
     is_paced: bool,
 }
 
-impl Asked {
+impl WindowQueries {
     /// The window was asked for. `is_paced`: the window has room, and what quinn sees is smaller
     /// because of the controller's pacing rate.
     pub const fn on_query(&mut self, is_paced: bool) {

@@ -1,9 +1,9 @@
 //! noq's controller trait for Weir's controllers and for observed ones.
 
-use super::calls::{Acknowledgement, Congestion};
-use super::dialect::Asked;
+use super::calls::{Acknowledgement, Congestion, shared_methods};
 use super::observed::ObservedController;
 use super::path_controller::PathController;
+use super::stack_api::WindowQueries;
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerMetrics};
 use std::any::Any;
@@ -54,19 +54,6 @@ macro_rules! controller {
                 self.acknowledge(&acked, rtt);
             }
 
-            fn on_end_acks(
-                &mut self,
-                now: Instant,
-                in_flight: u64,
-                app_limited: bool,
-                largest_packet_num_acked: Option<u64>,
-            ) {
-                if let Some(own) = self.own_mut() {
-                    own.on_end_acks(now, in_flight, app_limited, largest_packet_num_acked);
-                }
-                self.end_acknowledgement(now, in_flight, app_limited);
-            }
-
             fn on_congestion_event(
                 &mut self,
                 now: Instant,
@@ -98,40 +85,18 @@ macro_rules! controller {
                 }
             }
 
-            fn on_mtu_update(&mut self, new_mtu: u16) {
-                self.set_mtu(new_mtu);
-            }
-
             fn on_ack_frequency_update(&mut self, threshold: u64, max_ack_delay: Duration) {
                 if let Some(own) = self.own_mut() {
                     own.on_ack_frequency_update(threshold, max_ack_delay);
                 }
             }
 
-            fn window(&self) -> u64 {
-                self.visible_window()
-            }
-
-            fn metrics(&self) -> ControllerMetrics {
-                self.visible_metrics()
-            }
-
-            fn clone_box(&self) -> Box<dyn Controller> {
-                self.copy()
-            }
-
-            fn initial_window(&self) -> u64 {
-                self.first_window()
-            }
-
-            fn into_any(self: Box<Self>) -> Box<dyn Any> {
-                self
-            }
+            shared_methods!();
         }
     };
 }
 
 controller!(PathController, |_| {});
 controller!(ObservedController, |observed| {
-    observed.with_asked(Asked::on_window_full);
+    observed.with_queries(WindowQueries::on_window_full);
 });
