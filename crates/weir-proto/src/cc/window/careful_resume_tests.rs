@@ -293,6 +293,9 @@ fn a_retreat_leaves_two_packets_at_least_and_never_more_than_the_controller() {
     window.on_congestion_event(&lost(240, 125));
     assert_eq!(window.window(), 2 * PACKET);
     assert_eq!(window.report().limit, Limit::MinimumWindow);
+    // PipeSize is 3 packets, of which a half is less than the minimum.
+    window.on_ack(&acked(250, 130, 0));
+    assert_eq!(window.report().ssthresh, Some(2 * PACKET));
     // PipeSize is 200 packets: half of it is above the 75 that NewReno leaves.
     let mut window = new_reno(200);
     window.on_congestion_event(&lost(240, 125));
