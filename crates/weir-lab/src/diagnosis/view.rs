@@ -537,7 +537,7 @@ impl LinkView<'_> {
         format!("{}.{key}", self.settings)
     }
 
-    /// The path of a setting of its wire, for `--set`; `None` for what is not a direction of a link.
+    /// The path of a setting of its wire, for `--set`; `None` for what is not a link's direction.
     pub(super) fn wire_setting(&self, key: &str) -> Option<String> {
         self.direction.map(|_| format!("{}.{key}", self.settings))
     }

@@ -2,8 +2,8 @@
 //! controllers in it.
 //!
 //! The adapter is that of [`quinn`](crate::quinn), compiled for noq's types: its files are read a
-//! second time here, and `stack_api` and `controller_impl` have what differs between the two. noq's connection
-//! has one path; its multipath extension and its NAT traversal are off, as by default.
+//! second time here, and `stack_api` and `controller_impl` have what differs between the two. noq's
+//! connection has one path; its multipath extension and its NAT traversal are off, as by default.
 
 mod controller_impl;
 mod stack_api;

@@ -1,8 +1,8 @@
 //! What limits the stack's sending.
 //!
 //! quinn and noq do not report it. Whether it had data to send, and whether the window or its pacer
-//! delayed that data, is inferred from its queries of the controller's window (see `WindowQueries` in
-//! [`stack_api`](super::super::stack_api)). Data that it does not accept from the application is
+//! delayed that data, is inferred from its queries of the controller's window (see `WindowQueries`
+//! in [`stack_api`](super::super::stack_api)). Data that it does not accept from the application is
 //! limited by the receiver's flow-control credit, if the stack has sent a BLOCKED frame, else by
 //! its send window. Before the client's address is validated, the octets of datagrams are compared
 //! as RFC 9000 §8.1 requires.

@@ -2,9 +2,9 @@
 //!
 //! quinn and noq do not report them. They are inferred from the packets sent: only the probes of an
 //! expiry are ack-eliciting and sent without a query of the window (see
-//! [`WindowQueries`](super::super::stack_api::WindowQueries)), which does not apply to them (RFC 9002 §7.5); there
-//! are no path MTU probes. A probe timeout is therefore an expired timer of the stack's followed at
-//! the same instant by at least one probe.
+//! [`WindowQueries`](super::super::stack_api::WindowQueries)), which does not apply to them
+//! (RFC 9002 §7.5); there are no path MTU probes. A probe timeout is therefore an expired timer of
+//! the stack's followed at the same instant by at least one probe.
 //!
 //! Not visible: the packet number space of the timeout, and the data that the probes repeat.
 
