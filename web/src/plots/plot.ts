@@ -11,7 +11,7 @@ import { h, swatch } from "../ui/dom";
 
 /** The room for the vertical axis, the same in all plots so that times stand below each other. */
 export const gutter = (width: number) => (width < 480 ? 70 : 76);
-export const RIGHT = 14;
+export const RIGHT = 22;
 const DASHES: number[][] = [[], [6, 4], [2, 3], [10, 3, 2, 3]];
 
 export interface PlotOptions {

@@ -194,7 +194,8 @@ impl LinkView<'_> {
         let by_aqm = self.is_aqm() && highest > 0.0;
         match (summary.queue_drops > 0, summary.wire_losses > 0, policed) {
             (true, false, false) => Drop::Queue,
-            (true, _, _) if full || by_aqm => Drop::Queue,
+            // The summary does not count what was dropped before its warmup ended.
+            (true, _, _) | (false, false, _) if full || by_aqm => Drop::Queue,
             (_, _, true) => Drop::Policer,
             _ => Drop::Wire,
         }

@@ -301,12 +301,17 @@ impl FlowView<'_> {
         };
         let path = |from: &str, to: &str| graph.path(from, to).unwrap_or_default();
         let there = path(&flow.from, &flow.to);
-        let names = |hops: &[Hop<'_>]| {
-            let names = hops.iter().filter_map(|hop| trace_name(scenario, hop));
-            names.collect::<Vec<_>>()
+        let add = |names: &mut Vec<String>, hops: &[Hop<'_>]| {
+            for name in hops.iter().filter_map(|hop| trace_name(scenario, hop)) {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
         };
-        self.forward = names(&there);
-        self.backward = names(&path(&flow.to, &flow.from));
+        for [from, to] in flow.ways() {
+            add(&mut self.forward, &path(from, to));
+            add(&mut self.backward, &path(to, from));
+        }
         let mut hosts = scenario.hosts.iter();
         let sender = hosts.find(|host| host.names().any(|name| name == flow.from));
         self.timer_hz = sender
@@ -319,11 +324,12 @@ impl FlowView<'_> {
         });
         let slowest = rates.min_by(|a, b| a.1.total_cmp(&b.1));
         // Over the air there is no fixed rate; a station is slower than the wires beside it. What
-        // passes a tunnel depends on its own congestion control.
+        // passes a tunnel depends on its own congestion control. A handover leads to other links.
         let is_air = there
             .iter()
             .any(|hop| matches!(hop.over, HopMedium::Air(_) | HopMedium::Tunnel { .. }));
-        self.bottleneck = slowest.filter(|_| !is_air);
+        let moves = flow.ways().nth(1).is_some();
+        self.bottleneck = slowest.filter(|_| !is_air && !moves);
     }
 
     /// The round-trip time without queues: what the scenario implies, with the transmission of a
@@ -540,5 +546,62 @@ impl LinkView<'_> {
     /// The path of a setting of its wire, for `--set`; `None` for what is not a link's direction.
     pub(super) fn wire_setting(&self, key: &str) -> Option<String> {
         self.direction.map(|_| format!("{}.{key}", self.settings))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Override, parse, parse_with};
+
+    const SCENARIO: &str = r#"
+[run]
+duration = "1s"
+
+[[link]]
+name = "wire"
+between = ["server", "router"]
+rate = "10Mbit"
+
+[[wifi]]
+name = "air"
+standard = "g"
+station = [{ host = "router" }, { host = "laptop" }]
+
+[[tunnel]]
+name = "vpn"
+between = ["server", "router"]
+transport = { kind = "quic" }
+
+[[flow]]
+name = "file"
+from = "server"
+to = "laptop"
+transport = { kind = "tcp", controller = "cubic" }
+"#;
+
+    /// True if remedies, which change the resolved scenario, can set this path.
+    fn is_setting(scenario: &Scenario, path: &str, value: &str) -> bool {
+        let (path, value) = (path.to_owned(), value.to_owned());
+        let set = [Override { path, value }];
+        parse_with(&scenario.resolved_toml(), "t.toml", &set).is_ok()
+    }
+
+    #[test]
+    fn the_settings_of_every_queue_and_wire_can_be_set() {
+        let scenario = parse(SCENARIO, "t.toml").unwrap();
+        let trace = Trace::default();
+        let views = links(&trace, &scenario);
+        assert_eq!(views.len(), 6, "two directions, two stations, two ends");
+        for link in &views {
+            let limit = link.queue_setting("queue.limit");
+            assert!(is_setting(&scenario, &limit, "77"), "{limit}");
+        }
+        let wires = views.iter().filter_map(|link| link.wire_setting("loss"));
+        let wires: Vec<_> = wires.collect();
+        assert_eq!(wires, ["link.wire.forward.loss", "link.wire.backward.loss"]);
+        let none = r#"{ kind = "none" }"#;
+        assert!(wires.iter().all(|path| is_setting(&scenario, path, none)));
+        assert!(!is_setting(&scenario, "tunnel.vpn.loss", none));
     }
 }

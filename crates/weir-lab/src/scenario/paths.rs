@@ -1,7 +1,6 @@
 //! Paths between hosts: the links from one host to another, and their MTU.
 
-use super::model::Tunnel;
-use super::model::{Direction, Flow, Link, Scenario};
+use super::model::{Direction, Flow, Link, Scenario, Tunnel};
 use super::wifi::Station;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -224,12 +223,8 @@ impl<'a> Graph<'a> {
     /// The largest packet that passes in both directions between the hosts of a flow, before and
     /// after its handovers, in octets, including the IP header.
     pub(crate) fn mtu_both_ways(&self, flow: &Flow) -> u32 {
-        let [client, server] = flow.client_and_server();
-        let moved = flow.handovers.iter().filter_map(|of| of.to.as_deref());
-        let clients = moved.chain([client]);
-        let both = |client| [(client, server), (server, client)];
-        let mtus = clients.flat_map(both);
-        let mtus = mtus.filter_map(|(from, to)| self.path_mtu(from, to));
+        let both = flow.ways().flat_map(|[from, to]| [(from, to), (to, from)]);
+        let mtus = both.filter_map(|(from, to)| self.path_mtu(from, to));
         mtus.min().unwrap_or(0)
     }
 }

@@ -28,4 +28,18 @@ impl Flow {
             [&self.from, &self.to]
         }
     }
+
+    /// The hosts of sender and receiver, at first and after each handover to another host.
+    pub(crate) fn ways(&self) -> impl Iterator<Item = [&str; 2]> {
+        let receiver_moves = self.app.receiver_connects();
+        let hosts = self.handovers.iter().filter_map(|of| of.to.as_deref());
+        let moved = hosts.map(move |host| {
+            if receiver_moves {
+                [&*self.from, host]
+            } else {
+                [host, &*self.to]
+            }
+        });
+        std::iter::once([&*self.from, &*self.to]).chain(moved)
+    }
 }

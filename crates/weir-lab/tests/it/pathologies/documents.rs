@@ -163,6 +163,32 @@ fn a_rate_that_was_learnt_from_little_credit_is_found_and_more_credit_ends_it() 
     );
 }
 
+/// The links of both ways drop what the sender takes for lost, and a queue of the second is none of
+/// the first: neither way explains the run alone.
+#[test]
+fn a_handover_has_the_links_of_both_ways() {
+    let text = include_str!("../../../../../examples/handover.toml");
+    let rates = ["link.lte.rate=10Mbit", "link.lte.rate=80Mbit"];
+    for (rate, controller) in rates
+        .iter()
+        .flat_map(|rate| [(rate, "cubic"), (rate, "newreno")])
+    {
+        let (path, value) = rate.split_once('=').expect("a path and its value");
+        let controller = ("flow.upload.transport.controller", controller);
+        let sets = [(path, value), controller].map(|(path, value)| Override {
+            path: path.to_owned(),
+            value: value.to_owned(),
+        });
+        let scenario = parse_with(text, "handover.toml", &sets).expect("a scenario");
+        let explanation = explain(&Trace::of_run(&run_of(&scenario.resolved_toml())));
+        let findings = explanation.findings.iter();
+        let kinds: Vec<_> = findings.map(|finding| finding.kind).collect();
+        for wrong in ["reordering", "random_loss", "underused_link"] {
+            assert!(!kinds.contains(&wrong), "{sets:?}: {kinds:?}");
+        }
+    }
+}
+
 /// A sender that asks for an acknowledgement after more than ten packets gets them one by one:
 /// nothing is compressed on the way.
 #[test]

@@ -1,7 +1,6 @@
 //! Processes arriving packets (RFC 9000 §12.3, §12.4 and §13).
 
-use super::is_application_data;
-use super::{Connection, State};
+use super::{Connection, State, is_application_data};
 use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::event::{Event, EventMask, PacketContent};
 use crate::packet::Ecn;

@@ -7,8 +7,7 @@ mod data_plan;
 
 pub(super) use data_plan::DataPlan;
 
-use super::is_application_data;
-use super::{Connection, State};
+use super::{Connection, State, is_application_data};
 use crate::cc::{EcnCapability, Sent, WindowControllerExt as _};
 use crate::event::{Event, EventMask, PacketContent, SndLim};
 use crate::packet::{Body, Ecn, IpHeader, Packet, TraceNumber, Transit};

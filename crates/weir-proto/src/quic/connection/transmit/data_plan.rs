@@ -2,46 +2,43 @@
 
 /// The content of the next packet of the Data space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::quic::connection) struct DataPlan {
+pub(in super::super) struct DataPlan {
     /// An acknowledgement that cannot wait.
-    pub(in crate::quic::connection) ack_due: bool,
-    pub(in crate::quic::connection) flow_control: bool,
-    pub(in crate::quic::connection) stream_data: bool,
-    pub(in crate::quic::connection) datagrams: bool,
+    pub(super) ack_due: bool,
+    pub(super) flow_control: bool,
+    pub(super) stream_data: bool,
+    pub(super) datagrams: bool,
     /// A probe without anything else in it.
-    pub(in crate::quic::connection) ping: bool,
+    pub(super) ping: bool,
     /// Frames of path validation, in a datagram of their own.
-    pub(in crate::quic::connection) path: bool,
+    pub(super) path: bool,
 }
 
 impl DataPlan {
-    /// An acknowledgement alone.
-    pub(in crate::quic::connection) const ACK: Self = Self {
-        ack_due: true,
+    const NOTHING: Self = Self {
+        ack_due: false,
         flow_control: false,
         stream_data: false,
         datagrams: false,
         ping: false,
         path: false,
+    };
+
+    /// An acknowledgement alone.
+    pub(in super::super) const ACK: Self = Self {
+        ack_due: true,
+        ..Self::NOTHING
     };
 
     /// Frames of path validation alone.
-    pub(in crate::quic::connection) const PATH: Self = Self {
-        ack_due: false,
-        flow_control: false,
-        stream_data: false,
-        datagrams: false,
-        ping: false,
+    pub(super) const PATH: Self = Self {
         path: true,
+        ..Self::NOTHING
     };
 
     /// Stream data alone.
-    pub(in crate::quic::connection) const STREAM_DATA: Self = Self {
-        ack_due: false,
-        flow_control: false,
+    pub(super) const STREAM_DATA: Self = Self {
         stream_data: true,
-        datagrams: false,
-        ping: false,
-        path: false,
+        ..Self::NOTHING
     };
 }
