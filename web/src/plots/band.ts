@@ -35,6 +35,10 @@ export function shares(band: Band, [from, to]: Span, columns: number): Float64Ar
   return made;
 }
 
+/** True if a column, in CSS pixels, lies between the stripes of an area. */
+const isBetween = (x: number, stripes: number) =>
+  stripes > 0 && Math.floor(x / (2 * stripes)) % 2 === 1;
+
 /** A strip on the screen. */
 export class BandView {
   readonly element: HTMLElement;
@@ -98,7 +102,7 @@ export class BandView {
       const entry = h(
         "span",
         { class: code === now ? "entry now" : "entry" },
-        swatch(colour(kind.colour)),
+        swatch(colour(kind.colour), 0, kind.stripes),
         kind.label,
       );
       return entry;
@@ -139,6 +143,7 @@ export class BandView {
         const kind = this.band.categories.kinds[code];
         if (share <= 0 || !kind) return;
         context.fillStyle = colour(kind.colour);
+        context.globalAlpha = isBetween(x / ratio, kind.stripes) ? 0.3 : 1;
         context.fillRect(x, top * this.canvas.height, 1, share * this.canvas.height + 0.5);
         top += share;
       });

@@ -20,11 +20,21 @@ export interface Layer {
   rug?: boolean;
 }
 
+/** The look of a word. Rules share ten colours: a line has a pattern, an area has stripes. */
+export interface Kind {
+  label: string;
+  colour: number;
+  /** As of a layer. */
+  dash: number;
+  /** 0 is plain; the stripes of 1, 2 and 3 are wider and wider. */
+  stripes: number;
+}
+
 /** A word for each row of a curve. */
 export interface Categories {
   codes: Uint32Array;
   /** For each code its label, colour and pattern; null if it is not drawn. */
-  kinds: ({ label: string; colour: number; dash: number } | null)[];
+  kinds: (Kind | null)[];
 }
 
 /** Published values: rings with a label. */

@@ -78,6 +78,7 @@ function limitKind(name: string, ofRate: boolean) {
     label: limitLabel(name, ofRate),
     colour: palette.firstLimit + (place % 10),
     dash: pattern,
+    stripes: Math.floor(place / 10),
   };
 }
 
@@ -85,7 +86,7 @@ function boundKind(name: string) {
   const at = (palette.bounds as Record<string, number>)[name];
   return at === undefined
     ? null
-    : { label: name.replaceAll("_", " "), colour: palette.firstBound + at, dash: 0 };
+    : { label: name.replaceAll("_", " "), colour: palette.firstBound + at, dash: 0, stripes: 0 };
 }
 
 const categories = (

@@ -52,8 +52,9 @@ export function button(
 }
 
 /** Sets the colour of a swatch through the style object, which the content security policy allows. */
-export function swatch(colour: string, dash = 0): HTMLElement {
-  const made = h("i", { class: dash ? "swatch dashed" : "swatch", "aria-hidden": "true" });
+export function swatch(colour: string, dash = 0, stripes = 0): HTMLElement {
+  const look = dash ? " dashed" : stripes ? ` stripes${stripes}` : "";
+  const made = h("i", { class: `swatch${look}`, "aria-hidden": "true" });
   made.style.setProperty("--colour", colour);
   return made;
 }

@@ -328,13 +328,16 @@ impl FlowView<'_> {
         let is_air = there
             .iter()
             .any(|hop| matches!(hop.over, HopMedium::Air(_) | HopMedium::Tunnel { .. }));
-        let moves = flow.ways().nth(1).is_some();
-        self.bottleneck = slowest.filter(|_| !is_air && !moves);
+        self.bottleneck = slowest.filter(|_| !is_air && !flow.changes_way());
     }
 
     /// The round-trip time without queues: what the scenario implies, with the transmission of a
-    /// packet, or the smallest sample if that is shorter or the scenario does not say.
+    /// packet, or the smallest sample if that is shorter or the scenario does not say. `None` for a
+    /// flow that a handover leads to other links, on which it is another.
     fn base_rtt(&self) -> Option<Evidence> {
+        if self.declared.is_some_and(Flow::changes_way) {
+            return None;
+        }
         let least = self
             .main
             .measure("rtt_s", self.main.all(), Statistic::Least)?;

@@ -42,4 +42,9 @@ impl Flow {
         });
         std::iter::once([&*self.from, &*self.to]).chain(moved)
     }
+
+    /// True if a handover leads its packets to other links.
+    pub(crate) fn changes_way(&self) -> bool {
+        self.ways().nth(1).is_some()
+    }
 }
