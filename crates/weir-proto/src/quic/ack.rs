@@ -6,8 +6,9 @@
 //! reports the newest ranges, at most `max_ranges`; packets below those
 //! count as duplicates from then on.
 
+use super::arrivals::{Arrivals, TimestampRequest};
 use super::config::AckPolicy;
-use super::wire::{Ack, AckFrequency, AckRange, EcnCounts, OlderRanges};
+use super::wire::{Ack, AckFrequency, AckRange, AckRest, EcnCounts, OlderRanges};
 use crate::packet::Ecn;
 use crate::ranges::RangeSet;
 use crate::shared_buffers::SharedBuffers;
@@ -41,6 +42,8 @@ pub struct ReceivedPackets {
     ack_immediately: bool,
     deadline: Option<Instant>,
     ecn: EcnCounts,
+    /// The times of packets that the peer wants to know.
+    arrivals: Option<Box<Arrivals>>,
     /// The ranges below the newest one as last built, shared with the frames sent.
     older: Option<Arc<OlderRanges>>,
     older_is_stale: bool,
@@ -66,10 +69,16 @@ impl ReceivedPackets {
             ack_immediately: false,
             deadline: None,
             ecn: EcnCounts::default(),
+            arrivals: None,
             older: None,
             older_is_stale: false,
             former: SharedBuffers::default(),
         }
+    }
+
+    /// The peer asks for the times at which packets arrive.
+    pub fn report_arrivals(&mut self, request: TimestampRequest) {
+        self.arrivals = Some(Box::new(Arrivals::new(request)));
     }
 
     /// True if a packet with this number has been processed (RFC 9000 §12.3).
@@ -89,6 +98,9 @@ impl ReceivedPackets {
             self.largest_at = now;
         }
         self.add(number);
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.on_packet(now, number);
+        }
         match ecn {
             Ecn::NotEct => {}
             Ecn::Ect0 => self.ecn.ect0 += 1,
@@ -227,12 +239,16 @@ impl ReceivedPackets {
             self.renew_older(newest.start);
         }
         let delay = now.since(self.largest_at).as_micros() >> DELAY_EXPONENT;
+        let largest = newest.end - 1;
+        let ecn = (self.ecn != EcnCounts::default()).then_some(self.ecn);
+        let arrivals = self.arrivals.as_mut();
+        let timestamps = arrivals.map(|arrivals| arrivals.take(largest));
         Some(Ack {
-            largest: newest.end - 1,
+            largest,
             smallest: newest.start,
             delay,
             older: self.older.clone(),
-            ecn: (self.ecn != EcnCounts::default()).then(|| Box::new(self.ecn)),
+            rest: AckRest::new(ecn, timestamps),
         })
     }
 
@@ -472,7 +488,7 @@ mod tests {
         let mut received = ReceivedPackets::new(POLICY, false);
         received.on_packet(at(1), 0, true, Ecn::Ce);
         assert!(received.ack_is_due(at(1)));
-        assert_eq!(received.take_ack(at(1)).unwrap().ecn.unwrap().ce, 1);
+        assert_eq!(received.take_ack(at(1)).unwrap().ecn().unwrap().ce, 1);
     }
 
     #[test]
@@ -495,10 +511,7 @@ mod tests {
             ect1: 3,
             ce: 4,
         };
-        assert_eq!(
-            received.take_ack(at(1)).unwrap().ecn,
-            Some(Box::new(counts))
-        );
+        assert_eq!(received.take_ack(at(1)).unwrap().ecn(), Some(counts));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::datagrams::DatagramConfig;
 use super::loss::PACKET_THRESHOLD;
+use super::media::MediaConfig;
 use super::wire::{HeaderFormat, SpaceId, varint};
 use crate::cc::window::{
     CarefulResumeConfig, Constants, ControllerEntry, ControllerRules, Pacing, REGISTRY, Rules,
@@ -142,6 +143,11 @@ settings! {
         pub flow_control: FlowControlConfig [flatten],
         /// Datagrams.
         pub datagrams: DatagramConfig [flatten],
+        /// Media: what the application writes goes into datagrams, under a controller of media.
+        pub media: Option<Box<MediaConfig>> => or_table(
+            Keyword { word: "none", doc: "The application writes a stream." },
+            Keyword { word: "datagrams", doc: "Media in datagrams, with receive timestamps." },
+        ),
         /// How the connection begins: open from the start, or after one exchange.
         pub handshake: Handshake = Handshake::OneRtt,
         /// Packets are ECN-capable: ECT(0). DCTCP and Prague make them so whatever this says.
@@ -199,6 +205,14 @@ impl Config {
         in_packet.min(self.datagrams.max_payload())
     }
 
+    /// The sizes of headers, and what ACK frames have.
+    pub fn header(&self) -> HeaderFormat {
+        HeaderFormat {
+            receive_timestamps: self.media.is_some(),
+            ..self.header
+        }
+    }
+
     /// The configuration of the window controller.
     pub fn window(&self) -> WindowConfig {
         WindowConfig {
@@ -218,6 +232,10 @@ impl Config {
         self.ack.every = self.ack.every.max(1);
         self.ack.max_ranges = self.ack.max_ranges.clamp(1, 64);
         self.ack.first_at_once |= self.rules.ack_first_at_once;
+        if let Some(media) = &self.media {
+            self.datagrams.carry_writes = true;
+            self.datagrams.datagram_queue = media.send_queue;
+        }
         let credit = &mut self.flow_control;
         credit.initial_max_data = credit.initial_max_data.min(varint::MAX);
         credit.initial_max_stream_data = credit.initial_max_stream_data.min(varint::MAX);

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 const MOST_ARRIVED: usize = 4096;
 
 settings! {
-    /// Datagrams, which only a tunnel of mode "datagram" sends.
+    /// Datagrams, which media and a tunnel of mode "datagram" send.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct DatagramConfig {
         /// The largest DATAGRAM frame in bytes that an end takes, type and length included; 0 takes
@@ -44,6 +44,8 @@ pub struct Datagrams {
     config: DatagramConfig,
     /// Those that wait, each with the time since when.
     waiting: VecDeque<(Instant, Payload)>,
+    /// Octets of those that wait.
+    waiting_bytes: u64,
     arrived: VecDeque<Payload>,
     expired: u64,
 }
@@ -54,6 +56,7 @@ impl Datagrams {
         Self {
             config,
             waiting: VecDeque::new(),
+            waiting_bytes: 0,
             arrived: VecDeque::new(),
             expired: 0,
         }
@@ -64,6 +67,7 @@ impl Datagrams {
         self.expire(now);
         let has_room = self.waiting.len() < self.config.datagram_queue as usize;
         if has_room {
+            self.waiting_bytes += u64::from(data.len());
             self.waiting.push_back((now, data));
         }
         has_room
@@ -76,7 +80,8 @@ impl Datagrams {
         };
         let before = self.expired;
         let is_old = |(since, _): &mut (Instant, Payload)| now.since(*since) > lifetime;
-        while self.waiting.pop_front_if(is_old).is_some() {
+        while let Some((_, data)) = self.waiting.pop_front_if(is_old) {
+            self.waiting_bytes -= u64::from(data.len());
             self.expired += 1;
         }
         self.expired > before
@@ -93,7 +98,23 @@ impl Datagrams {
     pub fn next_frame(&mut self, room: u32) -> Option<Frame> {
         self.head_len().filter(|&len| len <= room)?;
         let (_, data) = self.waiting.pop_front()?;
+        self.waiting_bytes -= u64::from(data.len());
         Some(Frame::Datagram(data))
+    }
+
+    /// Octets of the first one that waits.
+    pub fn head_payload(&self) -> Option<u32> {
+        self.waiting.front().map(|(_, data)| data.len())
+    }
+
+    /// Since when the first one has waited.
+    pub fn waits_since(&self) -> Option<Instant> {
+        self.waiting.front().map(|(since, _)| *since)
+    }
+
+    /// Octets of all that wait.
+    pub const fn waiting_bytes(&self) -> u64 {
+        self.waiting_bytes
     }
 
     /// True if none waits.

@@ -12,12 +12,14 @@
 //! handed over. Packets are paced if the controller has a pacing rate and a quantum.
 
 mod ack;
+mod arrivals;
 mod config;
 mod connection;
 mod datagrams;
 mod error;
 mod flow_control;
 mod loss;
+mod media;
 mod streams;
 pub mod wire;
 
@@ -25,4 +27,5 @@ pub use config::{AckPolicy, Config, FlowControlConfig, Handshake};
 pub use connection::Connection;
 pub use datagrams::DatagramConfig;
 pub use error::TransportError;
+pub use media::MediaConfig;
 pub use wire::Packet;

@@ -4,8 +4,7 @@ use super::history::{History, Outcome};
 use super::receiver::{Accepted, Receiver};
 use super::wire::{CcFeedback, MediaPacket, Packet as RtpPacket};
 use super::{Config, EcnCodepoint, LOWER_OCTETS};
-use crate::cc::Pacer;
-use crate::cc::media::{BoxedMediaController, PacketOutcome, Report, Setup, feedback_deadline};
+use crate::cc::media::{MediaSender, PacketOutcome, Report, Setup};
 use crate::endpoint::{
     CloseReason, CountedFrom, Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError,
 };
@@ -13,7 +12,6 @@ use crate::event::{Event, EventMask, Events, LossTrigger, PacketContent, PacketT
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, TraceNumber, Transit};
 use crate::rng::Rng;
 use crate::time::Instant;
-use crate::units::Rate;
 use std::collections::VecDeque;
 
 /// A dynamic payload type (RFC 3551 §3).
@@ -42,15 +40,8 @@ pub struct Session {
     is_blocked: bool,
     queue: VecDeque<Waiting>,
     queued_bytes: u64,
-    control: Option<BoxedMediaController>,
-    /// The frame that is being written: when, and its octets so far.
-    frame: Option<(Instant, u64)>,
-    pacer: Pacer,
+    sender: Option<MediaSender>,
     history: History,
-    /// The time since when packets have been in flight without a report.
-    waits_since: Option<Instant>,
-    /// When the last packet of media was sent.
-    last_sent: Option<Instant>,
     receiver: Receiver,
     reports: VecDeque<CcFeedback>,
     reports_sent: u64,
@@ -69,12 +60,14 @@ impl Session {
         let first = 1 + rng.below(FIRST_BELOW - 1);
         let interval = config.feedback_interval;
         Self {
-            control: config.controller.make(&Setup {
-                constants: &config.constants,
-                feedback_interval: interval,
-                is_l4s: config.ecn == EcnCodepoint::Ect1,
-            }),
-            frame: None,
+            sender: MediaSender::new(
+                config.controller,
+                &Setup {
+                    constants: &config.constants,
+                    feedback_interval: interval,
+                    is_l4s: config.ecn == EcnCodepoint::Ect1,
+                },
+            ),
             receiver: Receiver::new(interval),
             history: History::new(first),
             config,
@@ -84,9 +77,6 @@ impl Session {
             is_blocked: false,
             queue: VecDeque::new(),
             queued_bytes: 0,
-            pacer: Pacer::default(),
-            waits_since: None,
-            last_sent: None,
             reports: VecDeque::new(),
             reports_sent: 0,
             received: VecDeque::new(),
@@ -144,22 +134,21 @@ impl Session {
                 packet_type: PacketType::None,
             });
         let outcome = self.history.on_report(now, self.ssrc, feedback);
-        self.waits_since = (self.history.in_flight() > 0).then_some(now);
         self.count_lost(now, &outcome);
         if let Some(rtt) = outcome.rtt {
             self.events.push(now, EventMask::RTT, || Event::Rtt(rtt));
         }
-        let Some(control) = &mut self.control else {
+        let Some(sender) = &mut self.sender else {
             return;
         };
-        control.on_report(&Report {
+        let report = Report {
             now,
             made_at: outcome.made_at,
             rtt: outcome.rtt,
             packets: &outcome.packets,
-        });
-        self.statistics.loss_events = control.loss_events();
-        self.statistics.smoothed_rtt = control.smoothed_rtt();
+        };
+        sender.on_report(&report, self.history.in_flight() > 0);
+        (self.statistics.loss_events, self.statistics.smoothed_rtt) = sender.measured();
         self.push_state(now);
     }
 
@@ -182,52 +171,33 @@ impl Session {
 
     fn push_state(&mut self, now: Instant) {
         let (queued, payload) = (self.queued_bytes, self.config.max_payload());
-        if let Some(control) = &self.control {
+        if let Some(sender) = &self.sender {
             self.events.push(now, EventMask::CONTROLLER, || {
-                Event::Rate(control.state(queued, payload))
+                Event::Rate(sender.state(queued, payload))
             });
         }
     }
 
     /// When the first waiting packet may leave; `None` if none waits, or the window is full.
     fn release(&self) -> Option<Instant> {
-        let first = self.queue.front().filter(|_| !self.is_window_full())?;
-        let bytes = u64::from(first.payload.len());
-        let rate = self.send_rate();
-        Some(rate.map_or(Instant::ZERO, |rate| self.pacer.release(bytes, rate, bytes)))
+        let bytes = self.queue.front()?.payload.len();
+        match &self.sender {
+            Some(sender) => sender.release(bytes, self.queued_bytes),
+            None => Some(Instant::ZERO),
+        }
     }
 
     /// True if the first waiting packet does not fit into the window.
     fn is_window_full(&self) -> bool {
-        let (Some(first), Some(control)) = (self.queue.front(), &self.control) else {
+        let (Some(first), Some(sender)) = (self.queue.front(), &self.sender) else {
             return false;
         };
-        !control.may_send(first.payload.len())
-    }
-
-    /// A packet was written; the packets that are written at one instant are a frame.
-    fn count_in_frame(&mut self, now: Instant, bytes: u64) {
-        match &mut self.frame {
-            Some((written, octets)) if *written == now => *octets += bytes,
-            frame => {
-                let last = frame.replace((now, bytes));
-                let waits_since = self.queue.front().map_or(now, |first| first.written);
-                if let (Some((_, octets)), Some(control)) = (last, &mut self.control) {
-                    control.on_frame(now, octets, now.since(waits_since));
-                }
-            }
-        }
-    }
-
-    fn send_rate(&self) -> Option<Rate> {
-        let control = self.control.as_ref()?;
-        Some(control.send_rate(self.queued_bytes))
+        sender.is_window_full(first.payload.len())
     }
 
     /// When the rate is halved without feedback.
     fn feedback_deadline(&self) -> Option<Instant> {
-        let since = self.waits_since.filter(|_| self.is_open)?;
-        Some(feedback_deadline(self.control.as_deref()?, since))
+        self.sender.as_ref().filter(|_| self.is_open)?.deadline()
     }
 
     fn packet(&mut self, body: RtpPacket, ecn: Ecn, number: u64) -> Packet {
@@ -273,11 +243,11 @@ impl Session {
             written: now,
         });
         let bytes = payload.len();
-        if let Some(rate) = self.send_rate() {
-            self.pacer.on_sent(now, u64::from(bytes), rate);
+        let number = self.history.next();
+        if let Some(sender) = &mut self.sender {
+            sender.on_sent(now, number, bytes, self.queued_bytes);
         }
         self.queued_bytes -= u64::from(bytes);
-        let number = self.history.next();
         let next = self.queue.front();
         let media = MediaPacket {
             marker: next.is_none_or(|next| next.written != written),
@@ -290,11 +260,6 @@ impl Session {
         let ecn = self.config.ecn.codepoint();
         let packet = self.packet(RtpPacket::Media(media), ecn, number);
         self.history.on_sent(now, packet.id, bytes);
-        if let Some(control) = &mut self.control {
-            control.on_sent(now, number, bytes);
-        }
-        self.waits_since.get_or_insert(now);
-        self.last_sent = Some(now);
         self.statistics.data_packets_sent += 1;
         self.events
             .push(now, EventMask::PACKET, move || Event::Sent {
@@ -346,15 +311,11 @@ impl Endpoint for Session {
             self.reports.extend(reports);
         }
         if self.feedback_deadline().is_some_and(|at| at <= now) {
-            // No report covers lost packets while nothing is sent after them: they halve the rate
-            // once, and packets that are sent later once more.
-            let has_sent_since = self.last_sent > self.waits_since;
-            self.waits_since = has_sent_since.then_some(now);
-            if let Some(control) = &mut self.control {
+            if let Some(sender) = &mut self.sender {
                 self.events
                     .push(now, EventMask::TIMEOUT, || Event::Timeout { backoff: 0 });
                 self.statistics.timeouts += 1;
-                control.on_feedback_timeout();
+                sender.on_deadline(now);
             }
             self.push_state(now);
         }
@@ -410,7 +371,10 @@ impl Endpoint for Session {
             return Err(WriteError::Blocked);
         }
         let len = data.len();
-        self.count_in_frame(now, u64::from(len));
+        if let Some(sender) = &mut self.sender {
+            let first = self.queue.front().map(|first| first.written);
+            sender.on_written(now, u64::from(len), first);
+        }
         self.events
             .push(now, EventMask::WRITE, || Event::Write(len));
         self.queued_bytes += u64::from(len);
@@ -434,9 +398,9 @@ impl Endpoint for Session {
     }
 
     fn media_target(&self) -> Option<MediaTarget> {
-        let control = self.control.as_ref()?;
+        let sender = self.sender.as_ref()?;
         Some(MediaTarget {
-            rate: control.target_rate(self.queued_bytes),
+            rate: sender.target_rate(self.queued_bytes),
             buffered_bytes: self.queued_bytes,
         })
     }
@@ -450,8 +414,8 @@ impl Endpoint for Session {
     }
 
     fn count_loss_events_from(&mut self, from: CountedFrom) {
-        if let Some(control) = &mut self.control {
-            control.count_loss_events_from(from.at);
+        if let Some(sender) = &mut self.sender {
+            sender.count_loss_events_from(from.at);
         }
     }
 }

@@ -44,7 +44,7 @@ impl WireEncoding {
             Transport::Tcp(_) => PacketFormat::Tcp,
             Transport::Udp(_) => PacketFormat::Udp,
             Transport::Quinn(_) | Transport::Noq(_) => PacketFormat::Octets,
-            Transport::Quic(quic) => PacketFormat::Quic(QuicDecoder::new(quic.config.header)),
+            Transport::Quic(quic) => PacketFormat::Quic(QuicDecoder::new(quic.config.header())),
         };
         Self {
             format,

@@ -8,15 +8,17 @@
 
 pub mod control;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 pub mod gcc;
 mod loss_events;
 pub mod scream;
+pub mod sender;
 
 pub use control::{
     BoxedMediaController, MediaController, PacketOutcome, PacketReport, Report, feedback_deadline,
 };
 pub use loss_events::LossEvents;
+pub use sender::MediaSender;
 
 use crate::cc::nada::{Nada, NadaConfig};
 use crate::time::Duration;
@@ -36,7 +38,7 @@ keywords! {
         /// SCReAMv2, Self-Clocked Rate Adaptation for Multimedia
         /// (draft-ietf-ccwg-rfc8298bis-screamv2).
         Scream = "scream",
-        /// None: packets leave when they are written; the feedback is sent nevertheless.
+        /// None: media has no control of its own; the feedback is sent nevertheless.
         Uncontrolled = "none",
     }
 }

@@ -6,6 +6,7 @@ use crate::endpoint::{EndpointEvent, WriteError};
 use crate::event::{Event, EventMask};
 use crate::packet::Payload;
 use crate::quic::error::TransportError;
+use crate::quic::media::Media;
 use crate::quic::wire::SpaceId;
 use crate::time::Instant;
 
@@ -31,9 +32,13 @@ impl Connection {
         if len > most {
             return Err(WriteError::TooLarge(most));
         }
+        let first = self.datagrams.waits_since();
         if !self.datagrams.push(now, data) {
             self.write_blocked = true;
             return Err(WriteError::Blocked);
+        }
+        if let Some(sender) = self.media.as_deref_mut().and_then(Media::sender_mut) {
+            sender.on_written(now, u64::from(len), first);
         }
         self.quiet = false;
         self.events
@@ -87,10 +92,16 @@ impl Connection {
     }
 
     /// Adds the datagrams that fit. An acknowledgement that had to leave may take the room of the
-    /// first one, which then leaves in the next packet.
-    pub(super) fn push_datagrams(&mut self, builder: &mut PacketBuilder) {
-        while let Some(frame) = self.datagrams.next_frame(builder.room) {
+    /// first one, which then leaves in the next packet. A packet of media has one.
+    pub(super) fn push_datagrams(&mut self, now: Instant, builder: &mut PacketBuilder) {
+        while let Some(bytes) = self.datagrams.head_payload()
+            && let Some(frame) = self.datagrams.next_frame(builder.room)
+        {
             builder.push_eliciting(frame);
+            if self.media.is_some() {
+                self.on_media_sent(now, bytes);
+                break;
+            }
         }
         self.notify_datagram_writable();
     }

@@ -2,6 +2,7 @@
 //! ([`recovery`]), and building packets ([`transmit`]).
 
 mod datagram;
+mod media;
 mod path;
 mod receive;
 mod recovery;
@@ -18,12 +19,15 @@ use super::config::{Config, Handshake, NewPath};
 use super::datagrams::Datagrams;
 use super::error::TransportError;
 use super::loss::{LostPacket, PROBE_TIMEOUT, SentPackets};
+use super::media::Media;
 use super::streams::{Role, Streams};
 use super::wire::{EcnCounts, Frame, FrameBuffers, PacketNumber, SpaceId};
 use crate::cc::rtt::RttEstimator;
 use crate::cc::window::BoxedController;
 use crate::cc::{DeliveryRateSampler, Needs, Pacer, WindowControllerExt as _};
-use crate::endpoint::{CloseReason, CountedFrom, Endpoint, EndpointEvent, Statistics, WriteError};
+use crate::endpoint::{
+    CloseReason, CountedFrom, Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError,
+};
 use crate::event::{Event, EventMask, Events, Limit};
 use crate::packet::{Body, HostId, Packet, Payload};
 use crate::time::{Duration, Instant, earliest};
@@ -111,6 +115,7 @@ pub struct Connection {
     path: path::Path,
     streams: Streams,
     datagrams: Datagrams,
+    media: Option<Box<Media>>,
     controller: BoxedController,
     /// The services that the controller needs.
     needs: Needs,
@@ -183,13 +188,18 @@ impl Connection {
             sent: SentPackets::new(config.packet_threshold),
             received: ReceivedPackets::new(config.ack, never_delay),
         };
+        let mut data = space(false);
+        let media = config.media.as_deref().copied();
+        if let Some(media) = media {
+            data.received.report_arrivals(media.timestamps());
+        }
         Self {
             datagram_size: config.datagram_size(),
             role,
             state: State::Idle,
             spaces: Spaces {
                 initial: has_initial.then(|| Box::new(space(true))),
-                data: space(false),
+                data,
             },
             crypto_due: false,
             ack_frequency_due: config.ack_frequency.is_some(),
@@ -197,6 +207,7 @@ impl Connection {
             path: path::Path::default(),
             streams: Streams::new(role, config.flow_control),
             datagrams: Datagrams::new(config.datagrams),
+            media: media.map(|media| Box::new(Media::new(media))),
             needs: controller.needs(),
             controller,
             rtt: RttEstimator::default(),
@@ -302,9 +313,11 @@ impl Connection {
             self.emit_window(now);
         }
         if watched {
-            let bound = self
-                .controller
-                .bound_behind(self.bound(), self.sampler.hold());
+            let hold = self.sampler.hold();
+            let bound = match self.bound() {
+                bound if self.is_governed_by_media() => bound,
+                bound => self.controller.bound_behind(bound, hold),
+            };
             self.sampler.on_bound(now, bound, self.bytes_in_flight);
             self.events.block(now, bound);
         }
@@ -312,7 +325,8 @@ impl Connection {
 
     #[inline]
     fn emit_window(&mut self, now: Instant) {
-        if !self.events.wants(EventMask::CONTROLLER) {
+        // The reports of a controller of media emit its state.
+        if !self.events.wants(EventMask::CONTROLLER) || self.media.is_some() {
             return;
         }
         let by_credit = self.app_limited && self.streams.is_blocked();
@@ -367,6 +381,9 @@ impl Endpoint for Connection {
                 if self.path.deadline().is_some_and(|at| at <= now) {
                     self.on_path_timer(now);
                 }
+                if self.media_deadline().is_some_and(|at| at <= now) {
+                    self.on_media_timer(now);
+                }
                 self.paced_until.take_if(|at| *at <= now);
             }
             _ => {}
@@ -401,6 +418,7 @@ impl Endpoint for Connection {
                     self.idle_deadline(),
                     self.paced_until,
                     self.path.deadline(),
+                    self.media_deadline(),
                 ];
                 earliest(&deadlines)
             }
@@ -494,14 +512,29 @@ impl Endpoint for Connection {
     fn transmitted(&mut self, _now: Instant, _packet_id: u64) {}
 
     fn statistics(&self) -> Statistics {
+        let sender = self.media.as_deref().and_then(Media::sender);
+        let by_media = sender.map(|sender| sender.measured().0);
         Statistics {
             smoothed_rtt: self.rtt.get().smoothed,
+            loss_events: by_media.unwrap_or(self.statistics.loss_events),
             ..self.statistics
         }
     }
 
     fn count_loss_events_from(&mut self, from: CountedFrom) {
         self.counted_from = from.at;
+        if let Some(sender) = self.media.as_deref_mut().and_then(Media::sender_mut) {
+            sender.count_loss_events_from(from.at);
+        }
+    }
+
+    fn media_target(&self) -> Option<MediaTarget> {
+        let sender = self.media.as_deref()?.sender()?;
+        let buffered_bytes = self.datagrams.waiting_bytes();
+        Some(MediaTarget {
+            rate: sender.target_rate(buffered_bytes),
+            buffered_bytes,
+        })
     }
 
     fn change_address(&mut self, now: Instant) {

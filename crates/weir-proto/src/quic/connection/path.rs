@@ -226,6 +226,11 @@ impl Connection {
         self.pto_count = 0;
         self.probes_due = 0;
         self.window_changed = true;
+        if let Some(media) = &mut self.media {
+            media.begin_path();
+            self.push_media_state(now);
+            return;
+        }
         self.emit_window_limited_by(now, Some(Limit::PathChange));
     }
 

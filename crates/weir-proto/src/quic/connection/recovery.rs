@@ -37,6 +37,7 @@ impl Connection {
         ack: &Ack,
     ) -> Result<(), TransportError> {
         self.acked.clear();
+        self.check_timestamps(ack)?;
         let sent = &mut self.spaces.of(space).sent;
         let newly_acked = sent.acknowledge(ack, &mut self.acked)?;
         self.detect_spurious_losses(now, ack);
@@ -58,6 +59,9 @@ impl Connection {
         }
         self.spaces.of(space).sent.trim();
         self.end_acks(now, rtt_sample, ecn_ce);
+        if space == SpaceId::Data {
+            self.on_media_ack(now, ack, rtt_sample, ecn_ce);
+        }
         self.pto_count = 0;
         self.probes_due = 0;
         Ok(())
@@ -135,7 +139,7 @@ impl Connection {
             return 0;
         }
         let Some(known) = self.peer_ecn else { return 0 };
-        let counts = ack.ecn.as_deref().copied().unwrap_or_default();
+        let counts = ack.ecn().unwrap_or_default();
         let codepoint = self.ecn_field();
         let seen = |counts: EcnCounts| {
             let own = if codepoint == Ecn::Ect1 {
@@ -239,6 +243,9 @@ impl Connection {
                 self.note_lost(now, lost);
             }
             self.retransmit(&lost.packet.retransmit);
+            if let Some(media) = self.media.as_mut().filter(|_| space == SpaceId::Data) {
+                media.on_lost(number);
+            }
             self.events
                 .push(now, EventMask::PACKET, move || Event::Lost {
                     number,

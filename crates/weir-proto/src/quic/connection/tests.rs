@@ -19,6 +19,7 @@ mod ecn;
 mod edges;
 mod handshake;
 mod hostile;
+mod media;
 mod outage;
 mod path;
 mod recovery;
@@ -66,7 +67,7 @@ fn ack(smallest: u64, largest: u64) -> Frame {
         smallest,
         delay: 0,
         older: None,
-        ecn: None,
+        rest: None,
     })
 }
 

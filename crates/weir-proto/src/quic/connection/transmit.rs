@@ -104,8 +104,10 @@ impl Connection {
             SndLim::AntiAmplification
         } else if self.state != State::Established || (!waits && self.closing) {
             SndLim::Nothing
-        } else if waits && !self.may_send() {
+        } else if waits && !self.may_send() && !self.is_governed_by_media() {
             SndLim::Window
+        } else if let Some(bound) = self.bound_by_media() {
+            bound
         } else if self.paced_until.is_some() {
             SndLim::Pacer
         } else if waits {
@@ -303,7 +305,9 @@ impl Connection {
         // A probe does not wait for the pacer, as it does not wait for the window.
         let may_send = self.may_send() && (self.probes_due > 0 || self.pacer_releases(now));
         let mut has_stream_data = may_send && self.streams.has_stream_data();
-        let datagrams = may_send && self.has_datagram(now);
+        let datagrams = (may_send || self.is_governed_by_media())
+            && self.has_datagram(now)
+            && self.lets_out_datagram(now, may_send);
         if may_send && !has_stream_data && !datagrams && self.probes_due > 0 {
             // RFC 9002 §6.2.4: without new data a probe repeats data in flight.
             let retransmit = self.spaces.data.sent.oldest_retransmit();
@@ -359,7 +363,7 @@ impl Connection {
             self.push_ack_frequency(&mut builder);
         }
         if plan.datagrams {
-            self.push_datagrams(&mut builder);
+            self.push_datagrams(now, &mut builder);
         }
         if plan.stream_data {
             self.push_stream_frames(&mut builder);

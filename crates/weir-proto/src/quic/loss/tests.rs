@@ -33,7 +33,7 @@ fn ack(ranges: &[(u64, u64)]) -> Ack {
         smallest,
         delay: 0,
         older: (!older.is_empty()).then(|| Arc::new(OlderRanges::new(smallest, older))),
-        ecn: None,
+        rest: None,
     }
 }
 

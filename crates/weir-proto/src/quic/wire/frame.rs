@@ -1,6 +1,7 @@
 //! Frames (RFC 9000 §19) as typed values with exact sizes.
 
 use super::WireError;
+use super::timestamps::ReceiveTimestamps;
 use super::varint::{self, Reader};
 use crate::packet::Payload;
 use std::sync::Arc;
@@ -104,8 +105,34 @@ pub struct Ack {
     pub delay: u64,
     /// The ranges below the newest one.
     pub older: Option<Arc<OlderRanges>>,
+    /// The fields after the ranges, if there are such.
+    pub rest: Option<Box<AckRest>>,
+}
+
+/// The fields of an ACK frame after its ranges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AckRest {
     /// ECN counts, once a packet with an ECN codepoint has arrived.
-    pub ecn: Option<Box<EcnCounts>>,
+    pub ecn: Option<EcnCounts>,
+    /// Receive timestamps, where the peers have agreed upon them: then each ACK frame of a 1-RTT
+    /// packet has the field (draft-ietf-quic-receive-ts §4).
+    pub timestamps: Option<ReceiveTimestamps>,
+}
+
+impl AckRest {
+    /// These fields; `None` if the frame has none of them.
+    pub fn new(ecn: Option<EcnCounts>, timestamps: Option<ReceiveTimestamps>) -> Option<Box<Self>> {
+        let is_present = ecn.is_some() || timestamps.is_some();
+        is_present.then(|| Box::new(Self { ecn, timestamps }))
+    }
+}
+
+/// The optional fields of an ACK frame that is read.
+#[derive(Clone, Copy, Debug)]
+struct AckForm {
+    /// Its type is 0x03.
+    ecn: bool,
+    timestamps: bool,
 }
 
 impl Ack {
@@ -124,22 +151,34 @@ impl Ack {
         }
     }
 
+    /// The ECN counts.
+    pub fn ecn(&self) -> Option<EcnCounts> {
+        self.rest.as_deref()?.ecn
+    }
+
+    /// The receive timestamps.
+    pub fn timestamps(&self) -> Option<&ReceiveTimestamps> {
+        self.rest.as_deref()?.timestamps.as_ref()
+    }
+
     fn len(&self) -> u32 {
         let count = self.older.as_ref().map_or(0, |older| older.count);
         let older = self.older.as_ref().map_or(0, |older| older.fields.len());
-        let ecn = self.ecn.as_ref().map_or(0, |ecn| {
+        let ecn = self.ecn().map_or(0, |ecn| {
             varint::len(ecn.ect0) + varint::len(ecn.ect1) + varint::len(ecn.ce)
         });
+        let timestamps = self.timestamps().map_or(0, ReceiveTimestamps::len);
         1 + varint::len(self.largest)
             + varint::len(self.delay)
             + varint::len(count)
             + varint::len(self.largest.saturating_sub(self.smallest))
             + older as u32
             + ecn
+            + timestamps
     }
 
     fn put(&self, out: &mut Vec<u8>) {
-        out.push(if self.ecn.is_some() { 0x03 } else { 0x02 });
+        out.push(if self.ecn().is_some() { 0x03 } else { 0x02 });
         varint::put(out, self.largest);
         varint::put(out, self.delay);
         let count = self.older.as_ref().map_or(0, |older| older.count);
@@ -148,14 +187,17 @@ impl Ack {
         if let Some(older) = &self.older {
             out.extend_from_slice(&older.fields);
         }
-        if let Some(ecn) = &self.ecn {
+        if let Some(ecn) = self.ecn() {
             varint::put(out, ecn.ect0);
             varint::put(out, ecn.ect1);
             varint::put(out, ecn.ce);
         }
+        if let Some(timestamps) = self.timestamps() {
+            timestamps.put(out);
+        }
     }
 
-    fn read(reader: &mut Reader<'_>, with_ecn: bool) -> Result<Self, WireError> {
+    fn read(reader: &mut Reader<'_>, form: AckForm) -> Result<Self, WireError> {
         let largest = reader.varint()?;
         let delay = reader.varint()?;
         let count = reader.varint()?;
@@ -176,12 +218,17 @@ impl Ack {
             ranges.push(AckRange { smallest, largest });
             above = smallest;
         }
-        let ecn = if with_ecn {
-            Some(Box::new(EcnCounts {
+        let ecn = if form.ecn {
+            Some(EcnCounts {
                 ect0: reader.varint()?,
                 ect1: reader.varint()?,
                 ce: reader.varint()?,
-            }))
+            })
+        } else {
+            None
+        };
+        let timestamps = if form.timestamps {
+            Some(ReceiveTimestamps::read(reader, largest)?)
         } else {
             None
         };
@@ -190,7 +237,7 @@ impl Ack {
             smallest,
             delay,
             older: (!ranges.is_empty()).then(|| Arc::new(OlderRanges::new(smallest, ranges))),
-            ecn,
+            rest: AckRest::new(ecn, timestamps),
         })
     }
 }
@@ -433,11 +480,11 @@ impl Frame {
         }
     }
 
-    /// Reads the next frame.
+    /// Reads the next frame; ACK frames have receive timestamps if `timestamps`.
     ///
     /// # Errors
     /// [`WireError`] if the octets are not a frame.
-    pub fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+    pub fn read(reader: &mut Reader<'_>, timestamps: bool) -> Result<Self, WireError> {
         let before = reader.remaining();
         let kind = reader.varint()?;
         // A type in more octets than it needs is a protocol violation (RFC 9000 §12.4).
@@ -454,7 +501,10 @@ impl Frame {
                 Self::Padding(count)
             }
             0x01 => Self::Ping,
-            0x02 | 0x03 => Self::Ack(Ack::read(reader, kind == 0x03)?),
+            0x02 | 0x03 => {
+                let ecn = kind == 0x03;
+                Self::Ack(Ack::read(reader, AckForm { ecn, timestamps })?)
+            }
             0x06 => {
                 let offset = reader.varint()?;
                 Self::Crypto {

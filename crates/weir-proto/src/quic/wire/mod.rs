@@ -14,13 +14,15 @@
 
 mod frame;
 mod frames;
+pub mod timestamps;
 pub mod varint;
 
 #[cfg(test)]
 pub(super) mod tests;
 
-pub use frame::{Ack, AckFrequency, AckRange, EcnCounts, Frame, OlderRanges, StreamFrame};
+pub use frame::{Ack, AckFrequency, AckRange, AckRest, EcnCounts, Frame, OlderRanges, StreamFrame};
 pub use frames::{FrameBuffers, Frames};
+pub use timestamps::{ReceiveTimestamps, TimestampRange};
 
 use crate::event::PacketType;
 use crate::settings::count;
@@ -76,6 +78,8 @@ settings! {
         pub number_len: PacketNumberLen as "packet_number" = PacketNumberLen::Minimal,
         /// Bytes of the AEAD tag at the end of each packet.
         pub tag_len: u8 as "tag" = 16 => count(0..=32, "bytes"),
+        /// ACK frames of 1-RTT packets have receive timestamps (draft-ietf-quic-receive-ts §4).
+        pub receive_timestamps: bool [internal] = false,
     }
     constant RFC9000;
 }
@@ -86,6 +90,7 @@ impl HeaderFormat {
         connection_id_len: 8,
         number_len: PacketNumberLen::Four,
         tag_len: 0,
+        receive_timestamps: false,
     };
 
     /// Octets of this packet number when `largest_acked` is the largest acknowledged one: twice the
@@ -245,7 +250,8 @@ impl Packet {
         let mut payload = Reader::new(reader.take(end)?);
         let mut frames = Frames::new();
         while payload.remaining() > 0 {
-            frames.push(Frame::read(&mut payload)?);
+            let timestamps = format.receive_timestamps && space == SpaceId::Data;
+            frames.push(Frame::read(&mut payload, timestamps)?);
         }
         if frames.is_empty() {
             return Err(WireError::NoFrames);

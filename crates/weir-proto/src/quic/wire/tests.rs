@@ -5,7 +5,7 @@ use crate::packet::Payload;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-fn hex(text: &str) -> Vec<u8> {
+pub(in crate::quic) fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
     digits
         .chunks(2)
@@ -106,8 +106,8 @@ fn a_packet_number_takes_one_to_four_octets() {
     // RFC 9000 §17.3.1: the low two bits of the first octet are the octets less one.
     let format = HeaderFormat {
         connection_id_len: 0,
-        number_len: PacketNumberLen::Minimal,
         tag_len: 0,
+        ..HeaderFormat::RFC9000
     };
     for (number_len, octets) in [
         (0, "40 05 01"),
@@ -155,11 +155,14 @@ fn encoded_core_frames() -> Vec<(Vec<Frame>, &'static str)> {
                 largest: 85,
             }],
         ))),
-        ecn: Some(Box::new(EcnCounts {
-            ect0: 64,
-            ect1: 0,
-            ce: 1,
-        })),
+        rest: AckRest::new(
+            Some(EcnCounts {
+                ect0: 64,
+                ect1: 0,
+                ce: 1,
+            }),
+            None,
+        ),
     });
     vec![
         // Type, id, offset; the last frame of a packet has no length.
@@ -251,6 +254,7 @@ fn packets_have_these_octets() {
         connection_id_len: 4,
         number_len: PacketNumberLen::Two,
         tag_len: 2,
+        ..HeaderFormat::RFC9000
     };
     for (frames, octets) in encoded_frames() {
         let packet = data(frames.into_iter().collect());
@@ -278,8 +282,8 @@ fn an_initial_packet_has_the_long_header() {
     };
     let format = HeaderFormat {
         connection_id_len: 2,
-        number_len: PacketNumberLen::Minimal,
         tag_len: 1,
+        ..HeaderFormat::RFC9000
     };
     let mut out = Vec::new();
     packet.encode(&format, &mut out);
@@ -340,8 +344,8 @@ prop_compose! {
             ranges.push(AckRange { smallest: above, largest });
         }
         let older = (!ranges.is_empty()).then(|| Arc::new(OlderRanges::new(smallest, ranges)));
-        let ecn = ecn.map(|(ect0, ect1, ce)| Box::new(EcnCounts { ect0, ect1, ce }));
-        Frame::Ack(Ack { largest, smallest, delay, older, ecn })
+        let ecn = ecn.map(|(ect0, ect1, ce)| EcnCounts { ect0, ect1, ce });
+        Frame::Ack(Ack { largest, smallest, delay, older, rest: AckRest::new(ecn, None) })
     }
 }
 
@@ -392,8 +396,8 @@ pub fn frame() -> impl Strategy<Value = Frame> {
 fn format() -> impl Strategy<Value = HeaderFormat> {
     (0..=20_u8, 0..=16_u8).prop_map(|(connection_id_len, tag_len)| HeaderFormat {
         connection_id_len,
-        number_len: PacketNumberLen::Minimal,
         tag_len,
+        ..HeaderFormat::RFC9000
     })
 }
 

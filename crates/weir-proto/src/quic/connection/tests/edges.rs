@@ -4,6 +4,7 @@ use super::*;
 use crate::cc::WindowController;
 use crate::cc::recorder::Recorder;
 use crate::endpoint::CountedFrom;
+use crate::quic::wire::AckRest;
 
 fn established() -> (Connection, Connection) {
     let config = || lossy_link("inet-2025", 1);
@@ -249,7 +250,7 @@ fn counts_that_the_path_has_spoilt_are_no_marks() {
             let mut frame = ack(0, largest);
             if let Frame::Ack(ack) = &mut frame {
                 let counts = EcnCounts { ect0, ect1: 0, ce };
-                ack.ecn = Some(Box::new(counts));
+                ack.rest = AckRest::new(Some(counts), None);
             }
             deliver(&mut client, data(number, frame));
             let ends = recorder.take_calls_of(" end ");

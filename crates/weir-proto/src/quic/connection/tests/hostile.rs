@@ -17,7 +17,7 @@ fn violations_end_the_connection_with_their_code() {
         smallest: 0,
         delay: u64::MAX >> 2,
         older: None,
-        ecn: None,
+        rest: None,
     });
     let cases = [
         ("an acknowledgement of nothing sent", ack, 0xa),
