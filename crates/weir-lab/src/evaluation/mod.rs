@@ -240,14 +240,13 @@ fn jobs<'a>(
     Ok(jobs)
 }
 
-/// Gives the flows of a case their transports. Calls of others, over UDP and RTP,
-/// keep theirs.
+/// Gives the flows of a case their transports. Calls of others keep theirs.
 fn cast(scenario: &mut Scenario, case: &Case, candidate: &Candidate, rival: &Candidate) {
     for flow in &mut scenario.flows {
         let is_subject = case.subject.iter().any(|name| is_of(flow, name));
         if is_subject {
             flow.transport = candidate.transport.clone();
-        } else if !matches!(flow.transport, Transport::Udp(_) | Transport::Rtp(_)) {
+        } else if !matches!(flow.transport, Transport::Udp(_)) && flow.transport.media().is_none() {
             flow.transport = rival.transport.clone();
         }
     }

@@ -71,15 +71,9 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
 
 /// True if the sender reduces its rate further and further without acknowledgements.
 fn backs_off(flow: &FlowView<'_>) -> bool {
-    let transport = match flow.flow.transport {
-        Transport::Dccp(_)
-        | Transport::Quic(_)
-        | Transport::Quinn(_)
-        | Transport::Noq(_)
-        | Transport::Tcp(_) => true,
-        Transport::Rtp(_) | Transport::Udp(_) => false,
-    };
-    transport && flow.control != Control::None && flow.flow.is_one_connection()
+    let transport = &flow.flow.transport;
+    let repeats = !matches!(transport, Transport::Udp(_)) && transport.media().is_none();
+    repeats && flow.control != Control::None && flow.flow.is_one_connection()
 }
 
 /// The first of these models whose bursts outlast the timeouts of this many connections.

@@ -94,6 +94,7 @@ const CASES: &[Case] = &[
     (&[(NEWRENO, "kind = \"quic\", controller = \"bbr\", copa = { delta = 0.1 }")], "unused", "constants of copa"),
     (&[(NEWRENO, "kind = \"quic\", controller = \"prague\", overrides = { hystart_plus_plus = true }")], "unused", "overrides.hystart_plus_plus [unused]: the controller prague does not follow"),
     (&[(NEWRENO, "kind = \"tcp\", controller = \"bbr\", overrides = { rate_limited_growth = \"flight\" }")], "unused", "the controller bbr does not follow"),
+    (&[(NEWRENO, "kind = \"quic\", controller = \"cubic\", media = \"datagrams\"")], "unused", "transport.controller [unused]: NADA alone says when datagrams leave, and the window of cubic is not used"),
     (&[(NEWRENO, "kind = \"quinn\", overrides = { pto_probes = 1 }")], "unused", "overrides.pto_probes [unused]: quinn does not follow"),
     (&[(NEWRENO, "kind = \"quinn\", overrides = { undo_spurious = true }")], "unused", "overrides.undo_spurious [unused]: quinn does not follow"),
     // 10 Mbit/s over 20 ms are 25,000 bytes for two flows; 10,000 each 20 ms are 4 Mbit/s.

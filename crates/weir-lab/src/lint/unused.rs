@@ -20,7 +20,26 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     findings.dedup();
     findings.extend(view.scenario.flows.iter().flat_map(other_constants));
     findings.extend(view.scenario.flows.iter().flat_map(other_rules));
+    findings.extend(view.scenario.flows.iter().filter_map(idle_window));
     findings
+}
+
+/// A window controller that bounds nothing, because that of media is the only one.
+fn idle_window(flow: &Flow) -> Option<Finding> {
+    let Transport::Quic(quic) = &flow.transport else {
+        return None;
+    };
+    let media = quic.config.media.as_deref()?;
+    let title = media.controller.title()?;
+    let name = quic.config.controller.name;
+    (!media.under_window && quic.config.controller != quic::Config::default().controller).then(|| {
+        Finding::new(
+            "unused",
+            &format!("flow.{}.transport.controller", flow.name),
+            format!("{title} alone says when datagrams leave, and the window of {name} is not used"),
+            "write media.under_window = true, or leave the controller out",
+        )
+    })
 }
 
 /// Constants set for a controller that the flow does not use.

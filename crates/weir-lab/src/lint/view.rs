@@ -34,6 +34,11 @@ pub(crate) enum Control {
 
 impl Control {
     fn of(transport: &Transport) -> Self {
+        if let Some((controller, constants)) = transport.media()
+            && let Some((period, name)) = controller.period(constants)
+        {
+            return Self::Model { period, name };
+        }
         match transport {
             Transport::Dccp(dccp) if dccp.ccid != 2 => Self::Tfrc,
             Transport::Dccp(dccp) => match dccp.controller() {
@@ -47,11 +52,7 @@ impl Control {
             Transport::Quinn(quinn) => Self::named(quinn.controller, &quinn.settings.constants),
             Transport::Noq(noq) => Self::named(noq.controller, &noq.settings.constants),
             Transport::Tcp(tcp) => Self::named(tcp.controller.name, &tcp.constants),
-            Transport::Rtp(rtp) => match rtp.controller.period(&rtp.constants) {
-                Some((period, name)) => Self::Model { period, name },
-                None => Self::None,
-            },
-            Transport::Udp(_) => Self::None,
+            Transport::Rtp(_) | Transport::Udp(_) => Self::None,
         }
     }
 
@@ -99,7 +100,8 @@ impl FlowView<'_> {
         match self.flow.app {
             AppConfig::Bulk(_) => self.flow.is_one_connection(),
             AppConfig::Video(_) => {
-                matches!(self.flow.transport, Transport::Rtp(_)) && self.control != Control::None
+                let controller = self.flow.transport.media().and_then(|media| media.0.title());
+                controller.is_some()
             }
             _ => false,
         }

@@ -488,7 +488,19 @@ fn flows(scenario: &Scenario, boxes: &BTreeMap<String, String>) -> Vec<String> {
 pub(super) fn transport_words(transport: &Transport) -> String {
     match transport {
         Transport::Dccp(dccp) => format!("DCCP CCID {}", dccp.ccid),
-        Transport::Quic(quic) => format!("QUIC {}", quic.config.controller.name),
+        Transport::Quic(quic) => {
+            let window = quic.config.controller.name;
+            let media = quic.config.media.as_deref();
+            let title = media.and_then(|media| media.controller.title());
+            match (media, title) {
+                (None, _) => format!("QUIC {window}"),
+                (Some(media), Some(title)) if !media.under_window => {
+                    format!("QUIC datagrams {title}")
+                }
+                (_, Some(title)) => format!("QUIC datagrams {title} below {window}"),
+                (_, None) => format!("QUIC datagrams {window}"),
+            }
+        }
         Transport::Quinn(quinn) => format!("quinn {}", quinn.controller),
         Transport::Noq(noq) => format!("noq {}", noq.controller),
         Transport::Rtp(rtp) => match rtp.controller.title() {

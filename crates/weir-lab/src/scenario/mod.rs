@@ -103,7 +103,7 @@ fn read_keys(document: &Document) -> Result<Scenario, ScenarioError> {
     Ok(scenario)
 }
 
-/// Over RTP a flow without an application is a video, because a controller of media has nothing to
+/// A flow of media without an application is a video, because a controller of media has nothing to
 /// do beside bulk data.
 fn media_has_video(document: &Document, scenario: &mut Scenario) {
     let Some(Raw::Array(entries)) = document.root.get("flow").map(|entry| &entry.value.raw) else {
@@ -111,7 +111,7 @@ fn media_has_video(document: &Document, scenario: &mut Scenario) {
     };
     for (flow, entry) in scenario.flows.iter_mut().zip(entries) {
         let says_nothing = matches!(&entry.raw, Raw::Table(table) if table.get("app").is_none());
-        let is_media = matches!(flow.transport, Transport::Rtp(_)) && flow.is_one_connection();
+        let is_media = flow.transport.media().is_some() && flow.is_one_connection();
         if says_nothing && is_media {
             flow.app = AppConfig::of_kind("video").unwrap_or_default();
         }

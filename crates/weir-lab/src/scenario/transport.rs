@@ -2,6 +2,7 @@
 //! the names of presets and controllers.
 
 use super::foreign::{Foreign, Noq, Quinn};
+use weir_proto::cc::media;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::cc::window::{
     self, BoxedController, Constants, ControllerEntry, ControllerRules, REGISTRY, RecoveryBoundary,
@@ -146,6 +147,18 @@ impl Transport {
             Self::Quinn(quinn) => Some((&**quinn).into()),
             Self::Noq(noq) => Some((&**noq).into()),
             Self::Dccp(_) | Self::Quic(_) | Self::Rtp(_) | Self::Tcp(_) | Self::Udp(_) => None,
+        }
+    }
+
+    /// The controller of media with its constants; `None` for a flow that is no media.
+    pub fn media(&self) -> Option<(media::Controller, &media::Constants)> {
+        match self {
+            Self::Rtp(rtp) => Some((rtp.controller, &rtp.constants)),
+            Self::Quic(quic) => {
+                let media = quic.config.media.as_deref()?;
+                Some((media.controller, &media.constants))
+            }
+            Self::Dccp(_) | Self::Quinn(_) | Self::Noq(_) | Self::Tcp(_) | Self::Udp(_) => None,
         }
     }
 

@@ -6,7 +6,7 @@ use super::super::transport::Transport;
 use super::{Check, Checked};
 use crate::scenario::document::Step::{self, Index, Key};
 use weir_proto::packet::IpHeader;
-use weir_proto::rtp;
+use weir_proto::{quic, rtp};
 
 /// The smallest datagram that every QUIC path carries (RFC 9000 §14).
 const MIN_DATAGRAM: u32 = 1200;
@@ -43,7 +43,10 @@ impl Check<'_> {
         match &flow.transport {
             Transport::Quic(quic) => {
                 let entry = [Key("flow"), Index(index)];
-                return self.datagram_fits(&entry, quic.config.max_datagram_size, mtu);
+                self.datagram_fits(&entry, quic.config.max_datagram_size, mtu)?;
+                if quic.config.media.is_none() {
+                    return Ok(());
+                }
             }
             Transport::Quinn(_) | Transport::Noq(_) => {
                 let entry = [Key("flow"), Index(index)];
@@ -57,6 +60,11 @@ impl Check<'_> {
         let packet = flow.app.packet();
         let fits = match &flow.transport {
             Transport::Dccp(dccp) => dccp.config(mtu, 0).max_payload(),
+            Transport::Quic(quic) => quic::Config {
+                mtu,
+                ..quic.config.clone()
+            }
+            .max_datagram_payload(),
             Transport::Rtp(rtp) => rtp::Config {
                 mtu,
                 ..(**rtp).clone()
