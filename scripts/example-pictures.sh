@@ -44,6 +44,8 @@ picture cubic-newreno goodput-over-delay --set link.bottleneck.queue.kind=dropta
 picture video-wifi goodput-over-delay --set wifi.air.station.router.queue.kind=droptail,fq_codel
 picture video-call call-frames
 picture audio-and-video goodput-over-delay --set flow.video.transport.controller=nada,gcc,scream
+picture media-over-quic call-frames --set link.uplink.loss.rate=0.01 \
+    --set flow.call.transport.media.under_window=true
 picture quic-lte goodput-over-delay --set link.lte.queue.kind=droptail,codel
 picture cubic-satellite completion-time --set flow.file.transport.controller=newreno,cubic \
     --seeds 1..20

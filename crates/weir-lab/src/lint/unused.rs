@@ -32,14 +32,18 @@ fn idle_window(flow: &Flow) -> Option<Finding> {
     let media = quic.config.media.as_deref()?;
     let title = media.controller.title()?;
     let name = quic.config.controller.name;
-    (!media.under_window && quic.config.controller != quic::Config::default().controller).then(|| {
-        Finding::new(
-            "unused",
-            &format!("flow.{}.transport.controller", flow.name),
-            format!("{title} alone says when datagrams leave, and the window of {name} is not used"),
-            "write media.under_window = true, or leave the controller out",
-        )
-    })
+    (!media.under_window && quic.config.controller != quic::Config::default().controller).then(
+        || {
+            Finding::new(
+                "unused",
+                &format!("flow.{}.transport.controller", flow.name),
+                format!(
+                    "{title} alone says when datagrams leave, and the window of {name} is not used"
+                ),
+                "write media.under_window = true, or leave the controller out",
+            )
+        },
+    )
 }
 
 /// Constants set for a controller that the flow does not use.

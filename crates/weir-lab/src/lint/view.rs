@@ -100,7 +100,11 @@ impl FlowView<'_> {
         match self.flow.app {
             AppConfig::Bulk(_) => self.flow.is_one_connection(),
             AppConfig::Video(_) => {
-                let controller = self.flow.transport.media().and_then(|media| media.0.title());
+                let controller = self
+                    .flow
+                    .transport
+                    .media()
+                    .and_then(|media| media.0.title());
                 controller.is_some()
             }
             _ => false,

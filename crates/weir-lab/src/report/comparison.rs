@@ -142,20 +142,32 @@ fn telling(settings: &[Settings]) -> Vec<(&str, String)> {
     let mut differing: Vec<&String> = all.into_iter().collect();
     differing.retain(|path| of(path).windows(2).any(|pair| pair[0] != pair[1]));
     differing.sort_by_key(|path| of(path).contains(&None));
-    let mut telling = Vec::new();
-    let mut kinds = vec![Vec::new(); settings.len()];
+    let kinds = |paths: &[&String]| {
+        let of_run = |run: &Settings| -> Vec<Option<String>> {
+            paths.iter().map(|path| run.get(*path).cloned()).collect()
+        };
+        settings.iter().map(of_run).collect::<BTreeSet<_>>().len()
+    };
+    let mut telling: Vec<&String> = Vec::new();
     for path in differing {
-        let before = kinds.iter().collect::<BTreeSet<_>>().len();
-        let mut finer = kinds.clone();
-        for (kind, value) in finer.iter_mut().zip(of(path)) {
-            kind.push(value);
-        }
-        if finer.iter().collect::<BTreeSet<_>>().len() > before {
-            kinds = finer;
-            telling.push((path.as_str(), of_both_directions(path, of)));
+        let before = kinds(&telling);
+        telling.push(path);
+        if kinds(&telling) == before {
+            telling.pop();
         }
     }
+    // The later ones may distinguish what an earlier one does.
+    for path in telling.clone() {
+        let others: Vec<_> = telling.iter().copied().filter(|of| *of != path).collect();
+        if kinds(&others) == kinds(&telling) {
+            telling = others;
+        }
+    }
+    let shown = |path: &String| of_both_directions(path, of);
     telling
+        .into_iter()
+        .map(|path| (path.as_str(), shown(path)))
+        .collect()
 }
 
 /// The path without the direction if the setting is the same in both directions of its link.
@@ -561,4 +573,35 @@ fn delays(members: &[Member<'_>]) -> Option<NamedPlot> {
     });
     let caption = format!("{} All seeds together.", OF_PACKETS.caption);
     OF_PACKETS.picture(values.collect(), &caption)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_setting_tells_what_later_ones_tell() {
+        let run = |[ack_every, controller, kind]: [&str; 3]| -> Settings {
+            let settings = [
+                ("ack_every", ack_every),
+                ("controller", controller),
+                ("kind", kind),
+            ];
+            let owned = settings.map(|(path, value)| (path.to_owned(), value.to_owned()));
+            owned.into_iter().collect()
+        };
+        let runs = [
+            ["2", "cubic", "quic"],
+            ["receiver", "cubic", "quinn"],
+            ["2", "cubic", "tcp"],
+            ["receiver", "quinn-cubic", "quinn"],
+        ]
+        .map(run);
+        let paths = |runs: &[Settings]| -> Vec<String> {
+            telling(runs).into_iter().map(|(_, shown)| shown).collect()
+        };
+        assert_eq!(paths(&runs), ["controller", "kind"]);
+        assert_eq!(paths(&runs[..2]), ["ack_every"]);
+        assert!(paths(&runs[..1]).is_empty());
+    }
 }

@@ -467,14 +467,12 @@ impl Check<'_> {
             let help = "write app = { kind = \"cbr\", rate = \"1Mbit\" }, or another transport";
             return self.error(&at("kind"), message, help);
         }
-        let is_stream = matches!(
-            flow.transport,
-            Transport::Quic(_) | Transport::Quinn(_) | Transport::Noq(_) | Transport::Tcp(_)
-        );
+        let is_stream = flow.transport.is_stream();
         if is_stream && flow.app.needs_datagrams() {
             let kind = flow.app.word();
             let message = format!("{kind}: its packets are datagrams, not octets of a stream");
-            let help = "write transport = { kind = \"rtp\" }, or \"udp\" or \"dccp\"";
+            let help = "write transport = { kind = \"rtp\" }, or \"udp\" or \"dccp\", or \"quic\" \
+                        with media = \"datagrams\"";
             return self.error(&at("kind"), message, help);
         }
         if !is_stream && flow.app.needs_stream() {

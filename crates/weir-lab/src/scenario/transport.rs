@@ -150,6 +150,15 @@ impl Transport {
         }
     }
 
+    /// True if the application writes the octets of a stream, false if it writes datagrams.
+    pub fn is_stream(&self) -> bool {
+        match self {
+            Self::Quic(quic) => quic.config.media.is_none(),
+            Self::Quinn(_) | Self::Noq(_) | Self::Tcp(_) => true,
+            Self::Dccp(_) | Self::Rtp(_) | Self::Udp(_) => false,
+        }
+    }
+
     /// The controller of media with its constants; `None` for a flow that is no media.
     pub fn media(&self) -> Option<(media::Controller, &media::Constants)> {
         match self {

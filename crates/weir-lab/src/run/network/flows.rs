@@ -209,12 +209,10 @@ impl SimNetwork {
 
     /// The applications that write and read.
     fn applications(&self, plan: &FlowPlan<'_>) -> AppPair {
-        let delivery = match plan.flow.transport {
-            _ if plan.flow.transport.media().is_some() => Delivery::Datagrams,
-            Transport::Dccp(_) | Transport::Rtp(_) | Transport::Udp(_) => Delivery::Datagrams,
-            Transport::Quic(_) | Transport::Quinn(_) | Transport::Noq(_) | Transport::Tcp(_) => {
-                Delivery::Stream
-            }
+        let delivery = if plan.flow.transport.is_stream() {
+            Delivery::Stream
+        } else {
+            Delivery::Datagrams
         };
         plan.app.build(AppEnvironment {
             seed: self.seed,

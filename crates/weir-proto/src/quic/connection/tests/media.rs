@@ -196,3 +196,27 @@ fn another_path_has_another_controller() {
     let media = pair.client.media.as_deref().and_then(Media::sender);
     assert!(media.is_some_and(|sender| sender.measured().0 == 0));
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn each_packet_is_reported_once_and_in_order(
+        dropped in prop::collection::vec(any::<bool>(), 40),
+        interval in 0_u64..200,
+    ) {
+        let interval = |media: &mut MediaConfig| media.feedback_interval = millis(interval);
+        let (mut pair, recorder) = opened(config(interval));
+        let (mut large, fates) = (0, dropped.clone());
+        pair.drop = Box::new(move |side, packet| {
+            let is_media = side == Side::Client && packet.size > 1000;
+            large += usize::from(is_media);
+            is_media && fates[large - 1]
+        });
+        write(&mut pair, dropped.len());
+        pair.run_for(Duration::from_secs(60));
+        let packets = packets(&recorder.told());
+        let fates: Vec<_> = packets.iter().map(|packet| (packet.0, packet.2.is_none())).collect();
+        prop_assert_eq!(fates, (0..).zip(dropped).collect::<Vec<_>>());
+    }
+}
