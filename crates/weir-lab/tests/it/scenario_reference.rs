@@ -64,7 +64,8 @@ fn the_rules_of_controllers_and_transports_come_last() {
             "{rule}"
         );
     }
-    for rule in ["quic.overrides", "quic.header", "rtp.nada", "tcp.overrides"] {
+    let nada = "quic.media = datagrams.nada";
+    for rule in ["quic.overrides", "quic.header", nada, "tcp.overrides"] {
         assert!(place(&format!("flow.transport = {rule}")) > rules, "{rule}");
     }
 }
