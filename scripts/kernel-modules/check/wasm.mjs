@@ -10,7 +10,7 @@ console.log("imports:", WebAssembly.Module.imports(module).length);
 const { memory, __wasm_call_ctors, weir_start, weir_event, weir_handle } = instance.exports;
 __wasm_call_ctors();
 if (weir_start() !== 0) throw new Error("no module");
-const FIELDS = 28, ANSWERS = 12, at = weir_event();
+const FIELDS = 28, ANSWERS = 15, at = weir_event();
 const event = new BigInt64Array(memory.buffer, at, FIELDS);
 
 // A walk through slow start, losses, marks, timeouts and undoing, from a generator of its own.

@@ -25,10 +25,12 @@ struct shim_event {
 #undef X
 };
 
-/* error: 0, or the number of what is wrong (README.md). gains are of 256. */
+/* error: 0, or the number of what is wrong (README.md). gains are of 256. app_limited: the module or
+ * the event has set it. own_control: it has cong_control. */
 #define SHIM_ANSWERS(X) \
 	X(error) X(cwnd) X(ssthresh) X(pacing_rate) X(paced) X(burst) X(ca_state) \
-	X(bw) X(info_min_rtt_us) X(pacing_gain) X(cwnd_gain) X(alpha)
+	X(bw) X(info_min_rtt_us) X(pacing_gain) X(cwnd_gain) X(alpha) \
+	X(app_limited) X(own_control) X(needs_ecn)
 
 struct shim_answer {
 #define X(name) s64 name;

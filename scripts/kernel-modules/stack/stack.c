@@ -257,6 +257,11 @@ static void on_mark(struct sock *sk)
 	tcp_set_ca_state(sk, TCP_CA_CWR);
 }
 
+void tcp_enter_cwr(struct sock *sk)
+{
+	on_mark(sk);
+}
+
 static void on_open(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -336,6 +341,9 @@ static void fill_answer(struct connection *c)
 	answer.paced = sk->sk_pacing_status != SK_PACING_NONE;
 	answer.burst = ops(sk)->min_tso_segs ? ops(sk)->min_tso_segs(sk) : 2;
 	answer.ca_state = tp->inet_conn.icsk_ca_state;
+	answer.app_limited = tp->app_limited != 0;
+	answer.own_control = ops(sk)->cong_control != NULL;
+	answer.needs_ecn = tcp_ca_needs_ecn(sk);
 	if (ops(sk)->get_info)
 		ops(sk)->get_info(sk, ~0u, &attribute, &info);
 	if (attribute == INET_DIAG_BBRINFO) {

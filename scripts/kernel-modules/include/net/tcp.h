@@ -187,6 +187,9 @@ void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked);
 u32 tcp_reno_ssthresh(struct sock *sk);
 u32 tcp_reno_undo_cwnd(struct sock *sk);
 
+/* In stack/stack.c: a module begins a reduction by itself, as CDG does. */
+void tcp_enter_cwr(struct sock *sk);
+
 /* Protective load balancing changes a flow's path; a simulated flow has one. */
 #define TCP_PLB_SCALE 8
 struct tcp_plb_state { u8 consec_cong_rounds; u32 pause_until; };

@@ -86,7 +86,10 @@ int snprintf(char *to, size_t size, const char *format, ...);
 #define abs(x) ({ s64 shim_x = sizeof(x) > 4 ? (s64)(x) : (s64)(s32)(x); shim_x < 0 ? -shim_x : shim_x; })
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define DIV_ROUND_UP(a, b) (((a) + (b) - 1) / (b))
+#define DIV_ROUND_CLOSEST(a, b) (((a) + (b) / 2) / (b))
 #define BIT(n) (1UL << (n))
+#define U32_C(x) x##u
+static inline bool is_power_of_2(unsigned long n) { return n && !(n & (n - 1)); }
 /* Divides the 64-bit variable `n` in place; the value is the remainder. */
 #define do_div(n, base) ({ u32 shim_base = (base); u32 shim_rest = (u32)((n) % shim_base); (n) /= shim_base; shim_rest; })
 static inline u64 div_u64(u64 a, u32 b) { return a / b; }
@@ -105,6 +108,8 @@ static inline bool before(u32 a, u32 b) { return (s32)(a - b) < 0; }
 #define after(a, b) before((b), (a))
 #define time_before(a, b) ((long)((a) - (b)) < 0)
 #define time_after(a, b) time_before((b), (a))
+#define time_after_eq(a, b) (!time_before((a), (b)))
+#define time_before_eq(a, b) time_after_eq((b), (a))
 #define time_before32(a, b) before((u32)(a), (u32)(b))
 #define time_after32(a, b) before((u32)(b), (u32)(a))
 #define between(x, low, high) ((u32)((high) - (low)) >= (u32)((x) - (low)))
@@ -134,6 +139,11 @@ static inline ktime_t ktime_get_real(void) { return (s64)shim_now_ns; }
 u32 shim_random(void);
 #define get_random_u32() shim_random()
 #define prandom_u32() shim_random()
+static inline void get_random_bytes(void *to, size_t count)
+{
+	while (count--)
+		((u8 *)to)[count] = (u8)shim_random();
+}
 static inline u32 get_random_u32_below(u32 bound) { return (u32)(((u64)shim_random() * bound) >> 32); }
 #define prandom_u32_max(bound) get_random_u32_below(bound)
 
