@@ -17,6 +17,7 @@ mod foreign;
 #[cfg(target_os = "linux")]
 mod forwarded_signals;
 mod interrupt;
+mod kernel_module;
 #[cfg(target_os = "linux")]
 mod kernel_testbed;
 mod limits;

@@ -6,6 +6,7 @@ use crate::exit::Failure;
 use crate::files::check_folder;
 use crate::foreign;
 use crate::interrupt::writing;
+use crate::kernel_module::{KernelModules, KernelTree};
 use crate::terminal;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -17,7 +18,8 @@ use weir_proto::units::{parse_duration, parse_rate};
 /// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The controller as TRANSPORT:NAME, with settings of the transport behind it
+    /// The controller as TRANSPORT:NAME, with settings of the transport behind it; or as
+    /// kernel:FILE a congestion control module of Linux (TREE/net/ipv4/tcp_NAME.c), over TCP
     controller: String,
     /// What it is compared with: controllers over the same transport (cubic), or with their own
     /// (tcp:bbr,rules=rfc) [default: cubic,newreno]
@@ -50,6 +52,8 @@ pub struct Arguments {
     /// Where the page and the figures go
     #[arg(long, short, default_value = "evaluation")]
     out: PathBuf,
+    #[command(flatten)]
+    kernel_tree: KernelTree,
     #[command(flatten)]
     output: JsonOutput,
 }
@@ -100,12 +104,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let suite = suite.and_then(|suite| suite.only(&arguments.chapter));
     let suite = suite.map_err(failure)?;
     let usage = |error: weir_lab::candidate::CandidateError| Failure::Usage(error.to_string());
-    let subject = Candidate::parse(&arguments.controller).map_err(usage)?;
-    let beside = arguments
-        .beside
-        .iter()
-        .flat_map(|text| Candidate::list(text));
-    let beside = beside.map(|text| subject.other(&text));
+    let mut modules = KernelModules::new(&arguments.kernel_tree);
+    let subject = modules.candidate(&arguments.controller)?;
+    let subject = Candidate::parse(&subject).map_err(usage)?;
+    let beside = modules.candidates(&arguments.beside)?;
+    let beside = beside.iter().map(|text| subject.other(text));
     let beside = beside.collect::<Result<Vec<_>, _>>().map_err(usage)?;
     let baseline = arguments.baseline.as_deref().map(read_evaluation);
     let baseline = baseline.transpose()?;
@@ -120,10 +123,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         beside: (!beside.is_empty()).then_some(&beside),
         seeds: arguments.seeds.unwrap_or_default(),
         progress: Some(&progress),
+        cancel: Some(modules.cancel()),
         ..Options::default()
     };
     let result = evaluate(&suite, &subject, &options);
     bar.finish_and_clear();
+    modules.check()?;
     let mut evaluation = result.map_err(failure)?;
     if let Some(baseline) = baseline {
         let with = evaluation.with_stored(&baseline);

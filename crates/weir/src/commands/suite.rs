@@ -5,13 +5,14 @@ use crate::exit::Failure;
 use crate::files::check_folder;
 use crate::foreign;
 use crate::interrupt::writing;
+use crate::kernel_module::{KernelModules, KernelTree};
 use crate::mistaken;
 use crate::terminal;
 use crate::text_table::text_table;
 use clap::Args;
 
 use std::path::PathBuf;
-use weir_lab::candidate::{Candidate, CandidateError};
+use weir_lab::candidate::Candidate;
 use weir_lab::suite::{CaseResult, Suite, SuiteError, SuiteResult, run_suite};
 
 /// The arguments of the command.
@@ -19,7 +20,8 @@ use weir_lab::suite::{CaseResult, Suite, SuiteError, SuiteResult, run_suite};
 pub struct Arguments {
     /// A suite by name (bbr), or a folder with cases
     name: String,
-    /// Controllers under test, each with its transport: quic, tcp, quinn or noq
+    /// Controllers under test, each with its transport: quic, tcp, quinn or noq; kernel:FILE is
+    /// a congestion control module of Linux, over TCP
     #[arg(
         long,
         short,
@@ -42,6 +44,8 @@ pub struct Arguments {
     /// Where the page, the plots and the results go
     #[arg(long, short, default_value = "reports/suite")]
     out: PathBuf,
+    #[command(flatten)]
+    kernel_tree: KernelTree,
     #[command(flatten)]
     output: JsonOutput,
 }
@@ -73,7 +77,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             .on_paths(&arguments.rate, &arguments.rtt)
             .map_err(usage)?;
     }
-    let candidates = candidates(arguments).map_err(|error| Failure::Usage(error.to_string()))?;
+    let mut modules = KernelModules::new(&arguments.kernel_tree);
+    let candidates = candidates(arguments, &mut modules)?;
     check_folder(&arguments.out)?;
     let total = suite.cases.len() * candidates.len();
     let bar = terminal::progress(total as u64, "running");
@@ -81,6 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         bar.set_position(done as u64);
     });
     bar.finish_and_clear();
+    modules.check()?;
     let result = result.map_err(usage)?;
     let writing = writing();
     let page = result
@@ -100,15 +106,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The controllers under test, each with the settings of `--set`.
-fn candidates(arguments: &Arguments) -> Result<Vec<Candidate>, CandidateError> {
-    let controllers = arguments.controller.iter();
-    let controllers = controllers.flat_map(|text| Candidate::list(text));
-    let controllers = controllers.map(|controller| {
+fn candidates(
+    arguments: &Arguments,
+    modules: &mut KernelModules,
+) -> Result<Vec<Candidate>, Failure> {
+    let controllers = modules.candidates(&arguments.controller)?;
+    let controllers = controllers.iter().map(|controller| {
         let mut words = vec![controller.as_str()];
         words.extend(arguments.set.iter().map(String::as_str));
         Candidate::parse(&words.join(","))
     });
-    controllers.collect()
+    let controllers = controllers.collect::<Result<_, _>>();
+    controllers.map_err(|error| Failure::Usage(error.to_string()))
 }
 
 /// A line for each case and controller.

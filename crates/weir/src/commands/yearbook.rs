@@ -5,6 +5,7 @@ use crate::build;
 use crate::exit::Failure;
 use crate::files::check_folder;
 use crate::foreign;
+use crate::kernel_module::{KernelModules, KernelTree};
 use crate::terminal;
 use crate::text_table::text_table;
 use clap::Args;
@@ -19,7 +20,8 @@ use weir_lab::yearbook::{Imprint, Options, YearbookError, all_controllers, make_
 /// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The controllers, each with its transport and settings of it [default: all]
+    /// The controllers, each with its transport and settings of it [default: all]; kernel:FILE is
+    /// a congestion control module of Linux, over TCP
     #[arg(long, short, value_name = "TRANSPORT:CONTROLLER,…")]
     controller: Vec<String>,
     /// How much of the evaluation is run
@@ -41,6 +43,8 @@ pub struct Arguments {
     #[arg(long, short, default_value = "yearbook")]
     out: PathBuf,
     #[command(flatten)]
+    kernel_tree: KernelTree,
+    #[command(flatten)]
     output: JsonOutput,
 }
 
@@ -52,11 +56,11 @@ fn date(text: &str) -> Result<Date, String> {
 /// Makes the yearbook.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let registry = foreign::registry();
+    let mut modules = KernelModules::new(&arguments.kernel_tree);
     let names = if arguments.controller.is_empty() {
         all_controllers(foreign::STACKS)
     } else {
-        let texts = arguments.controller.iter();
-        texts.flat_map(|text| Candidate::list(text)).collect()
+        modules.candidates(&arguments.controller)?
     };
     let candidates = names.iter().map(|name| Candidate::parse(name));
     let candidates = candidates.collect::<Result<Vec<_>, _>>();
@@ -85,6 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let made = make_yearbook(&candidates, imprint, &arguments.out, &options);
     bar.finish_and_clear();
+    modules.check()?;
     let (yearbook, page) = made.map_err(failure)?;
     if arguments.output.json {
         terminal::print(&yearbook.json())?;

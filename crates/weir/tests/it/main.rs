@@ -12,6 +12,7 @@ mod explain;
 mod fit;
 mod foreign;
 mod iperf_words;
+mod kernel_module;
 mod lab;
 mod limits;
 mod live;
