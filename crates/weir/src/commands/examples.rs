@@ -22,6 +22,7 @@ examples! {
     EVALUATE:
         "weir evaluate tcp:cubic"
         "weir evaluate quic:newreno --chapter bufferbloat,aqm --seeds 20"
+        "weir evaluate kernel:linux-source-6.12/net/ipv4/tcp_cubic.c --beside cubic"
         "weir evaluate tcp:cubic,rules=rfc --json";
     SUITE:
         "weir suite bbr --controller quic:bbr,tcp:bbr,quinn:bbr,quic:cubic"

@@ -266,5 +266,5 @@ fn first_errors(said: &str) -> String {
     if lines.is_empty() {
         lines = said.lines().take(SHOWN_LINES).collect();
     }
-    lines.iter().map(|line| format!("\n  {line}")).collect()
+    lines.iter().flat_map(|line| ["\n  ", line]).collect()
 }
