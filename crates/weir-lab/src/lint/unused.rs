@@ -29,21 +29,14 @@ fn idle_window(flow: &Flow) -> Option<Finding> {
     let Transport::Quic(quic) = &flow.transport else {
         return None;
     };
-    let media = quic.config.media.as_deref()?;
-    let title = media.controller.title()?;
+    let title = quic.config.media_alone()?;
     let name = quic.config.controller.name;
-    (!media.under_window && quic.config.controller != quic::Config::default().controller).then(
-        || {
-            Finding::new(
-                "unused",
-                &format!("flow.{}.transport.controller", flow.name),
-                format!(
-                    "{title} alone says when datagrams leave, and the window of {name} is not used"
-                ),
-                "write media.under_window = true, or leave the controller out",
-            )
-        },
-    )
+    let path = format!("flow.{}.transport.controller", flow.name);
+    let message =
+        format!("{title} alone says when datagrams leave, and the window of {name} is not used");
+    let help = "write media.under_window = true, or leave the controller out";
+    let is_set = quic.config.controller != quic::Config::default().controller;
+    is_set.then(|| Finding::new("unused", &path, message, help))
 }
 
 /// Constants set for a controller that the flow does not use.

@@ -143,28 +143,19 @@ fn telling(settings: &[Settings]) -> Vec<(&str, String)> {
     differing.retain(|path| of(path).windows(2).any(|pair| pair[0] != pair[1]));
     differing.sort_by_key(|path| of(path).contains(&None));
     let kinds = |paths: &[&String]| {
-        let of_run = |run: &Settings| -> Vec<Option<String>> {
-            paths.iter().map(|path| run.get(*path).cloned()).collect()
-        };
-        settings.iter().map(of_run).collect::<BTreeSet<_>>().len()
+        let of_run = |run| paths.iter().map(|path| BTreeMap::get(run, *path)).collect();
+        let kinds: BTreeSet<Vec<_>> = settings.iter().map(of_run).collect();
+        kinds.len()
     };
-    let mut telling: Vec<&String> = Vec::new();
-    for path in differing {
-        let before = kinds(&telling);
-        telling.push(path);
-        if kinds(&telling) == before {
-            telling.pop();
-        }
-    }
-    // The later ones may distinguish what an earlier one does.
-    for path in telling.clone() {
-        let others: Vec<_> = telling.iter().copied().filter(|of| *of != path).collect();
-        if kinds(&others) == kinds(&telling) {
-            telling = others;
+    let all = kinds(&differing);
+    for path in differing.clone().into_iter().rev() {
+        let others: Vec<_> = differing.iter().copied().filter(|of| *of != path).collect();
+        if kinds(&others) == all {
+            differing = others;
         }
     }
     let shown = |path: &String| of_both_directions(path, of);
-    telling
+    differing
         .into_iter()
         .map(|path| (path.as_str(), shown(path)))
         .collect()

@@ -490,15 +490,11 @@ pub(super) fn transport_words(transport: &Transport) -> String {
         Transport::Dccp(dccp) => format!("DCCP CCID {}", dccp.ccid),
         Transport::Quic(quic) => {
             let window = quic.config.controller.name;
-            let media = quic.config.media.as_deref();
-            let title = media.and_then(|media| media.controller.title());
-            match (media, title) {
-                (None, _) => format!("QUIC {window}"),
-                (Some(media), Some(title)) if !media.under_window => {
-                    format!("QUIC datagrams {title}")
-                }
-                (_, Some(title)) => format!("QUIC datagrams {title} below {window}"),
-                (_, None) => format!("QUIC datagrams {window}"),
+            let media = transport.media().and_then(|media| media.0.title());
+            match (quic.config.media_alone(), media) {
+                (Some(title), _) => format!("QUIC datagrams {title}"),
+                (None, Some(title)) => format!("QUIC datagrams {title} above {window}"),
+                (None, None) => format!("QUIC {window}"),
             }
         }
         Transport::Quinn(quinn) => format!("quinn {}", quinn.controller),

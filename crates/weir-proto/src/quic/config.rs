@@ -213,6 +213,12 @@ impl Config {
         }
     }
 
+    /// The name of the controller of media, if the window does not hold its datagrams back.
+    pub fn media_alone(&self) -> Option<&'static str> {
+        let media = self.media.as_deref().filter(|media| !media.under_window);
+        media?.controller.title()
+    }
+
     /// The configuration of the window controller.
     pub fn window(&self) -> WindowConfig {
         WindowConfig {

@@ -12,7 +12,6 @@ use super::wire::{Ack, PacketNumber};
 use crate::cc::media::{
     Constants, Controller, MediaSender, PacketOutcome, PacketReport, Report, Setup,
 };
-use crate::quic::ack::reported_delay;
 use crate::settings;
 use crate::settings::count;
 use crate::time::{Duration, Instant};
@@ -68,6 +67,23 @@ struct SentMedia {
     bytes: u32,
     /// `None` until the packet is acknowledged or declared lost.
     outcome: Option<PacketOutcome>,
+}
+
+/// An ACK frame that acknowledges packets for the first time.
+#[derive(Clone, Copy, Debug)]
+pub struct Acknowledged<'a> {
+    /// When it arrived.
+    pub now: Instant,
+    /// The frame.
+    pub ack: &'a Ack,
+    /// The delay that it reports.
+    pub delay: Duration,
+    /// The packets, in any order.
+    pub packets: &'a [PacketNumber],
+    /// A sample of the round-trip time, the delay included.
+    pub rtt: Option<Duration>,
+    /// How many more marked packets it counts than the frame before.
+    pub marks: u64,
 }
 
 /// The sender of media of a connection.
@@ -160,15 +176,9 @@ impl Media {
         }
     }
 
-    /// An ACK frame acknowledges these packets for the first time, in any order; `marks` more were
-    /// marked. A sample of the round-trip time includes the receiver's delay.
-    pub fn on_ack(
-        &mut self,
-        now: Instant,
-        ack: &Ack,
-        acked: &[PacketNumber],
-        (rtt, marks): (Option<Duration>, u64),
-    ) {
+    /// An ACK frame has been processed.
+    pub fn on_ack(&mut self, acked: &Acknowledged<'_>) {
+        let ack = acked.ack;
         let exponent = self.config.timestamps().exponent;
         let time = |units: u64| Duration::from_micros(units.saturating_mul(1 << exponent));
         let times = ack.timestamps().into_iter();
@@ -176,13 +186,13 @@ impl Media {
         let mut times: Vec<_> = times.map(|(number, units)| (number, time(units))).collect();
         self.newest = self.newest.max(times.first().map(|(_, at)| *at));
         // Without any timestamp the own clock serves for the rate at which packets arrive.
-        let delay = reported_delay(ack);
-        let own = now.since(Instant::ZERO);
-        self.made_at = self.newest.map_or(own, |newest| newest + delay);
-        self.rtt = rtt.map(|rtt| rtt.saturating_sub(delay)).or(self.rtt);
+        let own = acked.now.since(Instant::ZERO);
+        self.made_at = self.newest.map_or(own, |newest| newest + acked.delay);
+        let sample = acked.rtt.map(|rtt| rtt.saturating_sub(acked.delay));
+        self.rtt = sample.or(self.rtt);
         times.sort_unstable();
-        let marked_from = nth_largest(acked, marks);
-        for &number in acked {
+        let marked_from = nth_largest(acked.packets, acked.marks);
+        for &number in acked.packets {
             let place = times.binary_search_by_key(&number, |(number, _)| *number);
             let at = place.ok().and_then(|place| times.get(place));
             let outcome = PacketOutcome::Received {

@@ -2,8 +2,9 @@
 
 use super::Connection;
 use crate::event::{Event, EventMask, SndLim};
+use crate::quic::ack::reported_delay;
 use crate::quic::error::TransportError;
-use crate::quic::media::Media;
+use crate::quic::media::{Acknowledged, Media};
 use crate::quic::wire::Ack;
 use crate::time::{Duration, Instant};
 
@@ -14,9 +15,14 @@ impl Connection {
         media.is_some_and(|media| !media.is_under_window())
     }
 
-    /// True if the controllers let the first datagram leave now; `by_window` is what the window and
-    /// its pacer say. Otherwise the time is recorded at which it may.
-    pub(super) fn lets_out_datagram(&mut self, now: Instant, by_window: bool) -> bool {
+    /// True if a datagram waits and the controllers let it leave now; `by_window` is what the
+    /// window and its pacer say. If the controller of media holds it back, the time at which it may
+    /// leave is recorded.
+    pub(super) fn may_send_datagram(&mut self, now: Instant, by_window: bool) -> bool {
+        let may_leave = by_window || self.is_governed_by_media();
+        if !may_leave || !self.has_datagram(now) {
+            return false;
+        }
         let Some(media) = self.media.as_deref() else {
             return by_window;
         };
@@ -62,7 +68,14 @@ impl Connection {
         marks: u64,
     ) {
         if let Some(media) = &mut self.media {
-            media.on_ack(now, ack, &self.acked, (sample, marks));
+            media.on_ack(&Acknowledged {
+                now,
+                ack,
+                delay: reported_delay(ack),
+                packets: &self.acked,
+                rtt: sample,
+                marks,
+            });
             self.report_to_media(now);
         }
     }

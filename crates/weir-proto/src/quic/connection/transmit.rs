@@ -305,9 +305,7 @@ impl Connection {
         // A probe does not wait for the pacer, as it does not wait for the window.
         let may_send = self.may_send() && (self.probes_due > 0 || self.pacer_releases(now));
         let mut has_stream_data = may_send && self.streams.has_stream_data();
-        let datagrams = (may_send || self.is_governed_by_media())
-            && self.has_datagram(now)
-            && self.lets_out_datagram(now, may_send);
+        let datagrams = self.may_send_datagram(now, may_send);
         if may_send && !has_stream_data && !datagrams && self.probes_due > 0 {
             // RFC 9002 §6.2.4: without new data a probe repeats data in flight.
             let retransmit = self.spaces.data.sent.oldest_retransmit();
