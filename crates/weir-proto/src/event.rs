@@ -95,6 +95,9 @@ named! {
         CarefulResume => "careful_resume",
         /// Careful Resume: reduced to half of what the path is known to carry (RFC 9959 §3.5).
         SafeRetreat => "safe_retreat",
+        /// Rapid Start: reduced by what is acknowledged and lost in the first recovery period
+        /// (draft-kazuho-ccwg-rapid-start §3.3).
+        RapidStart => "rapid_start",
         /// A new path: its window begins anew (RFC 9000 §9.4).
         PathChange => "path_change",
     }

@@ -97,7 +97,7 @@ fn other_value(kind: &str, rule: &str) -> Option<&'static str> {
         return Some(match rule {
             "undo_spurious" | "hystart" | "cubic_initial_growth" | "whole_packets" => "false",
             "cubic_alpha" => "\"rfc9438\"",
-            "hystart_plus_plus" | "search" => "true",
+            "hystart_plus_plus" | "search" | "rapid_start" => "true",
             "slow_start_exit_percent" => "90",
             "pacing" => "\"linux\"",
             "rate_limited_growth" => "\"flight\"",

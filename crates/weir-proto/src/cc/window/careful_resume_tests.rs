@@ -4,7 +4,7 @@
 use super::super::{BoxedController, WindowConfig, named};
 use super::*;
 use crate::cc::{
-    CongestionEvent, ConnectionEvent, RetransmissionTimeout, Rtt, WindowControllerExt as _,
+    CongestionEvent, ConnectionEvent, EndAcks, RetransmissionTimeout, Rtt, WindowControllerExt as _,
 };
 use crate::units::Rate;
 
@@ -283,6 +283,28 @@ fn a_controller_jumps_holds_grows_again_and_retreats() {
     assert!(!window.on_spurious_congestion_event(at(254)));
     window.on_ack(&acked(400, 300, 5));
     assert_eq!(window.window(), 16 * PACKET, "slow start up to ssthresh");
+}
+
+#[test]
+fn a_retreat_ends_rapid_start() {
+    // Half of PipeSize, 30 packets; what is acknowledged then takes nothing off.
+    let mut config = config();
+    config.rules.controller.rapid_start = true;
+    let mut window = named("newreno", &config).expect("NewReno");
+    for _ in 0..10 {
+        window.on_ack(&acked(120, 0, 29));
+    }
+    window.on_sent(&sent(130, 150));
+    window.on_ack(&acked(250, 125, 149));
+    assert!(window.on_congestion_event(&lost(251, 126)));
+    window.on_end_acks(&EndAcks {
+        now: at(252),
+        newest_sent_at: at(126),
+        newly_acked: 6 * PACKET,
+        ..EndAcks::default()
+    });
+    assert_eq!(window.window(), 15 * PACKET);
+    assert_eq!(window.report().limit, Limit::SafeRetreat);
 }
 
 #[test]

@@ -5,8 +5,8 @@
 use super::careful_resume::{CarefulResume, Step};
 use super::pacing::Pace;
 use super::rate_limited::{LargestFlight, WindowUse};
-use super::slow_start::{SlowStart, SlowWindow, applies};
-use super::{BoxedController, RateLimitedGrowth, RecoveryBoundary, WindowConfig};
+use super::slow_start::{RapidStart, SlowStart, SlowWindow, applies};
+use super::{BoxedController, Policy, RateLimitedGrowth, RecoveryBoundary, WindowConfig};
 use crate::cc::{
     Acked, CongestionEvent, ConnectionEvent, EndAcks, Lost, Needs, PacingRate, Report,
     RetransmissionTimeout, Sent, WindowController,
@@ -28,45 +28,10 @@ pub(super) const RULES: &[&str] = &[
 pub(super) const SLOW_START_RULES: &[&str] = &[
     "hystart_plus_plus",
     "search",
+    "rapid_start",
     "slow_start_exit_percent",
     "careful_resume",
 ];
-
-/// The part in which classic window controllers differ. Windows are in octets.
-pub trait Policy {
-    /// Its slow start may end by HyStart.
-    const HYSTART: bool = false;
-    /// It has a slow start.
-    const SLOW_START: bool = true;
-    /// Its window is at most a packet above the octets in flight.
-    const NEAR_FLIGHT: bool = false;
-    /// A packet was acknowledged, in any state. A policy measures the path here, such as its rate
-    /// or its minimum round-trip time.
-    fn on_delivered(&mut self, _acked: &Acked) {}
-    /// The window after this packet was acknowledged in congestion avoidance.
-    fn on_ack(&mut self, cwnd: u64, acked: &Acked) -> u64;
-    /// The window after a congestion event, before the minimum is applied.
-    fn on_congestion_event(&mut self, now: Instant, cwnd: u64) -> u64;
-    /// Octets were acknowledged in recovery and count towards the next increase.
-    fn count_acked(&mut self, _bytes: u64) {}
-    /// Discards the octets that were counted towards the next increase.
-    fn reset_acked(&mut self) {}
-    /// A packet was acknowledged while the application limited sending.
-    fn on_app_limited(&mut self, _now: Instant) {}
-    /// The largest window in congestion avoidance that a flight of `flight` octets allows: limit()
-    /// of draft-ietf-ccwg-ratelimited-increase.
-    fn limit(&self, flight: u64, packet: u64) -> u64 {
-        flight.saturating_add(packet)
-    }
-    /// Discards the measurements of the path, after persistent congestion.
-    fn reset(&mut self) {}
-    /// The largest datagram has this many octets from now on.
-    fn set_max_datagram_size(&mut self, octets: u64);
-    /// Octets acknowledged towards the next increase; zero for a policy that counts none.
-    fn counted_acked(&self) -> u64 {
-        0
-    }
-}
 
 /// The state before the last reduction, to restore if the losses were spurious.
 #[derive(Clone, Debug)]
@@ -74,6 +39,7 @@ struct Undo<P> {
     cwnd: u64,
     ssthresh: Option<u64>,
     policy: P,
+    rapid: Option<RapidStart>,
 }
 
 /// A classic window controller with this policy.
@@ -99,6 +65,8 @@ pub struct Classic<P> {
     rtt: Duration,
     /// Careful Resume, until it is over.
     resume: Option<CarefulResume>,
+    /// Rapid Start, until it is over.
+    rapid: Option<RapidStart>,
 }
 
 impl<P: Policy + Clone> Classic<P> {
@@ -124,6 +92,7 @@ impl<P: Policy + Clone> Classic<P> {
                 .careful_resume
                 .filter(|_| P::SLOW_START)
                 .map(CarefulResume::new),
+            rapid: (config.rules.controller.rapid_start && P::SLOW_START).then(RapidStart::new),
         }
     }
 
@@ -148,13 +117,18 @@ impl<P: Policy + Clone> Classic<P> {
             packet: self.config.max_datagram_size,
             first: self.ssthresh.is_none(),
         };
-        let growth = self
-            .slow_start
-            .on_ack(acked, window, &self.config.rules.controller);
+        let bytes = match &mut self.rapid {
+            Some(rapid) => rapid.octets(acked),
+            None => acked.bytes,
+        };
+        let counted = Acked { bytes, ..*acked };
+        let rules = &self.config.rules.controller;
+        let growth = self.slow_start.on_ack(&counted, window, rules);
         self.cwnd = growth.window;
         self.limit = Limit::SlowStart;
         if growth.ends {
             self.ssthresh = Some(self.cwnd);
+            self.rapid = None;
         }
     }
 
@@ -165,7 +139,8 @@ impl<P: Policy + Clone> Classic<P> {
         }
         let flight = self.largest_flight.octets();
         let limit = if in_slow_start {
-            flight.saturating_mul(2)
+            let rapid = self.rapid.as_ref();
+            flight.saturating_mul(rapid.map_or(2, RapidStart::multiple))
         } else {
             self.policy.limit(flight, self.config.max_datagram_size)
         };
@@ -186,6 +161,7 @@ impl<P: Policy + Clone> Classic<P> {
             cwnd: self.cwnd,
             ssthresh: self.ssthresh,
             policy: self.policy.clone(),
+            rapid: self.rapid.map(RapidStart::without_losses),
         });
         let in_use = self.in_packets(flight_size.map_or(self.cwnd, |size| size.min(self.cwnd)));
         let mut reduced = self.policy.on_congestion_event(now, in_use);
@@ -194,10 +170,31 @@ impl<P: Policy + Clone> Classic<P> {
         {
             reduced = in_use.saturating_mul(u64::from(percent)) / 100;
         }
+        let initial = self.config.initial_window();
+        self.rapid = self
+            .rapid
+            .and_then(|rapid| rapid.on_reduction((in_use, reduced), initial));
         let reduced = self.in_packets(reduced);
         self.largest_flight.reset();
         self.ssthresh = Some(reduced.max(self.config.minimum_window()));
         reduced
+    }
+
+    /// Sets window and threshold to what Rapid Start leaves of them in its recovery period.
+    fn follow_rapid(&mut self) {
+        if let Some(octets) = self.rapid.and_then(|rapid| rapid.window()) {
+            self.cwnd = self.in_packets(octets).max(self.config.minimum_window());
+            self.ssthresh = Some(self.cwnd);
+            self.limit = Limit::RapidStart;
+        }
+    }
+
+    /// The recovery period of Rapid Start is over.
+    fn end_rapid(&mut self) {
+        let ended = self.rapid.take_if(|rapid| rapid.is_recovering());
+        if let Some(octets) = ended.and_then(|rapid| rapid.full_bdp(self.cwnd)) {
+            self.policy.on_full_bdp(octets);
+        }
     }
 
     /// The octets of whole packets if windows count in packets, otherwise all. An octet is added
@@ -225,6 +222,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
     fn needs(&self) -> Needs {
         Needs {
             filled_window: P::NEAR_FLIGHT,
+            end_acks: self.config.rules.controller.rapid_start && P::SLOW_START,
             ..Needs::NONE
         }
     }
@@ -244,6 +242,9 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         }
         let in_recovery = self.in_recovery(acked.sent_at);
         self.recovering &= in_recovery;
+        if !in_recovery {
+            self.end_rapid();
+        }
         self.slow_start.on_delivered(acked.bytes);
         self.policy.on_delivered(acked);
         self.largest_flight.update(acked.bytes_in_flight);
@@ -291,9 +292,21 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         self.cap_by_flight(in_slow_start);
     }
 
-    fn on_lost(&mut self, _: &Lost) {}
+    fn on_lost(&mut self, lost: &Lost) {
+        let in_period = self.in_recovery(lost.sent_at);
+        if let Some(rapid) = &mut self.rapid {
+            rapid.on_lost(lost.bytes, in_period);
+            self.follow_rapid();
+        }
+    }
 
-    fn on_end_acks(&mut self, _: &EndAcks) -> bool {
+    fn on_end_acks(&mut self, acks: &EndAcks) -> bool {
+        if !self.in_recovery(acks.newest_sent_at) {
+            self.end_rapid();
+        } else if let Some(rapid) = &mut self.rapid {
+            rapid.on_acked(acks.newly_acked);
+            self.follow_rapid();
+        }
         false
     }
 
@@ -311,7 +324,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         if let Some(most) = retreat {
             // RFC 9959 §3.5: at most half of PipeSize, and the saved state is not used again.
             reduced = reduced.min(most);
-            self.undo = None;
+            (self.undo, self.rapid) = (None, None);
         }
         self.recovery_start = Some(event.now);
         self.recovering = true;
@@ -322,6 +335,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
             Limit::MinimumWindow
         };
         self.cwnd = reduced.max(self.config.minimum_window());
+        self.follow_rapid();
         true
     }
 
@@ -334,7 +348,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         self.recovering = false;
         self.probe_allowed = false;
         self.undo = None;
-        self.resume = None;
+        (self.resume, self.rapid) = (None, None);
         self.limit = Limit::PersistentCongestion;
     }
 
@@ -349,7 +363,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         self.recovery_start = None;
         self.recovering = false;
         self.probe_allowed = false;
-        self.resume = None;
+        (self.resume, self.rapid) = (None, None);
         self.limit = Limit::Timeout;
     }
 
@@ -358,6 +372,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         match event {
             ConnectionEvent::HandshakeLoss => {
                 self.cwnd = self.config.max_datagram_size;
+                self.rapid = None;
                 self.largest_flight = LargestFlight::new(self.cwnd);
             }
             ConnectionEvent::IdleRestart => {
@@ -370,6 +385,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
             }
             ConnectionEvent::SlowReceiver => {
                 if self.in_slow_start() {
+                    self.rapid = None;
                     self.ssthresh = Some(self.cwnd.max(self.config.minimum_window()));
                 }
             }
@@ -383,7 +399,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         if undo.cwnd > self.cwnd {
             self.cwnd = undo.cwnd;
             self.ssthresh = undo.ssthresh;
-            self.policy = undo.policy;
+            (self.policy, self.rapid) = (undo.policy, undo.rapid);
             self.recovery_start = None;
             self.recovering = false;
             self.probe_allowed = false;
@@ -412,6 +428,9 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
             packet: self.config.max_datagram_size as f64,
             rtt: self.rtt,
         };
+        if let Some(pacing) = self.rapid.and_then(|rapid| rapid.pacing(&flow)) {
+            return Some(pacing);
+        }
         let rules = &self.config.rules.controller;
         rules.pacing.pace(&flow, self.config.initial_window())
     }

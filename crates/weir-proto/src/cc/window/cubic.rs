@@ -27,6 +27,9 @@ const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 /// The greatest ratio of the target to the window (RFC 9438 §4.2).
 const MAX_TARGET: f64 = 1.5;
+/// W_max over the estimate of Rapid Start, with fast convergence (draft-kazuho-ccwg-rapid-start
+/// §3.3.3).
+const RAPID_START_MARGIN: f64 = 2.0;
 /// Acknowledged packets for one packet more, at most, before the first reduction: the bound of
 /// `cnt` in Linux's `bictcp_update`.
 const INITIAL_COUNT: f64 = 20.0;
@@ -179,6 +182,16 @@ impl Policy for Cubic {
         self.epoch = None;
         self.fraction = 0.0;
         (cwnd as f64 * self.config.beta) as u64
+    }
+
+    fn on_full_bdp(&mut self, octets: f64) {
+        let packets = octets / self.max_datagram_size;
+        self.w_max = if self.config.fast_convergence {
+            RAPID_START_MARGIN * packets
+        } else {
+            packets
+        };
+        self.cwnd_prior = packets;
     }
 
     fn limit(&self, flight: u64, packet: u64) -> u64 {

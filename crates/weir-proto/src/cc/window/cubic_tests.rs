@@ -181,6 +181,18 @@ fn reduces_to_seven_tenths_and_converges_fast_below_the_w_maximum() {
 }
 
 #[test]
+fn the_estimate_of_rapid_start_sets_both_windows() {
+    // draft-kazuho-ccwg-rapid-start §3.3.3: W_max is twice the estimate with fast convergence.
+    for (fast_convergence, w_max) in [(true, 40.0), (false, 20.0)] {
+        let mut cubic = cubic();
+        cubic.config.fast_convergence = fast_convergence;
+        cubic.on_congestion_event(Instant::ZERO, 50 * MDS);
+        cubic.on_full_bdp(20_000.0);
+        assert_eq!((cubic.w_max, cubic.cwnd_prior), (w_max, 20.0));
+    }
+}
+
+#[test]
 fn a_short_round_trip_keeps_it_in_the_reno_friendly_region() {
     let mut cubic = cubic();
     let reduced = cubic.on_congestion_event(Instant::ZERO, 100 * MDS);

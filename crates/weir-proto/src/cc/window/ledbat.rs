@@ -9,9 +9,8 @@
 //! sending, the window is kept instead of being clamped to a packet above the flight. The timeouts
 //! of QUIC and TCP take the place of the RFC's CTO.
 
-use super::classic::RULES;
-use super::classic::{Classic, Policy};
-use super::{ControllerEntry, WindowConfig};
+use super::classic::{Classic, RULES};
+use super::{ControllerEntry, Policy, WindowConfig};
 use crate::cc::Acked;
 use crate::time::{Duration, Instant};
 

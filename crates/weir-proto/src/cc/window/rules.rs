@@ -64,6 +64,10 @@ settings! {
         /// Slow start ends when what arrives no longer doubles (SEARCH 3.0,
         /// draft-chung-ccwg-search); takes the place of `hystart` and `hystart_plus_plus`.
         pub search: bool = false,
+        /// The first slow start triples the window in a round trip while no queue builds up, paces,
+        /// and recovers by what is delivered (Rapid Start, draft-kazuho-ccwg-rapid-start); takes
+        /// the place of `hystart`.
+        pub rapid_start: bool = false,
         /// What the loss that ends slow start leaves of the window; "policy" is what any loss
         /// leaves.
         pub slow_start_exit_percent: Option<u32> = None
@@ -124,7 +128,7 @@ settings! {
 
 impl Rules {
     /// The rules of controllers; the others belong to the transport.
-    pub const OF_CONTROLLERS: [&'static str; 17] = [
+    pub const OF_CONTROLLERS: [&'static str; 18] = [
         "recovery_boundary",
         "increase",
         "count_acked_in_recovery",
@@ -134,6 +138,7 @@ impl Rules {
         "hystart",
         "hystart_plus_plus",
         "search",
+        "rapid_start",
         "slow_start_exit_percent",
         "pacing",
         "rtt_independence",

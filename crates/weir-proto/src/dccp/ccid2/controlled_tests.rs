@@ -197,6 +197,17 @@ fn slow_start_ends_by_the_rule_of_the_controller() {
 }
 
 #[test]
+fn rapid_start_triples_the_window() {
+    let mut config = WindowConfig::default();
+    config.rules.controller.rapid_start = true;
+    let mut bench = bench_with("newreno", &config, 0);
+    let numbers = bench.fill(usize::MAX);
+    assert_eq!(numbers.len(), 4);
+    bench.now += RTT;
+    assert_eq!(bench.ack(numbers[3], &[3]).cwnd, 12 * KB);
+}
+
+#[test]
 fn an_application_that_writes_at_once_when_it_may_does_not_limit() {
     // The application writes its packets in two parts at one time, as a small send queue causes.
     let mut bench = bench("newreno", 0);

@@ -209,10 +209,11 @@ impl Connection {
         self.count_loss_event(self.newest_lost.or(self.scoreboard.first_sent_at()));
         self.reduce(now, sent_at, false);
         let bound = self.config.rules.recovery_window;
-        // RFC 9959 §4.4: a gradual reduction is not for the window of a Safe Retreat.
+        // RFC 9959 §4.4: not for a Safe Retreat; the window of Rapid Start falls gradually itself.
+        let limit = self.controller.report().limit;
         let by_prr = bound != RecoveryWindow::Ssthresh
             && !self.needs.window_in_recovery
-            && self.controller.report().limit != Limit::SafeRetreat;
+            && !matches!(limit, Limit::SafeRetreat | Limit::RapidStart);
         self.prr = by_prr.then(|| {
             let segment_size = u64::from(self.config.segment_size);
             let sacked = self.scoreboard.sacked_octets();

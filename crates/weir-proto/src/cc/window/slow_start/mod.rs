@@ -1,13 +1,16 @@
 //! Slow start (RFC 9002 §7.3.1), which all policies share: while cwnd < ssthresh the window grows
 //! by the octets acknowledged, which doubles it in a round-trip time. It ends with the first
 //! congestion event, or by one of the rules here, which examine delays or delivered octets.
+//! [`RapidStart`] grows faster and has a recovery of its own; a rule may end it too.
 
 mod hystart;
 mod hystart_plus_plus;
+mod rapid_start;
 mod search;
 
 use self::hystart::HyStart;
 use self::hystart_plus_plus::HyStartPlusPlus;
+pub(super) use self::rapid_start::RapidStart;
 use self::search::Search;
 use super::{ControllerRules, Pacing};
 use crate::cc::Acked;
@@ -61,7 +64,7 @@ impl SlowStart {
             Self::Search(Box::default())
         } else if rules.hystart_plus_plus {
             Self::HyStartPlusPlus(HyStartPlusPlus::default())
-        } else if rules.hystart && hystart {
+        } else if rules.hystart && hystart && !rules.rapid_start {
             Self::HyStart(HyStart::default())
         } else {
             Self::Standard
@@ -90,7 +93,8 @@ impl SlowStart {
                 ends: hystart.on_ack(acked, grown / window.packet),
             },
             Self::HyStartPlusPlus(hystart) if window.first => {
-                let packet = (rules.pacing == Pacing::Off).then_some(window.packet);
+                let paces = rules.pacing != Pacing::Off || rules.rapid_start;
+                let packet = (!paces).then_some(window.packet);
                 let (octets, ends) = hystart.on_ack(acked, packet);
                 Growth {
                     window: window.octets.saturating_add(octets),
@@ -146,6 +150,11 @@ mod tests {
 
     #[test]
     fn the_rules_choose_what_ends_slow_start_and_hystart_needs_a_policy_that_takes_it() {
+        // Rapid Start takes the place of HyStart and goes on beside the others.
+        let rapid = |rules| ControllerRules {
+            rapid_start: true,
+            ..rules
+        };
         let rules = |hystart, hystart_plus_plus, search| ControllerRules {
             hystart,
             hystart_plus_plus,
@@ -158,6 +167,9 @@ mod tests {
             (rules(true, false, false), true, "HyStart("),
             (rules(true, true, false), true, "HyStartPlusPlus"),
             (rules(true, true, true), true, "Search"),
+            (rapid(rules(true, false, false)), true, "Standard"),
+            (rapid(rules(true, true, false)), true, "HyStartPlusPlus"),
+            (rapid(rules(true, true, true)), true, "Search"),
         ] {
             let found = format!("{:?}", SlowStart::new(&rules, takes_it));
             assert!(found.starts_with(chosen), "{chosen}: {found}");
@@ -182,10 +194,12 @@ mod tests {
     #[test]
     fn hystart_plus_plus_limits_the_first_slow_start_of_a_sender_that_does_not_pace() {
         // RFC 9406 §4.3: L = 8 packets for each acknowledgement, only in the first slow start.
-        for (pacing, first, grown) in [
-            (Pacing::Off, true, 8000),
-            (Pacing::Linux, true, 12_000),
-            (Pacing::Off, false, 12_000),
+        // Rapid Start paces.
+        for (pacing, rapid_start, first, grown) in [
+            (Pacing::Off, false, true, 8000),
+            (Pacing::Linux, false, true, 12_000),
+            (Pacing::Off, true, true, 12_000),
+            (Pacing::Off, false, false, 12_000),
         ] {
             let mut slow_start = SlowStart::HyStartPlusPlus(HyStartPlusPlus::default());
             let acked = Acked {
@@ -194,6 +208,7 @@ mod tests {
             };
             let rules = ControllerRules {
                 pacing,
+                rapid_start,
                 ..ControllerRules::OFF
             };
             let growth = slow_start.on_ack(&acked, window(10_000, first), &rules);

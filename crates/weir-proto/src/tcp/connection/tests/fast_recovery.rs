@@ -28,3 +28,31 @@ fn a_controller_that_measures_a_rate_counts_what_arrives_in_fast_recovery() {
     let newreno = named("newreno", &WindowConfig::default()).expect("a known controller");
     assert!(tfrc.needs().acks_in_recovery && !newreno.needs().acks_in_recovery);
 }
+
+#[test]
+fn rapid_start_has_its_own_window_in_fast_recovery() {
+    // Segment 0 is lost of twenty. The third SACK begins the recovery, and each of seven more takes
+    // a third of a segment off, beta being a half.
+    let mut config = WindowConfig {
+        max_datagram_size: MSS,
+        initial_window: Some(20 * MSS),
+        ..WindowConfig::default()
+    };
+    config.rules.controller.rapid_start = true;
+    let mut bench = Bench::open("linux", false);
+    let controller = named("newreno", &config).expect("a known controller");
+    bench.sender.needs = controller.needs();
+    bench.sender.controller = controller;
+    let sent: usize = (100..200).map(|now| bench.sent(now).len()).sum();
+    assert_eq!(sent, 20);
+    for n in 1..=3 {
+        bench.ack(200, 0, &[(1, n + 1)]);
+    }
+    assert!(bench.sender.prr.is_none());
+    let before = bench.sender.controller.window();
+    for n in 4..=10 {
+        bench.ack(200, 0, &[(1, n + 1)]);
+    }
+    let fell = before - bench.sender.controller.window();
+    assert!(fell.abs_diff(7 * MSS / 3) <= 1, "{fell}");
+}
