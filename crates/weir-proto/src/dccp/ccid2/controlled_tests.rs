@@ -197,12 +197,17 @@ fn slow_start_ends_by_the_rule_of_the_controller() {
 }
 
 #[test]
-fn rapid_start_triples_the_window() {
+fn rapid_start_paces_its_first_window_and_triples_it() {
+    // Four packets in a round-trip time of 100 ms.
     let mut config = WindowConfig::default();
     config.rules.controller.rapid_start = true;
     let mut bench = bench_with("newreno", &config, 0);
-    let numbers = bench.fill(usize::MAX);
-    assert_eq!(numbers.len(), 4);
+    let numbers = [(); 4].map(|()| {
+        bench.now += Duration::from_millis(25);
+        let numbers = bench.fill(usize::MAX);
+        assert_eq!(numbers.len(), 1);
+        numbers[0]
+    });
     bench.now += RTT;
     assert_eq!(bench.ack(numbers[3], &[3]).cwnd, 12 * KB);
 }

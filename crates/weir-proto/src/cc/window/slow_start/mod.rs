@@ -207,8 +207,8 @@ mod tests {
                 ..acked(100, 100)
             };
             let rules = ControllerRules {
-                pacing,
                 rapid_start,
+                pacing,
                 ..ControllerRules::OFF
             };
             let growth = slow_start.on_ack(&acked, window(10_000, first), &rules);

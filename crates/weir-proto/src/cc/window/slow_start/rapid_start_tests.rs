@@ -137,7 +137,7 @@ fn a_third_of_beta_or_beta_initial_windows_are_left() {
 
 #[test]
 fn paces_the_initial_window_over_a_round_trip_and_then_as_it_grows() {
-    // §3.1.1: 100,000 octets in 100 ms are 8 Mbit/s; quicly's three and two of them in later rounds.
+    // §3.1.1: 100,000 octets in 100 ms are 8 Mbit/s; later three or two of them, as in quicly.
     let flow = Pace {
         window: 100_000.0,
         ssthresh: f64::INFINITY,
@@ -379,7 +379,8 @@ fn other_ends_of_slow_start_end_rapid_start() {
         now: at(200),
         ..RetransmissionTimeout::default()
     };
-    let ends: [(&str, &dyn Fn(&mut BoxedController), u64); 4] = [
+    type End<'a> = &'a dyn Fn(&mut BoxedController);
+    let ends: [(&str, End<'_>, u64); 4] = [
         (
             "timeout",
             &|c| c.on_retransmission_timeout(&timeout),
