@@ -373,13 +373,14 @@ fn a_spurious_reduction_is_taken_back_with_rapid_start() {
     assert_eq!(cubic.window(), 27_900);
 }
 
+type End<'a> = &'a dyn Fn(&mut BoxedController);
+
 #[test]
 fn other_ends_of_slow_start_end_rapid_start() {
     let timeout = RetransmissionTimeout {
         now: at(200),
         ..RetransmissionTimeout::default()
     };
-    type End<'a> = &'a dyn Fn(&mut BoxedController);
     let ends: [(&str, End<'_>, u64); 4] = [
         (
             "timeout",
