@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 
 settings! {
     /// Media in datagrams: the controller, its feedback and the timestamps that the receiver sends.
-    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[derive(Clone, Debug, PartialEq)]
     pub struct MediaConfig {
         /// The congestion controller of media.
         pub controller: Controller,
@@ -89,7 +89,7 @@ pub struct Acknowledged<'a> {
 /// The sender of media of a connection.
 #[derive(Debug)]
 pub struct Media {
-    config: MediaConfig,
+    config: Box<MediaConfig>,
     /// `None` for media without a controller.
     sender: Option<MediaSender>,
     /// The packets that no report has covered, in the order of their numbers.
@@ -107,7 +107,7 @@ pub struct Media {
 
 impl Media {
     /// A sender before its first packet.
-    pub fn new(config: MediaConfig) -> Self {
+    pub fn new(config: Box<MediaConfig>) -> Self {
         Self {
             sender: config.sender(),
             config,

@@ -76,7 +76,7 @@ impl MediaController for Recorder {
                 PacketOutcome::Lost => (None, false),
                 PacketOutcome::Received { at, marked } => (at, marked),
             };
-            let micros = at.map(|at| at.as_micros());
+            let micros = at.map(Duration::as_micros);
             (packet.sequence, packet.bytes, micros, marked)
         };
         self.told.lock().unwrap().push(Told {

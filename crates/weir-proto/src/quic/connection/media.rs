@@ -5,7 +5,7 @@ use crate::event::{Event, EventMask, SndLim};
 use crate::quic::ack::reported_delay;
 use crate::quic::error::TransportError;
 use crate::quic::media::{Acknowledged, Media};
-use crate::quic::wire::Ack;
+use crate::quic::wire::{Ack, ReceiveTimestamps};
 use crate::time::{Duration, Instant};
 
 impl Connection {
@@ -132,7 +132,7 @@ impl Connection {
     pub(super) fn check_timestamps(&self, ack: &Ack) -> Result<(), TransportError> {
         let most = self.config.media.as_deref();
         let most = most.map_or(0, |media| media.max_receive_timestamps_per_ack);
-        let count = ack.timestamps().map_or(0, |timestamps| timestamps.count());
+        let count = ack.timestamps().map_or(0, ReceiveTimestamps::count);
         if count > u64::from(most) {
             return Err(TransportError::protocol_violation(
                 "the peer sends more receive timestamps than this end takes",

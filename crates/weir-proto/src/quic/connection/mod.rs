@@ -189,8 +189,8 @@ impl Connection {
             received: ReceivedPackets::new(config.ack, never_delay),
         };
         let mut data = space(false);
-        let media = config.media.as_deref().copied();
-        if let Some(media) = media {
+        let media = config.media.clone();
+        if let Some(media) = &media {
             data.received.report_arrivals(media.timestamps());
         }
         Self {
