@@ -39,7 +39,7 @@ struct Undo<P> {
     cwnd: u64,
     ssthresh: Option<u64>,
     policy: P,
-    rapid: Option<RapidStart>,
+    rapid: Option<Box<RapidStart>>,
 }
 
 /// A classic window controller with this policy.
@@ -66,7 +66,7 @@ pub struct Classic<P> {
     /// Careful Resume, until it is over.
     resume: Option<CarefulResume>,
     /// Rapid Start, until it is over.
-    rapid: Option<RapidStart>,
+    rapid: Option<Box<RapidStart>>,
 }
 
 impl<P: Policy + Clone> Classic<P> {
@@ -92,7 +92,7 @@ impl<P: Policy + Clone> Classic<P> {
                 .careful_resume
                 .filter(|_| P::SLOW_START)
                 .map(CarefulResume::new),
-            rapid: (config.rules.controller.rapid_start && P::SLOW_START).then(RapidStart::new),
+            rapid: (config.rules.controller.rapid_start && P::SLOW_START).then(Box::default),
         }
     }
 
@@ -139,7 +139,7 @@ impl<P: Policy + Clone> Classic<P> {
         }
         let flight = self.largest_flight.octets();
         let limit = if in_slow_start {
-            let rapid = self.rapid.as_ref();
+            let rapid = self.rapid.as_deref();
             flight.saturating_mul(rapid.map_or(2, RapidStart::multiple))
         } else {
             self.policy.limit(flight, self.config.max_datagram_size)
@@ -161,7 +161,7 @@ impl<P: Policy + Clone> Classic<P> {
             cwnd: self.cwnd,
             ssthresh: self.ssthresh,
             policy: self.policy.clone(),
-            rapid: self.rapid.map(RapidStart::without_losses),
+            rapid: (self.rapid.as_deref()).map(|rapid| Box::new(rapid.without_losses())),
         });
         let in_use = self.in_packets(flight_size.map_or(self.cwnd, |size| size.min(self.cwnd)));
         let mut reduced = self.policy.on_congestion_event(now, in_use);
@@ -171,9 +171,9 @@ impl<P: Policy + Clone> Classic<P> {
             reduced = in_use.saturating_mul(u64::from(percent)) / 100;
         }
         let initial = self.config.initial_window();
-        self.rapid = self
-            .rapid
-            .and_then(|rapid| rapid.on_reduction((in_use, reduced), initial));
+        let rapid = self.rapid.take();
+        let rapid = rapid.and_then(|rapid| rapid.on_reduction((in_use, reduced), initial));
+        self.rapid = rapid.map(Box::new);
         let reduced = self.in_packets(reduced);
         self.largest_flight.reset();
         self.ssthresh = Some(reduced.max(self.config.minimum_window()));
@@ -182,7 +182,7 @@ impl<P: Policy + Clone> Classic<P> {
 
     /// Sets window and threshold to what Rapid Start leaves of them in its recovery period.
     fn follow_rapid(&mut self) {
-        if let Some(octets) = self.rapid.and_then(|rapid| rapid.window()) {
+        if let Some(octets) = self.rapid.as_deref().and_then(RapidStart::window) {
             self.cwnd = self.in_packets(octets).max(self.config.minimum_window());
             self.ssthresh = Some(self.cwnd);
             self.limit = Limit::RapidStart;
@@ -428,7 +428,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
             packet: self.config.max_datagram_size as f64,
             rtt: self.rtt,
         };
-        if let Some(pacing) = self.rapid.and_then(|rapid| rapid.pacing(&flow)) {
+        if let Some(pacing) = self.rapid.as_deref().and_then(|rapid| rapid.pacing(&flow)) {
             return Some(pacing);
         }
         let rules = &self.config.rules.controller;

@@ -80,15 +80,17 @@ struct Recovery {
     lost: u64,
 }
 
-impl RapidStart {
-    /// The state of a connection that begins.
-    pub(in crate::cc::window) fn new() -> Self {
+/// The state of a connection that begins.
+impl Default for RapidStart {
+    fn default() -> Self {
         Self {
             floor: WindowedMin::default(),
             phase: Phase::Growth(Growth::default()),
         }
     }
+}
 
+impl RapidStart {
     /// The octets by which slow start grows for this packet.
     pub(in crate::cc::window) fn octets(&mut self, acked: &Acked) -> u64 {
         let Phase::Growth(growth) = &mut self.phase else {

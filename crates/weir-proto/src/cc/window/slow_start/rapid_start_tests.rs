@@ -49,7 +49,7 @@ fn an_octet_adds_two_up_to_the_lesser_of_four_milliseconds_and_a_tenth() {
         let mut acked = acked(100, 0, latest);
         acked.rtt.min = min;
         assert_eq!(
-            RapidStart::new().octets(&acked),
+            RapidStart::default().octets(&acked),
             octets,
             "{min:?} {latest:?}"
         );
@@ -59,7 +59,7 @@ fn an_octet_adds_two_up_to_the_lesser_of_four_milliseconds_and_a_tenth() {
 #[test]
 fn the_least_sample_of_a_minimum_round_trip_counts() {
     // §3.2: a window of min_rtt, 100 ms; 120 ms is more than 104, 100 ms is not.
-    let mut rapid = RapidStart::new();
+    let mut rapid = RapidStart::default();
     let mut octets = |now, latest| rapid.octets(&acked(now, 0, MS(latest)));
     assert_eq!(octets(1000, 100), 2 * MDS);
     assert_eq!(octets(1050, 120), 2 * MDS);
@@ -75,7 +75,7 @@ fn the_least_sample_of_a_minimum_round_trip_counts() {
 /// The recovery at a window of `before` octets of which `reduced` would be left, without an initial
 /// window.
 fn recovery(before: u64, reduced: u64) -> RapidStart {
-    let rapid = RapidStart::new().on_reduction((before, reduced), 0);
+    let rapid = RapidStart::default().on_reduction((before, reduced), 0);
     rapid.expect("the first")
 }
 
@@ -128,7 +128,7 @@ fn sending_goes_on_once_a_share_of_one_less_beta_has_arrived() {
 fn a_third_of_beta_or_beta_initial_windows_are_left() {
     // §3.3: 30,000 · 0.7 / 3, or 0.7 · 12,000; the window never rises.
     for (initial, left) in [(0, 7000), (10_000, 7000), (12_000, 8400), (90_000, 27_000)] {
-        let rapid = RapidStart::new().on_reduction((30_000, 21_000), initial);
+        let rapid = RapidStart::default().on_reduction((30_000, 21_000), initial);
         let mut rapid = rapid.expect("the first");
         rapid.on_lost(30_000, true);
         assert_eq!(rapid.window(), Some(left), "{initial}");
@@ -150,7 +150,7 @@ fn paces_the_initial_window_over_a_round_trip_and_then_as_it_grows() {
             quantum: Some(MDS),
         })
     };
-    let mut rapid = RapidStart::new();
+    let mut rapid = RapidStart::default();
     assert_eq!(rapid.pacing(&flow), paced(8e6));
     rapid.octets(&acked(100, 0, MS(100)));
     assert_eq!((rapid.pacing(&flow), rapid.multiple()), (paced(24e6), 3));

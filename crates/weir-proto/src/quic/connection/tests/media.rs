@@ -130,8 +130,11 @@ fn the_last_packets_are_reported_without_a_further_acknowledgement() {
     pair.run_for(Duration::from_secs(2));
     let told = recorder.told();
     assert_eq!(packets(&told).len(), 3);
-    let last = told.last().unwrap().now;
-    assert!(last <= start + millis(20 + 25 + 2 + 100), "{last}");
+    let last = told.last().unwrap();
+    assert!(last.now <= start + millis(20 + 25 + 2 + 100), "{last:?}");
+    // The third packet arrives after 21 ms, and its acknowledgement waits for max_ack_delay.
+    assert_eq!(last.rtt, Some(millis(2)));
+    assert_eq!(last.made_at, (start + millis(21 + 25)).since(Instant::ZERO));
     assert_eq!(*recorder.timeouts.lock().unwrap(), 0);
 }
 
