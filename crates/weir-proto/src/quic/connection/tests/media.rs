@@ -194,10 +194,19 @@ fn another_path_has_another_controller() {
     pair.exchange();
     let now = pair.now;
     pair.client.change_address(now);
-    pair.run_for(Duration::from_secs(1));
-    assert_eq!(recorder.told(), []);
     let media = pair.client.media.as_deref().and_then(Media::sender);
     assert!(media.is_some_and(|sender| sender.measured().0 == 0));
+    // What left on the old path is not reported to it.
+    let after = Recorder::of(8e5);
+    let sender = MediaSender::of(Box::new(after.clone()));
+    pair.client.media.as_mut().unwrap().set_sender(sender);
+    pair.run_for(Duration::from_secs(1));
+    assert_eq!(recorder.told(), []);
+    let numbers: Vec<_> = packets(&after.told())
+        .iter()
+        .map(|packet| packet.0)
+        .collect();
+    assert_eq!(numbers, [1]);
 }
 
 proptest! {
