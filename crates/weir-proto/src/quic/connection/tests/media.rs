@@ -19,6 +19,8 @@ fn config(set: impl FnOnce(&mut MediaConfig)) -> Config {
 /// A pair whose client has a controller of 800 kbit/s: a packet of 1000 octets each 10 ms.
 fn opened(config: Config) -> (Pair, Recorder) {
     let mut pair = Pair::started(config);
+    // Also the ACK frame of an Initial packet, which has no timestamps (§4).
+    pair.codec = true;
     let recorder = Recorder::of(8e5);
     let sender = MediaSender::of(Box::new(recorder.clone()));
     pair.client.media.as_mut().unwrap().set_sender(sender);
@@ -67,7 +69,6 @@ fn packets_leave_at_the_rate_of_the_controller_whatever_the_window() {
 #[test]
 fn reports_have_the_times_at_which_packets_arrived() {
     let (mut pair, recorder) = opened(config(|_| {}));
-    pair.codec = true;
     let start = pair.now;
     write(&mut pair, 20);
     pair.run_for(Duration::from_secs(1));
@@ -94,6 +95,19 @@ fn reports_have_the_times_at_which_packets_arrived() {
     assert_eq!(*recorder.frames.lock().unwrap(), []);
     write(&mut pair, 1);
     assert_eq!(*recorder.frames.lock().unwrap(), [(20_000, Duration::ZERO)]);
+}
+
+#[test]
+fn times_count_in_the_units_that_were_asked_for() {
+    // An exponent of 10 makes units of 1024 microseconds.
+    let coarse = |media: &mut MediaConfig| media.receive_timestamps_exponent = 10;
+    let (mut pair, recorder) = opened(config(coarse));
+    let start = pair.now;
+    write(&mut pair, 1);
+    pair.run_for(Duration::from_secs(1));
+    let arrival = (start + millis(1)).as_nanos() / 1000;
+    let packet = (0, 1000, Some(arrival / 1024 * 1024), false);
+    assert_eq!(packets(&recorder.told()), [packet]);
 }
 
 #[test]
