@@ -10,7 +10,8 @@ weir=${1:-weir}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The runs of the example, after those of it so far; further words are those of `weir run`.
+# Runs the example into a folder of its own. The folders are numbered from 101 on, so that a plot takes
+# the runs in this order. Further words are those of `weir run`.
 runs=100
 run() {
     local example=$1
@@ -45,7 +46,7 @@ picture video-wifi goodput-over-delay --set wifi.air.station.router.queue.kind=d
 picture video-call call-frames
 picture audio-and-video goodput-over-delay --set flow.video.transport.controller=nada,gcc,scream
 picture media-over-quic call-frames --set link.uplink.loss.rate=0.01 \
-    --set flow.call.transport.media.under_window=true
+    --set flow.call.transport.media.nested=true
 picture quic-lte goodput-over-delay --set link.lte.queue.kind=droptail,codel
 picture cubic-satellite completion-time --set flow.file.transport.controller=newreno,cubic \
     --seeds 1..20

@@ -131,11 +131,13 @@ fn reduced_rows(flow: &FlowView<'_>) -> Vec<usize> {
     }
     let limits = flow.main.words("limit");
     let cwnd = flow.main.numbers("cwnd_bytes").unwrap_or_default();
-    let answers = |row: usize| {
-        let words = ["recovery", "timeout", "persistent_congestion"];
+    let is_of = |row: usize, words: &[&str]| {
         let word = limits.get(row).map_or("", |word| word);
         words.contains(&word)
     };
+    let at_once = |row| is_of(row, &["recovery", "timeout", "persistent_congestion"]);
+    // The windows of these fall further with acknowledgements: only their beginning counts.
+    let answers = |row| at_once(row) || is_of(row, &["rapid_start", "safe_retreat"]);
     let mut rows = Vec::new();
     for row in 1..cwnd.len() {
         let fell = cwnd[row] < 0.95 * cwnd[row - 1];
@@ -144,7 +146,7 @@ fn reduced_rows(flow: &FlowView<'_>) -> Vec<usize> {
         let fell_for = if limits.is_empty() {
             fell
         } else {
-            fell && answers(row)
+            fell && at_once(row)
         };
         if fell_for || entered {
             rows.push(row);

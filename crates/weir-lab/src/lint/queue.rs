@@ -92,7 +92,7 @@ fn below_a_packet(path: &str, direction: &Direction) -> Option<Finding> {
 /// equation or a target rate have no window and are excluded.
 fn below_a_window(shared: &Shared<'_, '_>, policer: &PolicerConfig) -> Option<Finding> {
     let windows = shared.controlled().filter(|view| {
-        let is_media = view.flow.transport.media().is_some();
+        let is_media = view.flow.transport.media_title().is_some();
         !is_media && !matches!(view.control, Control::Tfrc | Control::None)
     });
     let bdps = windows.filter_map(|view| {

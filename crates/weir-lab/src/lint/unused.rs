@@ -29,12 +29,12 @@ fn idle_window(flow: &Flow) -> Option<Finding> {
     let Transport::Quic(quic) = &flow.transport else {
         return None;
     };
-    let title = quic.config.media_alone()?;
+    let title = quic.config.sole_media_controller()?;
     let name = quic.config.controller.name;
     let path = format!("flow.{}.transport.controller", flow.name);
     let message =
         format!("{title} alone says when datagrams leave, and the window of {name} is not used");
-    let help = "write media.under_window = true, or leave the controller out";
+    let help = "write media.nested = true, or leave the controller out";
     let is_set = quic.config.controller != quic::Config::default().controller;
     is_set.then(|| Finding::new("unused", &path, message, help))
 }

@@ -99,14 +99,7 @@ impl FlowView<'_> {
     pub(crate) fn is_bulk(&self) -> bool {
         match self.flow.app {
             AppConfig::Bulk(_) => self.flow.is_one_connection(),
-            AppConfig::Video(_) => {
-                let controller = self
-                    .flow
-                    .transport
-                    .media()
-                    .and_then(|media| media.0.title());
-                controller.is_some()
-            }
+            AppConfig::Video(_) => self.flow.transport.media_title().is_some(),
             _ => false,
         }
     }

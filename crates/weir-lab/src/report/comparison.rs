@@ -142,15 +142,19 @@ fn telling(settings: &[Settings]) -> Vec<(&str, String)> {
     let mut differing: Vec<&String> = all.into_iter().collect();
     differing.retain(|path| of(path).windows(2).any(|pair| pair[0] != pair[1]));
     differing.sort_by_key(|path| of(path).contains(&None));
-    let kinds = |paths: &[&String]| {
+    let count_distinct = |paths: &[&String]| {
         let of_run = |run| paths.iter().map(|path| BTreeMap::get(run, *path)).collect();
-        let kinds: BTreeSet<Vec<_>> = settings.iter().map(of_run).collect();
-        kinds.len()
+        let distinct: BTreeSet<Vec<_>> = settings.iter().map(of_run).collect();
+        distinct.len()
     };
-    let all = kinds(&differing);
+    let distinct = count_distinct(&differing);
     for path in differing.clone().into_iter().rev() {
-        let others: Vec<_> = differing.iter().copied().filter(|of| *of != path).collect();
-        if kinds(&others) == all {
+        let others: Vec<_> = differing
+            .iter()
+            .copied()
+            .filter(|other| *other != path)
+            .collect();
+        if count_distinct(&others) == distinct {
             differing = others;
         }
     }

@@ -490,8 +490,7 @@ pub(super) fn transport_words(transport: &Transport) -> String {
         Transport::Dccp(dccp) => format!("DCCP CCID {}", dccp.ccid),
         Transport::Quic(quic) => {
             let window = quic.config.controller.name;
-            let media = transport.media().and_then(|media| media.0.title());
-            match (quic.config.media_alone(), media) {
+            match (quic.config.sole_media_controller(), transport.media_title()) {
                 (Some(title), _) => format!("QUIC datagrams {title}"),
                 (None, Some(title)) => format!("QUIC datagrams {title} above {window}"),
                 (None, None) => format!("QUIC {window}"),

@@ -129,6 +129,8 @@ impl Transport {
                 ("receive_buffer", tcp.config.receive_buffer),
                 ("send_buffer", tcp.config.send_buffer),
             ],
+            // RFC 9221 §5.3: datagrams have no flow control.
+            Self::Quic(quic) if quic.config.media.is_some() => return None,
             Self::Quic(quic) => {
                 let credit = &quic.config.flow_control;
                 [
@@ -169,6 +171,11 @@ impl Transport {
             }
             Self::Dccp(_) | Self::Quinn(_) | Self::Noq(_) | Self::Tcp(_) | Self::Udp(_) => None,
         }
+    }
+
+    /// The name of the controller of media, if there is one.
+    pub fn media_title(&self) -> Option<&'static str> {
+        self.media()?.0.title()
     }
 
     /// The transport's name, if it accepts all writes at once and never makes the application wait.

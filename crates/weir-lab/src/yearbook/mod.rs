@@ -25,6 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use thiserror::Error;
 use weir_proto::cc::window;
 
@@ -58,6 +59,8 @@ pub struct Options<'a> {
     pub seeds: u32,
     /// Whether the cases of BBR's draft are run.
     pub cases: bool,
+    /// Set to end the run under way with an error.
+    pub cancel: Option<&'a AtomicBool>,
     /// Called before each controller with its name, how many are done, and of how many.
     pub progress: &'a dyn Fn(&str, usize, usize),
 }
@@ -181,6 +184,7 @@ pub fn make_yearbook(
             registry: options.registry,
             beside: Some(&[]),
             seeds: options.seeds,
+            cancel: options.cancel,
             ..EvaluationOptions::default()
         };
         let evaluation = evaluate(&suite, candidate, &alone)?;

@@ -20,6 +20,7 @@ fn yearbook(names: &[&str], out: &Path) -> Yearbook {
         chapters: &chapters,
         seeds: 2,
         cases: false,
+        cancel: None,
         progress: &|_, _, _| {},
     };
     let made = make_yearbook(&candidates, imprint, out, &options);

@@ -266,6 +266,8 @@ pub struct Report {
     pub rate_limited_by: Option<RateLimit>,
     /// What it knows of the path, if it has a model.
     pub model: Option<ModelState>,
+    /// It sets its own window in this recovery, as [`Needs::window_in_recovery`] says of all.
+    pub window_in_recovery: bool,
 }
 
 impl Report {
@@ -278,6 +280,7 @@ impl Report {
             partial_bytes_acked: 0,
             rate_limited_by: None,
             model: None,
+            window_in_recovery: false,
         }
     }
 }

@@ -205,8 +205,9 @@ impl Config {
         in_packet.min(self.datagrams.max_payload())
     }
 
-    /// The sizes of headers, and what ACK frames have.
-    pub fn header(&self) -> HeaderFormat {
+    /// How packets are written and read: the sizes of headers, and whether ACK frames have receive
+    /// timestamps.
+    pub fn wire_format(&self) -> HeaderFormat {
         HeaderFormat {
             receive_timestamps: self.media.is_some(),
             ..self.header
@@ -214,8 +215,8 @@ impl Config {
     }
 
     /// The name of the controller of media, if the window does not hold its datagrams back.
-    pub fn media_alone(&self) -> Option<&'static str> {
-        let media = self.media.as_deref().filter(|media| !media.under_window);
+    pub fn sole_media_controller(&self) -> Option<&'static str> {
+        let media = self.media.as_deref().filter(|media| !media.nested);
         media?.controller.title()
     }
 

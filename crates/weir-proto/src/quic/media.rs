@@ -14,7 +14,7 @@ use crate::cc::media::{
 };
 use crate::settings;
 use crate::settings::count;
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, earliest};
 use std::collections::VecDeque;
 
 settings! {
@@ -26,9 +26,9 @@ settings! {
         /// From one report to the controller to the next, at least: acknowledgements come more
         /// often.
         pub feedback_interval: Duration = Duration::from_millis(100),
-        /// The congestion window and the pacer of the connection hold datagrams back too, so that
-        /// one controller is below the other; otherwise the controller of media is the only one.
-        pub under_window: bool,
+        /// Nested congestion control: the window and the pacer of the connection hold datagrams back
+        /// too, below the controller of media, which is the only one otherwise.
+        pub nested: bool,
         /// Packets that may wait to be sent; then a write is refused.
         pub send_queue: u32 = 2000 => count(1..=1_000_000, "packets"),
         /// Receive timestamps that an ACK frame may have.
@@ -136,8 +136,8 @@ impl Media {
     }
 
     /// True if the connection's window and pacer apply to datagrams.
-    pub const fn is_under_window(&self) -> bool {
-        self.config.under_window || self.sender.is_none()
+    pub const fn is_nested(&self) -> bool {
+        self.config.nested || self.sender.is_none()
     }
 
     /// The controller begins anew on another path.
@@ -213,10 +213,7 @@ impl Media {
     /// When a report is due, or the rate is halved without one.
     pub fn deadline(&self) -> Option<Instant> {
         let halving = self.sender.as_ref()?.deadline();
-        match (self.report_due(), halving) {
-            (Some(report), Some(halving)) => Some(report.min(halving)),
-            (report, halving) => report.or(halving),
-        }
+        earliest(&[self.report_due(), halving])
     }
 
     /// Reports the packets whose fate is known, if a report is due; true if it was.
@@ -254,6 +251,9 @@ impl Media {
 
 /// The smallest of the `count` largest numbers; `None` of no number.
 fn nth_largest(numbers: &[PacketNumber], count: u64) -> Option<PacketNumber> {
+    if count == 0 {
+        return None;
+    }
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable_by(|one, other| other.cmp(one));
     let count = usize::try_from(count).unwrap_or(usize::MAX);

@@ -78,6 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         chapters: &arguments.chapter,
         seeds: arguments.seeds,
         cases: !arguments.without_cases,
+        cancel: Some(modules.cancel()),
         progress: &progress,
     };
     let imprint = Imprint {

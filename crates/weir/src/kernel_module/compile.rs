@@ -198,12 +198,13 @@ impl Source<'_> {
 
     /// The module, what every module needs, and Vegas for one that builds on it.
     fn sources(&self) -> Vec<PathBuf> {
-        let vegas = self.tree.join("net/ipv4/tcp_vegas.c");
-        let builds_on_vegas = self.text.contains("tcp_vegas.h") && self.file != vegas;
-        let mut sources = vec![self.tree.join(CONG), self.tree.join(MINMAX)];
-        let is_reno = fs::canonicalize(&sources[0]).is_ok_and(|cong| cong == self.file);
-        sources.extend((!is_reno).then(|| self.file.to_owned()));
-        sources.extend(builds_on_vegas.then_some(vegas));
+        let is_reno = self.name == "reno";
+        let own = || self.file.to_owned();
+        let cong = if is_reno { own() } else { self.tree.join(CONG) };
+        let mut sources = vec![cong, self.tree.join(MINMAX)];
+        sources.extend((!is_reno).then(own));
+        let builds_on_vegas = self.text.contains("tcp_vegas.h") && self.name != "vegas";
+        sources.extend(builds_on_vegas.then(|| self.tree.join("net/ipv4/tcp_vegas.c")));
         sources
     }
 
@@ -215,7 +216,9 @@ impl Source<'_> {
             let mut values = values.filter(|(known, _)| known.trim() == name);
             values.next()?.1.trim().parse::<u32>().ok()
         };
-        Some(value("VERSION")? * 100 + value("PATCHLEVEL")?)
+        value("VERSION")?
+            .checked_mul(100)?
+            .checked_add(value("PATCHLEVEL")?)
     }
 }
 

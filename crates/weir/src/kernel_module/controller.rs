@@ -27,11 +27,11 @@ const BBR_UNIT: i64 = 256;
 
 /// What is known of a connection beside its process.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct ConnectionState {
     /// The packet size in octets.
     mss: u64,
     /// The first window in packets.
-    first_window: u64,
+    initial_window: u64,
     seed: u64,
     rtt: Rtt,
     sent_octets: u64,
@@ -39,14 +39,14 @@ struct Known {
     last_sent: Instant,
     /// The time of the last event.
     now: Instant,
-    /// Packets delivered, by the octets.
+    /// Delivered octets divided by the packet size.
     delivered: u64,
     /// Packets lost since the last acknowledgement.
     losses: i64,
     /// The window limited the sender.
-    limited: bool,
+    is_cwnd_limited: bool,
     /// When the last reduction began: what was sent until then belongs to it.
-    since: Option<Instant>,
+    recovery_start: Option<Instant>,
     /// The transport acknowledged a packet outside of that reduction.
     has_recovered: bool,
     limit: Limit,
@@ -59,16 +59,16 @@ struct Known {
 pub struct KernelController {
     module: Arc<Module>,
     connection: Option<Connection>,
-    known: Known,
+    known: ConnectionState,
 }
 
 impl KernelController {
     pub fn new(module: Arc<Module>, config: &WindowConfig) -> Self {
         let mss = config.max_datagram_size.max(1);
-        let first_window = (config.initial_window() / mss).max(1);
-        let known = Known {
+        let initial_window = (config.initial_window() / mss).max(1);
+        let known = ConnectionState {
             mss,
-            first_window,
+            initial_window,
             seed: config.seed,
             rtt: Rtt::default(),
             sent_octets: 0,
@@ -77,12 +77,12 @@ impl KernelController {
             now: Instant::ZERO,
             delivered: 0,
             losses: 0,
-            limited: true,
-            since: None,
+            is_cwnd_limited: true,
+            recovery_start: None,
             has_recovered: false,
             limit: Limit::InitialWindow,
             answer: Answer {
-                cwnd: first_window as i64,
+                cwnd: initial_window as i64,
                 ssthresh: INFINITE_SSTHRESH,
                 ..Answer::default()
             },
@@ -108,7 +108,7 @@ impl KernelController {
             snd_nxt: known.sent_octets as i64,
             srtt_us: micros(known.rtt.smoothed),
             min_rtt_us: micros(known.rtt.min),
-            limited: i64::from(known.limited),
+            limited: i64::from(known.is_cwnd_limited),
             rtt_us: -1,
             ..Event::default()
         }
@@ -137,7 +137,7 @@ impl KernelController {
                 kind: kind::NEW,
                 now_ns: first.now_ns,
                 mss: self.known.mss as i64,
-                cwnd: self.known.first_window as i64,
+                cwnd: self.known.initial_window as i64,
                 seed: self.known.seed as i64,
                 ecn: i64::from(self.module.needs_ecn),
                 srtt_us: first.srtt_us,
@@ -151,7 +151,7 @@ impl KernelController {
     }
 
     /// The reduction is over.
-    fn open(&mut self, now: Instant) {
+    fn end_recovery(&mut self, now: Instant) {
         self.known.has_recovered = false;
         if self.known.answer.ca_state != ca_state::OPEN {
             let event = self.event(kind::OPEN, now);
@@ -178,13 +178,13 @@ impl KernelController {
             (0, _) => None,
             (_, BBR_UNIT) => Some("probe_rtt"),
             (gain, _) if gain > 2 * BBR_UNIT => Some("startup"),
-            (gain, _) if 2 * gain < BBR_UNIT => Some("drain"),
+            (gain, _) if gain < BBR_UNIT / 2 => Some("drain"),
             _ => Some("probe_bw"),
         }
     }
 }
 
-impl Known {
+impl ConnectionState {
     /// Octets in flight as packets, the last one perhaps short.
     fn packets(&self, octets: u64) -> i64 {
         octets.div_ceil(self.mss) as i64
@@ -228,8 +228,10 @@ impl WindowController for KernelController {
 
     fn on_ack(&mut self, acked: &Acked) {
         let known = &mut self.known;
-        known.limited = !acked.app_limited;
-        known.has_recovered |= known.since.is_some_and(|since| acked.sent_at > since);
+        known.is_cwnd_limited = !acked.app_limited;
+        known.has_recovered |= known
+            .recovery_start
+            .is_some_and(|since| acked.sent_at > since);
     }
 
     fn on_lost(&mut self, _: &Lost) {
@@ -239,7 +241,7 @@ impl WindowController for KernelController {
     fn on_end_acks(&mut self, acks: &EndAcks) -> bool {
         self.known.rtt = acks.rtt;
         if self.known.has_recovered {
-            self.open(acks.now);
+            self.end_recovery(acks.now);
         }
         let known = &mut self.known;
         let prior_in_flight = known.packets(known.in_flight);
@@ -270,7 +272,7 @@ impl WindowController for KernelController {
         let known = &mut self.known;
         // CDG begins a reduction by itself.
         if was_open && known.answer.ca_state != ca_state::OPEN {
-            known.since = Some(acks.now);
+            known.recovery_start = Some(acks.now);
         }
         self.known.limit = self.limit_now();
         self.known.answer.app_limited != 0
@@ -278,10 +280,12 @@ impl WindowController for KernelController {
 
     fn on_congestion_event(&mut self, congestion: &CongestionEvent) -> bool {
         let known = &self.known;
-        let begins = known.since.is_none_or(|since| congestion.sent_at > since);
+        let begins = known
+            .recovery_start
+            .is_none_or(|since| congestion.sent_at > since);
         if begins {
-            self.open(congestion.now);
-            self.known.since = Some(congestion.now);
+            self.end_recovery(congestion.now);
+            self.known.recovery_start = Some(congestion.now);
         }
         // Losses after a mark change the state and not the window.
         let is_after_mark = self.known.answer.ca_state == ca_state::CWR && !congestion.ecn;
@@ -312,7 +316,7 @@ impl WindowController for KernelController {
     }
 
     fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout) {
-        self.known.since = Some(timeout.now);
+        self.known.recovery_start = Some(timeout.now);
         self.known.has_recovered = false;
         let event = self.event(kind::RTO, timeout.now);
         self.report_event(Event {
@@ -325,7 +329,7 @@ impl WindowController for KernelController {
     }
 
     fn on_spurious_congestion_event(&mut self, now: Instant) -> bool {
-        self.known.since = None;
+        self.known.recovery_start = None;
         self.known.has_recovered = false;
         let event = self.event(kind::UNDO, now);
         self.report_event(event);
@@ -336,11 +340,11 @@ impl WindowController for KernelController {
         match event {
             ConnectionEvent::HandshakeLoss => {
                 self.connection = None;
-                self.known.first_window = 1;
+                self.known.initial_window = 1;
                 self.known.answer.cwnd = 1;
             }
             ConnectionEvent::IdleRestart if self.connection.is_some() => {
-                let cwnd = self.known.first_window as i64;
+                let cwnd = self.known.initial_window as i64;
                 let event = self.event(kind::IDLE, self.known.now);
                 self.report_event(Event { cwnd, ..event });
             }
@@ -358,7 +362,7 @@ impl WindowController for KernelController {
     }
 
     fn window(&self) -> u64 {
-        self.known.answer.cwnd.max(1) as u64 * self.known.mss
+        (self.known.answer.cwnd.max(1) as u64).saturating_mul(self.known.mss)
     }
 
     fn pacing(&self) -> Option<PacingRate> {
@@ -370,7 +374,7 @@ impl WindowController for KernelController {
         let burst = (answer.pacing_rate >> PACING_SHIFT).min(LARGEST_BURST) / mss;
         Some(PacingRate {
             rate: Rate::from_bytes_per_sec(answer.pacing_rate as f64),
-            quantum: Some((burst.max(answer.burst).max(1) * mss) as u64),
+            quantum: Some(burst.max(answer.burst).max(1).saturating_mul(mss) as u64),
         })
     }
 
@@ -386,8 +390,9 @@ impl WindowController for KernelController {
             _ => "congestion_avoidance",
         };
         let is_finite = answer.ssthresh < INFINITE_SSTHRESH;
+        let mss = self.known.mss;
         Report {
-            ssthresh: is_finite.then_some(answer.ssthresh as u64 * self.known.mss),
+            ssthresh: is_finite.then(|| (answer.ssthresh.max(0) as u64).saturating_mul(mss)),
             ..Report::new(self.mode().unwrap_or(state), self.known.limit)
         }
     }

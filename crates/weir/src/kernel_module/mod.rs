@@ -2,10 +2,11 @@
 //! `net/ipv4/tcp_NAME.c` or a program that speaks the protocol of `scripts/kernel-modules`.
 //!
 //! The file is compiled unchanged, with the user's compiler and source tree, into a program that
-//! reads events and answers windows. Each of some processes of it holds the connections of the
-//! controllers that a thread makes. A connection depends only on its own events, so that results do
-//! not depend on the number of processes or threads. A process that ends, or that answers an error,
-//! ends the work of the command: its controllers keep their last windows until then.
+//! reads events and answers windows. There are as many processes of it as processors; a thread makes
+//! its connections in one of them. A connection depends only on its own events, unless the module
+//! changes variables that its connections share, so that results do not depend on the number of
+//! processes or threads. A process that ends, or that answers an error, ends the work of the command,
+//! in a suite after its other cases: its controllers keep their last windows until then.
 
 mod compile;
 mod controller;
@@ -19,7 +20,6 @@ use clap::Args;
 use compile::Program;
 use controller::KernelController;
 use process::{Answer, Connection, Event, Process, kind};
-use std::cell::Cell;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -79,8 +79,8 @@ struct Module {
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// The place of this thread among them, by which it chooses a process.
-    static PLACE: Cell<Option<usize>> = const { Cell::new(None) };
+    /// The number of this thread, by which it chooses a process.
+    static THREAD: usize = THREADS.fetch_add(1, Ordering::Relaxed);
 }
 
 impl KernelModules {
@@ -145,12 +145,12 @@ impl KernelModules {
 
     /// A name that no other file of this command has.
     fn unused(&self, name: &str) -> String {
-        let names = (1..).map(|number| match number {
+        let mut names = (1..).map(|number| match number {
             1 => format!("kernel-{name}"),
             _ => format!("kernel-{name}-{number}"),
         });
         let is_free = |name: &String| self.added.iter().all(|(_, known)| known != name);
-        names.into_iter().find(is_free).unwrap_or_default()
+        names.find(is_free).unwrap_or_default()
     }
 
     /// Set once a process has failed, so that the runs end.
@@ -177,7 +177,12 @@ impl Module {
         let count = available_parallelism().map_or(1, NonZeroUsize::get);
         let processes = (0..count).map(|_| Process::start(program).map(Arc::new));
         let processes = processes.collect::<Result<Vec<_>, _>>().map_err(|error| {
-            Failure::Failed(format!("cannot start \"{}\": {error}", program.display()))
+            let help =
+                "expected a module tcp_NAME.c, or a program of scripts/kernel-modules/build.sh";
+            Failure::Failed(format!(
+                "cannot start \"{}\": {error}; {help}",
+                program.display()
+            ))
         })?;
         let mut module = Self {
             name: name.to_owned(),
@@ -203,18 +208,13 @@ impl Module {
 
     /// Makes a connection in the process of this thread, or in another if that is full.
     fn connect(&self, event: Event) -> Result<(Connection, Answer), String> {
-        let place = PLACE.with(|place| {
-            let known = place.get();
-            let known = known.unwrap_or_else(|| THREADS.fetch_add(1, Ordering::Relaxed));
-            place.set(Some(known));
-            known
-        });
+        let thread = THREAD.with(|thread| *thread);
         let count = self.processes.len();
         for process in self
             .processes
             .iter()
             .cycle()
-            .skip(place % count)
+            .skip(thread % count)
             .take(count)
         {
             if let Some(connected) = process.connect(event)? {

@@ -160,7 +160,6 @@ impl Pipes {
 
     fn ask(&mut self, event: Event) -> Result<Answer, String> {
         match self.exchange(event) {
-            Ok(Answer { error: 0, .. }) if event.kind == kind::FREE => Ok(Answer::default()),
             Ok(answer) if answer.error == 0 => Ok(answer),
             Ok(answer) => Err(meaning(answer.error)),
             Err(error) => Err(self.end(&error)),
@@ -242,5 +241,8 @@ impl Drop for Connection {
 
 /// Why a connection cannot be made.
 pub fn too_many() -> String {
-    format!("more than {PLACES} connections of one process at the same time")
+    format!(
+        "a process of the module has at most {PLACES} connections at the same time; use fewer flows, \
+         or fewer threads (RAYON_NUM_THREADS)"
+    )
 }

@@ -92,6 +92,9 @@ fn loss(sent: u64, now: u64) -> CongestionEvent {
 fn the_window_follows_the_answers_and_a_copy_goes_its_own_way() {
     let (_tree, module) = tree_with("follows", "1000");
     let mut modules = modules(None);
+    // Another connection of the process is none of theirs.
+    let mut other = controller(&mut modules, &module);
+    send(&mut other, 0);
     let mut first = controller(&mut modules, &module);
     let packets = |controller: &BoxedController| controller.window() / MSS;
     assert_eq!(packets(&first), 10);
@@ -133,6 +136,7 @@ fn the_window_follows_the_answers_and_a_copy_goes_its_own_way() {
     lost.on_connection_event(ConnectionEvent::HandshakeLoss);
     send(&mut lost, 0);
     assert_eq!(packets(&lost), 1);
+    assert_eq!(packets(&other), 10);
     assert!(modules.check().is_ok());
 }
 

@@ -178,7 +178,7 @@ impl SimNetwork {
             );
         }
         let header = match &flow.transport {
-            Transport::Quic(quic) => quic.config.header(),
+            Transport::Quic(quic) => quic.config.wire_format(),
             _ => HeaderFormat::RFC9000,
         };
         let encoding = match (plan.encoding, &flow.transport) {

@@ -83,7 +83,7 @@ impl TapEnd {
         ends: [(HostId, &Host); 2],
     ) -> [Self; 2] {
         let (port, plain, quic) = match &flow.transport {
-            Transport::Quic(quic) => (QUIC_PORT, IpProtocol::Udp, quic.config.header()),
+            Transport::Quic(quic) => (QUIC_PORT, IpProtocol::Udp, quic.config.wire_format()),
             Transport::Quinn(_) | Transport::Noq(_) => {
                 (QUIC_PORT, IpProtocol::Udp, HeaderFormat::RFC9000)
             }

@@ -44,7 +44,9 @@ impl WireEncoding {
             Transport::Tcp(_) => PacketFormat::Tcp,
             Transport::Udp(_) => PacketFormat::Udp,
             Transport::Quinn(_) | Transport::Noq(_) => PacketFormat::Octets,
-            Transport::Quic(quic) => PacketFormat::Quic(QuicDecoder::new(quic.config.header())),
+            Transport::Quic(quic) => {
+                PacketFormat::Quic(QuicDecoder::new(quic.config.wire_format()))
+            }
         };
         Self {
             format,

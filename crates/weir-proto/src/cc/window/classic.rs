@@ -118,7 +118,7 @@ impl<P: Policy + Clone> Classic<P> {
             first: self.ssthresh.is_none(),
         };
         let bytes = match &mut self.rapid {
-            Some(rapid) => rapid.octets(acked),
+            Some(rapid) => rapid.on_ack(acked),
             None => acked.bytes,
         };
         let counted = Acked { bytes, ..*acked };
@@ -304,7 +304,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         if !self.in_recovery(acks.newest_sent_at) {
             self.end_rapid();
         } else if let Some(rapid) = &mut self.rapid {
-            rapid.on_acked(acks.newly_acked);
+            rapid.on_end_acks(acks.newly_acked);
             self.follow_rapid();
         }
         false
@@ -452,6 +452,8 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         Report {
             ssthresh: self.ssthresh,
             partial_bytes_acked: self.policy.counted_acked(),
+            // RFC 9959 §4.4 for the retreat; the window of Rapid Start falls gradually itself.
+            window_in_recovery: matches!(self.limit, Limit::SafeRetreat | Limit::RapidStart),
             ..Report::new(state, self.limit)
         }
     }

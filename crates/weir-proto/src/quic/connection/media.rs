@@ -10,26 +10,21 @@ use crate::time::{Duration, Instant};
 
 impl Connection {
     /// True if a controller of media says when datagrams leave and how much is in flight.
-    pub(super) fn is_governed_by_media(&self) -> bool {
+    pub(super) fn media_ignores_window(&self) -> bool {
         let media = self.media.as_deref();
-        media.is_some_and(|media| !media.is_under_window())
+        media.is_some_and(|media| !media.is_nested())
     }
 
     /// True if a datagram waits and the controllers let it leave now; `by_window` is what the
     /// window and its pacer say. If the controller of media holds it back, the time at which it may
     /// leave is recorded.
     pub(super) fn may_send_datagram(&mut self, now: Instant, by_window: bool) -> bool {
-        let may_leave = by_window || self.is_governed_by_media();
+        let may_leave = by_window || self.media_ignores_window();
         if !may_leave || !self.has_datagram(now) {
             return false;
         }
-        let Some(media) = self.media.as_deref() else {
-            return by_window;
-        };
-        if media.is_under_window() && !by_window {
-            return false;
-        }
-        let (Some(sender), Some(bytes)) = (media.sender(), self.datagrams.head_payload()) else {
+        let sender = self.media.as_deref().and_then(Media::sender);
+        let (Some(sender), Some(bytes)) = (sender, self.datagrams.head_payload()) else {
             return true;
         };
         let release = sender.release(bytes, self.datagrams.waiting_bytes());
@@ -39,15 +34,19 @@ impl Connection {
         release.is_some_and(|at| at <= now)
     }
 
-    /// What holds a datagram back, by the controller of media.
+    /// What holds a datagram back that the window lets out.
     pub(super) fn bound_by_media(&self) -> Option<SndLim> {
         let sender = self.media.as_deref()?.sender()?;
         let bytes = self.datagrams.head_payload()?;
-        Some(if sender.is_window_full(bytes) {
-            SndLim::Window
-        } else {
-            SndLim::Rate
-        })
+        let by_pacer = |at| self.paced_until.is_some_and(|paced| paced != at);
+        Some(
+            match sender.release(bytes, self.datagrams.waiting_bytes()) {
+                None => SndLim::Window,
+                // The pacer of the window has recorded a time of its own.
+                Some(at) if !self.media_ignores_window() && by_pacer(at) => SndLim::Pacer,
+                Some(_) => SndLim::Rate,
+            },
+        )
     }
 
     /// A packet leaves with a datagram of `bytes`.

@@ -315,7 +315,7 @@ impl Connection {
         if watched {
             let hold = self.sampler.hold();
             let bound = match self.bound() {
-                bound if self.is_governed_by_media() => bound,
+                bound if self.media_ignores_window() => bound,
                 bound => self.controller.bound_behind(bound, hold),
             };
             self.sampler.on_bound(now, bound, self.bytes_in_flight);
@@ -325,8 +325,12 @@ impl Connection {
 
     #[inline]
     fn emit_window(&mut self, now: Instant) {
-        // The reports of a controller of media emit its state.
-        if !self.events.wants(EventMask::CONTROLLER) || self.media.is_some() {
+        // The reports of a controller of media emit its state instead.
+        let by_media = self
+            .media
+            .as_deref()
+            .is_some_and(|media| media.sender().is_some());
+        if !self.events.wants(EventMask::CONTROLLER) || by_media {
             return;
         }
         let by_credit = self.app_limited && self.streams.is_blocked();
@@ -512,20 +516,14 @@ impl Endpoint for Connection {
     fn transmitted(&mut self, _now: Instant, _packet_id: u64) {}
 
     fn statistics(&self) -> Statistics {
-        let sender = self.media.as_deref().and_then(Media::sender);
-        let by_media = sender.map(|sender| sender.measured().0);
         Statistics {
             smoothed_rtt: self.rtt.get().smoothed,
-            loss_events: by_media.unwrap_or(self.statistics.loss_events),
             ..self.statistics
         }
     }
 
     fn count_loss_events_from(&mut self, from: CountedFrom) {
         self.counted_from = from.at;
-        if let Some(sender) = self.media.as_deref_mut().and_then(Media::sender_mut) {
-            sender.count_loss_events_from(from.at);
-        }
     }
 
     fn media_target(&self) -> Option<MediaTarget> {

@@ -146,7 +146,7 @@ impl Pair {
         };
         assert_eq!(
             packet.size,
-            quic.len(&self.config.header()) + 28,
+            quic.len(&self.config.wire_format()) + 28,
             "the size is that of the octets"
         );
         if side == Side::Client {
@@ -174,7 +174,7 @@ impl Pair {
 
     fn through_codec(&mut self, to: Side, mut packet: Packet) -> Packet {
         if let Body::Quic(quic) = &packet.body {
-            let header = self.config.header();
+            let header = self.config.wire_format();
             let mut octets = Vec::new();
             quic.encode(&header, &mut octets);
             assert_eq!(octets.len() as u32, packet.size - 28);

@@ -16,6 +16,7 @@ use crate::cc::rtt::RttEstimator;
 use crate::event::Limit;
 use crate::packet::{HostId, IpHeader};
 use crate::quic::loss::PROBE_TIMEOUT;
+use crate::quic::media::Media;
 use crate::quic::streams::Role;
 use crate::quic::wire::{Frame, Packet, PacketNumber, SpaceId};
 use crate::rng::mix64;
@@ -228,10 +229,12 @@ impl Connection {
         self.window_changed = true;
         if let Some(media) = &mut self.media {
             media.begin_path();
-            self.push_media_state(now);
-            return;
         }
-        self.emit_window_limited_by(now, Some(Limit::PathChange));
+        if self.media.as_deref().and_then(Media::sender).is_some() {
+            self.push_media_state(now);
+        } else {
+            self.emit_window_limited_by(now, Some(Limit::PathChange));
+        }
     }
 
     /// True if a packet of this number was sent on an earlier path, so that neither controller nor

@@ -104,7 +104,7 @@ impl Connection {
             SndLim::AntiAmplification
         } else if self.state != State::Established || (!waits && self.closing) {
             SndLim::Nothing
-        } else if waits && !self.may_send() && !self.is_governed_by_media() {
+        } else if waits && !self.may_send() && !self.media_ignores_window() {
             SndLim::Window
         } else if let Some(bound) = self.bound_by_media() {
             bound

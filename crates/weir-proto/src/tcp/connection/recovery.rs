@@ -5,7 +5,7 @@ use super::input::{AckKind, AckUpdate};
 use super::{Connection, LEAST_PERSISTENCE, MAX_EXPIRIES, Recovery, State, Undo};
 use crate::cc::{CongestionEvent, DeliveryRateSampler, Lost, RetransmissionTimeout};
 use crate::endpoint::CloseReason;
-use crate::event::{Event, EventMask, Limit, LossTrigger, PacketType};
+use crate::event::{Event, EventMask, LossTrigger, PacketType};
 use crate::tcp::prr::{Delivery, Prr};
 use crate::tcp::rack::Situation;
 use crate::tcp::rules::{LossDetection, RecoveryWindow, ReductionBase};
@@ -209,11 +209,9 @@ impl Connection {
         self.count_loss_event(self.newest_lost.or(self.scoreboard.first_sent_at()));
         self.reduce(now, sent_at, false);
         let bound = self.config.rules.recovery_window;
-        // RFC 9959 §4.4: not for a Safe Retreat; the window of Rapid Start falls gradually itself.
-        let limit = self.controller.report().limit;
         let by_prr = bound != RecoveryWindow::Ssthresh
             && !self.needs.window_in_recovery
-            && !matches!(limit, Limit::SafeRetreat | Limit::RapidStart);
+            && !self.controller.report().window_in_recovery;
         self.prr = by_prr.then(|| {
             let segment_size = u64::from(self.config.segment_size);
             let sacked = self.scoreboard.sacked_octets();

@@ -52,13 +52,13 @@ pub(in crate::cc::window) struct RapidStart {
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    Growth(Growth),
+    Growth(GrowthPhase),
     Recovery(Recovery),
 }
 
 /// The window grows.
 #[derive(Clone, Copy, Debug, Default)]
-struct Growth {
+struct GrowthPhase {
     /// Octets that an acknowledged octet added last; zero before the first.
     factor: u64,
     /// Octets declared lost of which no congestion event has told yet.
@@ -85,14 +85,14 @@ impl Default for RapidStart {
     fn default() -> Self {
         Self {
             floor: WindowedMin::default(),
-            phase: Phase::Growth(Growth::default()),
+            phase: Phase::Growth(GrowthPhase::default()),
         }
     }
 }
 
 impl RapidStart {
-    /// The octets by which slow start grows for this packet.
-    pub(in crate::cc::window) fn octets(&mut self, acked: &Acked) -> u64 {
+    /// A packet was acknowledged in slow start: the octets by which the window grows.
+    pub(in crate::cc::window) fn on_ack(&mut self, acked: &Acked) -> u64 {
         let Phase::Growth(growth) = &mut self.phase else {
             return acked.bytes;
         };
@@ -115,7 +115,7 @@ impl RapidStart {
     /// The pacing while the window grows.
     pub(in crate::cc::window) fn pacing(&self, flow: &Pace) -> Option<PacingRate> {
         let gain = match self.phase {
-            Phase::Growth(Growth { factor: 0, .. }) => INITIAL_GAIN,
+            Phase::Growth(GrowthPhase { factor: 0, .. }) => INITIAL_GAIN,
             Phase::Growth(_) => self.multiple() as f64,
             Phase::Recovery(_) => return None,
         };
@@ -129,7 +129,7 @@ impl RapidStart {
         (before, reduced): (u64, u64),
         initial: u64,
     ) -> Option<Self> {
-        let Phase::Growth(Growth { lost, .. }) = self.phase else {
+        let Phase::Growth(GrowthPhase { lost, .. }) = self.phase else {
             return None;
         };
         let before = before.max(1) as f64;
@@ -166,7 +166,7 @@ impl RapidStart {
     }
 
     /// Octets were acknowledged that had been sent before the last recovery period began.
-    pub(in crate::cc::window) const fn on_acked(&mut self, octets: u64) {
+    pub(in crate::cc::window) const fn on_end_acks(&mut self, octets: u64) {
         if let Phase::Recovery(recovery) = &mut self.phase {
             recovery.acked = recovery.acked.saturating_add(octets);
         }

@@ -49,7 +49,7 @@ fn an_octet_adds_two_up_to_the_lesser_of_four_milliseconds_and_a_tenth() {
         let mut acked = acked(100, 0, latest);
         acked.rtt.min = min;
         assert_eq!(
-            RapidStart::default().octets(&acked),
+            RapidStart::default().on_ack(&acked),
             octets,
             "{min:?} {latest:?}"
         );
@@ -60,7 +60,7 @@ fn an_octet_adds_two_up_to_the_lesser_of_four_milliseconds_and_a_tenth() {
 fn the_least_sample_of_a_minimum_round_trip_counts() {
     // §3.2: a window of min_rtt, 100 ms; 120 ms is more than 104, 100 ms is not.
     let mut rapid = RapidStart::default();
-    let mut octets = |now, latest| rapid.octets(&acked(now, 0, MS(latest)));
+    let mut octets = |now, latest| rapid.on_ack(&acked(now, 0, MS(latest)));
     assert_eq!(octets(1000, 100), 2 * MDS);
     assert_eq!(octets(1050, 120), 2 * MDS);
     assert_eq!(octets(1100, 120), 2 * MDS);
@@ -90,7 +90,7 @@ fn the_factors_are_those_that_the_draft_lists() {
     ] {
         let mut rapid = recovery(30_000, reduced);
         assert_eq!(rapid.window(), Some(entered));
-        rapid.on_acked(3000);
+        rapid.on_end_acks(3000);
         assert_eq!(rapid.window(), Some(after_acks));
         rapid.on_lost(9000, true);
         assert_eq!(rapid.window(), Some(after_losses));
@@ -104,7 +104,7 @@ fn beta_of_what_was_delivered_is_left_whatever_was_lost() {
         for before in [10_000, 15_000, 20_000, 30_000] {
             let mut rapid = recovery(before, before * percent / 100);
             rapid.on_lost(before - 10_000, true);
-            rapid.on_acked(10_000);
+            rapid.on_end_acks(10_000);
             let left = 100 * percent;
             assert_eq!(rapid.window(), Some(left), "{percent} {before}");
             assert_eq!(rapid.full_bdp(left), Some(10_000.0));
@@ -118,7 +118,7 @@ fn sending_goes_on_once_a_share_of_one_less_beta_has_arrived() {
     for percent in [50, 70, 80] {
         let mut rapid = recovery(30_000, 300 * percent);
         let arrived = 100 * (100 - percent);
-        rapid.on_acked(arrived);
+        rapid.on_end_acks(arrived);
         rapid.on_lost(2 * arrived, true);
         assert_eq!(rapid.window(), Some(30_000 - 3 * arrived), "{percent}");
     }
@@ -152,9 +152,9 @@ fn paces_the_initial_window_over_a_round_trip_and_then_as_it_grows() {
     };
     let mut rapid = RapidStart::default();
     assert_eq!(rapid.pacing(&flow), paced(8e6));
-    rapid.octets(&acked(100, 0, MS(100)));
+    rapid.on_ack(&acked(100, 0, MS(100)));
     assert_eq!((rapid.pacing(&flow), rapid.multiple()), (paced(24e6), 3));
-    rapid.octets(&acked(300, 0, MS(200)));
+    rapid.on_ack(&acked(300, 0, MS(200)));
     assert_eq!((rapid.pacing(&flow), rapid.multiple()), (paced(16e6), 2));
     assert_eq!(recovery(30_000, 15_000).pacing(&flow), None);
 }
