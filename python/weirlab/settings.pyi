@@ -22,6 +22,7 @@ __all__ = [
     "codel",
     "constant",
     "data_mining",
+    "datagrams",
     "dccp",
     "droptail",
     "dualpi2",
@@ -828,8 +829,9 @@ class quic(Setting):
         max_stream_data_threshold: New credit for the stream is due when this share of it is left, in 0..1. Default: 0.5.
         announce_at_once: New credit makes a packet of its own instead of waiting for one. Default: False.
         max_datagram_frame_size: The largest DATAGRAM frame in bytes that an end takes, type and length included; 0 takes none. Default: 65535.
-        datagram_queue: Datagrams that may wait in the connection for the window and the pacer. Default: 16.
+        datagram_queue: Datagrams of a tunnel that may wait in the connection for the window and the pacer; media has `send_queue`. Default: 16.
         datagram_lifetime: A datagram that waits longer in the connection is dropped; "none" waits. Default: 'none'.
+        media: Media: what the application writes goes into datagrams, under a controller of media. Default: None.
         handshake: How the connection begins: open from the start, or after one exchange. Default: 'one-rtt'.
         ecn: Packets are ECN-capable: ECT(0). DCTCP and Prague make them so whatever this says. Default: False.
         new_path: What becomes of the congestion controller when the peer's or the own address changes. Default: 'reset'.
@@ -867,6 +869,7 @@ class quic(Setting):
         max_datagram_frame_size: int | str | None = None,
         datagram_queue: int | None = None,
         datagram_lifetime: Literal['none'] | Time | None = None,
+        media: Mapping[str, Any] | Literal['none', 'datagrams'] | None = None,
         handshake: Literal['established', 'one-rtt'] | None = None,
         ecn: bool | None = None,
         new_path: Literal['reset', 'keep'] | None = None,
@@ -925,6 +928,33 @@ class app_request(Setting):
         think: Time | None = None,
         think_times: Literal['exponential', 'constant', 'pareto'] | None = None,
         count: Literal['endless'] | int | None = None,
+    ) -> None: ...
+
+class datagrams(Setting):
+    """Media in datagrams, with receive timestamps.
+
+    Args:
+        controller: The congestion controller of media. Default: 'nada'.
+        feedback_interval: From one report to the controller to the next, at least: acknowledgements come more often. Default: '100ms'.
+        nested: Nested congestion control: the window and the pacer of the connection hold datagrams back too, below the controller of media, which is the only one otherwise. Default: False.
+        send_queue: Packets that may wait to be sent; then a write is refused. Default: 2000.
+        max_receive_timestamps_per_ack: Receive timestamps that an ACK frame may have. Default: 64.
+        receive_timestamps_exponent: Receive timestamps count in units of 2 to this power microseconds. Default: 0.
+        nada: The parameters of NADA. Default: None.
+        gcc: The constants of GCC. Default: None.
+        scream: The constants of SCReAMv2. Default: None.
+    """
+    def __init__(
+        self,
+        controller: str | None = None,
+        feedback_interval: Time | None = None,
+        nested: bool | None = None,
+        send_queue: int | None = None,
+        max_receive_timestamps_per_ack: int | None = None,
+        receive_timestamps_exponent: int | None = None,
+        nada: Mapping[str, Any] | None = None,
+        gcc: Mapping[str, Any] | None = None,
+        scream: Mapping[str, Any] | None = None,
     ) -> None: ...
 
 class quinn(Setting):
