@@ -149,11 +149,8 @@ fn telling(settings: &[Settings]) -> Vec<(&str, String)> {
     };
     let distinct = count_distinct(&differing);
     for path in differing.clone().into_iter().rev() {
-        let others: Vec<_> = differing
-            .iter()
-            .copied()
-            .filter(|other| *other != path)
-            .collect();
+        let mut others = differing.clone();
+        others.retain(|other| *other != path);
         if count_distinct(&others) == distinct {
             differing = others;
         }

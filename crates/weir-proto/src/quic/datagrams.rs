@@ -20,8 +20,8 @@ settings! {
         /// The largest DATAGRAM frame in bytes that an end takes, type and length included; 0 takes
         /// none.
         pub max_datagram_frame_size: u64 = 65_535 => bytes(0..=65_535),
-        /// Datagrams of a tunnel that may wait in the connection for the window and the pacer; media
-        /// has `send_queue`.
+        /// Datagrams of a tunnel that may wait in the connection for the window and the pacer;
+        /// media has `send_queue`.
         pub datagram_queue: u32 = 16 => count(1..=1 << 20, "datagrams"),
         /// A datagram that waits longer in the connection is dropped; "none" waits.
         pub datagram_lifetime: Option<Duration> => or_word("none", natural()),

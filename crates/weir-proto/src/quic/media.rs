@@ -26,8 +26,8 @@ settings! {
         /// From one report to the controller to the next, at least: acknowledgements come more
         /// often.
         pub feedback_interval: Duration = Duration::from_millis(100),
-        /// Nested congestion control: the window and the pacer of the connection hold datagrams back
-        /// too, below the controller of media, which is the only one otherwise.
+        /// Nested congestion control: the window and the pacer of the connection hold datagrams
+        /// back too, below the controller of media, which is the only one otherwise.
         pub nested: bool,
         /// Packets that may wait to be sent; then a write is refused.
         pub send_queue: u32 = 2000 => count(1..=1_000_000, "packets"),

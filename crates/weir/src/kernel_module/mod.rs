@@ -2,11 +2,11 @@
 //! `net/ipv4/tcp_NAME.c` or a program that speaks the protocol of `scripts/kernel-modules`.
 //!
 //! The file is compiled unchanged, with the user's compiler and source tree, into a program that
-//! reads events and answers windows. There are as many processes of it as processors; a thread makes
-//! its connections in one of them. A connection depends only on its own events, unless the module
-//! changes variables that its connections share, so that results do not depend on the number of
-//! processes or threads. A process that ends, or that answers an error, ends the work of the command,
-//! in a suite after its other cases: its controllers keep their last windows until then.
+//! reads events and answers windows. There are as many processes of it as processors; a thread
+//! makes its connections in one of them. A connection depends only on its own events, unless the
+//! module changes variables that its connections share, so that results do not depend on the number
+//! of processes or threads. A process that ends, or that answers an error, ends the work of the
+//! command, in a suite after its other cases: its controllers keep their last windows until then.
 
 mod compile;
 mod controller;
