@@ -70,7 +70,7 @@ impl Run {
         &self.resolved
     }
 
-    /// The paths of the tables in the folder of a run, such as `flows/stream`.
+    /// The paths of the tables, such as `flows/stream`.
     #[getter]
     fn table_names(&self) -> Vec<String> {
         self.names.clone()

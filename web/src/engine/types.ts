@@ -45,7 +45,7 @@ export interface Words {
 
 /** A table of a run. A number that is missing is NaN, a word that is missing is "". */
 export interface Table {
-  /** As the Parquet file of a run's folder, without its ending: `flows/stream`, `links/path`. */
+  /** Its path, which is its kind and the name of its flow or link: `flows/stream`, `links/path`. */
   name: string;
   rows: number;
   /** Columns of numbers and counts; the unit is the last part of the name. */

@@ -13,7 +13,7 @@ mod record;
 mod simulation;
 mod summarise;
 
-pub use columns::tables::{TableKind, column_dictionary, table_kind, table_kinds};
+pub use columns::tables::{TableKind, column_dictionary, name_column, table_kind, table_kinds};
 pub use expectations::{Judgement, judge};
 pub use live::{LiveFlow, LiveLink, LiveObserver, LiveState};
 pub use network::registry::{EndpointPair, ForeignFactory, ForeignFlow, TransportRegistry};
@@ -232,7 +232,7 @@ macro_rules! all_tables {
 }
 
 impl RunOutput {
-    /// All tables, each with its path in the folder of the run: `flows/NAME`, `writes/NAME`,
+    /// All tables, each with its path: `flows/NAME`, `writes/NAME`,
     /// `gaps/NAME`, `frames/NAME`, `requests/NAME`, `intervals/NAME`, `transfers/NAME`,
     /// `links/NAME`, `delays` and `packets`. Tables that a sink has received are missing.
     pub fn tables(&self) -> Vec<(String, &Table)> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 const RECENT: usize = 8;
 
 /// Rows whose columns can be read one by one.
-pub trait RowBatch: Send {
+pub trait RowBatch {
     /// The number of rows.
     fn rows(&self) -> usize;
 

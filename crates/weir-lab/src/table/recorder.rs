@@ -21,12 +21,11 @@ const GROWTH: usize = 8;
 
 /// Receives the rows of tables during a run.
 pub trait TableSink: Send + Sync {
-    /// Takes the next rows of the table with this path in the run's folder. An empty batch creates
-    /// a table without rows.
-    fn append(&self, path: &Arc<str>, rows: Box<dyn RowBatch>);
+    /// Takes the next rows of the table with this path in the run's folder, which has more.
+    fn append(&self, path: &Arc<str>, rows: Box<dyn RowBatch + Send>);
 
-    /// The table with this path is complete.
-    fn complete(&self, path: &Arc<str>);
+    /// Takes the last rows of the table with this path; a table may have none at all.
+    fn complete(&self, path: &Arc<str>, rows: Box<dyn RowBatch + Send>);
 
     /// True once a batch could not be stored, so that the run may end.
     fn is_broken(&self) -> bool;
@@ -276,8 +275,7 @@ impl<Row: Clone + Send> TableRecorder<Row> {
             }
             Target::Stream { sink, path } => {
                 let (columns, rows) = (self.columns, self.batch);
-                sink.append(&path, Box::new(Batch::new(columns, rows)));
-                sink.complete(&path);
+                sink.complete(&path, Box::new(Batch::new(columns, rows)));
                 Table::default()
             }
         }
@@ -292,18 +290,17 @@ mod tests {
 
     const ROW: &[ColumnSpec<u64>] = &[ColumnSpec::count("n", "", "a number", &|row| *row)];
 
-    /// The rows of each batch; `None` for a completed table.
+    /// The rows of each batch, and whether it completes the table.
     #[derive(Default)]
-    struct Calls(Mutex<Vec<Option<usize>>>);
+    struct Calls(Mutex<Vec<(usize, bool)>>);
 
     impl TableSink for Calls {
-        fn append(&self, _path: &Arc<str>, rows: Box<dyn RowBatch>) {
-            let rows = rows.rows();
-            self.0.lock().unwrap().push(Some(rows));
+        fn append(&self, _path: &Arc<str>, rows: Box<dyn RowBatch + Send>) {
+            self.0.lock().unwrap().push((rows.rows(), false));
         }
 
-        fn complete(&self, _path: &Arc<str>) {
-            self.0.lock().unwrap().push(None);
+        fn complete(&self, _path: &Arc<str>, rows: Box<dyn RowBatch + Send>) {
+            self.0.lock().unwrap().push((rows.rows(), true));
         }
 
         fn is_broken(&self) -> bool {
@@ -320,13 +317,11 @@ mod tests {
             (0..rows).for_each(|row| table.push(&(row as u64)));
             table.finish();
             let calls = calls.0.lock().unwrap();
-            assert_eq!(calls.iter().flatten().sum::<usize>(), rows);
-            assert!(calls.iter().flatten().all(|rows| *rows <= BATCH));
-            assert_eq!(calls.len(), 1 + rows.div_ceil(BATCH).max(1));
-            assert_eq!(
-                calls.iter().position(Option::is_none),
-                Some(calls.len() - 1)
-            );
+            assert_eq!(calls.iter().map(|(rows, _)| rows).sum::<usize>(), rows);
+            assert!(calls.iter().all(|(rows, _)| *rows <= BATCH));
+            assert_eq!(calls.len(), rows.div_ceil(BATCH).max(1));
+            let last = calls.iter().position(|(_, is_last)| *is_last);
+            assert_eq!(last, Some(calls.len() - 1));
         }
     }
 
@@ -367,13 +362,15 @@ mod tests {
     struct Numbers(Mutex<[Vec<f64>; 2]>);
 
     impl TableSink for Numbers {
-        fn append(&self, _path: &Arc<str>, rows: Box<dyn RowBatch>) {
+        fn append(&self, _path: &Arc<str>, rows: Box<dyn RowBatch + Send>) {
             for (place, numbers) in self.0.lock().unwrap().iter_mut().enumerate() {
                 rows.append_to(place, 0..rows.rows(), ColumnTarget::Numbers(numbers));
             }
         }
 
-        fn complete(&self, _path: &Arc<str>) {}
+        fn complete(&self, path: &Arc<str>, rows: Box<dyn RowBatch + Send>) {
+            self.append(path, rows);
+        }
 
         fn is_broken(&self) -> bool {
             false

@@ -1,21 +1,25 @@
-//! Reads a run's folder: `scenario.toml`, `summary.json`, `flows/`, `writes/`, `gaps/`, `frames/`,
-//! `requests/`, `intervals/`, `transfers/`, `links/`, `delays.parquet`, `packets.parquet`, and the
-//! checksums of all.
+//! Reads a run's folder: `scenario.toml`, `summary.json`, a Parquet file for each kind of table, such
+//! as `flows.parquet`, and the checksums of all.
 //!
 //! Every file is verified with its checksum before it is read, so that damage causes an error and
-//! never wrong numbers. [`FolderWriter`](super::FolderWriter) writes folders.
+//! never wrong numbers; the file of a kind of table once for all its tables. [`FolderWriter`](super::FolderWriter) writes folders.
 
 use super::checksums::{CHECKSUMS, Checksums};
 use super::folder_error::{FolderError, io_error};
+use super::kind_file::{KindFile, VerifiedFile};
 use super::parquet;
-use super::table_files::is_table;
-use crate::run::{FlowTrace, LinkTrace, RUN_FORMAT, RunOutput, Summary, TransferTrace};
+use super::table_files::{file_name, split};
+use crate::run::{
+    FlowTrace, LinkTrace, RUN_FORMAT, RunOutput, Summary, TransferTrace, table_kind, table_kinds,
+};
 use crate::scenario::{self, Scenario};
 use crate::table::{RowThinning, Table, ValueKind};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The folder of a run.
 #[derive(Clone, Debug)]
@@ -24,6 +28,17 @@ pub struct RunFolder {
     scenario: Scenario,
     summary: Summary,
     checksums: Checksums,
+    files: OpenFiles,
+}
+
+/// The files of tables that have been opened, by their kind.
+#[derive(Clone, Default)]
+struct OpenFiles(Arc<Mutex<BTreeMap<String, Arc<KindFile>>>>);
+
+impl fmt::Debug for OpenFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OpenFiles")
+    }
 }
 
 /// The part of a table that is read.
@@ -85,6 +100,7 @@ impl RunFolder {
             scenario,
             summary,
             checksums,
+            files: OpenFiles::default(),
         })
     }
 
@@ -104,13 +120,22 @@ impl RunFolder {
     }
 
     /// The paths of the tables that were kept, as in [`RunOutput::tables`].
-    pub fn table_names(&self) -> Vec<String> {
-        let tables = self.checksums.paths().filter(|path| {
-            // A damaged or foreign file of checksums must not name files elsewhere.
-            is_table(Path::new(path)) && path.split('/').all(|part| part != "..")
-        });
-        let names = tables.filter_map(|path| path.strip_suffix(".parquet"));
-        names.map(str::to_owned).collect()
+    ///
+    /// # Errors
+    /// If a file of tables is damaged or cannot be read.
+    pub fn table_names(&self) -> Result<Vec<String>, FolderError> {
+        let mut all = Vec::new();
+        for kind in table_kinds() {
+            let (kind, _) = split(kind.path);
+            let Some(file) = self.kind_file(kind)? else {
+                continue;
+            };
+            all.extend(file.names().into_iter().map(|name| match name {
+                "" => kind.to_owned(),
+                name => format!("{kind}/{name}"),
+            }));
+        }
+        Ok(all)
     }
 
     /// The checksums of the files that the run wrote.
@@ -177,7 +202,12 @@ impl RunFolder {
     /// # Errors
     /// If it is damaged or cannot be read.
     pub fn table(&self, path: &str) -> Result<Option<Table>, FolderError> {
-        self.read_table(path, parquet::read)
+        let whole = TablePart {
+            columns: &|_| true,
+            thinning: None,
+        };
+        let part = self.part_of_table(path, &whole)?;
+        Ok(part.map(|part| part.table))
     }
 
     /// A part of the table with this path; `None` if it was not kept.
@@ -189,36 +219,52 @@ impl RunFolder {
         path: &str,
         part: &TablePart<'_>,
     ) -> Result<Option<PartOfTable>, FolderError> {
+        let (kind, name) = split(path);
+        let Some(file) = self.kind_file(kind)? else {
+            return Ok(None);
+        };
         let part = parquet::Part {
             columns: part.columns,
             thinning: part.thinning,
         };
-        self.read_table(path, |octets| {
-            parquet::read_part(octets, &part).map(|(table, columns)| PartOfTable { table, columns })
-        })
+        let table = file.read(name.unwrap_or_default(), &part);
+        let table =
+            table.map_err(|error| malformed(&self.path, &file_name(kind), error.to_string()))?;
+        Ok(table.map(|table| PartOfTable {
+            table,
+            columns: file.columns(),
+        }))
     }
 
-    fn read_table<T, E: fmt::Display>(
-        &self,
-        path: &str,
-        read: impl FnOnce(Vec<u8>) -> Result<T, E>,
-    ) -> Result<Option<T>, FolderError> {
-        let name = format!("{path}.parquet");
+    /// The file of the tables of this kind; `None` if none was kept.
+    fn kind_file(&self, kind: &str) -> Result<Option<Arc<KindFile>>, FolderError> {
+        let mut files = self.files.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = files.get(kind) {
+            return Ok(Some(Arc::clone(file)));
+        }
+        let name = file_name(kind);
         let path = self.path.join(&name);
+        let Some(declared) = table_kind(kind) else {
+            return Ok(None);
+        };
         if !path.is_file() && !self.checksums.has(&name) {
             return Ok(None);
         }
         if path.exists() && !path.is_file() {
             // A device or a pipe may be endless.
-            let message = "it is no file".to_owned();
-            return Err(FolderError::Malformed { path, message });
+            return Err(malformed(&self.path, &name, "it is no file".to_owned()));
         }
-        let octets = fs::read(&path).map_err(io_error("read", &path))?;
-        let checked = self.checksums.check(&name, &octets);
-        let table = checked
-            .and_then(|()| read(octets).map_err(|error| error.to_string()))
-            .map_err(|message| FolderError::Malformed { path, message })?;
-        Ok(Some(table))
+        let read = File::open(&path).and_then(VerifiedFile::read);
+        let read = read.map_err(io_error("read", &path))?;
+        let checked = self.checksums.check_digest(&name, &read.digest);
+        let opened = checked.and_then(|()| {
+            let opened = KindFile::open(read, declared.named.is_some());
+            opened.map_err(|error| error.to_string())
+        });
+        let file = opened.map_err(|message| malformed(&self.path, &name, message))?;
+        let file = Arc::new(file);
+        files.insert(kind.to_owned(), Arc::clone(&file));
+        Ok(Some(file))
     }
 }
 

@@ -11,9 +11,9 @@ use super::folder_error::{FolderError, io_error};
 use super::partial::{PartialFolder, lock_folder, remove_leftovers};
 use super::same_result::is_same_result;
 use super::stream::{Cancelled, TableStream};
-use super::table_files::{TableFiles, WrittenTable, file_name, is_table};
+use super::table_files::{TableFiles, file_name, is_table_file};
 use crate::replication::{Fingerprint, FingerprintParts};
-use crate::run::{RunOutput, Summary};
+use crate::run::{RunOutput, Summary, table_kind};
 use crate::scenario::Scenario;
 use crate::table::SharedSink;
 use std::collections::BTreeSet;
@@ -42,6 +42,7 @@ pub struct FolderWriter {
     partial: PartialFolder,
     checksums: Checksums,
     parts: FingerprintParts,
+    /// Without rows, if they come as a stream.
     files: TableFiles,
     cancelled: Option<Cancelled>,
 }
@@ -137,17 +138,18 @@ impl FolderWriter {
         output: &RunOutput,
         note: &str,
     ) -> Result<(Written, Fingerprint), FolderError> {
-        if let Some(stream) = &self.stream {
-            // The thread completes its files at the same time as the others are written.
-            stream.end_rows();
-        }
+        let mut files = match self.stream.take() {
+            Some(stream) => stream.finish()?,
+            None => self.files.others(),
+        };
         for (path, table) in output.tables() {
             self.go_on()?;
-            self.files.append(&path, table)?;
-            if let Some(table) = self.files.take(&path) {
-                let written = self.files.close(table)?;
-                self.note(written);
-            }
+            files.complete(&path, table)?;
+        }
+        for written in files.close()? {
+            self.parts.add(&written.kind, written.rows.as_bytes());
+            self.checksums
+                .add_digest(&file_name(&written.kind), &written.file);
         }
         let mut scenario = output.scenario.resolved_toml();
         if !note.is_empty() {
@@ -156,11 +158,6 @@ impl FolderWriter {
         self.write_text(SCENARIO, &scenario)?;
         self.go_on()?;
         self.write_text(SUMMARY, &output.summary.to_json())?;
-        if let Some(stream) = self.stream.take() {
-            for written in stream.finish()? {
-                self.note(written);
-            }
-        }
         let text = self.checksums.text();
         let path = self.partial.new_files().join(CHECKSUMS);
         fs::write(&path, text).map_err(|error| self.write_error(CHECKSUMS)(error))?;
@@ -189,12 +186,6 @@ impl FolderWriter {
         fs::write(&path, text).map_err(|error| self.write_error(name)(error))?;
         self.checksums.add(name, text.as_bytes());
         Ok(())
-    }
-
-    fn note(&mut self, table: WrittenTable) {
-        self.parts.add(&table.path, table.rows.as_bytes());
-        let file = file_name(&table.path);
-        self.checksums.add_digest(&file, &table.file);
     }
 
     /// Renames the folder to its name, unless the existing run has a fuller trace.
@@ -228,10 +219,19 @@ impl FolderWriter {
     }
 }
 
-/// True for the paths in a run's folder that runs write.
+/// True for the paths in a run's folder that runs write, or wrote in [format](crate::run::RUN_FORMAT) 2, which
+/// had a file for each table.
 fn is_own(path: &Path) -> bool {
     let texts = [SCENARIO, SUMMARY, CHECKSUMS];
-    is_table(path) || texts.iter().any(|text| path == Path::new(text))
+    let folder = path
+        .parent()
+        .and_then(Path::to_str)
+        .filter(|folder| !folder.is_empty());
+    let is_table = match folder {
+        Some(kind) => path.extension() == Some("parquet".as_ref()) && table_kind(kind).is_some(),
+        None => is_table_file(path),
+    };
+    is_table || texts.iter().any(|text| path == Path::new(text))
 }
 
 /// Links the files that runs do not write from the old folder into the new one, at the same paths.

@@ -5,11 +5,11 @@ mod acknowledgements;
 pub mod capture;
 #[cfg(feature = "files")]
 mod checksums;
-#[cfg(feature = "files")]
-mod closing;
 mod dccp_probe;
 #[cfg(feature = "files")]
 mod deflate;
+#[cfg(feature = "files")]
+mod encoding_threads;
 mod export;
 #[cfg(feature = "files")]
 mod folder;
@@ -19,6 +19,10 @@ mod folder_error;
 mod folder_writer;
 #[cfg(feature = "files")]
 pub mod import;
+#[cfg(feature = "files")]
+mod kind_file;
+#[cfg(feature = "files")]
+mod named_rows;
 #[cfg(feature = "files")]
 mod parquet;
 #[cfg(feature = "files")]

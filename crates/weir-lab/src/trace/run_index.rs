@@ -9,7 +9,7 @@
 //! removed.
 
 use super::folder_error::{FolderError, io_error};
-use super::parquet::{self, PageCoder, TableWriter};
+use super::parquet;
 use super::partial::FileSet;
 use super::single_table::description_of_runs;
 use crate::natural_order::{in_natural_order, natural_order};
@@ -82,10 +82,7 @@ fn lock(results: &Path) -> io::Result<Option<File>> {
 fn write(results: &Path, table: &Table) -> io::Result<()> {
     let mut files = FileSet::create(results)?;
     let file = files.begin(Path::new(INDEX))?;
-    let mut writer = TableWriter::new(table, &description_of_runs(table, note_of), file)?;
-    let mut coder = PageCoder::new()?;
-    writer.append(table, &mut coder)?;
-    writer.close(&mut coder, |_| ())?;
+    parquet::write_table(table, &description_of_runs(table, note_of), file)?;
     files.commit()?;
     Ok(())
 }

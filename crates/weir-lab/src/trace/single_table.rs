@@ -1,6 +1,6 @@
 //! A table as the octets of one Parquet file, and back.
 
-use super::parquet::{self, Description, PageCoder, TableWriter};
+use super::parquet::{self, Description};
 use crate::run::RUN_FORMAT;
 use crate::table::{ColumnNote, Table};
 use std::io;
@@ -13,10 +13,8 @@ pub fn table_octets(
     table: &Table,
     note_of: impl Fn(&str) -> Option<ColumnNote>,
 ) -> io::Result<Vec<u8>> {
-    let mut writer = TableWriter::new(table, &description_of_runs(table, note_of), Vec::new())?;
-    let mut coder = PageCoder::new()?;
-    writer.append(table, &mut coder)?;
-    Ok(writer.close(&mut coder, |_| ())?.1)
+    let description = description_of_runs(table, note_of);
+    parquet::write_table(table, &description, Vec::new())
 }
 
 /// The metadata of a table of runs and its columns.

@@ -3,9 +3,8 @@
 //! The thread may be a few batches behind; then the run waits for it, so that memory is bounded.
 //! After an error the thread accepts no more rows, and the run can end early.
 
-use super::closing::Closing;
 use super::folder_error::{FolderError, io_error};
-use super::table_files::{TableFiles, WrittenTable};
+use super::table_files::TableFiles;
 use crate::fault::CaughtThread;
 use crate::table::{RowBatch, TableSink};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,8 +16,8 @@ const GROUP: usize = 4;
 /// The number of groups queued for the thread.
 const MAX_WAITING: usize = 4;
 
-/// Rows of the table with this path; `None` when it is complete.
-type Batch = (Arc<str>, Option<Box<dyn RowBatch>>);
+/// Rows of the table with this path, and whether they are its last.
+type Batch = (Arc<str>, Box<dyn RowBatch + Send>, bool);
 
 /// Returns true once the run is cancelled.
 pub(super) type Cancelled = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -43,8 +42,8 @@ pub(super) struct StreamSink {
     broken: AtomicBool,
 }
 
-/// The files, or the reason why they are not complete.
-type Written = Result<Vec<WrittenTable>, FolderError>;
+/// The files with all rows, or the reason why they do not have them.
+type Written = Result<TableFiles, FolderError>;
 
 /// The stream of tables to their files.
 pub(super) struct TableStream {
@@ -76,23 +75,18 @@ impl TableStream {
         Arc::clone(&self.sink)
     }
 
-    /// Waits until the files are complete.
+    /// Waits until the files have all rows.
     ///
     /// # Errors
     /// The first error of writing.
-    pub(super) fn finish(mut self) -> Result<Vec<WrittenTable>, FolderError> {
-        self.end_rows();
-        match self.thread.take() {
-            Some(thread) => thread?.join()?,
-            None => Ok(Vec::new()),
-        }
-    }
-
-    /// Ends the rows, so that the thread completes the files.
-    pub(super) fn end_rows(&self) {
+    pub(super) fn finish(mut self) -> Written {
         if let Some(mut way) = self.sink.way().take() {
             // If the thread accepts no more, its result has the error.
             way.send();
+        }
+        match self.thread.take() {
+            Some(thread) => thread?.join()?,
+            None => Err(FolderError::Cancelled),
         }
     }
 }
@@ -126,12 +120,12 @@ impl StreamSink {
 }
 
 impl TableSink for StreamSink {
-    fn append(&self, path: &Arc<str>, rows: Box<dyn RowBatch>) {
-        self.send((Arc::clone(path), Some(rows)));
+    fn append(&self, path: &Arc<str>, rows: Box<dyn RowBatch + Send>) {
+        self.send((Arc::clone(path), rows, false));
     }
 
-    fn complete(&self, path: &Arc<str>) {
-        self.send((Arc::clone(path), None));
+    fn complete(&self, path: &Arc<str>, rows: Box<dyn RowBatch + Send>) {
+        self.send((Arc::clone(path), rows, true));
     }
 
     fn is_broken(&self) -> bool {
@@ -143,23 +137,16 @@ fn write_all(
     mut files: TableFiles,
     groups: Receiver<Vec<Batch>>,
     cancelled: Option<Cancelled>,
-) -> Result<Vec<WrittenTable>, FolderError> {
-    let mut closing = Closing::default();
-    for (path, rows) in groups.into_iter().flatten() {
+) -> Written {
+    for (path, rows, is_last) in groups.into_iter().flatten() {
         if cancelled.as_ref().is_some_and(|cancelled| cancelled()) {
             return Err(FolderError::Cancelled);
         }
-        match rows {
-            Some(rows) => files.append(&path, &*rows)?,
-            None => {
-                if let Some(table) = files.take(&path) {
-                    closing.close(table, &mut files)?;
-                }
-            }
+        if is_last {
+            files.complete(&path, &*rows)?;
+        } else {
+            files.append(&path, &*rows)?;
         }
     }
-    for table in files.take_all() {
-        closing.close(table, &mut files)?;
-    }
-    closing.finish()
+    Ok(files)
 }

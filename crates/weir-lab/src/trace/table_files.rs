@@ -1,15 +1,20 @@
-//! The Parquet files of a run under construction.
+//! The Parquet files of a run under construction: one for each kind of table. The tables of flows,
+//! and those of links, follow one another in their file, and its first column has their names.
+//!
+//! A long table has row groups of its own. Short ones share a row group, so that ten thousand flows
+//! with a few rows each do not have ten thousand times the metadata.
 
+use super::encoding_threads::encode_all;
 use super::folder_error::{FolderError, io_error};
-use super::parquet::{Description, PageCoder, TableWriter, schema_of};
+use super::named_rows::NamedRows;
+use super::parquet::{Description, GroupWriter, PageCoder, RowGroup};
 use crate::run::{RUN_FORMAT, table_kind};
 use crate::table::{ColumnNote, RowBatch, ValueKind};
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The size of the write buffer of each file in octets.
 const BUFFER: usize = 1 << 18;
@@ -19,24 +24,35 @@ const MAX_HELD: usize = 64 << 20;
 /// The minimum memory of a table for ending its row group early, because smaller row groups would
 /// consist largely of metadata.
 const LEAST_RELEASED: usize = 1 << 16;
+/// The maximum number of rows of a table that shares a row group with others. A run's tables arrive
+/// in pieces of as many rows, so that shorter ones arrive whole.
+const SHORT: usize = 1024;
+/// The number of rows with which a shared row group ends: a reader of one table reads the others
+/// too.
+const SHARED: usize = 1 << 14;
+/// The property of a file with the names of its tables that have no rows, a line each.
+pub(super) const EMPTY: &str = "weir.empty";
 
 /// A complete file.
 #[derive(Debug)]
 pub(super) struct WrittenTable {
-    /// The path of the table: `flows/stream`.
-    pub path: String,
+    /// The kind of its tables: `flows`.
+    pub kind: String,
     /// The checksum of its rows only, which do not contain the seed.
     pub rows: blake3::Hash,
     /// The checksum of the file.
     pub file: blake3::Hash,
 }
 
-/// The column descriptions of tables with the same columns.
-struct TableSchema {
-    /// The tables: `flows`.
-    table: String,
+/// The file of one kind of table.
+struct KindFile {
+    writer: GroupWriter<TableFile>,
+    /// The names and the kinds of the columns.
     columns: Vec<(String, ValueKind)>,
-    schema: Arc<str>,
+    /// The row group of short tables.
+    shared: Option<RowGroup>,
+    /// The names of tables without rows.
+    empty: Vec<String>,
 }
 
 /// The files of a run's tables.
@@ -46,12 +62,14 @@ pub(super) struct TableFiles {
     /// The final folder, which errors refer to.
     target: PathBuf,
     properties: Vec<(&'static str, String)>,
-    open: BTreeMap<String, TableWriter<TableFile>>,
-    /// The schemas of tables so far: the tables of a thousand flows have the same columns.
-    schemas: Vec<TableSchema>,
+    kinds: BTreeMap<String, KindFile>,
+    /// The row groups of long tables that are not complete, by the tables' paths.
+    open: BTreeMap<String, RowGroup>,
+    /// Complete row groups that are not in their files yet, with their kinds.
+    complete: Vec<(String, RowGroup)>,
     /// Created on first use.
     coder: Option<PageCoder>,
-    /// The memory held by all open tables.
+    /// The memory held by all row groups.
     held: usize,
     max_held: usize,
 }
@@ -68,8 +86,9 @@ impl TableFiles {
                 ("weir.scenario", scenario_hash.to_owned()),
                 ("weir.seed", seed.to_string()),
             ],
+            kinds: BTreeMap::new(),
             open: BTreeMap::new(),
-            schemas: Vec::new(),
+            complete: Vec::new(),
             coder: None,
             held: 0,
             max_held: MAX_HELD,
@@ -97,109 +116,180 @@ impl TableFiles {
             folder: self.folder.clone(),
             target: self.target.clone(),
             properties: self.properties.clone(),
+            kinds: BTreeMap::new(),
             open: BTreeMap::new(),
-            schemas: Vec::new(),
+            complete: Vec::new(),
             coder: None,
             held: 0,
-            max_held: MAX_HELD,
+            max_held: self.max_held,
         }
     }
 
-    /// Adds rows to the table with this path.
+    /// Adds rows to the table with this path, which has more.
     ///
     /// # Errors
     /// If they cannot be written.
     pub(super) fn append(&mut self, path: &str, rows: &dyn RowBatch) -> Result<(), FolderError> {
-        self.try_append(path, rows)
-            .map_err(|error| self.write_error(path)(error))
-    }
-
-    fn try_append(&mut self, path: &str, rows: &dyn RowBatch) -> io::Result<()> {
-        let coder = coder_in(&mut self.coder)?;
-        let tables = self.open.len();
-        if let Some(writer) = self.open.get_mut(path) {
-            let before = writer.held_bytes();
-            writer.append(rows, coder)?;
-            let mut held = writer.held_bytes();
-            let others = self.held.saturating_sub(before);
-            let share = self.max_held / tables.max(1);
-            if others + held > self.max_held && held >= share.max(LEAST_RELEASED) {
-                writer.release(coder)?.spill()?;
-                held = writer.held_bytes();
-            }
-            self.held = others + held;
-            return Ok(());
+        let added = self.try_append(path, rows);
+        if added.map_err(|error| self.write_error(path)(error))? {
+            self.write_complete()?;
         }
-        let file = TableFile::new(self.folder.join(file_name(path)));
-        let description = describe(
-            path,
-            &self.properties,
-            schema_in(&mut self.schemas, path, rows),
-        );
-        let mut writer = TableWriter::new(rows, &description, file)?;
-        writer.append(rows, coder)?;
-        self.held += writer.held_bytes();
-        self.open.insert(path.to_owned(), writer);
         Ok(())
     }
 
-    /// The table with this path, if it has rows. It is complete and is removed here, because the
-    /// state of an open file would be too much for the tables of a hundred thousand flows.
-    pub(super) fn take(&mut self, path: &str) -> Option<CompleteTable> {
-        let (path, writer) = self.open.remove_entry(path)?;
-        self.held = self.held.saturating_sub(writer.held_bytes());
-        Some(self.complete_table(path, writer))
-    }
-
-    /// All tables.
-    pub(super) fn take_all(&mut self) -> Vec<CompleteTable> {
-        self.held = 0;
-        let open = mem::take(&mut self.open).into_iter();
-        open.map(|(path, writer)| self.complete_table(path, writer))
-            .collect()
-    }
-
-    fn complete_table(&self, path: String, writer: TableWriter<TableFile>) -> CompleteTable {
-        CompleteTable {
-            target: self.target.join(file_name(&path)),
-            path,
-            writer,
+    /// True if complete row groups should be written.
+    fn try_append(&mut self, path: &str, rows: &dyn RowBatch) -> io::Result<bool> {
+        let rows = NamedRows::of(path, rows);
+        let group = self.open.remove(path);
+        let file = self.kind_file(&rows)?;
+        let mut group = group.unwrap_or_else(|| file.writer.row_group());
+        let before = group.held_bytes();
+        group.append(&rows, coder_in(&mut self.coder)?)?;
+        let others = self.held.saturating_sub(before);
+        let held = group.held_bytes();
+        let share = self.max_held / (self.open.len() + 1);
+        self.held = others + held;
+        let is_large = self.held > self.max_held && held >= share.max(LEAST_RELEASED);
+        let is_complete = is_large || group.is_full();
+        if is_complete {
+            self.complete.push((rows.kind().to_owned(), group));
+        } else {
+            self.open.insert(path.to_owned(), group);
         }
+        Ok(is_complete)
     }
 
-    /// Closes the file of a table.
+    /// Adds the last rows of the table with this path.
     ///
     /// # Errors
-    /// If it cannot be written.
-    pub(super) fn close(&mut self, table: CompleteTable) -> Result<WrittenTable, FolderError> {
-        table.close(&mut self.coder)
+    /// If they cannot be written.
+    pub(super) fn complete(&mut self, path: &str, rows: &dyn RowBatch) -> Result<(), FolderError> {
+        let added = self.try_complete(path, rows);
+        added.map_err(|error| self.write_error(path)(error))?;
+        if self.held > self.max_held {
+            self.write_complete()?;
+        }
+        Ok(())
+    }
+
+    fn try_complete(&mut self, path: &str, rows: &dyn RowBatch) -> io::Result<()> {
+        let rows = NamedRows::of(path, rows);
+        let open = self.open.remove(path);
+        let is_short = open.is_none() && rows.rows() <= SHORT;
+        let file = self.kind_file(&rows)?;
+        if rows.rows() == 0 && is_short {
+            file.empty.extend(rows.name().map(str::to_owned));
+        }
+        let group = if is_short { file.shared.take() } else { open };
+        let mut group = group.unwrap_or_else(|| file.writer.row_group());
+        let before = group.held_bytes();
+        group.append(&rows, coder_in(&mut self.coder)?)?;
+        self.held = self.held.saturating_sub(before) + group.held_bytes();
+        if is_short && group.rows() < SHARED {
+            self.kind_file(&rows)?.shared = Some(group);
+        } else {
+            self.complete.push((rows.kind().to_owned(), group));
+        }
+        Ok(())
+    }
+
+    /// Writes the complete row groups, in their order.
+    fn write_complete(&mut self) -> Result<(), FolderError> {
+        let (kinds, groups): (Vec<_>, Vec<_>) = mem::take(&mut self.complete).into_iter().unzip();
+        let held: usize = groups.iter().map(RowGroup::held_bytes).sum();
+        self.held = self.held.saturating_sub(held);
+        let encoded = coder_in(&mut self.coder).and_then(|coder| encode_all(groups, coder));
+        let encoded = encoded.map_err(io_error("write", &self.target))?;
+        for (kind, group) in kinds.iter().zip(encoded) {
+            let written = match self.kinds.get_mut(kind) {
+                Some(file) => file.writer.write(group).map(|_| ()),
+                None => Ok(()),
+            };
+            written.map_err(|error| self.write_error(kind)(error))?;
+        }
+        Ok(())
+    }
+
+    /// Completes all files.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub(super) fn close(mut self) -> Result<Vec<WrittenTable>, FolderError> {
+        for (path, group) in mem::take(&mut self.open) {
+            let (kind, _) = split(&path);
+            self.complete.push((kind.to_owned(), group));
+        }
+        for (kind, file) in &mut self.kinds {
+            let shared = file.shared.take().map(|group| (kind.clone(), group));
+            self.complete.extend(shared);
+        }
+        self.write_complete()?;
+        let files = mem::take(&mut self.kinds).into_iter();
+        let closed = files.map(|(kind, file)| {
+            let target = self.target.join(file_name(&kind));
+            file.close(kind).map_err(io_error("write", &target))
+        });
+        closed.collect()
+    }
+
+    /// The file of tables with such rows, created if necessary.
+    fn kind_file(&mut self, rows: &NamedRows<'_>) -> io::Result<&mut KindFile> {
+        let kind = rows.kind();
+        if !self.kinds.contains_key(kind) {
+            let path = self.folder.join(file_name(kind));
+            let file = KindFile::create(rows, &self.properties, &path)?;
+            self.kinds.insert(kind.to_owned(), file);
+        }
+        let file = self.kinds.get_mut(kind);
+        let file = file.filter(|file| file.has_columns_of(rows));
+        file.ok_or_else(|| {
+            io::Error::other(format!("tables of the kind {kind} have different columns"))
+        })
     }
 
     fn write_error(&self, path: &str) -> impl FnOnce(io::Error) -> FolderError + use<> {
-        io_error("write", &self.target.join(file_name(path)))
+        io_error("write", &self.target.join(file_name(split(path).0)))
     }
 }
 
-/// A table with all its rows.
-pub(super) struct CompleteTable {
-    /// The path of the table: `flows/stream`.
-    path: String,
-    /// The final path of its file.
-    target: PathBuf,
-    writer: TableWriter<TableFile>,
-}
+impl KindFile {
+    fn create(
+        rows: &NamedRows<'_>,
+        properties: &[(&'static str, String)],
+        path: &Path,
+    ) -> io::Result<Self> {
+        let kind = table_kind(rows.kind());
+        let named = kind.iter().filter_map(|kind| kind.named.as_ref());
+        let columns = kind.iter().flat_map(|kind| &kind.columns);
+        let table = ("weir.table", rows.kind().to_owned());
+        let description = Description {
+            columns: named.chain(columns).map(ColumnNote::from).collect(),
+            properties: properties.iter().cloned().chain([table]).collect(),
+        };
+        let columns = rows.columns().into_iter();
+        Ok(Self {
+            writer: GroupWriter::new(rows, &description, TableFile::create(path)?)?,
+            columns: columns
+                .map(|(name, kind)| (name.to_owned(), kind))
+                .collect(),
+            shared: None,
+            empty: Vec::new(),
+        })
+    }
 
-impl CompleteTable {
-    /// Closes its file, with a coder that is created if necessary.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub(super) fn close(self, coder: &mut Option<PageCoder>) -> Result<WrittenTable, FolderError> {
-        let (path, writer) = (self.path, self.writer);
-        let closed = coder_in(coder).and_then(|coder| writer.close(coder, TableFile::digest));
-        let closed = closed.and_then(|(rows, file)| Ok((rows, file.finish()?)));
-        let (rows, file) = closed.map_err(io_error("write", &self.target))?;
-        Ok(WrittenTable { path, rows, file })
+    fn has_columns_of(&self, rows: &NamedRows<'_>) -> bool {
+        let ours = self.columns.iter();
+        ours.map(|(name, kind)| (name.as_str(), *kind))
+            .eq(rows.columns())
+    }
+
+    fn close(mut self, kind: String) -> io::Result<WrittenTable> {
+        if !self.empty.is_empty() {
+            self.writer.add_property(EMPTY, self.empty.join("\n"));
+        }
+        let (rows, file) = self.writer.close(TableFile::digest)?;
+        let file = file.finish()?;
+        Ok(WrittenTable { kind, rows, file })
     }
 }
 
@@ -211,65 +301,22 @@ fn coder_in(place: &mut Option<PageCoder>) -> io::Result<&mut PageCoder> {
     }
 }
 
-/// The schema of the table with this path and these rows, created if necessary.
-fn schema_in(schemas: &mut Vec<TableSchema>, path: &str, rows: &dyn RowBatch) -> Arc<str> {
-    let table = path.split('/').next().unwrap_or(path);
-    let columns = rows.columns();
-    let is_same = |known: &&TableSchema| {
-        let others = known.columns.iter();
-        known.table == table
-            && others
-                .map(|(name, kind)| (name.as_str(), *kind))
-                .eq(columns.iter().copied())
-    };
-    if let Some(known) = schemas.iter().find(is_same) {
-        return Arc::clone(&known.schema);
-    }
-    let description = Description {
-        columns: notes_of(path),
-        ..Description::default()
-    };
-    let schema: Arc<str> = schema_of(rows, &description).into();
-    let columns = columns.into_iter();
-    schemas.push(TableSchema {
-        table: table.to_owned(),
-        columns: columns
-            .map(|(name, kind)| (name.to_owned(), kind))
-            .collect(),
-        schema: Arc::clone(&schema),
-    });
-    schema
-}
-
-/// The descriptions of the columns of the table with this path.
-fn notes_of(path: &str) -> Vec<ColumnNote> {
-    let kind = table_kind(path);
-    let columns = kind.iter().flat_map(|kind| &kind.columns);
-    columns.map(ColumnNote::from).collect()
-}
-
-/// The description of the table with this path, of a run with these properties.
-fn describe(path: &str, properties: &[(&'static str, String)], schema: Arc<str>) -> Description {
-    let (table, name) = path.split_once('/').unwrap_or((path, ""));
-    let named = [("weir.table", table), ("weir.name", name)];
-    let named = named.into_iter().filter(|(_, value)| !value.is_empty());
-    let named = named.map(|(key, value)| (key, value.to_owned()));
-    Description {
-        properties: properties.iter().cloned().chain(named).collect(),
-        schema: Some(schema),
-        ..Description::default()
+/// The kind and the name of the table with this path.
+pub(super) fn split(path: &str) -> (&str, Option<&str>) {
+    match path.split_once('/') {
+        Some((kind, name)) => (kind, Some(name)),
+        None => (path, None),
     }
 }
 
-/// The name of the file of the table with this path.
-pub(super) fn file_name(path: &str) -> String {
-    format!("{path}.parquet")
+/// The name of the file of tables of this kind.
+pub(super) fn file_name(kind: &str) -> String {
+    format!("{kind}.parquet")
 }
 
-/// A file that is hashed while it is written. It is open only during writes, so that the tables of
-/// a thousand flows do not need a thousand open files.
+/// A file that is hashed while it is written.
 struct TableFile {
-    path: PathBuf,
+    file: File,
     buffer: Vec<u8>,
     /// The number of hashed octets of the buffer.
     hashed: usize,
@@ -277,13 +324,13 @@ struct TableFile {
 }
 
 impl TableFile {
-    fn new(path: PathBuf) -> Self {
-        Self {
-            path,
+    fn create(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            file: File::create(path)?,
             buffer: Vec::new(),
             hashed: 0,
             hasher: blake3::Hasher::new(),
-        }
+        })
     }
 
     /// The checksum of the octets written so far.
@@ -300,26 +347,13 @@ impl TableFile {
     }
 
     /// Hashes and writes the buffer. Hashing many octets at a time is several times as fast as page
-    /// by page. The buffer is freed, so that a thousand files hold no memory between their row
-    /// groups.
+    /// by page.
     fn spill(&mut self) -> io::Result<()> {
         self.hash();
-        let buffer = mem::take(&mut self.buffer);
         self.hashed = 0;
-        self.open()?.write_all(&buffer)
-    }
-
-    /// Opens the file to append to it. Its folder is missing only for the first table of a kind.
-    fn open(&self) -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        match (options.open(&self.path), self.path.parent()) {
-            (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir_all(parent)?;
-                options.open(&self.path)
-            }
-            (opened, _) => opened,
-        }
+        self.file.write_all(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
     }
 
     fn finish(mut self) -> io::Result<blake3::Hash> {
@@ -342,50 +376,150 @@ impl Write for TableFile {
     }
 }
 
-/// True for the path of a table's file below the folder of a run.
-pub(super) fn is_table(path: &Path) -> bool {
-    let path = path.to_str().and_then(|path| path.strip_suffix(".parquet"));
-    path.is_some_and(|path| table_kind(path).is_some())
+/// True for the name of the file of a kind of table.
+pub(super) fn is_table_file(path: &Path) -> bool {
+    let kind = path.to_str().and_then(|path| path.strip_suffix(".parquet"));
+    kind.is_some_and(|kind| !kind.contains('/') && table_kind(kind).is_some())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::parquet::read;
+    use super::super::kind_file::{KindFile, VerifiedFile};
+    use super::super::parquet::Part;
     use super::*;
     use crate::table::{Column, Table, Values};
-    use ::parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use proptest::prelude::*;
+    use std::ops::Range;
+
+    const WHOLE: Part<'static> = Part {
+        columns: &|_| true,
+        thinning: None,
+    };
+
+    fn files_in(folder: &Path) -> TableFiles {
+        TableFiles::new(folder.to_owned(), folder.to_owned(), "a hash", 1)
+    }
+
+    /// A table of a link with drops that grow.
+    fn table(number: u64, rows: Range<u64>) -> Table {
+        let rows = rows.map(|row| row * row + number);
+        Table {
+            columns: ["drops", "marks"]
+                .map(|name| Column {
+                    name: name.to_owned(),
+                    values: Values::U64(rows.clone().collect()),
+                })
+                .into(),
+        }
+    }
+
+    fn opened(folder: &Path) -> KindFile {
+        let file = File::open(folder.join("links.parquet")).unwrap();
+        KindFile::open(VerifiedFile::read(file).unwrap(), true).unwrap()
+    }
+
+    /// The numbers of rows of the row groups.
+    fn row_groups(folder: &Path) -> Vec<i64> {
+        let file = File::open(folder.join("links.parquet")).unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        let groups = reader.metadata().row_groups().iter();
+        groups.map(|group| group.num_rows()).collect()
+    }
 
     #[test]
-    fn the_file_of_a_complete_table_is_there_before_the_others() {
+    fn a_file_has_the_tables_of_a_kind_and_says_what_they_are_of() {
         let place = tempfile::tempdir().unwrap();
-        let folder = place.path().to_owned();
-        let mut files = TableFiles::new(folder.clone(), folder.clone(), "a hash", 1);
-        let rows = Table {
-            columns: vec![Column {
-                name: "drops".to_owned(),
-                values: Values::U64(vec![1, 2, 3]),
-            }],
-        };
+        let mut files = files_in(place.path());
         files.set([("flow.f.start", "1s"), ("link.wire.rate", "2Mbit")].into_iter());
-        files.append("links/one", &rows).unwrap();
-        files.append("links/two", &rows).unwrap();
-        let one = files.take("links/one").unwrap();
-        let one = files.close(one).unwrap();
-        assert_eq!(files.open.len(), 1);
-        assert_eq!(files.schemas.len(), 1);
-        assert!(folder.join("links/one.parquet").is_file());
-        assert!(!folder.join("links/two.parquet").is_file());
-        let file = File::open(folder.join("links/one.parquet")).unwrap();
+        files.complete("links/one", &table(1, 0..3)).unwrap();
+        files.complete("links/none", &table(2, 0..0)).unwrap();
+        files.complete("links/two", &table(3, 0..2)).unwrap();
+        files.complete("packets", &table(4, 0..2)).unwrap();
+        let written = files.close().unwrap();
+        let kinds: Vec<_> = written.iter().map(|table| table.kind.as_str()).collect();
+        assert_eq!(kinds, ["links", "packets"]);
+        for table in &written {
+            let octets = std::fs::read(place.path().join(file_name(&table.kind))).unwrap();
+            assert_eq!(table.file, blake3::hash(&octets));
+        }
+        let read = super::super::parquet::read;
+        let links = read(std::fs::read(place.path().join("links.parquet")).unwrap()).unwrap();
+        let names: Vec<_> = links.columns.iter().map(|column| &column.name).collect();
+        assert_eq!(names, ["link", "drops", "marks"]);
+        let links: Vec<_> = links
+            .words("link")
+            .unwrap()
+            .iter()
+            .map(|link| &**link)
+            .collect();
+        assert_eq!(links, ["one", "one", "one", "two", "two"]);
+        let packets = read(std::fs::read(place.path().join("packets.parquet")).unwrap()).unwrap();
+        assert_eq!(packets, table(4, 0..2));
+        let file = opened(place.path());
+        assert_eq!(file.names(), ["none", "one", "two"]);
+        let columns: Vec<_> = file.columns().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(columns, ["drops", "marks"]);
+        assert_eq!(file.read("none", &WHOLE).unwrap(), Some(table(2, 0..0)));
+        assert_eq!(file.read("two", &WHOLE).unwrap(), Some(table(3, 0..2)));
+        assert_eq!(file.read("three", &WHOLE).unwrap(), None);
+
+        let file = File::open(place.path().join("links.parquet")).unwrap();
         let reader = SerializedFileReader::new(file).unwrap();
         let properties = reader.metadata().file_metadata().key_value_metadata();
-        let mut properties = properties.unwrap().iter();
-        let settings = properties.find(|property| property.key == "weir.settings");
-        let settings = settings.and_then(|property| property.value.as_deref());
-        assert_eq!(settings, Some("flow.f.start=1s\nlink.wire.rate=2Mbit"));
-        assert_eq!(one.path, "links/one");
-        let others = files.take_all();
-        let others: Vec<_> = others.iter().map(|table| table.path.as_str()).collect();
-        assert_eq!(others, ["links/two"]);
+        let property = |key: &str| {
+            let mut properties = properties.unwrap().iter();
+            properties
+                .find(|property| property.key == key)?
+                .value
+                .clone()
+        };
+        let settings = property("weir.settings").unwrap();
+        assert_eq!(settings, "flow.f.start=1s\nlink.wire.rate=2Mbit");
+        assert_eq!(property("weir.table").unwrap(), "links");
+        assert_eq!(property(EMPTY).unwrap(), "none");
+        let names = reader
+            .metadata()
+            .row_group(0)
+            .column(0)
+            .statistics()
+            .unwrap();
+        assert_eq!(names.min_bytes_opt(), Some(&b"one"[..]));
+        assert_eq!(names.max_bytes_opt(), Some(&b"two"[..]));
+    }
+
+    #[test]
+    fn short_tables_share_row_groups_and_a_long_one_has_its_own() {
+        let place = tempfile::tempdir().unwrap();
+        let mut files = files_in(place.path());
+        let short = SHORT as u64;
+        for number in 0..40 {
+            files
+                .complete(&format!("links/{number}"), &table(number, 0..short))
+                .unwrap();
+        }
+        files
+            .complete("links/long", &table(0, 0..short + 1))
+            .unwrap();
+        files.append("links/pieces", &table(0, 0..short)).unwrap();
+        files
+            .complete("links/pieces", &table(0, short..short + 1))
+            .unwrap();
+        files.close().unwrap();
+        let shared = SHARED as i64;
+        assert_eq!(
+            row_groups(place.path()),
+            [shared, shared, 1025, 1025, 8 * 1024]
+        );
+        let file = opened(place.path());
+        for number in 0..40 {
+            let read = file.read(&number.to_string(), &WHOLE).unwrap();
+            assert_eq!(read, Some(table(number, 0..short)), "{number}");
+        }
+        for name in ["long", "pieces"] {
+            let read = file.read(name, &WHOLE).unwrap();
+            assert_eq!(read, Some(table(0, 0..short + 1)), "{name}");
+        }
     }
 
     #[test]
@@ -394,26 +528,18 @@ mod tests {
         const ROUNDS: u64 = 40;
         const ROWS: u64 = 1024;
         let place = tempfile::tempdir().unwrap();
-        let folder = place.path().to_owned();
-        let mut files = TableFiles::new(folder.clone(), folder.clone(), "a hash", 1);
+        let mut files = files_in(place.path());
         files.max_held = (2 * TABLES as usize) * LEAST_RELEASED;
-        let rows = |table: u64, round: u64| {
-            let rows = (round * ROWS..(round + 1) * ROWS).map(|row| row * row + table);
-            Table {
-                columns: ["drops", "marks"]
-                    .map(|name| Column {
-                        name: name.to_owned(),
-                        values: Values::U64(rows.clone().collect()),
-                    })
-                    .into(),
-            }
-        };
         let mut most = 0;
         for round in 0..ROUNDS {
-            for table in 0..TABLES {
-                files
-                    .append(&format!("links/{table}"), &rows(table, round))
-                    .unwrap();
+            for number in 0..TABLES {
+                let rows = table(number, round * ROWS..(round + 1) * ROWS);
+                let path = format!("links/{number}");
+                if round + 1 < ROUNDS {
+                    files.append(&path, &rows).unwrap();
+                } else {
+                    files.complete(&path, &rows).unwrap();
+                }
                 most = most.max(files.held);
             }
         }
@@ -422,40 +548,50 @@ mod tests {
             most <= files.max_held + (1 << 20),
             "{most} octets were held"
         );
-        assert!(folder.join("links/0.parquet").is_file());
-        for table in files.take_all() {
-            files.close(table).unwrap();
-        }
-        for table in 0..TABLES {
-            let octets = fs::read(folder.join(format!("links/{table}.parquet"))).unwrap();
-            let all: Vec<u64> = (0..ROUNDS * ROWS).map(|row| row * row + table).collect();
-            let read = read(octets).unwrap();
-            for column in read.columns {
-                assert_eq!(column.values, Values::U64(all.clone()), "{}", column.name);
-            }
+        files.close().unwrap();
+        assert!(row_groups(place.path()).len() > TABLES as usize);
+        let file = opened(place.path());
+        for number in 0..TABLES {
+            let read = file.read(&number.to_string(), &WHOLE).unwrap();
+            assert_eq!(read, Some(table(number, 0..ROUNDS * ROWS)), "{number}");
         }
     }
 
     #[test]
-    fn tables_with_other_columns_have_another_schema() {
-        let table = |name: &str| Table {
-            columns: vec![Column {
-                name: name.to_owned(),
-                values: Values::U64(vec![1]),
-            }],
-        };
-        let (drops, marks) = (table("drops"), table("marks"));
-        let mut schemas = Vec::new();
-        let first = schema_in(&mut schemas, "links/one", &drops);
-        assert_eq!(first, schema_in(&mut schemas, "links/two", &drops));
-        assert_eq!(schemas.len(), 1);
-        assert_ne!(first, schema_in(&mut schemas, "links/two", &marks));
-        // The same columns in a table for which they have no descriptions.
-        assert_ne!(first, schema_in(&mut schemas, "flows/two", &drops));
-        let alone = Description {
-            columns: notes_of("links/one"),
-            ..Description::default()
-        };
-        assert_eq!(*first, schema_of(&drops, &alone));
+    fn tables_of_a_kind_with_other_columns_are_an_error() {
+        let place = tempfile::tempdir().unwrap();
+        let mut files = files_in(place.path());
+        files.complete("links/one", &table(1, 0..3)).unwrap();
+        let mut other = table(2, 0..3);
+        other.columns.pop();
+        let error = files.complete("links/two", &other).unwrap_err().to_string();
+        assert!(error.contains("links.parquet"), "{error}");
+        assert!(error.contains("different columns"), "{error}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(30))]
+
+        /// The row groups are encoded by two threads, in any order.
+        #[test]
+        fn tables_of_any_lengths_are_the_same_octets_and_come_back(
+            lengths in prop::collection::vec(prop_oneof![0_u64..40, 0_u64..3000], 1..60),
+        ) {
+            let [first, second] = [(); 2].map(|()| {
+                let place = tempfile::tempdir().unwrap();
+                let mut files = files_in(place.path());
+                for (number, rows) in (0..).zip(&lengths) {
+                    files.complete(&format!("links/{number}"), &table(number, 0..*rows)).unwrap();
+                }
+                let written = files.close().unwrap();
+                (place, written[0].file)
+            });
+            prop_assert_eq!(first.1, second.1);
+            let file = opened(first.0.path());
+            for (number, rows) in (0..).zip(&lengths) {
+                let read = file.read(&number.to_string(), &WHOLE).unwrap();
+                prop_assert_eq!(read, Some(table(number, 0..*rows)));
+            }
+        }
     }
 }

@@ -114,8 +114,8 @@ fn what_is_written_comes_back() {
         names,
         [
             "BLAKE3SUMS",
-            "flows/stream.parquet",
-            "links/wire.backward.parquet",
+            "flows.parquet",
+            "links.parquet",
             "packets.parquet",
             "scenario.toml",
             "summary.json"
@@ -163,10 +163,14 @@ fn a_run_takes_the_place_of_its_repetition_and_of_nothing_else() {
     fs::create_dir(path.join("plots")).unwrap();
     fs::write(path.join("plots/flow.svg"), "a plot").unwrap();
     fs::write(path.join("notes.txt"), "a note").unwrap();
+    // A table of format 2, which had a file for each.
+    fs::create_dir(path.join("flows")).unwrap();
+    fs::write(path.join("flows/stream.parquet"), "rows").unwrap();
     output.packets = None;
     output.summary.run.duration_s = 7.0;
     written(&output, &path);
     assert!(!path.join("packets.parquet").exists());
+    assert!(!path.join("flows").exists());
     assert_eq!(fs::read(path.join("plots/flow.svg")).unwrap(), b"a plot");
     assert_eq!(fs::read(path.join("notes.txt")).unwrap(), b"a note");
     let other = place.path().join("other");
@@ -255,8 +259,8 @@ fn another_format_is_named_with_the_way_out() {
     for (other, said) in [
         ("", ["is in format 1", "scenario.toml\" again"]),
         (
-            "\"format\": 1,",
-            ["is in format 1", "scenario.toml\" again"],
+            "\"format\": 2,",
+            ["is in format 2", "scenario.toml\" again"],
         ),
         (
             "\"format\": 99,",
@@ -279,9 +283,9 @@ fn what_is_no_run_is_refused_by_name() {
     assert!(error.contains("it has no scenario.toml"), "{error}");
     let path = place.path().join("run");
     let folder = written(&output(), &path);
-    fs::write(path.join("flows/stream.parquet"), "no columns").unwrap();
+    fs::write(path.join("flows.parquet"), "no columns").unwrap();
     let error = folder.table("flows/stream").unwrap_err().to_string();
-    assert!(error.contains("flows/stream.parquet"), "{error}");
+    assert!(error.contains("flows.parquet"), "{error}");
     fs::write(path.join("summary.json"), "{").unwrap();
     let error = RunFolder::open(&path).unwrap_err().to_string();
     assert!(error.contains("summary.json"), "{error}");

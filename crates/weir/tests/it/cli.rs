@@ -665,7 +665,7 @@ fn the_hash_of_a_scenario_is_the_same_wherever_it_stands() {
             digits.is_some_and(|digits| hash.starts_with(digits)),
             "{run:?}"
         );
-        let table = std::fs::read(run.join("flows/stream.parquet")).expect("rows");
+        let table = std::fs::read(run.join("flows.parquet")).expect("rows");
         assert!(
             table
                 .windows(hash.len())

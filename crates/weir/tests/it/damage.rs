@@ -102,7 +102,7 @@ fn a_damaged_table_is_one_error() {
     let (status, _, stderr) = outcome(folder.path(), &["run", "path.toml"]);
     assert_eq!(status, Some(0), "{stderr}");
     let run = only_run(folder.path());
-    let table = folder.path().join(&run).join("flows/stream.parquet");
+    let table = folder.path().join(&run).join("flows.parquet");
     let mut octets = std::fs::read(&table).expect("a table");
     let middle = octets.len() / 2;
     octets[middle] ^= 1;
@@ -111,7 +111,7 @@ fn a_damaged_table_is_one_error() {
         let (status, _, stderr) = outcome(folder.path(), words);
         assert_eq!(status, Some(1), "{stderr}");
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
-        let said = "flows/stream.parquet\": it is damaged or was changed";
+        let said = "flows.parquet\": it is damaged or was changed";
         assert!(stderr.contains(said), "{stderr}");
     }
 }
@@ -122,7 +122,7 @@ fn a_table_without_end_is_an_error() {
     let (status, _, stderr) = outcome(folder.path(), &["run", "path.toml"]);
     assert_eq!(status, Some(0), "{stderr}");
     let results = only_run(folder.path());
-    let table = folder.path().join(&results).join("flows/stream.parquet");
+    let table = folder.path().join(&results).join("flows.parquet");
     std::fs::remove_file(&table).expect("removed");
     std::os::unix::fs::symlink("/dev/zero", &table).expect("a link");
     let (status, _, stderr) = outcome(folder.path(), &["plot", &results]);
@@ -189,7 +189,7 @@ fn a_full_disk_costs_the_trace_and_not_the_result() {
     assert!(bytes > Some(100_000.0), "{stdout}");
     let said = stdout + &stderr;
     for words in [
-        "trace/flows/stream-1.parquet",
+        "trace/flows.parquet",
         "cannot write the capture",
         "File too large",
     ] {

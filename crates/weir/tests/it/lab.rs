@@ -436,8 +436,8 @@ fn a_run_of_the_page_is_that_of_the_command() {
     for file in [
         "summary.json",
         "scenario.toml",
-        "flows/stream.parquet",
-        "links/bottleneck.parquet",
+        "flows.parquet",
+        "links.parquet",
     ] {
         let [ours, theirs] = [&place.path().join(path), &expected]
             .map(|run| std::fs::read(run.join(file)).expect(file));

@@ -99,7 +99,7 @@ fn summary(name: &str, scenario: &str, out: &Path) -> Option<serde_json::Value> 
     }
     let document = document(&mut weir(&words))?;
     let folder = document["runs"][0]["folder"].as_str().expect("a folder");
-    assert!(Path::new(folder).join("flows/stream.parquet").exists() || !scenario.contains("tbf"));
+    assert!(Path::new(folder).join("flows.parquet").exists() || !scenario.contains("tbf"));
     Some(document["runs"][0]["summary"].clone())
 }
 

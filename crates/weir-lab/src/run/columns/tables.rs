@@ -7,11 +7,14 @@ use crate::summary::{DICTIONARY, endings_of_distributions};
 use crate::table::{ColumnInfo, ColumnNote, ColumnSpec, ValueKind};
 use std::fmt::Write;
 
-/// A kind of table in the folder of a run.
+/// A kind of table of a run.
 #[derive(Clone, Debug)]
 pub struct TableKind {
-    /// The path in the folder, without `.parquet`; `NAME` stands for a flow or a link.
+    /// The path of a table of this kind: `flows/NAME`, where `NAME` is that of a flow or a link. The
+    /// folder of a run has all of them in one file, `flows.parquet`.
     pub path: &'static str,
+    /// The first column of that file, which has `NAME`; absent if there is one table of this kind.
+    pub named: Option<ColumnInfo>,
     /// The description of a row.
     pub rows: &'static str,
     /// Its columns in the order of the file.
@@ -24,10 +27,27 @@ fn infos<Row: 'static>(
     columns.into_iter().map(ColumnSpec::info).collect()
 }
 
+/// The column with the names of the tables of this kind in their file; `None` if the kind has a
+/// single table.
+pub fn name_column(kind: &str) -> Option<ColumnInfo> {
+    let (name, doc) = match kind {
+        "delays" | "packets" => return None,
+        "links" => ("link", "the link and its direction"),
+        _ => ("flow", "the flow"),
+    };
+    Some(ColumnInfo {
+        name,
+        unit: "",
+        doc,
+        kind: ValueKind::Word,
+    })
+}
+
 /// All kinds of tables, in the order of the documentation.
 pub fn table_kinds() -> Vec<TableKind> {
-    let kind = |path, rows, columns| TableKind {
+    let kind = |path: &'static str, rows, columns| TableKind {
         path,
+        named: name_column(path.split('/').next().unwrap_or(path)),
         rows,
         columns,
     };
@@ -108,10 +128,12 @@ pub fn table_kind(path: &str) -> Option<TableKind> {
 pub fn column_dictionary() -> String {
     let mut text = String::from(
         "# Columns\n\n\
-         Every table of a run's folder, column by column. The test `column_dictionary` writes this \
-         page from the\ndeclarations (`WEIR_BLESS=1`). Each Parquet file carries the same words: \
+         Every table of a run, column by column. A folder of a run has a Parquet file for each kind: \
+         `flows.parquet` holds\nthe tables of all flows, one after the other, and its first column \
+         has their names, for which `NAME` stands.\nThe test `column_dictionary` writes this page \
+         from the declarations (`WEIR_BLESS=1`). Each Parquet file carries the same words: \
          a column's field has the metadata\n`unit` and `description`; the file has the key-value \
-         metadata `weir.format`, `weir.table`, `weir.name`, `weir.seed`,\n`weir.scenario` (the \
+         metadata `weir.format`, `weir.table`, `weir.seed`,\n`weir.scenario` (the \
          BLAKE3 of the resolved scenario) and, if something was set, `weir.settings` (a line \
          PATH=VALUE for each, without the seed). A number may be null where there is no value; \
          words are dictionary-encoded.\n",
@@ -123,7 +145,7 @@ pub fn column_dictionary() -> String {
             "\n## {}\nA row is {}.\n\n| column | type | unit | what it is |\n|---|---|---|---|\n",
             kind.path, kind.rows
         );
-        for column in &kind.columns {
+        for column in kind.named.iter().chain(&kind.columns) {
             let values = match column.kind {
                 ValueKind::Number => "double",
                 ValueKind::Count => "uint64",

@@ -161,7 +161,7 @@ mod tests {
     struct Written(Mutex<Vec<Vec<f64>>>);
 
     impl TableSink for Written {
-        fn append(&self, _path: &Arc<str>, rows: Box<dyn RowBatch>) {
+        fn append(&self, _path: &Arc<str>, rows: Box<dyn RowBatch + Send>) {
             for place in 0..rows.columns().len() {
                 let mut numbers = Vec::new();
                 rows.append_to(place, 0..rows.rows(), ColumnTarget::Numbers(&mut numbers));
@@ -169,7 +169,9 @@ mod tests {
             }
         }
 
-        fn complete(&self, _path: &Arc<str>) {}
+        fn complete(&self, path: &Arc<str>, rows: Box<dyn RowBatch + Send>) {
+            self.append(path, rows);
+        }
 
         fn is_broken(&self) -> bool {
             false

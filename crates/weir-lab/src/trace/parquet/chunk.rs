@@ -34,7 +34,7 @@ pub(in crate::trace) struct PageCoder {
     compressor: Compressor<'static>,
     /// For streams of octets.
     of_streams: Compressor<'static>,
-    /// For streams of octets of the first column.
+    /// For streams of octets of the column of times.
     of_times: Compressor<'static>,
     /// A page before compression.
     body: PageBuffer,
@@ -72,10 +72,36 @@ enum Pending {
     Words(PendingWords),
 }
 
+impl Pending {
+    /// The minimum and the maximum, if they are known.
+    fn statistics(&self) -> Option<Statistics> {
+        match self {
+            Self::Numbers(pending) => {
+                let (least, most) = pending.range?;
+                let nulls = Some(pending.nulls as u64);
+                Some(Statistics::double(
+                    Some(least),
+                    Some(most),
+                    None,
+                    nulls,
+                    false,
+                ))
+            }
+            Self::Counts(_) => None,
+            Self::Words(pending) => {
+                let words = pending.dictionary.words().iter();
+                let (least, most) = (words.clone().min()?, words.max()?);
+                let [least, most] = [least, most].map(|word| Some((&**word).into()));
+                Some(Statistics::byte_array(least, most, None, Some(0), false))
+            }
+        }
+    }
+}
+
 /// A column of a row group.
 pub(super) struct Chunk {
     described: ColumnDescPtr,
-    first: bool,
+    ranged: bool,
     pending: Pending,
     pages: Vec<u8>,
     encodings: Vec<Encoding>,
@@ -87,15 +113,15 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// An empty column. `first` is the column of times, by which readers skip row groups: the file
-    /// has its minimum and maximum.
-    pub(super) fn new(described: ColumnDescPtr, kind: ValueKind, first: bool) -> Self {
+    /// An empty column. If it is `ranged`, as the column of times and that of names are, by which
+    /// readers skip row groups, the file has its minimum and maximum.
+    pub(super) fn new(described: ColumnDescPtr, kind: ValueKind, ranged: bool) -> Self {
         Self {
             described,
-            first,
+            ranged,
             pending: match kind {
-                ValueKind::Number => Pending::Numbers(PendingNumbers::new(kind, first)),
-                ValueKind::Count => Pending::Counts(PendingNumbers::new(kind, first)),
+                ValueKind::Number => Pending::Numbers(PendingNumbers::new(kind, ranged)),
+                ValueKind::Count => Pending::Counts(PendingNumbers::new(kind, ranged)),
                 ValueKind::Word => Pending::Words(PendingWords::default()),
             },
             pages: Vec::new(),
@@ -176,7 +202,7 @@ impl Chunk {
         }
         self.rows += rows;
         let compressor = match encoding {
-            Encoding::BYTE_STREAM_SPLIT if self.first => &mut coder.of_times,
+            Encoding::BYTE_STREAM_SPLIT if self.ranged => &mut coder.of_times,
             Encoding::BYTE_STREAM_SPLIT => &mut coder.of_streams,
             _ => &mut coder.compressor,
         };
@@ -220,11 +246,7 @@ impl Chunk {
             .set_num_values(self.rows as i64)
             .set_data_page_offset(dictionary_len)
             .set_dictionary_page_offset((dictionary_len > 0).then_some(0));
-        if let Pending::Numbers(pending) = &self.pending
-            && let Some((least, most)) = pending.range
-        {
-            let nulls = Some(pending.nulls as u64);
-            let statistics = Statistics::double(Some(least), Some(most), None, nulls, false);
+        if let Some(statistics) = self.pending.statistics().filter(|_| self.ranged) {
             metadata = metadata.set_statistics(statistics);
         }
         let closed = ColumnCloseResult {

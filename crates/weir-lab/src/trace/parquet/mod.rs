@@ -15,11 +15,10 @@ mod tests;
 mod write;
 
 pub(super) use chunk::PageCoder;
-pub(super) use read::{Part, read, read_part};
-pub(super) use write::TableWriter;
+pub(super) use read::{Part, RowsOfName, TableReader, read};
+pub(super) use write::{EncodedRowGroup, GroupWriter, RowGroup, write_table};
 
-use crate::table::{ColumnNote, RowBatch};
-use std::sync::Arc;
+use crate::table::ColumnNote;
 
 /// The metadata of a table's file.
 #[derive(Clone, Debug, Default)]
@@ -28,8 +27,6 @@ pub(super) struct Description {
     pub columns: Vec<ColumnNote>,
     /// Metadata of the file.
     pub properties: Vec<(&'static str, String)>,
-    /// The result of [`schema_of`] for this description and the columns, if it is known.
-    pub schema: Option<Arc<str>>,
 }
 
 impl Description {
@@ -37,9 +34,4 @@ impl Description {
     fn of(&self, column: &str) -> Option<&ColumnNote> {
         self.columns.iter().find(|note| note.name == column)
     }
-}
-
-/// The description of a table's columns for readers that use Arrow.
-pub(super) fn schema_of(table: &dyn RowBatch, description: &Description) -> String {
-    arrow_metadata::encoded(&table.columns(), description)
 }

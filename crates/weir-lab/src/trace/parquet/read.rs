@@ -7,9 +7,10 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The number of rows read at a time.
@@ -25,70 +26,192 @@ pub(in crate::trace) struct Part<'a> {
 
 /// Reads a table from the octets of a file.
 ///
-/// The library panics on some damaged files, mostly if the encoding of a page does not match its
-/// contents; such a panic is returned as an error. Files of a run folder are verified with their
-/// checksums before they are read here.
+/// # Errors
+/// If it is damaged, or has columns that no trace has.
 pub(in crate::trace) fn read(octets: Vec<u8>) -> Result<Table, ParquetError> {
     let whole = Part {
         columns: &|_| true,
         thinning: None,
     };
-    Ok(read_part(octets, &whole)?.0)
+    TableReader::open(bytes::Bytes::from(octets))?.read(&whole)
 }
 
-/// Reads a part of a table from the octets of a file, like [`read`]; also returns the names and
-/// kinds of all its columns.
-pub(in crate::trace) fn read_part(
-    octets: Vec<u8>,
-    part: &Part<'_>,
-) -> Result<(Table, Vec<(String, ValueKind)>), ParquetError> {
-    caught(|| read_unguarded(octets, part)).unwrap_or_else(|_| {
-        let message = "its pages are damaged".to_owned();
-        Err(ParquetError::General(message))
-    })
+/// The rows of one name in a row group.
+#[derive(Clone, Debug)]
+pub(in crate::trace) struct RowsOfName {
+    row_group: usize,
+    rows: Range<usize>,
 }
 
-fn read_unguarded(
-    octets: Vec<u8>,
-    part: &Part<'_>,
-) -> Result<(Table, Vec<(String, ValueKind)>), ParquetError> {
-    let len = octets.len() as u64;
-    let file = SerializedFileReader::new(bytes::Bytes::from(octets))?;
-    for group in file.metadata().row_groups() {
-        group
-            .columns()
-            .iter()
-            .try_for_each(|chunk| check(chunk, len))?;
+/// An open file.
+///
+/// The library panics on some damaged files, mostly if the encoding of a page does not match its
+/// contents; such a panic is returned as an error. Files of a run folder are verified with their
+/// checksums before they are read here.
+pub(in crate::trace) struct TableReader<R: ChunkReader + 'static> {
+    file: SerializedFileReader<R>,
+    /// All columns, without rows.
+    columns: Vec<Column>,
+}
+
+impl<R: ChunkReader + 'static> TableReader<R> {
+    /// Reads the metadata of a file.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub(in crate::trace) fn open(octets: R) -> Result<Self, ParquetError> {
+        guarded(|| {
+            let len = octets.len();
+            let file = SerializedFileReader::new(octets)?;
+            for group in file.metadata().row_groups() {
+                let mut columns = group.columns().iter();
+                columns.try_for_each(|chunk| check(chunk, len))?;
+                if group.num_rows() < 0 {
+                    return Err(damaged("a row group has a negative number of rows"));
+                }
+            }
+            let metadata = file.metadata().file_metadata();
+            let columns = metadata.schema_descr().columns().iter();
+            let columns = columns
+                .map(|column| empty(column))
+                .collect::<Result<_, _>>()?;
+            Ok(Self { file, columns })
+        })
     }
-    let metadata = file.metadata().file_metadata();
-    let columns = metadata.schema_descr().columns().iter();
-    let columns = columns.map(|column| empty(column));
-    let columns = columns.collect::<Result<Vec<Column>, _>>()?;
-    let names = columns.iter();
-    let names = names.map(|column| (column.name.clone(), column.values.kind()));
-    let names: Vec<_> = names.collect();
-    let columns = columns.into_iter().enumerate();
-    let (places, columns): (Vec<usize>, Vec<Column>) = columns
-        .filter(|(_, column)| (part.columns)(&column.name))
-        .unzip();
-    let mut table = Table { columns };
-    let rows = u64::try_from(metadata.num_rows()).unwrap_or_default();
-    let thinning = part.thinning.filter(|thinning| rows > thinning.from_rows);
-    let mut words = BTreeSet::new();
-    for group in 0..file.num_row_groups() {
-        let group = file.get_row_group(group)?;
-        let mut rows = thinning.map(|_| table.emptied());
-        let target = rows.as_mut().unwrap_or(&mut table);
-        for (place, column) in places.iter().zip(&mut target.columns) {
-            let reader = group.get_column_reader(*place)?;
-            extend(&mut column.values, reader, &mut words)?;
-        }
-        check_lengths(target)?;
-        if let (Some(thinning), Some(rows)) = (thinning, rows) {
-            table.append(rows.thinned(thinning));
+
+    /// The names and the kinds of all columns.
+    pub(in crate::trace) fn columns(&self) -> Vec<(String, ValueKind)> {
+        let columns = self.columns.iter();
+        let columns = columns.map(|column| (column.name.clone(), column.values.kind()));
+        columns.collect()
+    }
+
+    /// A property of the file's metadata.
+    pub(in crate::trace) fn property(&self, key: &str) -> Option<&str> {
+        let metadata = self.file.metadata().file_metadata();
+        let mut properties = metadata.key_value_metadata()?.iter();
+        properties
+            .find(|property| property.key == key)?
+            .value
+            .as_deref()
+    }
+
+    /// The rows of each name in the first column, in the order of the file. The rows of one name
+    /// stand together in a row group.
+    ///
+    /// # Errors
+    /// If the file is damaged.
+    pub(in crate::trace) fn names(
+        &self,
+    ) -> Result<BTreeMap<String, Vec<RowsOfName>>, ParquetError> {
+        guarded(|| {
+            let mut names: BTreeMap<String, Vec<RowsOfName>> = BTreeMap::new();
+            for (row_group, metadata) in self.file.metadata().row_groups().iter().enumerate() {
+                let all = 0..usize::try_from(metadata.num_rows()).unwrap_or_default();
+                let mut add = |name: &str, rows| {
+                    let rows = RowsOfName { row_group, rows };
+                    names.entry(name.to_owned()).or_default().push(rows);
+                };
+                let range = metadata
+                    .columns()
+                    .first()
+                    .and_then(ColumnChunkMetaData::statistics);
+                let range =
+                    range.and_then(|range| Some((range.min_bytes_opt()?, range.max_bytes_opt()?)));
+                match range {
+                    Some((least, most)) if least == most => {
+                        add(ByteArray::from(least.to_vec()).as_utf8()?, all);
+                    }
+                    _ => {
+                        let words = self.first_words(row_group)?;
+                        let mut start = 0;
+                        for same in words.chunk_by(|one, next| one == next) {
+                            let end = start + same.len();
+                            add(&same[0], start..end);
+                            start = end;
+                        }
+                    }
+                }
+            }
+            Ok(names)
+        })
+    }
+
+    /// The words of the first column in a row group.
+    fn first_words(&self, row_group: usize) -> Result<Vec<Arc<str>>, ParquetError> {
+        let mut values = Values::Text(Vec::new());
+        let reader = self.file.get_row_group(row_group)?.get_column_reader(0)?;
+        extend(&mut values, reader, None, &mut BTreeSet::new())?;
+        match values {
+            Values::Text(words) => Ok(words),
+            Values::F64(_) | Values::U64(_) => Err(damaged("its first column has no names")),
         }
     }
-    Ok((table, names))
+
+    /// Reads all rows.
+    ///
+    /// # Errors
+    /// If the file is damaged.
+    pub(in crate::trace) fn read(&self, part: &Part<'_>) -> Result<Table, ParquetError> {
+        let row_groups = self.file.metadata().row_groups().iter().enumerate();
+        let all = row_groups.map(|(row_group, metadata)| RowsOfName {
+            row_group,
+            rows: 0..usize::try_from(metadata.num_rows()).unwrap_or_default(),
+        });
+        self.read_rows(part, &all.collect::<Vec<_>>())
+    }
+
+    /// Reads these rows.
+    ///
+    /// # Errors
+    /// If the file is damaged.
+    pub(in crate::trace) fn read_rows(
+        &self,
+        part: &Part<'_>,
+        rows: &[RowsOfName],
+    ) -> Result<Table, ParquetError> {
+        guarded(|| self.read_unguarded(part, rows))
+    }
+
+    fn read_unguarded(
+        &self,
+        part: &Part<'_>,
+        wanted: &[RowsOfName],
+    ) -> Result<Table, ParquetError> {
+        let columns = self.columns.iter().cloned().enumerate();
+        let (places, columns): (Vec<usize>, Vec<Column>) = columns
+            .filter(|(_, column)| (part.columns)(&column.name))
+            .unzip();
+        let mut table = Table { columns };
+        let rows: usize = wanted.iter().map(|wanted| wanted.rows.len()).sum();
+        let thinning = part
+            .thinning
+            .filter(|thinning| rows as u64 > thinning.from_rows);
+        let mut words = BTreeSet::new();
+        for RowsOfName { row_group, rows } in wanted {
+            let group = self.file.get_row_group(*row_group)?;
+            let mut thinned = thinning.map(|_| table.emptied());
+            let target = thinned.as_mut().unwrap_or(&mut table);
+            for (place, column) in places.iter().zip(&mut target.columns) {
+                let reader = group.get_column_reader(*place)?;
+                extend(&mut column.values, reader, Some(rows), &mut words)?;
+            }
+            check_lengths(target)?;
+            if let (Some(thinning), Some(rows)) = (thinning, thinned) {
+                table.append(rows.thinned(thinning));
+            }
+        }
+        Ok(table)
+    }
+}
+
+/// The result of `read`, also if it panics.
+fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    caught(read).unwrap_or_else(|_| Err(damaged("its pages are damaged")))
+}
+
+fn damaged(what: &str) -> ParquetError {
+    ParquetError::General(what.to_owned())
 }
 
 fn check_lengths(table: &Table) -> Result<(), ParquetError> {
@@ -97,8 +220,7 @@ fn check_lengths(table: &Table) -> Result<(), ParquetError> {
     if lengths.all(|length| length == rows) {
         return Ok(());
     }
-    let message = "its columns have different lengths".to_owned();
-    Err(ParquetError::General(message))
+    Err(damaged("its columns have different lengths"))
 }
 
 /// Checks that a column's pages are inside the file, which the library does not check.
@@ -113,8 +235,7 @@ fn check(chunk: &ColumnChunkMetaData, file_len: u64) -> Result<(), ParquetError>
     if inside && chunk.num_values() >= 0 {
         return Ok(());
     }
-    let message = "a column lies outside the file".to_owned();
-    Err(ParquetError::General(message))
+    Err(damaged("a column lies outside the file"))
 }
 
 /// A column without values.
@@ -138,26 +259,28 @@ fn empty(described: &ColumnDescriptor) -> Result<Column, ParquetError> {
     Ok(Column { name, values })
 }
 
+/// Appends the values of these rows, or of all.
 fn extend(
     values: &mut Values,
     reader: ColumnReader,
+    rows: Option<&Range<usize>>,
     words: &mut BTreeSet<Arc<str>>,
 ) -> Result<(), ParquetError> {
     match (values, reader) {
         (Values::F64(values), ColumnReader::DoubleColumnReader(reader)) => {
-            for_each(reader, |value| {
+            for_each(reader, rows, |value| {
                 values.push(value.unwrap_or(f64::NAN));
                 Ok(())
             })
         }
         (Values::U64(values), ColumnReader::Int64ColumnReader(reader)) => {
-            for_each(reader, |value| {
+            for_each(reader, rows, |value| {
                 values.push(value.unwrap_or(0) as u64);
                 Ok(())
             })
         }
         (Values::Text(values), ColumnReader::ByteArrayColumnReader(reader)) => {
-            for_each(reader, |value: Option<ByteArray>| {
+            for_each(reader, rows, |value: Option<ByteArray>| {
                 let word = value.as_ref().map_or(Ok(""), ByteArray::as_utf8)?;
                 // Usually the word of the row before.
                 let same = values.last().filter(|last| &***last == word).cloned();
@@ -165,25 +288,31 @@ fn extend(
                 Ok(())
             })
         }
-        _ => Err(ParquetError::General(
-            "a column changes its type".to_owned(),
-        )),
+        _ => Err(damaged("a column changes its type")),
     }
 }
 
-/// Passes on the values of a column one by one; `None` for a missing value.
+/// Passes on the values of a column in these rows, or in all, one by one; `None` for a missing
+/// value.
 fn for_each<T: DataType>(
     mut reader: ColumnReaderImpl<T>,
+    rows: Option<&Range<usize>>,
     mut each: impl FnMut(Option<T::T>) -> Result<(), ParquetError>,
 ) -> Result<(), ParquetError> {
     let (mut levels, mut values) = (Vec::new(), Vec::new());
-    loop {
+    let mut left = rows.map_or(usize::MAX, Range::len);
+    if let Some(rows) = rows {
+        reader.skip_records(rows.start)?;
+    }
+    while left > 0 {
         levels.clear();
         values.clear();
-        let (rows, _, _) = reader.read_records(BATCH, Some(&mut levels), None, &mut values)?;
-        if rows == 0 {
-            return Ok(());
+        let (read, _, _) =
+            reader.read_records(BATCH.min(left), Some(&mut levels), None, &mut values)?;
+        if read == 0 {
+            break;
         }
+        left -= read;
         let mut present = values.drain(..);
         if levels.is_empty() {
             present.try_for_each(|value| each(Some(value)))?;
@@ -193,4 +322,5 @@ fn for_each<T: DataType>(
             }
         }
     }
+    Ok(())
 }

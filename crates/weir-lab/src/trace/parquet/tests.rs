@@ -2,7 +2,7 @@
 
 use super::encoding::{put_deltas, put_hybrid, put_streams};
 use super::page_buffer::PageBuffer;
-use super::{Description, PageCoder, Part, TableWriter, read, read_part};
+use super::{Description, GroupWriter, PageCoder, Part, TableReader, read};
 use crate::table::{Column, ColumnNote, RowThinning, Table, Values};
 use arrow_schema::DataType;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -19,12 +19,25 @@ const LENGTHS: [usize; 13] = [
 ];
 
 fn octets_of(tables: &[Table]) -> Vec<u8> {
+    in_row_groups(&[tables], &Description::default(), |_| ()).1
+}
+
+/// The octets of a file with these row groups, and what is seen before its metadata is written.
+fn in_row_groups<T>(
+    groups: &[&[Table]],
+    description: &Description,
+    look: impl FnOnce(&mut Vec<u8>) -> T,
+) -> (T, Vec<u8>) {
     let mut coder = PageCoder::new().unwrap();
-    let mut writer = TableWriter::new(&tables[0], &Description::default(), Vec::new()).unwrap();
-    for table in tables {
-        writer.append(table, &mut coder).unwrap();
+    let mut writer = GroupWriter::new(&groups[0][0], description, Vec::new()).unwrap();
+    for tables in groups {
+        let mut group = writer.row_group();
+        for table in *tables {
+            group.append(table, &mut coder).unwrap();
+        }
+        writer.write(group.encode(&mut coder).unwrap()).unwrap();
     }
-    writer.close(&mut coder, |_| ()).unwrap().1
+    writer.close(look).unwrap()
 }
 
 /// Setting up a compressor costs more than writing a short page.
@@ -231,12 +244,8 @@ fn a_part_of_a_table_has_its_columns_and_row_group_by_row_group_its_rows() {
         }
     };
     let (first, second) = (piece(0), piece(1000));
-    let mut coder = PageCoder::new().unwrap();
-    let mut writer = TableWriter::new(&first, &Description::default(), Vec::new()).unwrap();
-    writer.append(&first, &mut coder).unwrap();
-    writer.release(&mut coder).unwrap();
-    writer.append(&second, &mut coder).unwrap();
-    let ((), octets) = writer.close(&mut coder, |_| ()).unwrap();
+    let groups = [&[first][..], &[second]];
+    let ((), octets) = in_row_groups(&groups, &Description::default(), |_| ());
     let thinning = |from_rows| RowThinning {
         from_rows,
         span_s: (0.0, 2.0),
@@ -248,7 +257,8 @@ fn a_part_of_a_table_has_its_columns_and_row_group_by_row_group_its_rows() {
             columns: &|name| name != "other",
             thinning: Some(&thinning(from_rows)),
         };
-        read_part(octets.clone(), &part).unwrap()
+        let file = TableReader::open(bytes::Bytes::from(octets.clone())).unwrap();
+        (file.read(&part).unwrap(), file.columns())
     };
     let (whole, columns) = part(2000);
     let names: Vec<&str> = columns.iter().map(|column| column.0.as_str()).collect();
@@ -287,9 +297,10 @@ fn columns_of_other_kinds_or_lengths_are_refused() {
     for other in others {
         let mut coder = PageCoder::new().unwrap();
         let description = Description::default();
-        let mut writer = TableWriter::new(&begun, &description, Vec::new()).unwrap();
-        writer.append(&begun, &mut coder).unwrap();
-        let error = writer.append(&other, &mut coder).unwrap_err();
+        let writer = GroupWriter::new(&begun, &description, Vec::new()).unwrap();
+        let mut group = writer.row_group();
+        group.append(&begun, &mut coder).unwrap();
+        let error = group.append(&other, &mut coder).unwrap_err();
         assert!(error.to_string().contains("other columns"), "{error}");
     }
 }
@@ -388,19 +399,15 @@ fn a_file_says_what_its_columns_and_its_table_are() {
         doc: doc.to_owned(),
     };
     let description = Description {
-        schema: None,
         columns: vec![
             note("rtt_s", "s", "the round-trip time"),
             note("state", "", "the state"),
         ],
         properties: vec![("weir.seed", "7".to_owned())],
     };
-    let mut writer = TableWriter::new(&table, &description, Vec::new()).unwrap();
     // The table is written in two parts.
-    let mut coder = PageCoder::new().unwrap();
-    writer.append(&table, &mut coder).unwrap();
-    writer.append(&table, &mut coder).unwrap();
-    let (rows, octets) = writer.close(&mut coder, |octets| octets.len()).unwrap();
+    let twice = [table.clone(), table];
+    let (rows, octets) = in_row_groups(&[&twice], &description, |octets| octets.len());
     assert!(rows > 4 && rows < octets.len());
     let file = bytes::Bytes::from(octets.clone());
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();

@@ -39,7 +39,7 @@ pub fn bundle(path: &Path) -> Result<Vec<u8>, FolderError> {
         thinning: Some(&thinning),
     };
     let (mut tables, mut columns) = (Vec::new(), Vec::new());
-    for name in folder.table_names() {
+    for name in folder.table_names()? {
         if let Some(read) = folder.part_of_table(&name, &part)? {
             tables.push(add(&name, &read.table, &mut columns));
         }

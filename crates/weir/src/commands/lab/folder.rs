@@ -196,7 +196,7 @@ mod tests {
             root.join("links/summary.json"),
         )
         .unwrap();
-        link("outside/summary.json", "links/flows/web.parquet");
+        link("outside/summary.json", "links/flows/notes.txt");
         let folder = Folder::open(&root).unwrap();
         assert!(folder.run("results/base-1").is_some());
         let outside = place.path().join("outside");
