@@ -107,8 +107,8 @@ impl Summary {
 }
 
 /// The format of run folders, increased when earlier versions can no longer read new folders, or
-/// new versions old ones. Folders of format 1 have no checksums and do not state their format; those
-/// of format 2 have a file for each table.
+/// new versions old ones. Folders of format 1 have no checksums and do not state their format;
+/// those of format 2 have a file for each table.
 pub const RUN_FORMAT: u32 = 3;
 
 /// The run itself.

@@ -1,5 +1,5 @@
-//! Encodes row groups in two threads: the tables of a run end at the same time, and their last pages
-//! have to be compressed.
+//! Encodes row groups in two threads: the tables of a run end at the same time, and their last
+//! pages have to be compressed.
 
 use super::parquet::{EncodedRowGroup, PageCoder, RowGroup};
 use crate::fault::CaughtThread;

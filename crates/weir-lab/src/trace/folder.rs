@@ -1,14 +1,16 @@
-//! Reads a run's folder: `scenario.toml`, `summary.json`, a Parquet file for each kind of table, such
-//! as `flows.parquet`, and the checksums of all.
+//! Reads a run's folder: `scenario.toml`, `summary.json`, a Parquet file for each kind of table,
+//! such as `flows.parquet`, and the checksums of all.
 //!
 //! Every file is verified with its checksum before it is read, so that damage causes an error and
-//! never wrong numbers; the file of a kind of table once for all its tables. [`FolderWriter`](super::FolderWriter) writes folders.
+//! never wrong numbers; the file of a kind of table once for all its tables.
+//! [`FolderWriter`](super::FolderWriter) writes folders.
 
 use super::checksums::{CHECKSUMS, Checksums};
 use super::folder_error::{FolderError, io_error};
 use super::kind_file::{KindFile, VerifiedFile};
+use super::named_rows::split;
 use super::parquet;
-use super::table_files::{file_name, split};
+use super::table_files::file_name;
 use crate::run::{
     FlowTrace, LinkTrace, RUN_FORMAT, RunOutput, Summary, TransferTrace, table_kind, table_kinds,
 };

@@ -219,8 +219,8 @@ impl FolderWriter {
     }
 }
 
-/// True for the paths in a run's folder that runs write, or wrote in [format](crate::run::RUN_FORMAT) 2, which
-/// had a file for each table.
+/// True for the paths in a run's folder that runs write, or wrote in format 2, which had a file for
+/// each table.
 fn is_own(path: &Path) -> bool {
     let texts = [SCENARIO, SUMMARY, CHECKSUMS];
     let folder = path

@@ -1,6 +1,5 @@
-//! Rows of a table with the table's name in the first column, as they stand in a file of many tables.
+//! Rows of a table with the table's name in the first column, as a file of many tables has them.
 
-use super::table_files::split;
 use crate::run::name_column;
 use crate::table::{ColumnTarget, RowBatch, ValueKind};
 use std::ops::Range;
@@ -57,5 +56,13 @@ impl RowBatch for NamedRows<'_> {
             let end = rows.end.min(self.rows());
             numbers.resize(numbers.len() + end.saturating_sub(rows.start), number);
         }
+    }
+}
+
+/// The kind and the name of the table with this path.
+pub(super) fn split(path: &str) -> (&str, Option<&str>) {
+    match path.split_once('/') {
+        Some((kind, name)) => (kind, Some(name)),
+        None => (path, None),
     }
 }

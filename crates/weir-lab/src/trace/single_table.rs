@@ -29,7 +29,6 @@ pub(super) fn description_of_runs(
             ("weir.format", RUN_FORMAT.to_string()),
             ("weir.table", "runs".to_owned()),
         ],
-        ..Description::default()
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::encoding_threads::encode_all;
 use super::folder_error::{FolderError, io_error};
-use super::named_rows::NamedRows;
+use super::named_rows::{NamedRows, split};
 use super::parquet::{Description, GroupWriter, PageCoder, RowGroup};
 use crate::run::{RUN_FORMAT, table_kind};
 use crate::table::{ColumnNote, RowBatch, ValueKind};
@@ -301,14 +301,6 @@ fn coder_in(place: &mut Option<PageCoder>) -> io::Result<&mut PageCoder> {
     }
 }
 
-/// The kind and the name of the table with this path.
-pub(super) fn split(path: &str) -> (&str, Option<&str>) {
-    match path.split_once('/') {
-        Some((kind, name)) => (kind, Some(name)),
-        None => (path, None),
-    }
-}
-
 /// The name of the file of tables of this kind.
 pub(super) fn file_name(kind: &str) -> String {
     format!("{kind}.parquet")
@@ -388,6 +380,7 @@ mod tests {
     use super::super::parquet::Part;
     use super::*;
     use crate::table::{Column, Table, Values};
+    use parquet::file::metadata::RowGroupMetaData;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use proptest::prelude::*;
     use std::ops::Range;
@@ -424,7 +417,7 @@ mod tests {
         let file = File::open(folder.join("links.parquet")).unwrap();
         let reader = SerializedFileReader::new(file).unwrap();
         let groups = reader.metadata().row_groups().iter();
-        groups.map(|group| group.num_rows()).collect()
+        groups.map(RowGroupMetaData::num_rows).collect()
     }
 
     #[test]

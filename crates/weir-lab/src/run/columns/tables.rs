@@ -10,8 +10,8 @@ use std::fmt::Write;
 /// A kind of table of a run.
 #[derive(Clone, Debug)]
 pub struct TableKind {
-    /// The path of a table of this kind: `flows/NAME`, where `NAME` is that of a flow or a link. The
-    /// folder of a run has all of them in one file, `flows.parquet`.
+    /// The path of a table of this kind: `flows/NAME`, where `NAME` is that of a flow or a link.
+    /// The folder of a run has all of them in one file, `flows.parquet`.
     pub path: &'static str,
     /// The first column of that file, which has `NAME`; absent if there is one table of this kind.
     pub named: Option<ColumnInfo>,
@@ -129,14 +129,14 @@ pub fn column_dictionary() -> String {
     let mut text = String::from(
         "# Columns\n\n\
          Every table of a run, column by column. A folder of a run has a Parquet file for each kind: \
-         `flows.parquet` holds\nthe tables of all flows, one after the other, and its first column \
-         has their names, for which `NAME` stands.\nThe test `column_dictionary` writes this page \
-         from the declarations (`WEIR_BLESS=1`). Each Parquet file carries the same words: \
-         a column's field has the metadata\n`unit` and `description`; the file has the key-value \
-         metadata `weir.format`, `weir.table`, `weir.seed`,\n`weir.scenario` (the \
-         BLAKE3 of the resolved scenario) and, if something was set, `weir.settings` (a line \
-         PATH=VALUE for each, without the seed). A number may be null where there is no value; \
-         words are dictionary-encoded.\n",
+         `flows.parquet` has\nthe tables of all flows, one after the other, and its first column \
+         their names, for which `NAME` stands here.\nThe test `column_dictionary` writes this page \
+         from the declarations (`WEIR_BLESS=1`).\n\nEach file carries the same words: a column's \
+         field has the metadata `unit` and `description`; the file has the key-value\nmetadata \
+         `weir.format`, `weir.table`, `weir.seed`, `weir.scenario` (the BLAKE3 of the resolved \
+         scenario), if something was set\n`weir.settings` (a line PATH=VALUE for each, without the \
+         seed), and `weir.empty` with the names of tables without rows.\nA number may be null where \
+         there is no value; words are dictionary-encoded.\n",
     );
     for kind in table_kinds() {
         // Writing to a string cannot fail.
