@@ -49,6 +49,21 @@ impl Table {
         }
     }
 
+    /// These rows of the table.
+    pub(crate) fn rows_in(&self, rows: Range<usize>) -> Self {
+        let columns = self.columns.iter().map(|column| Column {
+            name: column.name.clone(),
+            values: match &column.values {
+                Values::F64(values) => Values::F64(part_of(values, &rows)),
+                Values::U64(values) => Values::U64(part_of(values, &rows)),
+                Values::Text(values) => Values::Text(part_of(values, &rows)),
+            },
+        });
+        Self {
+            columns: columns.collect(),
+        }
+    }
+
     /// Adds the rows of a table with the same columns.
     pub(crate) fn append(&mut self, other: Self) {
         for (column, other) in self.columns.iter_mut().zip(other.columns) {
@@ -83,6 +98,11 @@ impl Table {
         }
         self.rows_where(&kept)
     }
+}
+
+/// These values; none if the range exceeds them.
+fn part_of<T: Clone>(values: &[T], rows: &Range<usize>) -> Vec<T> {
+    values.get(rows.clone()).unwrap_or_default().to_vec()
 }
 
 /// Keeps the rows of a slice that a column needs.

@@ -22,6 +22,15 @@ pub(super) struct KindFile {
     file: TableReader<SharedFile>,
     /// The rows of each table by its name; absent if the kind has a single table.
     names: Option<BTreeMap<String, Vec<RowsOfName>>>,
+    /// The last row group of many tables that was read: their readers take one after the other.
+    shared: Mutex<Option<SharedRows>>,
+}
+
+/// Columns of a row group that many tables share.
+struct SharedRows {
+    row_group: usize,
+    columns: Vec<String>,
+    rows: Table,
 }
 
 impl KindFile {
@@ -41,7 +50,12 @@ impl KindFile {
                 names.entry(name.to_owned()).or_default();
             }
         }
-        Ok(Self { file, names })
+        let shared = Mutex::new(None);
+        Ok(Self {
+            file,
+            names,
+            shared,
+        })
     }
 
     /// The names of the tables; one empty name if the kind has a single table.
@@ -80,7 +94,50 @@ impl KindFile {
             },
             thinning: part.thinning,
         };
-        self.file.read_rows(&part, rows).map(Some)
+        let is_whole = |rows: &RowsOfName| *rows == self.file.row_group(rows.row_group);
+        if rows.iter().all(is_whole) {
+            let row_groups = rows.iter().map(|rows| rows.row_group);
+            return self.file.read_row_groups(&part, row_groups).map(Some);
+        }
+        let mut table = self.file.read_row_groups(&part, [])?;
+        for rows in rows {
+            table.append(self.shared_rows(rows, &part)?);
+        }
+        let thinning = part.thinning;
+        let thinning = thinning.filter(|thinning| table.rows() as u64 > thinning.from_rows);
+        Ok(Some(match thinning {
+            Some(thinning) => table.thinned(thinning),
+            None => table,
+        }))
+    }
+
+    /// Reads rows of a row group that tables share.
+    fn shared_rows(&self, rows: &RowsOfName, part: &Part<'_>) -> Result<Table, ParquetError> {
+        let columns = self.file.columns().into_iter().map(|(name, _)| name);
+        let columns: Vec<_> = columns.filter(|name| (part.columns)(name)).collect();
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = shared
+            .take()
+            .filter(|known| known.row_group == rows.row_group && known.columns == columns);
+        let known = match known {
+            Some(known) => known,
+            None => SharedRows {
+                row_group: rows.row_group,
+                rows: self.read_row_group(rows.row_group, part)?,
+                columns,
+            },
+        };
+        let table = known.rows.rows_in(rows.rows.clone());
+        *shared = Some(known);
+        Ok(table)
+    }
+
+    fn read_row_group(&self, number: usize, part: &Part<'_>) -> Result<Table, ParquetError> {
+        let whole = Part {
+            columns: part.columns,
+            thinning: None,
+        };
+        self.file.read_row_groups(&whole, [number])
     }
 }
 

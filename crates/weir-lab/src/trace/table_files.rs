@@ -509,6 +509,15 @@ mod tests {
             let read = file.read(&number.to_string(), &WHOLE).unwrap();
             assert_eq!(read, Some(table(number, 0..short)), "{number}");
         }
+        // Columns of a row group that was just read with others.
+        for (column, place) in [("marks", 1), ("drops", 0), ("marks", 1)] {
+            let part = Part {
+                columns: &|name| name == column,
+                thinning: None,
+            };
+            let read = file.read("7", &part).unwrap().unwrap();
+            assert_eq!(read.columns, table(7, 0..short).columns[place..=place]);
+        }
         for name in ["long", "pieces"] {
             let read = file.read(name, &WHOLE).unwrap();
             assert_eq!(read, Some(table(0, 0..short + 1)), "{name}");

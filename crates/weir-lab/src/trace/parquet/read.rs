@@ -6,7 +6,7 @@ use parquet::basic::{LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,10 +37,10 @@ pub(in crate::trace) fn read(octets: Vec<u8>) -> Result<Table, ParquetError> {
 }
 
 /// The rows of one name in a row group.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::trace) struct RowsOfName {
-    row_group: usize,
-    rows: Range<usize>,
+    pub(in crate::trace) row_group: usize,
+    pub(in crate::trace) rows: Range<usize>,
 }
 
 /// An open file.
@@ -107,7 +107,7 @@ impl<R: ChunkReader + 'static> TableReader<R> {
         guarded(|| {
             let mut names: BTreeMap<String, Vec<RowsOfName>> = BTreeMap::new();
             for (row_group, metadata) in self.file.metadata().row_groups().iter().enumerate() {
-                let all = 0..usize::try_from(metadata.num_rows()).unwrap_or_default();
+                let all = self.row_group(row_group).rows;
                 let mut add = |name: &str, rows| {
                     let rows = RowsOfName { row_group, rows };
                     names.entry(name.to_owned()).or_default().push(rows);
@@ -141,7 +141,7 @@ impl<R: ChunkReader + 'static> TableReader<R> {
     fn first_words(&self, row_group: usize) -> Result<Vec<Arc<str>>, ParquetError> {
         let mut values = Values::Text(Vec::new());
         let reader = self.file.get_row_group(row_group)?.get_column_reader(0)?;
-        extend(&mut values, reader, None, &mut BTreeSet::new())?;
+        extend(&mut values, reader, &mut BTreeSet::new())?;
         match values {
             Values::Text(words) => Ok(words),
             Values::F64(_) | Values::U64(_) => Err(damaged("its first column has no names")),
@@ -153,48 +153,51 @@ impl<R: ChunkReader + 'static> TableReader<R> {
     /// # Errors
     /// If the file is damaged.
     pub(in crate::trace) fn read(&self, part: &Part<'_>) -> Result<Table, ParquetError> {
-        let row_groups = self.file.metadata().row_groups().iter().enumerate();
-        let all = row_groups.map(|(row_group, metadata)| RowsOfName {
-            row_group,
-            rows: 0..usize::try_from(metadata.num_rows()).unwrap_or_default(),
-        });
-        self.read_rows(part, &all.collect::<Vec<_>>())
+        self.read_row_groups(part, 0..self.file.num_row_groups())
     }
 
-    /// Reads these rows.
+    /// All rows of a row group.
+    pub(in crate::trace) fn row_group(&self, row_group: usize) -> RowsOfName {
+        let groups = self.file.metadata().row_groups();
+        let rows = groups.get(row_group).map_or(0, RowGroupMetaData::num_rows);
+        let rows = 0..usize::try_from(rows).unwrap_or_default();
+        RowsOfName { row_group, rows }
+    }
+
+    /// Reads these row groups.
     ///
     /// # Errors
     /// If the file is damaged.
-    pub(in crate::trace) fn read_rows(
+    pub(in crate::trace) fn read_row_groups(
         &self,
         part: &Part<'_>,
-        rows: &[RowsOfName],
+        row_groups: impl IntoIterator<Item = usize>,
     ) -> Result<Table, ParquetError> {
-        guarded(|| self.read_unguarded(part, rows))
+        let row_groups: Vec<usize> = row_groups.into_iter().collect();
+        guarded(|| self.read_unguarded(part, &row_groups))
     }
 
-    fn read_unguarded(
-        &self,
-        part: &Part<'_>,
-        wanted: &[RowsOfName],
-    ) -> Result<Table, ParquetError> {
+    fn read_unguarded(&self, part: &Part<'_>, row_groups: &[usize]) -> Result<Table, ParquetError> {
         let columns = self.columns.iter().cloned().enumerate();
         let (places, columns): (Vec<usize>, Vec<Column>) = columns
             .filter(|(_, column)| (part.columns)(&column.name))
             .unzip();
         let mut table = Table { columns };
-        let rows: usize = wanted.iter().map(|wanted| wanted.rows.len()).sum();
+        let rows = row_groups
+            .iter()
+            .map(|group| self.row_group(*group).rows.len());
+        let rows: usize = rows.sum();
         let thinning = part
             .thinning
             .filter(|thinning| rows as u64 > thinning.from_rows);
         let mut words = BTreeSet::new();
-        for RowsOfName { row_group, rows } in wanted {
+        for row_group in row_groups {
             let group = self.file.get_row_group(*row_group)?;
             let mut thinned = thinning.map(|_| table.emptied());
             let target = thinned.as_mut().unwrap_or(&mut table);
             for (place, column) in places.iter().zip(&mut target.columns) {
                 let reader = group.get_column_reader(*place)?;
-                extend(&mut column.values, reader, Some(rows), &mut words)?;
+                extend(&mut column.values, reader, &mut words)?;
             }
             check_lengths(target)?;
             if let (Some(thinning), Some(rows)) = (thinning, thinned) {
@@ -259,28 +262,26 @@ fn empty(described: &ColumnDescriptor) -> Result<Column, ParquetError> {
     Ok(Column { name, values })
 }
 
-/// Appends the values of these rows, or of all.
 fn extend(
     values: &mut Values,
     reader: ColumnReader,
-    rows: Option<&Range<usize>>,
     words: &mut BTreeSet<Arc<str>>,
 ) -> Result<(), ParquetError> {
     match (values, reader) {
         (Values::F64(values), ColumnReader::DoubleColumnReader(reader)) => {
-            for_each(reader, rows, |value| {
+            for_each(reader, |value| {
                 values.push(value.unwrap_or(f64::NAN));
                 Ok(())
             })
         }
         (Values::U64(values), ColumnReader::Int64ColumnReader(reader)) => {
-            for_each(reader, rows, |value| {
+            for_each(reader, |value| {
                 values.push(value.unwrap_or(0) as u64);
                 Ok(())
             })
         }
         (Values::Text(values), ColumnReader::ByteArrayColumnReader(reader)) => {
-            for_each(reader, rows, |value: Option<ByteArray>| {
+            for_each(reader, |value: Option<ByteArray>| {
                 let word = value.as_ref().map_or(Ok(""), ByteArray::as_utf8)?;
                 // Usually the word of the row before.
                 let same = values.last().filter(|last| &***last == word).cloned();
@@ -292,27 +293,19 @@ fn extend(
     }
 }
 
-/// Passes on the values of a column in these rows, or in all, one by one; `None` for a missing
-/// value.
+/// Passes on the values of a column one by one; `None` for a missing value.
 fn for_each<T: DataType>(
     mut reader: ColumnReaderImpl<T>,
-    rows: Option<&Range<usize>>,
     mut each: impl FnMut(Option<T::T>) -> Result<(), ParquetError>,
 ) -> Result<(), ParquetError> {
     let (mut levels, mut values) = (Vec::new(), Vec::new());
-    let mut left = rows.map_or(usize::MAX, Range::len);
-    if let Some(rows) = rows {
-        reader.skip_records(rows.start)?;
-    }
-    while left > 0 {
+    loop {
         levels.clear();
         values.clear();
-        let (read, _, _) =
-            reader.read_records(BATCH.min(left), Some(&mut levels), None, &mut values)?;
-        if read == 0 {
-            break;
+        let (rows, _, _) = reader.read_records(BATCH, Some(&mut levels), None, &mut values)?;
+        if rows == 0 {
+            return Ok(());
         }
-        left -= read;
         let mut present = values.drain(..);
         if levels.is_empty() {
             present.try_for_each(|value| each(Some(value)))?;
@@ -322,5 +315,4 @@ fn for_each<T: DataType>(
             }
         }
     }
-    Ok(())
 }
