@@ -188,7 +188,7 @@ impl<'a> View<'a> {
         for flow in &trace.flows {
             let declared = declarations.as_ref().and_then(|all| {
                 let mut flows = all.flows.iter();
-                flows.find(|one| one.flow.names().any(|name| name == flow.name))
+                flows.find(|one| one.flow.is_named(&flow.name))
             });
             let Some(main) = Rows::of(trace, format!("flows/{}", flow.name)) else {
                 continue;
@@ -313,7 +313,7 @@ impl FlowView<'_> {
             add(&mut self.backward, &path(to, from));
         }
         let mut hosts = scenario.hosts.iter();
-        let sender = hosts.find(|host| host.names().any(|name| name == flow.from));
+        let sender = hosts.find(|host| host.is_named(&flow.from));
         self.timer_hz = sender
             .and_then(|host| host.timing.timer_hz)
             .or(self.tick_of_profile());

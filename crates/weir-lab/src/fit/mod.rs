@@ -171,7 +171,7 @@ impl<'a> Subject<'a> {
         let flow = flow.ok_or_else(missing)?;
         let declared = trace.scenario.and_then(|scenario| {
             let mut flows = scenario.flows.iter();
-            flows.find(|declared| declared.names().any(|name| name == flow.name))
+            flows.find(|declared| declared.is_named(&flow.name))
         });
         Ok(Self {
             trace,

@@ -330,10 +330,28 @@ pub(super) fn numbered(name: &str, count: u32) -> impl Iterator<Item = String> +
     })
 }
 
+/// True for the names of [`numbered`]; none is made, so that one is found among 100,000.
+fn is_numbered(entry: &str, count: u32, name: &str) -> bool {
+    if count == 1 {
+        return name == entry;
+    }
+    let digits = name
+        .strip_prefix(entry)
+        .and_then(|rest| rest.strip_prefix('-'));
+    let digits = digits.filter(|digits| !digits.starts_with(['0', '+']));
+    let number = digits.and_then(|digits| digits.parse().ok());
+    number.is_some_and(|number: u32| (1..=count).contains(&number))
+}
+
 impl Flow {
     /// The names of the flows of this entry.
     pub fn names(&self) -> impl Iterator<Item = String> + '_ {
         numbered(&self.name, self.count)
+    }
+
+    /// True if a flow of this entry has this name.
+    pub fn is_named(&self, name: &str) -> bool {
+        is_numbered(&self.name, self.count, name)
     }
 
     /// True unless the flow has arrivals, each of which has a separate connection.
@@ -352,6 +370,11 @@ impl Host {
     /// The names of the hosts of this entry.
     pub(crate) fn names(&self) -> impl Iterator<Item = String> + '_ {
         numbered(&self.name, self.count)
+    }
+
+    /// True if a host of this entry has this name.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        is_numbered(&self.name, self.count, name)
     }
 }
 

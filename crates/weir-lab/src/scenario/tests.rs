@@ -112,6 +112,15 @@ fn says_what_the_file_says() {
     assert!(!quic.config.rules.recovery_probe, "inet-2025 has none");
     let names: Vec<String> = scenario.flows[1].names().collect();
     assert_eq!(names, ["bulk-1", "bulk-2", "bulk-3"]);
+    assert!(names.iter().all(|name| scenario.flows[1].is_named(name)));
+    for other in [
+        "bulk", "bulk-0", "bulk-4", "bulk-01", "bulk-+1", "bulk-", "bulk1", "alone",
+    ] {
+        assert!(!scenario.flows[1].is_named(other), "{other}");
+    }
+    let name = scenario.flows[0].name.clone();
+    assert!(scenario.flows[0].is_named(&name));
+    assert!(!scenario.flows[0].is_named(&format!("{name}-1")));
 }
 
 #[test]

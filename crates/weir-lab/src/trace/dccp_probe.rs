@@ -33,7 +33,7 @@ pub(super) fn logs(run: &RunOutput) -> Vec<(&str, String)> {
 
 /// `source:port target:port` of a flow.
 fn sockets(scenario: &Scenario, flow: &FlowTrace, index: usize) -> String {
-    let of = |name: &str| scenario.flows.iter().find(|f| f.names().any(|n| n == name));
+    let of = |name: &str| scenario.flows.iter().find(|flow| flow.is_named(name));
     let address = |host: &str| {
         let number = scenario.hosts.iter().position(|h| h.name == host);
         let number = number.unwrap_or(0) as u32 + 1;

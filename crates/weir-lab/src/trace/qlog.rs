@@ -229,7 +229,7 @@ pub(super) fn files(run: &RunOutput, schema: Schema) -> Vec<(&str, String)> {
 
 fn file_of<'a>(run: &'a RunOutput, flow: &'a FlowTrace, schema: Schema) -> Document<'a> {
     let mut declared = run.scenario.flows.iter();
-    let declared = declared.find(|declared| declared.names().any(|name| name == flow.name));
+    let declared = declared.find(|declared| declared.is_named(&flow.name));
     let ends = declared.map_or(["sender", "receiver"], |flow| [&flow.from, &flow.to]);
     let mut sender = controller_events(&flow.table, schema);
     let mut receiver = Vec::new();
