@@ -78,14 +78,23 @@ impl TableFiles {
     /// No files yet, for a run whose scenario has this [content
     /// hash](crate::scenario::Scenario::content_hash).
     pub(super) fn new(folder: PathBuf, target: PathBuf, scenario_hash: &str, seed: u64) -> Self {
+        let properties = vec![
+            ("weir.format", RUN_FORMAT.to_string()),
+            ("weir.scenario", scenario_hash.to_owned()),
+            ("weir.seed", seed.to_string()),
+        ];
+        Self::with_properties(folder, target, properties)
+    }
+
+    fn with_properties(
+        folder: PathBuf,
+        target: PathBuf,
+        properties: Vec<(&'static str, String)>,
+    ) -> Self {
         Self {
             folder,
             target,
-            properties: vec![
-                ("weir.format", RUN_FORMAT.to_string()),
-                ("weir.scenario", scenario_hash.to_owned()),
-                ("weir.seed", seed.to_string()),
-            ],
+            properties,
             kinds: BTreeMap::new(),
             open: BTreeMap::new(),
             complete: Vec::new(),
@@ -112,17 +121,8 @@ impl TableFiles {
 
     /// A new set of files for the same run.
     pub(super) fn others(&self) -> Self {
-        Self {
-            folder: self.folder.clone(),
-            target: self.target.clone(),
-            properties: self.properties.clone(),
-            kinds: BTreeMap::new(),
-            open: BTreeMap::new(),
-            complete: Vec::new(),
-            coder: None,
-            held: 0,
-            max_held: self.max_held,
-        }
+        let (folder, target) = (self.folder.clone(), self.target.clone());
+        Self::with_properties(folder, target, self.properties.clone())
     }
 
     /// Adds rows to the table with this path, which has more.
