@@ -398,10 +398,10 @@ mod tests {
     fn table(number: u64, rows: Range<u64>) -> Table {
         let rows = rows.map(|row| row * row + number);
         Table {
-            columns: ["drops", "marks"]
-                .map(|name| Column {
+            columns: [("drops", 0), ("marks", 7)]
+                .map(|(name, more)| Column {
                     name: name.to_owned(),
-                    values: Values::U64(rows.clone().collect()),
+                    values: Values::U64(rows.clone().map(|row| row + more).collect()),
                 })
                 .into(),
         }
