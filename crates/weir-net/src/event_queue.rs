@@ -89,6 +89,8 @@ pub struct EventQueue {
     below: usize,
     /// Stale entries: their targets have an earlier entry.
     left: usize,
+    /// [`reset`](Self::reset) leaves entries at the top to [`peek`](Self::peek).
+    pub(crate) defers: bool,
 }
 
 impl Default for EventQueue {
@@ -100,6 +102,7 @@ impl Default for EventQueue {
             rest: Vec::new(),
             below: 0,
             left: 0,
+            defers: false,
         }
     }
 }
@@ -147,6 +150,18 @@ impl EventQueue {
         }
     }
 
+    /// The one of these targets that is due first, with its time and the position of its event in
+    /// that instant. The far future if none is due.
+    #[inline]
+    pub(crate) fn first_of(&self, targets: &[TargetId]) -> (Instant, u64, TargetId) {
+        let mut first = NEVER;
+        for target in targets {
+            first = first.min(self.slots[target.0 as usize].due());
+        }
+        let order = first as u64;
+        (Instant::from_nanos(time_of(first)), order, target_of_order(order))
+    }
+
     /// The position, among the events of its instant, of the event that [`peek`](Self::peek)
     /// returned.
     #[inline]
@@ -162,7 +177,11 @@ impl EventQueue {
         let slot = &mut self.slots[target.0 as usize];
         slot.time = at;
         slot.order = order_of(target, at, since);
-        if target_of(self.top) == target.0 && time_of(self.top) == slot.placed {
+        if self.defers {
+            if at < slot.placed {
+                self.place_sooner(target);
+            }
+        } else if target_of(self.top) == target.0 && time_of(self.top) == slot.placed {
             slot.placed = at;
             if at == u64::MAX {
                 self.top_is_free = true;

@@ -128,6 +128,17 @@ impl Routes {
         self.feeders.get(link as usize) == Some(&Feeder::Several)
     }
 
+    /// True if a route leads over this link.
+    pub(crate) fn is_used(&self, link: u32) -> bool {
+        let feeder = self.feeders.get(link as usize);
+        feeder.is_some_and(|feeder| *feeder != Feeder::Nothing)
+    }
+
+    /// True if endpoints or ports feed this link, and no links.
+    pub(crate) fn is_entered_by_ends_alone(&self, link: u32) -> bool {
+        self.feeders.get(link as usize) == Some(&Feeder::End)
+    }
+
     /// The link by which this host forwards packets to `target`; `None` if there is no route.
     #[inline]
     pub(crate) fn next(&self, host: HostId, target: HostId) -> Option<u32> {

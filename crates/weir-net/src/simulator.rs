@@ -20,6 +20,7 @@ use crate::link::Arrival;
 use crate::network::{EventTarget, Network, Side, SourceKind};
 use crate::packet_pool::PacketRef;
 use std::fmt;
+use std::ops::Range;
 use weir_proto::event::{EventSource, Events, Probe};
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
@@ -75,6 +76,12 @@ impl Horizon {
         } else {
             self
         }
+    }
+
+    /// The first time that does not belong to it.
+    fn end(&self) -> Instant {
+        let end = self.until.as_nanos();
+        Instant::from_nanos(end.saturating_add(u64::from(self.including)))
     }
 
     const fn contains(&self, at: Instant) -> bool {
@@ -198,19 +205,35 @@ impl<'a> Run<'a> {
 
     /// True if the run has reached the horizon.
     fn run(&mut self, horizon: Horizon) -> Outcome<bool> {
+        let has_windows = self.network.has_windows();
+        let mut window_end = Instant::ZERO;
         while let Some((at, target)) = self.network.queue.peek() {
             if !horizon.contains(at) {
                 break;
             }
-            if self.events >= horizon.max_events {
-                self.network.catch_up_merges();
-                return Ok(false);
+            if at >= window_end {
+                if self.events >= horizon.max_events {
+                    self.network.now = self.network.now.max(window_end);
+                    self.network.catch_up_merges();
+                    return Ok(false);
+                }
+                if has_windows {
+                    window_end = self.network.window_from(at).min(horizon.end());
+                }
+            }
+            if has_windows && at < window_end {
+                let turn = self.network.windows().turn_of(target);
+                if !turn.is_empty() {
+                    self.take_turn(turn, window_end)?;
+                    continue;
+                }
             }
             self.events += 1;
             self.network.event_order = self.network.queue.order_of_top();
             self.advance_to(at, target)?;
             match self.network.targets[target.0 as usize] {
                 EventTarget::Link(link) => self.call_link(link)?,
+                EventTarget::Merge(_) if has_windows => self.network.call_merges(),
                 EventTarget::Merge(merge) => self.network.call_merge(merge),
                 EventTarget::TraceTick(link) => self.call_trace_tick(link),
                 EventTarget::Medium(medium) => self.call_medium(medium)?,
@@ -232,6 +255,33 @@ impl<'a> Run<'a> {
         Ok(true)
     }
 
+    /// A host handles its events up to the end of a window.
+    fn take_turn(&mut self, turn: Range<usize>, window_end: Instant) -> Outcome<()> {
+        self.network.queue.defers = true;
+        let outcome = self.handle_events_of(turn, window_end);
+        self.network.queue.defers = false;
+        outcome
+    }
+
+    #[inline]
+    fn handle_events_of(&mut self, turn: Range<usize>, window_end: Instant) -> Outcome<()> {
+        loop {
+            let members = self.network.windows().members(turn.clone());
+            let (at, order, target) = self.network.queue.first_of(members);
+            if at >= window_end {
+                return Ok(());
+            }
+            self.events += 1;
+            self.network.event_order = order;
+            self.advance_to(at, target)?;
+            match self.network.targets[target.0 as usize] {
+                EventTarget::Link(link) => self.call_link(link)?,
+                EventTarget::Agent(agent) => self.call_agent(agent)?,
+                _ => return Ok(()),
+            }
+        }
+    }
+
     /// Reports changes of the queues of traced links that are not called at each change.
     fn report_queues(&mut self) {
         let last = self.network.progress().last();
@@ -244,7 +294,8 @@ impl<'a> Run<'a> {
 
     #[inline]
     fn advance_to(&mut self, at: Instant, target: TargetId) -> Outcome<()> {
-        if at > self.network.now {
+        // In a window, the events of the next host may be earlier.
+        if at != self.network.now {
             self.network.now = at;
             self.network.at_this_instant = 0;
             self.network.including_now = false;

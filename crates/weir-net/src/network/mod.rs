@@ -193,6 +193,8 @@ pub struct Network {
     fast_path: FastPath,
     /// Plain links that are traced.
     pub(crate) traced_plain: Vec<u32>,
+    /// Ends of flows that are traced.
+    traced_agents: usize,
     /// The ways that flows take after a change of an address, each with its first link.
     moves: Vec<((HostId, HostId), Option<u32>)>,
 }

@@ -31,6 +31,20 @@ impl Series {
     pub(super) fn ways(&self) -> [(HostId, HostId); 2] {
         [(self.source, self.target), (self.target, self.source)]
     }
+
+    /// The ends of all of its flows, open or not, each with its host.
+    pub(super) fn targets(&self) -> impl Iterator<Item = (HostId, TargetId)> + use<> {
+        let hosts = [self.source, self.target];
+        let ends = 2 * (self.flows.end - self.flows.start);
+        let first = self.first_target.0;
+        (0..ends).map(move |end| (hosts[end as usize % 2], TargetId(first + end)))
+    }
+
+    /// True if this is an end of one of its flows.
+    pub(super) fn contains(&self, target: TargetId) -> bool {
+        let ends = 2 * (self.flows.end - self.flows.start);
+        (self.first_target.0..self.first_target.0 + ends).contains(&target.0)
+    }
 }
 
 impl Network {
@@ -144,6 +158,7 @@ impl Network {
                 continue;
             }
             let gone = self.agents.swap_remove(index as usize);
+            self.traced_agents -= usize::from(gone.traced);
             self.retired = self.retired.plus(gone.agent.counters());
             self.queue.set(gone.target, Instant::FAR_FUTURE, self.now);
             self.targets[gone.target.0 as usize] = EventTarget::Agent(ABSENT);

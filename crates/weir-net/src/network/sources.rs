@@ -67,7 +67,9 @@ impl Network {
             Some(EventTarget::Agent(id)) => {
                 if let Some(slot) = self.agents.get_mut(id as usize) {
                     slot.agent.set_mask(mask);
+                    self.traced_agents -= usize::from(slot.traced);
                     slot.traced = mask != EventMask::NONE;
+                    self.traced_agents += usize::from(slot.traced);
                 }
             }
             Some(EventTarget::TraceTick(_) | EventTarget::Merge(_) | EventTarget::Medium(_))

@@ -60,7 +60,7 @@ pub(super) struct Merge {
     target: TargetId,
     lookahead: Duration,
     /// When it books the packets that have arrived by then; in the far future if it holds none.
-    next_call: Instant,
+    pub(super) next_call: Instant,
     /// Packets that were added in the order of their arrival.
     in_order: Ring<HeldPacket>,
     /// Packets that were added after others that arrive later, numbered, so that packets of one

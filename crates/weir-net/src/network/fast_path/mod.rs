@@ -11,6 +11,7 @@
 //! - A [merge](merges) needs one event for all packets of a propagation delay. Such a link has
 //!   several feeders, so that the order of its packets is known late; but no packet that enters is
 //!   visible before that delay.
+//! - In a [window](windows) of time each host handles all of its events in one turn.
 //!
 //! A run is the same on both paths: [`event_queue`](crate::event_queue) orders the events of one
 //! instant by properties of the network, and counters exclude what is booked ahead. The fast path
@@ -25,6 +26,7 @@
 
 mod chains;
 mod merges;
+mod windows;
 
 use super::{ABSENT, Network};
 use crate::link::{Arrival, HELD};
@@ -34,6 +36,7 @@ use merges::Merge;
 use weir_proto::event::DropReason;
 use weir_proto::packet::HostId;
 use weir_proto::time::Instant;
+use windows::Windows;
 
 /// The state of a network's fast path.
 #[derive(Debug, Default)]
@@ -42,6 +45,7 @@ pub(super) struct FastPath {
     chained: Vec<u32>,
     /// Plain links with several feeders.
     merges: Vec<Merge>,
+    windows: Windows,
 }
 
 impl FastPath {
@@ -179,10 +183,11 @@ impl Network {
         self.hold(before, arrival, packet);
     }
 
-    /// Finds the chains and merges.
+    /// Finds the chains, merges and windows.
     pub(super) fn find_fast_path(&mut self) {
         self.find_chains();
         self.find_merges();
+        self.find_windows();
     }
 
     /// Returns packets that are booked ahead, or on their way to merges, to the links that carry
@@ -208,6 +213,7 @@ impl Network {
         for slot in &mut self.links {
             slot.joint = Joint::default();
         }
+        self.fast_path.windows = Windows::default();
     }
 
     /// Sets the next event of a plain link by the packets that it holds now.
