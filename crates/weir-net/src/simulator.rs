@@ -169,7 +169,7 @@ pub fn inject(network: &mut Network, packet: Packet, probe: &mut dyn Probe) -> R
     });
     let Some(packet) = stored else { return Ok(()) };
     let mut run = Run::new(network, probe);
-    match link {
+    let outcome = match link {
         Some(link) => {
             run.enter_link(link, packet);
             Ok(())
@@ -182,7 +182,9 @@ pub fn inject(network: &mut Network, packet: Packet, probe: &mut dyn Probe) -> R
             run.drop_unreachable(packet);
             Ok(())
         }
-    }
+    };
+    network.catch_up_merges();
+    outcome
 }
 
 /// The result of a step; the error is boxed to keep it small, because almost every step succeeds.

@@ -9,8 +9,7 @@
 //! and one event serves all of them. Parallel simulators call this delay the lookahead of a link.
 //!
 //! The packets are booked as of their arrival and in the order that the events of their arrival
-//! would have. A packet that enters such a link by an event comes behind those that arrived before
-//! that event. When a run pauses, merges book all packets that have arrived, so that counters and
+//! would have. A packet that enters such a link by an event waits with them. When a run pauses, merges book all packets that have arrived, so that counters and
 //! drops are correct whenever they are read.
 
 use super::Network;
@@ -18,9 +17,8 @@ use crate::event_queue::{TargetId, order_of, target_of_order};
 use crate::link::Arrival;
 use crate::network::EventTarget;
 use crate::packet_pool::PacketRef;
-use std::cmp::{Ordering, Reverse};
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
-use weir_proto::ring::{Ring, RoomMeter};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use weir_proto::ring::RoomMeter;
 use weir_proto::time::{Duration, Instant};
 
 /// The time of an event and its position among those of the same instant.
@@ -28,29 +26,9 @@ type EventTime = (Instant, u64);
 
 /// A packet on its way to a merge.
 #[derive(Debug)]
-struct HeldPacket {
+pub(super) struct HeldPacket {
     at: EventTime,
     packet: PacketRef,
-}
-
-impl PartialEq for HeldPacket {
-    fn eq(&self, other: &Self) -> bool {
-        self.at == other.at
-    }
-}
-
-impl Eq for HeldPacket {}
-
-impl PartialOrd for HeldPacket {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for HeldPacket {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.at.cmp(&other.at)
-    }
 }
 
 /// A plain link with several feeders, and the packets on their way to it.
@@ -61,13 +39,10 @@ pub(super) struct Merge {
     lookahead: Duration,
     /// When it books the packets that have arrived by then; in the far future if it holds none.
     pub(super) next_call: Instant,
-    /// Packets that were added in the order of their arrival.
-    in_order: Ring<HeldPacket>,
-    /// Packets that were added after others that arrive later, numbered, so that packets of one
-    /// link that arrive at the same time stay in order.
-    others: BinaryHeap<Reverse<(HeldPacket, u64)>>,
-    others_meter: RoomMeter,
-    numbered: u64,
+    held: Vec<HeldPacket>,
+    /// How many of the first of these are in the order of their arrival.
+    sorted: usize,
+    meter: RoomMeter,
 }
 
 impl Merge {
@@ -77,71 +52,45 @@ impl Merge {
             target,
             lookahead: Duration::ZERO,
             next_call: Instant::FAR_FUTURE,
-            in_order: Ring::default(),
-            others: BinaryHeap::new(),
-            others_meter: RoomMeter::default(),
-            numbered: 0,
+            held: Vec::new(),
+            sorted: 0,
+            meter: RoomMeter::default(),
         }
     }
 
     #[inline]
     fn push(&mut self, held: HeldPacket) {
-        let last = self.in_order.back();
-        if last.is_none_or(|last| *last <= held) {
-            self.in_order.push_back(held);
-        } else {
-            self.numbered += 1;
-            self.others.push(Reverse((held, self.numbered)));
-            if self.others_meter.on_push(self.others.len()) {
-                self.fit_others();
-            }
+        let last = self.held.last();
+        if self.sorted == self.held.len() && last.is_none_or(|last| last.at <= held.at) {
+            self.sorted += 1;
+        }
+        self.held.push(held);
+        if self.meter.on_push(self.held.len()) {
+            self.fit();
         }
     }
 
     /// Frees memory that was needed during slow start.
     #[cold]
-    fn fit_others(&mut self) {
-        if let Some(enough) = self.others_meter.end_period(self.others.capacity()) {
-            self.others.shrink_to(enough);
+    fn fit(&mut self) {
+        if let Some(enough) = self.meter.end_period(self.held.capacity()) {
+            self.held.shrink_to(enough);
         }
     }
 
-    /// The time of the next arrival.
-    #[inline]
-    fn next_at(&self) -> Option<EventTime> {
-        let first = self.in_order.front().map(|first| first.at);
-        let Some(Reverse((other, _))) = self.others.peek() else {
-            return first;
-        };
-        Some(first.map_or(other.at, |first| first.min(other.at)))
-    }
-
-    /// The next packet that arrives before this event.
-    #[inline(always)]
-    fn pop_before(&mut self, event: EventTime) -> Option<HeldPacket> {
-        let first = self.next_at().filter(|at| *at < event)?;
-        if self.in_order.front().is_some_and(|next| next.at == first) {
-            self.in_order.pop_front()
-        } else {
-            self.others.pop().map(|Reverse((other, _))| other)
+    /// The packets that arrive before this event, in the order of their arrival. Those of one event
+    /// stay in the order in which they were added.
+    fn take_before(&mut self, event: EventTime, taken: &mut Vec<HeldPacket>) {
+        if self.sorted < self.held.len() {
+            self.held.sort_by_key(|held| held.at);
         }
-    }
-
-    /// All packets, in the order of their arrival.
-    fn drain(&mut self) -> Vec<HeldPacket> {
-        self.next_call = Instant::FAR_FUTURE;
-        let end = (Instant::FAR_FUTURE, u64::MAX);
-        std::iter::from_fn(|| self.pop_before(end)).collect()
+        let before = self.held.partition_point(|held| held.at < event);
+        taken.extend(self.held.drain(..before));
+        self.sorted = self.held.len();
     }
 }
 
 impl Network {
-    /// The event that is being processed, or the last one processed.
-    #[inline]
-    pub(super) const fn this_event(&self) -> EventTime {
-        (self.now, self.event_order)
-    }
-
     /// A merge holds the packet that link `id` has booked.
     #[inline]
     pub(super) fn hold_at_merge(
@@ -149,16 +98,20 @@ impl Network {
         merge: u32,
         id: u32,
         arrival: Arrival,
-        packet: PacketRef,
+        mut packet: PacketRef,
     ) {
         let Arrival { at, since } = arrival;
         let feeder = self.links[id as usize].target;
+        packet.ip.ttl -= 1;
+        self.hold_until_called(merge, (at, order_of(feeder, at.as_nanos(), since)), packet);
+    }
+
+    /// A merge holds a packet that arrives, or enters, by this event.
+    #[inline]
+    pub(super) fn hold_until_called(&mut self, merge: u32, at: EventTime, packet: PacketRef) {
         let merge = &mut self.fast_path.merges[merge as usize];
-        merge.push(HeldPacket {
-            at: (at, order_of(feeder, at.as_nanos(), since)),
-            packet,
-        });
-        let call = at + merge.lookahead;
+        merge.push(HeldPacket { at, packet });
+        let call = at.0 + merge.lookahead;
         if call < merge.next_call {
             merge.next_call = call;
             // The call comes before all other events of its instant.
@@ -167,32 +120,36 @@ impl Network {
     }
 
     /// A merge books the packets that arrive before this event.
-    #[inline(never)]
-    pub(super) fn book_arrivals(&mut self, merge: u32, event: EventTime) {
-        let link = self.fast_path.merges[merge as usize].link;
-        while let Some(held) = self.fast_path.merges[merge as usize].pop_before(event) {
-            let HeldPacket { at, mut packet } = held;
-            packet.ip.ttl -= 1;
+    fn book_arrivals(&mut self, merge: u32, event: EventTime) {
+        let of_merge = &mut self.fast_path.merges[merge as usize];
+        let link = of_merge.link;
+        let mut arrived = std::mem::take(&mut self.fast_path.arrived);
+        of_merge.take_before(event, &mut arrived);
+        for HeldPacket { at, packet } in arrived.drain(..) {
             self.book_as_of(link, at.0, packet);
         }
+        self.fast_path.arrived = arrived;
     }
 
     /// The call of a merge is due.
     pub(crate) fn call_merge(&mut self, merge: u32) {
         self.book_arrivals(merge, (self.now, 0));
         let merge = &mut self.fast_path.merges[merge as usize];
-        let next = merge.next_at();
-        merge.next_call = next.map_or(Instant::FAR_FUTURE, |(at, _)| at + merge.lookahead);
+        let next = merge.held.first();
+        merge.next_call = next.map_or(Instant::FAR_FUTURE, |next| next.at.0 + merge.lookahead);
         self.queue
             .reset(merge.target, merge.next_call, Instant::ZERO);
     }
 
-    /// All merges book the packets that have arrived. Their scheduled calls remain, so that a run
-    /// has the same events wherever it pauses.
+    /// All merges book the packets that have arrived by the last event. Their scheduled calls
+    /// remain, so that a run has the same events wherever it pauses.
     pub(crate) fn catch_up_merges(&mut self) {
-        let event = self.this_event();
+        let next = match self.event_order.checked_add(1) {
+            Some(order) => (self.now, order),
+            None => (self.now + Duration::from_nanos(1), 0),
+        };
         for merge in 0..self.fast_path.merges.len() as u32 {
-            self.book_arrivals(merge, event);
+            self.book_arrivals(merge, next);
         }
     }
 
@@ -231,9 +188,13 @@ impl Network {
         let mut feeders = Vec::new();
         for merge in &mut self.fast_path.merges {
             let mut back: BTreeMap<u32, VecDeque<PacketRef>> = BTreeMap::new();
-            for HeldPacket { at, packet } in merge.drain() {
+            merge.next_call = Instant::FAR_FUTURE;
+            merge.sorted = 0;
+            merge.held.sort_by_key(|held| held.at);
+            for HeldPacket { at, mut packet } in merge.held.drain(..) {
                 let feeder = self.targets[target_of_order(at.1).0 as usize];
                 if let EventTarget::Link(feeder) = feeder {
+                    packet.ip.ttl += 1;
                     back.entry(feeder).or_default().push_back(packet);
                 }
             }
@@ -276,13 +237,13 @@ mod tests {
         for (number, (nanos, order)) in booked.into_iter().enumerate() {
             merge.push(held(nanos, order, number as u64));
         }
-        let mut pop_before = |nanos, order| {
-            let next = merge.pop_before((Instant::from_nanos(nanos), order));
-            next.map(|next| number_of(&next.packet))
+        let mut before = |nanos, order| {
+            let mut taken = Vec::new();
+            merge.take_before((Instant::from_nanos(nanos), order), &mut taken);
+            let numbers = taken.iter().map(|held| number_of(&held.packet));
+            numbers.collect::<Vec<_>>()
         };
-        let before_70: Vec<_> = std::iter::from_fn(|| pop_before(70, 1)).collect();
-        assert_eq!(before_70, [0, 6]);
-        let then: Vec<_> = std::iter::from_fn(|| pop_before(90, 2)).collect();
-        assert_eq!(then, [3, 4, 2, 1, 5]);
+        assert_eq!(before(70, 1), [0, 6]);
+        assert_eq!(before(90, 2), [3, 4, 2, 1, 5]);
     }
 }

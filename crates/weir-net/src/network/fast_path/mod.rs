@@ -32,7 +32,7 @@ use super::{ABSENT, Network};
 use crate::link::{Arrival, HELD};
 use crate::packet_pool::PacketRef;
 use crate::routing::Routes;
-use merges::Merge;
+use merges::{HeldPacket, Merge};
 use weir_proto::event::DropReason;
 use weir_proto::packet::HostId;
 use weir_proto::time::Instant;
@@ -45,6 +45,8 @@ pub(super) struct FastPath {
     chained: Vec<u32>,
     /// Plain links with several feeders.
     merges: Vec<Merge>,
+    /// Room for the packets that a merge books.
+    arrived: Vec<HeldPacket>,
     windows: Windows,
 }
 
@@ -101,7 +103,7 @@ impl Network {
     pub(crate) fn book(&mut self, id: u32, packet: PacketRef) {
         let merge = self.links[id as usize].joint.merge;
         if merge != ABSENT {
-            self.book_arrivals(merge, self.this_event());
+            return self.hold_until_called(merge, (self.now, self.event_order), packet);
         }
         self.book_as_of(id, self.now, packet);
     }
@@ -194,6 +196,7 @@ impl Network {
     /// them.
     pub(super) fn leave_fast_path(&mut self) {
         let progress = self.progress();
+        self.catch_up_merges();
         let mut changed = self.hand_back_from_merges();
         // The last link of a chain hands back first.
         for id in std::mem::take(&mut self.fast_path.chained)
