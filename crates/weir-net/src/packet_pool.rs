@@ -48,6 +48,14 @@ impl PacketRef {
         self.queued = self.queued.wrapping_add(now.as_nanos());
     }
 
+    /// The next link, which books ahead, will drop the packet when it arrives there.
+    #[cold]
+    pub(crate) fn refused_by_next(mut self, reason: DropReason) -> Self {
+        self.ip.ttl += 1;
+        self.refused = Some(reason);
+        self
+    }
+
     /// The fields that trace events need to identify the packet.
     #[inline]
     pub(crate) const fn pooled(&self) -> PooledPacket {

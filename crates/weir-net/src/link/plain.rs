@@ -481,12 +481,15 @@ impl Link {
         first.then_some(arrival)
     }
 
-    /// The link holds the packet that it booked last, because the next link refuses it.
+    /// The link holds the packet that it booked last but `offset - 1`, because the next link refuses
+    /// it.
     #[cold]
-    pub(crate) fn hold_last(&mut self) {
-        let plain = self.service.bookings_mut();
-        if let Some(last) = plain.and_then(|plain| plain.booked.back_mut()) {
-            last.next = HELD;
+    pub(crate) fn hold_booked(&mut self, offset: usize) {
+        if let Some(plain) = self.service.bookings_mut() {
+            let place = plain.booked.len().checked_sub(offset);
+            if let Some(booked) = place.and_then(|place| plain.booked.get_mut(place)) {
+                booked.next = HELD;
+            }
         }
     }
 

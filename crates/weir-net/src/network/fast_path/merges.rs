@@ -12,7 +12,7 @@
 //! would have. A packet that enters such a link by an event waits with them. When a run pauses, merges book all packets that have arrived, so that counters and
 //! drops are correct whenever they are read.
 
-use super::Network;
+use super::{ABSENT, HELD, Network, Onward};
 use crate::event_queue::{TargetId, order_of, target_of_order};
 use crate::link::Arrival;
 use crate::network::EventTarget;
@@ -24,11 +24,61 @@ use weir_proto::time::{Duration, Instant};
 /// The time of an event and its position among those of the same instant.
 type EventTime = (Instant, u64);
 
-/// A packet on its way to a merge.
-#[derive(Debug)]
-pub(super) struct HeldPacket {
-    at: EventTime,
-    packet: PacketRef,
+/// The packets on their way to a merge.
+#[derive(Debug, Default)]
+struct HeldPackets {
+    /// When each arrives, and its place in `packets`. Small, because they are sorted.
+    arrivals: Vec<(EventTime, u32)>,
+    packets: Vec<Option<PacketRef>>,
+    meter: RoomMeter,
+}
+
+impl HeldPackets {
+    #[inline]
+    fn push(&mut self, at: EventTime, packet: PacketRef) {
+        self.arrivals.push((at, self.packets.len() as u32));
+        self.packets.push(Some(packet));
+        if self.meter.on_push(self.packets.len()) {
+            self.fit();
+        }
+    }
+
+    /// Frees memory that was needed during slow start.
+    #[cold]
+    fn fit(&mut self) {
+        if let Some(enough) = self.meter.end_period(self.packets.capacity()) {
+            self.packets.shrink_to(enough);
+            self.arrivals.shrink_to(enough);
+        }
+    }
+
+    /// Puts the arrivals in order, those of one event in the order in which they were added, and
+    /// returns how many come before this event.
+    fn sort(&mut self, event: EventTime) -> usize {
+        self.arrivals.sort_unstable();
+        self.arrivals.partition_point(|(at, _)| *at < event)
+    }
+
+    /// Moves the packets of the first `count` arrivals into `taken`, with their times.
+    fn take_first(&mut self, count: usize, mut take: impl FnMut(EventTime, PacketRef)) {
+        for &(at, place) in &self.arrivals[..count] {
+            if let Some(packet) = self.packets[place as usize].take() {
+                take(at, packet);
+            }
+        }
+        self.arrivals.drain(..count);
+    }
+
+    /// Gives the packets that are left the first places, in the order of their arrival. `spare` is
+    /// empty before and after.
+    fn close_up(&mut self, spare: &mut Vec<Option<PacketRef>>) {
+        for (place, arrival) in self.arrivals.iter_mut().enumerate() {
+            spare.push(self.packets[arrival.1 as usize].take());
+            arrival.1 = place as u32;
+        }
+        self.packets.clear();
+        self.packets.append(spare);
+    }
 }
 
 /// A plain link with several feeders, and the packets on their way to it.
@@ -39,10 +89,7 @@ pub(super) struct Merge {
     lookahead: Duration,
     /// When it books the packets that have arrived by then; in the far future if it holds none.
     pub(super) next_call: Instant,
-    held: Vec<HeldPacket>,
-    /// How many of the first of these are in the order of their arrival.
-    sorted: usize,
-    meter: RoomMeter,
+    held: HeldPackets,
 }
 
 impl Merge {
@@ -52,41 +99,59 @@ impl Merge {
             target,
             lookahead: Duration::ZERO,
             next_call: Instant::FAR_FUTURE,
-            held: Vec::new(),
-            sorted: 0,
-            meter: RoomMeter::default(),
+            held: HeldPackets::default(),
         }
     }
+}
 
+/// No packet.
+const NONE: u32 = u32::MAX;
+
+/// A packet that a merge has booked and that the next link of its chain books too.
+#[derive(Debug)]
+struct Booked {
+    packet: Option<PacketRef>,
+    arrival: Arrival,
+    /// Its number among those that the merge has booked in this call.
+    number: u32,
+    /// The next packet for the same link.
+    following: u32,
+}
+
+/// The packets that a merge books in one call. The links behind it book them link by link, so that
+/// each comes into the processor's cache once.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    /// Packets that the merge has booked.
+    count: u32,
+    booked: Vec<Booked>,
+    /// Links that book some of these, each with its first packet.
+    links: Vec<(u32, u32)>,
+    /// The last packet for each link; [`NONE`] for all links between two calls.
+    last: Vec<u32>,
+    /// Packets that the merge holds until they arrive at its end.
+    held: Vec<(u32, Arrival, PacketRef)>,
+    spare: Vec<Option<PacketRef>>,
+}
+
+impl Batch {
+    /// The merge has booked a packet that this link books next.
     #[inline]
-    fn push(&mut self, held: HeldPacket) {
-        let last = self.held.last();
-        if self.sorted == self.held.len() && last.is_none_or(|last| last.at <= held.at) {
-            self.sorted += 1;
+    fn add(&mut self, link: u32, arrival: Arrival, packet: PacketRef) {
+        let place = self.booked.len() as u32;
+        let last = &mut self.last[link as usize];
+        if *last == NONE {
+            self.links.push((link, place));
+        } else {
+            self.booked[*last as usize].following = place;
         }
-        self.held.push(held);
-        if self.meter.on_push(self.held.len()) {
-            self.fit();
-        }
-    }
-
-    /// Frees memory that was needed during slow start.
-    #[cold]
-    fn fit(&mut self) {
-        if let Some(enough) = self.meter.end_period(self.held.capacity()) {
-            self.held.shrink_to(enough);
-        }
-    }
-
-    /// The packets that arrive before this event, in the order of their arrival. Those of one event
-    /// stay in the order in which they were added.
-    fn take_before(&mut self, event: EventTime, taken: &mut Vec<HeldPacket>) {
-        if self.sorted < self.held.len() {
-            self.held.sort_by_key(|held| held.at);
-        }
-        let before = self.held.partition_point(|held| held.at < event);
-        taken.extend(self.held.drain(..before));
-        self.sorted = self.held.len();
+        *last = place;
+        self.booked.push(Booked {
+            packet: Some(packet),
+            arrival,
+            number: self.count,
+            following: NONE,
+        });
     }
 }
 
@@ -110,7 +175,7 @@ impl Network {
     #[inline]
     pub(super) fn hold_until_called(&mut self, merge: u32, at: EventTime, packet: PacketRef) {
         let merge = &mut self.fast_path.merges[merge as usize];
-        merge.push(HeldPacket { at, packet });
+        merge.held.push(at, packet);
         let call = at.0 + merge.lookahead;
         if call < merge.next_call {
             merge.next_call = call;
@@ -123,20 +188,78 @@ impl Network {
     fn book_arrivals(&mut self, merge: u32, event: EventTime) {
         let of_merge = &mut self.fast_path.merges[merge as usize];
         let link = of_merge.link;
-        let mut arrived = std::mem::take(&mut self.fast_path.arrived);
-        of_merge.take_before(event, &mut arrived);
-        for HeldPacket { at, packet } in arrived.drain(..) {
-            self.book_as_of(link, at.0, packet);
+        let count = of_merge.held.sort(event);
+        if count == 0 {
+            return;
         }
-        self.fast_path.arrived = arrived;
+        let mut held = std::mem::take(&mut of_merge.held);
+        let mut batch = std::mem::take(&mut self.fast_path.batch);
+        batch.last.resize(self.links.len(), NONE);
+        held.take_first(count, |at, packet| self.book_first(link, at.0, packet, &mut batch));
+        held.close_up(&mut batch.spare);
+        self.fast_path.merges[merge as usize].held = held;
+        self.book_batch(link, &mut batch);
+        self.fast_path.batch = batch;
+    }
+
+    /// A merge books a packet.
+    #[inline]
+    fn book_first(&mut self, id: u32, enters: Instant, mut packet: PacketRef, batch: &mut Batch) {
+        let onward = self.onward(id, &packet);
+        let next = onward.as_ref().map_or(HELD, |onward| onward.link);
+        let link = &mut self.links[id as usize].link;
+        let arrival = match link.book_as_of(self.now, enters, &mut packet, next) {
+            Ok(arrival) => arrival,
+            Err(reason) => return self.refuse_first(id, enters, packet, reason),
+        };
+        match onward {
+            Some(Onward { merge: ABSENT, .. }) => {
+                packet.ip.ttl -= 1;
+                batch.add(next, arrival, packet);
+            }
+            Some(Onward { merge, .. }) => self.hold_at_merge(merge, id, arrival, packet),
+            None => batch.held.push((batch.count, arrival, packet)),
+        }
+        batch.count += 1;
+    }
+
+    /// The links behind a merge book what it has booked, each in the order of the merge.
+    fn book_batch(&mut self, id: u32, batch: &mut Batch) {
+        let mut refused = false;
+        for (link, mut place) in batch.links.drain(..) {
+            batch.last[link as usize] = NONE;
+            while place != NONE {
+                let booked = &mut batch.booked[place as usize];
+                let (arrival, number) = (booked.arrival, booked.number);
+                place = booked.following;
+                let Some(packet) = booked.packet.take() else {
+                    continue;
+                };
+                if let Err((packet, reason)) = self.book_as_of(link, arrival.at, packet) {
+                    let offset = (batch.count - number) as usize;
+                    self.links[id as usize].link.hold_booked(offset);
+                    let packet = packet.refused_by_next(reason);
+                    batch.held.push((number, arrival, packet));
+                    refused = true;
+                }
+            }
+        }
+        batch.booked.clear();
+        if refused {
+            batch.held.sort_unstable_by_key(|(number, ..)| *number);
+        }
+        for (_, arrival, packet) in batch.held.drain(..) {
+            self.hold(id, arrival, packet);
+        }
+        batch.count = 0;
     }
 
     /// The call of a merge is due.
     pub(crate) fn call_merge(&mut self, merge: u32) {
         self.book_arrivals(merge, (self.now, 0));
         let merge = &mut self.fast_path.merges[merge as usize];
-        let next = merge.held.first();
-        merge.next_call = next.map_or(Instant::FAR_FUTURE, |next| next.at.0 + merge.lookahead);
+        let next = merge.held.arrivals.first();
+        merge.next_call = next.map_or(Instant::FAR_FUTURE, |(at, _)| at.0 + merge.lookahead);
         self.queue
             .reset(merge.target, merge.next_call, Instant::ZERO);
     }
@@ -189,15 +312,15 @@ impl Network {
         for merge in &mut self.fast_path.merges {
             let mut back: BTreeMap<u32, VecDeque<PacketRef>> = BTreeMap::new();
             merge.next_call = Instant::FAR_FUTURE;
-            merge.sorted = 0;
-            merge.held.sort_by_key(|held| held.at);
-            for HeldPacket { at, mut packet } in merge.held.drain(..) {
+            let count = merge.held.sort((Instant::FAR_FUTURE, u64::MAX));
+            merge.held.take_first(count, |at, mut packet| {
                 let feeder = self.targets[target_of_order(at.1).0 as usize];
                 if let EventTarget::Link(feeder) = feeder {
                     packet.ip.ttl += 1;
                     back.entry(feeder).or_default().push_back(packet);
                 }
-            }
+            });
+            merge.held.packets.clear();
             for (feeder, packets) in back {
                 let link = &mut self.links[feeder as usize].link;
                 link.hand_back(merge.link, packets);
@@ -214,17 +337,10 @@ mod tests {
     use super::*;
     use crate::packet_pool::fixture::{number_of, packet_ref};
 
-    /// A packet with this number, which arrives at this time and at this position in its instant.
-    fn held(nanos: u64, order: u64, number: u64) -> HeldPacket {
-        HeldPacket {
-            at: (Instant::from_nanos(nanos), order),
-            packet: packet_ref(number, 0, 100),
-        }
-    }
 
     #[test]
     fn packets_come_in_the_order_of_their_arrival_and_those_of_one_link_in_theirs() {
-        let mut merge = Merge::new(0, TargetId(0));
+        let mut held = HeldPackets::default();
         let booked = [
             (50, 1),
             (90, 1),
@@ -234,14 +350,16 @@ mod tests {
             (90, 1),
             (60, 9),
         ];
+        let at = |nanos, order| (Instant::from_nanos(nanos), order);
         for (number, (nanos, order)) in booked.into_iter().enumerate() {
-            merge.push(held(nanos, order, number as u64));
+            held.push(at(nanos, order), packet_ref(number as u64, 0, 100));
         }
         let mut before = |nanos, order| {
-            let mut taken = Vec::new();
-            merge.take_before((Instant::from_nanos(nanos), order), &mut taken);
-            let numbers = taken.iter().map(|held| number_of(&held.packet));
-            numbers.collect::<Vec<_>>()
+            let mut numbers = Vec::new();
+            let count = held.sort(at(nanos, order));
+            held.take_first(count, |_, packet| numbers.push(number_of(&packet)));
+            held.close_up(&mut Vec::new());
+            numbers
         };
         assert_eq!(before(70, 1), [0, 6]);
         assert_eq!(before(90, 2), [3, 4, 2, 1, 5]);

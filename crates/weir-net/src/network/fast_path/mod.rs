@@ -32,7 +32,7 @@ use super::{ABSENT, Network};
 use crate::link::{Arrival, HELD};
 use crate::packet_pool::PacketRef;
 use crate::routing::Routes;
-use merges::{HeldPacket, Merge};
+use merges::{Batch, Merge};
 use weir_proto::event::DropReason;
 use weir_proto::packet::HostId;
 use weir_proto::time::Instant;
@@ -46,7 +46,7 @@ pub(super) struct FastPath {
     /// Plain links with several feeders.
     merges: Vec<Merge>,
     /// Room for the packets that a merge books.
-    arrived: Vec<HeldPacket>,
+    batch: Batch,
     windows: Windows,
 }
 
@@ -105,21 +105,33 @@ impl Network {
         if merge != ABSENT {
             return self.hold_until_called(merge, (self.now, self.event_order), packet);
         }
-        self.book_as_of(id, self.now, packet);
+        if let Err((packet, reason)) = self.book_as_of(id, self.now, packet) {
+            self.refuse_first(id, self.now, packet, reason);
+        }
     }
 
     /// A packet enters a plain link at this time, which may have passed, and is booked up to the
-    /// end of its chain.
+    /// end of its chain. Returns it if this first link refuses it.
     #[inline]
-    fn book_as_of(&mut self, mut id: u32, mut enters: Instant, mut packet: PacketRef) {
+    fn book_as_of(
+        &mut self,
+        mut id: u32,
+        mut enters: Instant,
+        mut packet: PacketRef,
+    ) -> Result<(), (PacketRef, DropReason)> {
         let mut before = None;
         loop {
             let onward = self.onward(id, &packet);
             let next = onward.as_ref().map_or(HELD, |onward| onward.link);
             let link = &mut self.links[id as usize].link;
-            let arrival = match link.book_as_of(self.now, enters, &mut packet, next) {
-                Ok(arrival) => arrival,
-                Err(reason) => return self.refuse(id, enters, packet, reason, before),
+            let arrival = match (link.book_as_of(self.now, enters, &mut packet, next), before) {
+                (Ok(arrival), _) => arrival,
+                (Err(reason), None) => return Err((packet, reason)),
+                (Err(reason), Some((before, arrival))) => {
+                    self.links[before as usize].link.hold_booked(1);
+                    self.hold(before, arrival, packet.refused_by_next(reason));
+                    return Ok(());
+                }
             };
             match onward {
                 Some(Onward { merge: ABSENT, .. }) => {
@@ -128,9 +140,13 @@ impl Network {
                     (id, enters) = (next, arrival.at);
                 }
                 Some(Onward { merge, .. }) => {
-                    return self.hold_at_merge(merge, id, arrival, packet);
+                    self.hold_at_merge(merge, id, arrival, packet);
+                    return Ok(());
                 }
-                None => return self.hold(id, arrival, packet),
+                None => {
+                    self.hold(id, arrival, packet);
+                    return Ok(());
+                }
             }
         }
     }
@@ -160,29 +176,15 @@ impl Network {
         }
     }
 
-    /// A link refuses a packet when it enters; the packet stays in the pool if the link is traced.
-    /// The previous link of its chain, if there is one, holds the packet until then.
+    /// The first link that books a packet refuses it when it enters; the packet stays in the pool if
+    /// the link is traced. If a later one refuses it, the link before holds it until then.
     #[cold]
-    fn refuse(
-        &mut self,
-        id: u32,
-        enters: Instant,
-        mut packet: PacketRef,
-        reason: DropReason,
-        before: Option<(u32, Arrival)>,
-    ) {
-        let Some((before, arrival)) = before else {
-            let link = &mut self.links[id as usize].link;
-            link.refuse(enters, packet, reason);
-            if link.is_untraced_plain() {
-                self.discard_dropped(id);
-            }
-            return;
-        };
-        packet.ip.ttl += 1;
-        packet.refused = Some(reason);
-        self.links[before as usize].link.hold_last();
-        self.hold(before, arrival, packet);
+    fn refuse_first(&mut self, id: u32, enters: Instant, packet: PacketRef, reason: DropReason) {
+        let link = &mut self.links[id as usize].link;
+        link.refuse(enters, packet, reason);
+        if link.is_untraced_plain() {
+            self.discard_dropped(id);
+        }
     }
 
     /// Finds the chains, merges and windows.
