@@ -231,8 +231,8 @@ impl<'a> Run<'a> {
                 }
             }
             self.events += 1;
-            self.network.event_order = self.network.queue.order_of_top();
-            self.advance_to(at, target)?;
+            let order = self.network.queue.order_of_top();
+            self.advance_to(at, order, target)?;
             match self.network.targets[target.0 as usize] {
                 EventTarget::Link(link) => self.call_link(link)?,
                 EventTarget::Merge(_) if has_windows => self.network.call_merges(),
@@ -274,8 +274,7 @@ impl<'a> Run<'a> {
                 return Ok(());
             }
             self.events += 1;
-            self.network.event_order = order;
-            self.advance_to(at, target)?;
+            self.advance_to(at, order, target)?;
             match self.network.targets[target.0 as usize] {
                 EventTarget::Link(link) => self.call_link(link)?,
                 EventTarget::Agent(agent) => self.call_agent(agent)?,
@@ -295,12 +294,16 @@ impl<'a> Run<'a> {
     }
 
     #[inline]
-    fn advance_to(&mut self, at: Instant, target: TargetId) -> Outcome<()> {
+    fn advance_to(&mut self, at: Instant, order: u64, target: TargetId) -> Outcome<()> {
         // In a window, the events of the next host may be earlier.
         if at != self.network.now {
             self.network.now = at;
             self.network.at_this_instant = 0;
             self.network.including_now = false;
+            self.network.event_order = order;
+        } else {
+            // An event that another one of this instant causes comes after it.
+            self.network.event_order = self.network.event_order.max(order);
         }
         self.count_event(target)
     }

@@ -30,6 +30,8 @@ enum Traced {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Links {
     Plain,
+    /// Each with a delay, so that the network has windows.
+    Delayed,
     /// With a future change, which prevents them from being plain.
     Queued,
 }
@@ -58,7 +60,8 @@ fn connect(network: &mut Network, rng: &mut Rng, links: Links, [a, b]: [HostId; 
             rng,
             &[None, Some(8_000_000), Some(16_000_000), Some(7_654_321)],
         );
-        let delay = one_of(rng, &[Duration::ZERO, millis(1), millis(3)]);
+        let least = u64::from(links == Links::Delayed);
+        let delay = millis(one_of(rng, &[least, 1, 3]));
         let limit = one_of(rng, &[2, 4, 20]);
         let limit = if rng.chance(0.5) {
             QueueLimit::Packets(limit)
@@ -69,7 +72,7 @@ fn connect(network: &mut Network, rng: &mut Rng, links: Links, [a, b]: [HostId; 
             mtu: rng.chance(0.2).then_some(900),
             queue: QueueConfig::DropTail(DropTailConfig { limit }),
             changes: match links {
-                Links::Plain => Vec::new(),
+                Links::Plain | Links::Delayed => Vec::new(),
                 Links::Queued => vec![LinkChange {
                     at: Duration::from_nanos(u64::MAX),
                     ..LinkChange::default()
@@ -106,8 +109,8 @@ fn add_flow(network: &mut Network, rng: &mut Rng, ends: (HostId, HostId)) -> [Lo
 
 /// Hosts of flows at a row of routers: sources with links of their own, shared ones, and links that
 /// several flows cross. One more flow is added during the run. Also returns the number of events.
-fn run(seed: u64, traced: Traced) -> (Seen, u64) {
-    run_links(seed, traced, Links::Plain, (EventMask::STATE, &mut |_| {}))
+fn run(seed: u64, traced: Traced, links: Links) -> (Seen, u64) {
+    run_links(seed, traced, links, (EventMask::STATE, &mut |_| {}))
 }
 
 /// As [`run`], with links of this kind that report events under a mask; `look` receives them after
@@ -200,20 +203,22 @@ fn booking_ahead_changes_nothing_but_the_number_of_events() {
     let (mut calls, mut chained, mut drops) = (0, 0, 0);
     // In the last three, packets of two flows leave a link at the same instant and then take
     // different routes.
-    for seed in (1..=300).chain([842, 1698, 3763]) {
-        let (expected, events) = run(seed, Traced::All);
-        calls += events;
-        for traced in [Traced::Never, Traced::OneFrom(seed % STEPS)] {
-            let (found, events) = run(seed, traced);
-            assert_same(seed, traced, &found, &expected);
-            chained += if traced == Traced::Never { events } else { 0 };
+    for links in [Links::Plain, Links::Delayed] {
+        for seed in (1..=300).chain([842, 1698, 3763]) {
+            let (expected, events) = run(seed, Traced::All, links);
+            calls += events;
+            for traced in [Traced::Never, Traced::OneFrom(seed % STEPS)] {
+                let (found, events) = run(seed, traced, links);
+                assert_same(seed, traced, &found, &expected);
+                chained += if traced == Traced::Never { events } else { 0 };
+            }
+            let last = expected.states.last().expect("steps");
+            drops += last
+                .0
+                .iter()
+                .map(LinkCounters::packets_dropped)
+                .sum::<u64>();
         }
-        let last = expected.states.last().expect("steps");
-        drops += last
-            .0
-            .iter()
-            .map(LinkCounters::packets_dropped)
-            .sum::<u64>();
     }
     assert!(drops > 10_000, "{drops} drops");
     assert!(10 * chained < 9 * calls, "{chained} of {calls} events");

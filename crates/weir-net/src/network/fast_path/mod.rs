@@ -103,7 +103,10 @@ impl Network {
     pub(crate) fn book(&mut self, id: u32, packet: PacketRef) {
         let merge = self.links[id as usize].joint.merge;
         if merge != ABSENT {
-            return self.hold_until_called(merge, (self.now, self.event_order), packet);
+            // Before packets that arrive by the same event and were booked ahead: they entered
+            // their link later.
+            let order = self.event_order.saturating_sub(1);
+            return self.hold_until_called(merge, (self.now, order), packet);
         }
         if let Err((packet, reason)) = self.book_as_of(id, self.now, packet) {
             self.refuse_first(id, self.now, packet, reason);
