@@ -215,7 +215,7 @@ impl<'a> Run<'a> {
             }
             if at >= window_end {
                 if self.events >= horizon.max_events {
-                    self.network.now = self.network.now.max(window_end);
+                    self.end_window(window_end);
                     self.network.catch_up_merges();
                     return Ok(false);
                 }
@@ -257,11 +257,26 @@ impl<'a> Run<'a> {
         Ok(true)
     }
 
+    /// All events before the end of a window have been processed.
+    fn end_window(&mut self, window_end: Instant) {
+        if self.network.now < window_end {
+            self.network.now = window_end;
+            self.network.at_this_instant = 0;
+            self.network.including_now = false;
+            self.network.event_order = 0;
+        }
+    }
+
     /// A host handles its events up to the end of a window.
     fn take_turn(&mut self, turn: Range<usize>, window_end: Instant) -> Outcome<()> {
-        self.network.queue.defers = true;
+        let alone = |network: &mut Network, defers| {
+            network.queue.defers = defers;
+            // Events of other hosts do not decide what comes after what at an instant here.
+            network.event_order = 0;
+        };
+        alone(self.network, true);
         let outcome = self.handle_events_of(turn, window_end);
-        self.network.queue.defers = false;
+        alone(self.network, false);
         outcome
     }
 

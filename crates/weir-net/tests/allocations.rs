@@ -38,8 +38,8 @@ fn steady(transport: Transport) -> Steady {
 /// limits a little above the measured values.
 const fn bounds(transport: Transport) -> (u64, i64) {
     match transport {
-        Transport::Quic => (250, 43_000),
-        Transport::Tcp => (1_500, 34_600),
+        Transport::Quic => (500, 41_000),
+        Transport::Tcp => (2_000, 35_800),
         Transport::Dccp => (3_000, 29_000),
     }
 }

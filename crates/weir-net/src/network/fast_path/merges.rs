@@ -36,11 +36,22 @@ struct HeldPackets {
 impl HeldPackets {
     #[inline]
     fn push(&mut self, at: EventTime, packet: PacketRef) {
+        if self.packets.len() == self.packets.capacity() {
+            self.grow();
+        }
         self.arrivals.push((at, self.packets.len() as u32));
         self.packets.push(Some(packet));
         if self.meter.on_push(self.packets.len()) {
             self.fit();
         }
+    }
+
+    /// Grows by a quarter, because most of a doubled capacity would stay unused.
+    #[cold]
+    fn grow(&mut self) {
+        let more = (self.packets.len() / 4).max(16);
+        self.packets.reserve_exact(more);
+        self.arrivals.reserve_exact(more);
     }
 
     /// Frees memory that was needed during slow start.
@@ -59,25 +70,14 @@ impl HeldPackets {
         self.arrivals.partition_point(|(at, _)| *at < event)
     }
 
-    /// Moves the packets of the first `count` arrivals into `taken`, with their times.
-    fn take_first(&mut self, count: usize, mut take: impl FnMut(EventTime, PacketRef)) {
-        for &(at, place) in &self.arrivals[..count] {
-            if let Some(packet) = self.packets[place as usize].take() {
-                take(at, packet);
-            }
-        }
+    /// The first `count` packets have been taken: the others move to the first places.
+    fn close_up(&mut self, count: usize) {
         self.arrivals.drain(..count);
-    }
-
-    /// Gives the packets that are left the first places, in the order of their arrival. `spare` is
-    /// empty before and after.
-    fn close_up(&mut self, spare: &mut Vec<Option<PacketRef>>) {
+        self.arrivals.sort_unstable_by_key(|(_, place)| *place);
+        self.packets.retain(Option::is_some);
         for (place, arrival) in self.arrivals.iter_mut().enumerate() {
-            spare.push(self.packets[arrival.1 as usize].take());
             arrival.1 = place as u32;
         }
-        self.packets.clear();
-        self.packets.append(spare);
     }
 }
 
@@ -110,11 +110,12 @@ const NONE: u32 = u32::MAX;
 /// A packet that a merge has booked and that the next link of its chain books too.
 #[derive(Debug)]
 struct Booked {
-    packet: Option<PacketRef>,
-    arrival: Arrival,
+    /// Its place among the packets that the merge holds.
+    place: u32,
     /// Its number among those that the merge has booked in this call.
     number: u32,
-    /// The next packet for the same link.
+    arrival: Arrival,
+    /// The next packet for the same link, in `booked`.
     following: u32,
 }
 
@@ -125,31 +126,30 @@ pub(super) struct Batch {
     /// Packets that the merge has booked.
     count: u32,
     booked: Vec<Booked>,
-    /// Links that book some of these, each with its first packet.
+    /// Links that book some of these, each with its first packet in `booked`.
     links: Vec<(u32, u32)>,
     /// The last packet for each link; [`NONE`] for all links between two calls.
     last: Vec<u32>,
     /// Packets that the merge holds until they arrive at its end.
     held: Vec<(u32, Arrival, PacketRef)>,
-    spare: Vec<Option<PacketRef>>,
 }
 
 impl Batch {
-    /// The merge has booked a packet that this link books next.
+    /// The merge has booked the packet at this place, and this link books it next.
     #[inline]
-    fn add(&mut self, link: u32, arrival: Arrival, packet: PacketRef) {
-        let place = self.booked.len() as u32;
+    fn add(&mut self, link: u32, arrival: Arrival, place: u32) {
+        let added = self.booked.len() as u32;
         let last = &mut self.last[link as usize];
         if *last == NONE {
-            self.links.push((link, place));
+            self.links.push((link, added));
         } else {
-            self.booked[*last as usize].following = place;
+            self.booked[*last as usize].following = added;
         }
-        *last = place;
+        *last = added;
         self.booked.push(Booked {
-            packet: Some(packet),
-            arrival,
+            place,
             number: self.count,
+            arrival,
             following: NONE,
         });
     }
@@ -195,44 +195,64 @@ impl Network {
         let mut held = std::mem::take(&mut of_merge.held);
         let mut batch = std::mem::take(&mut self.fast_path.batch);
         batch.last.resize(self.links.len(), NONE);
-        held.take_first(count, |at, packet| self.book_first(link, at.0, packet, &mut batch));
-        held.close_up(&mut batch.spare);
+        for &(at, place) in &held.arrivals[..count] {
+            let packet = &mut held.packets[place as usize];
+            self.book_first(link, at.0, (packet, place), &mut batch);
+        }
+        self.book_behind(link, &mut held, &mut batch);
+        held.close_up(count);
         self.fast_path.merges[merge as usize].held = held;
-        self.book_batch(link, &mut batch);
         self.fast_path.batch = batch;
     }
 
-    /// A merge books a packet.
+    /// A merge books the packet at this place.
     #[inline]
-    fn book_first(&mut self, id: u32, enters: Instant, mut packet: PacketRef, batch: &mut Batch) {
-        let onward = self.onward(id, &packet);
+    fn book_first(
+        &mut self,
+        id: u32,
+        enters: Instant,
+        (slot, place): (&mut Option<PacketRef>, u32),
+        batch: &mut Batch,
+    ) {
+        let Some(packet) = slot else { return };
+        let onward = self.onward(id, packet);
         let next = onward.as_ref().map_or(HELD, |onward| onward.link);
         let link = &mut self.links[id as usize].link;
-        let arrival = match link.book_as_of(self.now, enters, &mut packet, next) {
+        let arrival = match link.book_as_of(self.now, enters, packet, next) {
             Ok(arrival) => arrival,
-            Err(reason) => return self.refuse_first(id, enters, packet, reason),
-        };
-        match onward {
-            Some(Onward { merge: ABSENT, .. }) => {
-                packet.ip.ttl -= 1;
-                batch.add(next, arrival, packet);
+            Err(reason) => {
+                if let Some(packet) = slot.take() {
+                    self.refuse_first(id, enters, packet, reason);
+                }
+                return;
             }
-            Some(Onward { merge, .. }) => self.hold_at_merge(merge, id, arrival, packet),
-            None => batch.held.push((batch.count, arrival, packet)),
+        };
+        if let Some(Onward { merge: ABSENT, .. }) = onward {
+            packet.ip.ttl -= 1;
+            batch.add(next, arrival, place);
+        } else if let Some(packet) = slot.take() {
+            match onward {
+                Some(Onward { merge, .. }) => self.hold_at_merge(merge, id, arrival, packet),
+                None => batch.held.push((batch.count, arrival, packet)),
+            }
         }
         batch.count += 1;
     }
 
     /// The links behind a merge book what it has booked, each in the order of the merge.
-    fn book_batch(&mut self, id: u32, batch: &mut Batch) {
+    fn book_behind(&mut self, id: u32, held: &mut HeldPackets, batch: &mut Batch) {
         let mut refused = false;
-        for (link, mut place) in batch.links.drain(..) {
+        for (link, mut next) in batch.links.drain(..) {
             batch.last[link as usize] = NONE;
-            while place != NONE {
-                let booked = &mut batch.booked[place as usize];
-                let (arrival, number) = (booked.arrival, booked.number);
-                place = booked.following;
-                let Some(packet) = booked.packet.take() else {
+            while next != NONE {
+                let Booked {
+                    place,
+                    number,
+                    arrival,
+                    following,
+                } = batch.booked[next as usize];
+                next = following;
+                let Some(packet) = held.packets[place as usize].take() else {
                     continue;
                 };
                 if let Err((packet, reason)) = self.book_as_of(link, arrival.at, packet) {
@@ -258,8 +278,8 @@ impl Network {
     pub(crate) fn call_merge(&mut self, merge: u32) {
         self.book_arrivals(merge, (self.now, 0));
         let merge = &mut self.fast_path.merges[merge as usize];
-        let next = merge.held.arrivals.first();
-        merge.next_call = next.map_or(Instant::FAR_FUTURE, |(at, _)| at.0 + merge.lookahead);
+        let next = merge.held.arrivals.iter().map(|(at, _)| at.0).min();
+        merge.next_call = next.map_or(Instant::FAR_FUTURE, |at| at + merge.lookahead);
         self.queue
             .reset(merge.target, merge.next_call, Instant::ZERO);
     }
@@ -312,14 +332,15 @@ impl Network {
         for merge in &mut self.fast_path.merges {
             let mut back: BTreeMap<u32, VecDeque<PacketRef>> = BTreeMap::new();
             merge.next_call = Instant::FAR_FUTURE;
-            let count = merge.held.sort((Instant::FAR_FUTURE, u64::MAX));
-            merge.held.take_first(count, |at, mut packet| {
+            merge.held.arrivals.sort_unstable();
+            for (at, place) in merge.held.arrivals.drain(..) {
                 let feeder = self.targets[target_of_order(at.1).0 as usize];
-                if let EventTarget::Link(feeder) = feeder {
+                let packet = merge.held.packets[place as usize].take();
+                if let (EventTarget::Link(feeder), Some(mut packet)) = (feeder, packet) {
                     packet.ip.ttl += 1;
                     back.entry(feeder).or_default().push_back(packet);
                 }
-            });
+            }
             merge.held.packets.clear();
             for (feeder, packets) in back {
                 let link = &mut self.links[feeder as usize].link;
@@ -355,10 +376,11 @@ mod tests {
             held.push(at(nanos, order), packet_ref(number as u64, 0, 100));
         }
         let mut before = |nanos, order| {
-            let mut numbers = Vec::new();
             let count = held.sort(at(nanos, order));
-            held.take_first(count, |_, packet| numbers.push(number_of(&packet)));
-            held.close_up(&mut Vec::new());
+            let places = held.arrivals[..count].iter().map(|(_, place)| *place as usize);
+            let packets = places.flat_map(|place| held.packets[place].take());
+            let numbers: Vec<_> = packets.map(|packet| number_of(&packet)).collect();
+            held.close_up(count);
             numbers
         };
         assert_eq!(before(70, 1), [0, 6]);

@@ -8,8 +8,7 @@
 //! window, not once for each: with a thousand flows that costs most of the time.
 //!
 //! A network has windows if all of its links are on the fast path: each is entered by the ends of
-//! flows at its host alone, is [chained](super::chains), or is a [merge](super::merges) that only
-//! links feed. A packet that an end sends then reaches a merge, which is called one of its
+//! flows at its host alone, is [chained](super::chains), or is a [merge](super::merges). A packet that an end sends then reaches a merge, which is called one of its
 //! propagation delays later, or the other end after the delays of its links. A call of a merge ends
 //! a window, and all merges are called together, so that windows are as long as possible.
 
@@ -123,19 +122,10 @@ impl Network {
         if moves || !self.media.is_empty() || !self.tunnels.is_empty() || self.ports.any() {
             return None;
         }
-        let first_links = self.agents.iter().map(|slot| slot.first_link);
-        let first_links = first_links.chain(self.series.iter().flat_map(|of| of.first_links));
         let mut ends_here = vec![false; self.hosts.len()];
         for (host, target) in self.targets_at_hosts() {
             let is_link = matches!(self.targets[target.0 as usize], EventTarget::Link(_));
             ends_here[host.0 as usize] |= !is_link;
-        }
-        // Ends of flows must not feed merges, because they do not say in which order.
-        for link in first_links.flatten() {
-            let joint = &self.links.get(link as usize)?.joint;
-            if joint.merge != ABSENT || joint.feeder != ABSENT {
-                return None;
-            }
         }
         let mut least = LONGEST;
         for (id, slot) in self.links.iter().enumerate() {
