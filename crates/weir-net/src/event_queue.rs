@@ -159,7 +159,11 @@ impl EventQueue {
             first = first.min(self.slots[target.0 as usize].due());
         }
         let order = first as u64;
-        (Instant::from_nanos(time_of(first)), order, target_of_order(order))
+        (
+            Instant::from_nanos(time_of(first)),
+            order,
+            target_of_order(order),
+        )
     }
 
     /// The position, among the events of its instant, of the event that [`peek`](Self::peek)

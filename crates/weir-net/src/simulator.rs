@@ -11,7 +11,11 @@
 //! an endpoint that sends far more packets in a millisecond than any path can carry, because its
 //! path has neither a rate nor a delay.
 
+mod horizon;
 mod tunnels;
+mod windows;
+
+pub use horizon::Horizon;
 
 use crate::agent::Turn;
 use crate::app::MAX_PACKETS_IN_A_MILLISECOND;
@@ -20,10 +24,9 @@ use crate::link::Arrival;
 use crate::network::{EventTarget, Network, Side, SourceKind};
 use crate::packet_pool::PacketRef;
 use std::fmt;
-use std::ops::Range;
 use weir_proto::event::{EventSource, Events, Probe};
 use weir_proto::packet::{FlowId, HostId, Packet};
-use weir_proto::time::{Duration, Instant};
+use weir_proto::time::Instant;
 
 /// The most events at one instant.
 pub const MAX_EVENTS_AT_ONE_INSTANT: u32 = 1_000_000;
@@ -42,53 +45,6 @@ const TOO_FAST: &str = "sends almost a million packets in a millisecond; give a 
 const TOO_MUCH: &str = "has a part in a million events at one instant, as of a sender whose interval \
      between packets rounds to zero; give a link on its way a rate or a delay, or the application a \
      lower rate";
-
-/// The end of a call of [`simulate_to`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Horizon {
-    /// The time up to which the network runs.
-    pub until: Instant,
-    /// Whether events exactly at `until` are processed.
-    pub including: bool,
-    /// Events after which the call returns early.
-    pub max_events: u64,
-}
-
-impl Horizon {
-    /// Up to and including `until`, with any number of events.
-    pub const fn including(until: Instant) -> Self {
-        Self {
-            until,
-            including: true,
-            max_events: u64::MAX,
-        }
-    }
-
-    /// The horizon, reduced to this span from now if that ends earlier.
-    pub fn after(self, now: Instant, span: Duration) -> Self {
-        let until = now + span;
-        if until < self.until {
-            Self {
-                until,
-                including: true,
-                ..self
-            }
-        } else {
-            self
-        }
-    }
-
-    /// The first time that does not belong to it.
-    fn end(&self) -> Instant {
-        let end = self.until.as_nanos();
-        Instant::from_nanos(end.saturating_add(u64::from(self.including)))
-    }
-
-    const fn contains(&self, at: Instant) -> bool {
-        let (at, until) = (at.as_nanos(), self.until.as_nanos());
-        at < until || (at == until && self.including)
-    }
-}
 
 /// The progress of one call of [`simulate`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -255,47 +211,6 @@ impl<'a> Run<'a> {
         network.catch_up_merges();
         self.report_queues();
         Ok(true)
-    }
-
-    /// All events before the end of a window have been processed.
-    fn end_window(&mut self, window_end: Instant) {
-        if self.network.now < window_end {
-            self.network.now = window_end;
-            self.network.at_this_instant = 0;
-            self.network.including_now = false;
-            self.network.event_order = 0;
-        }
-    }
-
-    /// A host handles its events up to the end of a window.
-    fn take_turn(&mut self, turn: Range<usize>, window_end: Instant) -> Outcome<()> {
-        let alone = |network: &mut Network, defers| {
-            network.queue.defers = defers;
-            // Events of other hosts do not decide what comes after what at an instant here.
-            network.event_order = 0;
-        };
-        alone(self.network, true);
-        let outcome = self.handle_events_of(turn, window_end);
-        alone(self.network, false);
-        outcome
-    }
-
-    #[inline]
-    fn handle_events_of(&mut self, turn: Range<usize>, window_end: Instant) -> Outcome<()> {
-        loop {
-            let members = self.network.windows().members(turn.clone());
-            let (at, order, target) = self.network.queue.first_of(members);
-            if at >= window_end {
-                return Ok(());
-            }
-            self.events += 1;
-            self.advance_to(at, order, target)?;
-            match self.network.targets[target.0 as usize] {
-                EventTarget::Link(link) => self.call_link(link)?,
-                EventTarget::Agent(agent) => self.call_agent(agent)?,
-                _ => return Ok(()),
-            }
-        }
     }
 
     /// Reports changes of the queues of traced links that are not called at each change.

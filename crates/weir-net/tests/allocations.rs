@@ -40,7 +40,7 @@ const fn bounds(transport: Transport) -> (u64, i64) {
     match transport {
         Transport::Quic => (500, 41_000),
         Transport::Tcp => (2_000, 35_800),
-        Transport::Dccp => (3_000, 29_000),
+        Transport::Dccp => (3_000, 30_000),
     }
 }
 

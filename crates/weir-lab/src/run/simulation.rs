@@ -258,13 +258,16 @@ impl Simulation {
         loop {
             let before = self.sim.network.now();
             let piece = Horizon {
-                max_events: EVENTS_OF_A_SLICE.min(most - self.events),
+                max_events: EVENTS_OF_A_SLICE.min(most.saturating_sub(self.events)),
                 ..horizon.after(before, slice)
             };
             let counters = simulate_to(&mut self.sim.network, piece, &mut self.recorder)
                 .map_err(|stuck| RunError::Stuck(stuck.to_string()))?;
             self.events += counters.events;
             let at = counters.now;
+            if self.events > most {
+                return Err(RunError::TooManyEvents { limit: most, at });
+            }
             if let Some(fault) = self.sim.fault.take() {
                 return Err(RunError::Codec(fault));
             }

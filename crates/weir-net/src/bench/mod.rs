@@ -283,6 +283,55 @@ impl EventQueueBench {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event_queue::TargetId;
+    use weir_proto::event::EventMask;
+
+    /// The lookahead of a network, and the largest turn of its hosts.
+    fn windows_of(topology: Topology, flows: u32) -> (Option<Duration>, usize) {
+        let mut bench = Bench::of(Transport::Tcp, topology, flows).expect("few flows");
+        bench.run(Duration::ZERO).expect("nothing happens");
+        let network = &bench.network;
+        let turns = (0..network.targets.len() as u32)
+            .map(|target| network.windows().turn_of(TargetId(target)).len());
+        (network.lookahead_of_windows(), turns.max().unwrap_or(0))
+    }
+
+    #[test]
+    fn hosts_with_few_flows_take_turns_of_the_bottlenecks_delay() {
+        let eight = Some(Duration::from_millis(8));
+        let ten = Some(Duration::from_millis(10));
+        // An end of a flow and the link to it; the routers have more.
+        assert_eq!(windows_of(Topology::Dumbbell, 10), (eight, 2));
+        // One chain, from end to end.
+        assert_eq!(windows_of(Topology::Dumbbell, 1), (ten, 2));
+        // Seven ends and a link; then more.
+        assert_eq!(windows_of(Topology::OneLink, 7), (ten, 8));
+        assert_eq!(windows_of(Topology::OneLink, 8).0, ten);
+        assert_eq!(windows_of(Topology::OneLink, 8).1, 0);
+    }
+
+    #[test]
+    fn what_is_traced_ends_windows() {
+        let mut bench = Bench::of(Transport::Tcp, Topology::Dumbbell, 2).expect("two flows");
+        bench.run(Duration::ZERO).expect("nothing happens");
+        assert!(bench.network.has_windows());
+        let flow = bench.network.flow_ids().next().expect("two flows");
+        let source = bench.network.source_of_flow(flow, Side::Sender);
+        let source = source.expect("an open flow");
+        for (mask, has_windows) in [(EventMask::STATE, false), (EventMask::NONE, true)] {
+            bench.network.set_mask_of(source, mask);
+            assert_eq!(bench.network.has_windows(), has_windows);
+        }
+        let link = bench.network.source_of_link(bench.bottleneck);
+        bench.network.set_mask_of(link, EventMask::STATE);
+        bench.run(Duration::ZERO).expect("nothing happens");
+        assert!(!bench.network.has_windows());
+        bench.network.set_mask_of(link, EventMask::NONE);
+        bench.run(Duration::ZERO).expect("nothing happens");
+        assert!(bench.network.has_windows());
+        bench.network.call_in_order();
+        assert!(!bench.network.has_windows());
+    }
 
     #[test]
     fn the_queue_bench_moves_on() {

@@ -195,6 +195,8 @@ pub struct Network {
     pub(crate) traced_plain: Vec<u32>,
     /// Ends of flows that are traced.
     traced_agents: usize,
+    /// Endpoints are called in the order of time.
+    in_order: bool,
     /// The ways that flows take after a change of an address, each with its first link.
     moves: Vec<((HostId, HostId), Option<u32>)>,
 }
@@ -206,6 +208,12 @@ impl Network {
             seed,
             ..Self::default()
         }
+    }
+
+    /// From now on, endpoints of different hosts are called in the order of time too, for endpoints
+    /// that share something outside of the network: a capture, or a program that decides for them.
+    pub fn call_in_order(&mut self) {
+        self.in_order = true;
     }
 
     /// Computes the routes, if something was added since they were computed.

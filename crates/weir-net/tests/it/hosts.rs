@@ -471,7 +471,8 @@ fn a_run_in_pieces_of_any_number_of_events_is_the_same_run() {
         let (mut events, mut calls) = (0, 0);
         loop {
             let counters = simulate_to(&mut network, horizon, &mut ()).unwrap();
-            assert!(counters.events <= most);
+            // A pause comes at the end of a window: a packet, its echo and a timer each 10 µs.
+            assert!(counters.events <= most.saturating_add(300));
             events += counters.events;
             calls += 1;
             if counters.finished {

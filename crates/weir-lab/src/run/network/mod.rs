@@ -124,6 +124,10 @@ impl SimNetwork {
             seed: scenario.run.seed,
             tap: options.tap.cloned(),
         };
+        // A capture has its packets in order, and a program may decide for several flows.
+        if network.tap.is_some() || weir_proto::cc::window::added::any() {
+            network.network.call_in_order();
+        }
         if scope != Scope::Whole && !scenario.tunnels.is_empty() {
             let why = "a tunnel exists only in a simulation of the whole scenario";
             return Err(RunError::Build(why.to_owned()));

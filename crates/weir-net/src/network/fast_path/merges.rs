@@ -9,8 +9,9 @@
 //! and one event serves all of them. Parallel simulators call this delay the lookahead of a link.
 //!
 //! The packets are booked as of their arrival and in the order that the events of their arrival
-//! would have. A packet that enters such a link by an event waits with them. When a run pauses, merges book all packets that have arrived, so that counters and
-//! drops are correct whenever they are read.
+//! would have. A packet that enters such a link by an event waits with them. When a run pauses,
+//! merges book all packets that have arrived, so that counters and drops are correct whenever they
+//! are read.
 
 use super::{ABSENT, HELD, Network, Onward};
 use crate::event_queue::{TargetId, order_of, target_of_order};
@@ -358,7 +359,6 @@ mod tests {
     use super::*;
     use crate::packet_pool::fixture::{number_of, packet_ref};
 
-
     #[test]
     fn packets_come_in_the_order_of_their_arrival_and_those_of_one_link_in_theirs() {
         let mut held = HeldPackets::default();
@@ -377,7 +377,9 @@ mod tests {
         }
         let mut before = |nanos, order| {
             let count = held.sort(at(nanos, order));
-            let places = held.arrivals[..count].iter().map(|(_, place)| *place as usize);
+            let places = held.arrivals[..count]
+                .iter()
+                .map(|(_, place)| *place as usize);
             let packets = places.flat_map(|place| held.packets[place].take());
             let numbers: Vec<_> = packets.map(|packet| number_of(&packet)).collect();
             held.close_up(count);

@@ -103,8 +103,8 @@ impl Network {
     pub(crate) fn book(&mut self, id: u32, packet: PacketRef) {
         let merge = self.links[id as usize].joint.merge;
         if merge != ABSENT {
-            // Before packets that arrive by the same event and were booked ahead: they entered
-            // their link later.
+            // Before packets that the same event brings but that were booked ahead: these entered
+            // their link behind it.
             let order = self.event_order.saturating_sub(1);
             return self.hold_until_called(merge, (self.now, order), packet);
         }
@@ -179,8 +179,8 @@ impl Network {
         }
     }
 
-    /// The first link that books a packet refuses it when it enters; the packet stays in the pool if
-    /// the link is traced. If a later one refuses it, the link before holds it until then.
+    /// The first link that books a packet refuses it when it enters; the packet stays in the pool
+    /// if the link is traced. If a later one refuses it, the link before holds it until then.
     #[cold]
     fn refuse_first(&mut self, id: u32, enters: Instant, packet: PacketRef, reason: DropReason) {
         let link = &mut self.links[id as usize].link;

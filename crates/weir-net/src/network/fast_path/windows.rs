@@ -8,9 +8,10 @@
 //! window, not once for each: with a thousand flows that costs most of the time.
 //!
 //! A network has windows if all of its links are on the fast path: each is entered by the ends of
-//! flows at its host alone, is [chained](super::chains), or is a [merge](super::merges). A packet that an end sends then reaches a merge, which is called one of its
-//! propagation delays later, or the other end after the delays of its links. A call of a merge ends
-//! a window, and all merges are called together, so that windows are as long as possible.
+//! flows at its host alone, is [chained](super::chains), or is a [merge](super::merges). A packet
+//! that an end sends then reaches a merge, which is called one of its propagation delays later, or
+//! the other end after the delays of its links. A call of a merge ends a window, and all merges are
+//! called together, so that windows are as long as possible.
 
 use super::ABSENT;
 use crate::event_queue::TargetId;
@@ -54,11 +55,19 @@ impl Windows {
 impl Network {
     /// True if the network has windows now: events of traced ends are reported in their order.
     pub(crate) fn has_windows(&self) -> bool {
-        self.fast_path.windows.lookahead.is_some() && self.traced_agents == 0
+        let in_order = self.in_order || self.traced_agents > 0;
+        self.fast_path.windows.lookahead.is_some() && !in_order
     }
 
     pub(crate) const fn windows(&self) -> &Windows {
         &self.fast_path.windows
+    }
+
+    /// The least time after which an event at a host affects another one; `None` if the network has
+    /// no windows.
+    #[cfg(test)]
+    pub(crate) const fn lookahead_of_windows(&self) -> Option<Duration> {
+        self.fast_path.windows.lookahead
     }
 
     /// The end of the window that begins with an event at this time.

@@ -66,6 +66,12 @@ fn make_at<const PLACE: usize>(config: &WindowConfig) -> BoxedController {
     }
 }
 
+/// True if the process has added a controller.
+pub fn any() -> bool {
+    let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
+    !added.is_empty()
+}
+
 /// Adds a controller, or replaces the added controller of this name.
 ///
 /// # Errors
