@@ -67,7 +67,9 @@ impl HeldPackets {
     /// Puts the arrivals in order, those of one event in the order in which they were added, and
     /// returns how many come before this event.
     fn sort(&mut self, event: EventTime) -> usize {
-        self.arrivals.sort_unstable();
+        // One comparison of integers.
+        let key = |at: EventTime| u128::from(at.0.as_nanos()) << 64 | u128::from(at.1);
+        self.arrivals.sort_by_key(|arrival| key(arrival.0));
         self.arrivals.partition_point(|(at, _)| *at < event)
     }
 
