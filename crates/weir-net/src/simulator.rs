@@ -225,15 +225,15 @@ impl<'a> Run<'a> {
 
     #[inline]
     fn advance_to(&mut self, at: Instant, order: u64, target: TargetId) -> Outcome<()> {
-        // In a window, the events of the next host may be earlier.
-        if at != self.network.now {
+        if at == self.network.now {
+            // An event that another one of this instant causes comes after it.
+            self.network.event_order = self.network.event_order.max(order);
+        } else {
+            // In a window, the events of the next host may be earlier.
             self.network.now = at;
             self.network.at_this_instant = 0;
             self.network.including_now = false;
             self.network.event_order = order;
-        } else {
-            // An event that another one of this instant causes comes after it.
-            self.network.event_order = self.network.event_order.max(order);
         }
         self.count_event(target)
     }

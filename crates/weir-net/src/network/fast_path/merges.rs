@@ -382,7 +382,7 @@ mod tests {
             let places = held.arrivals[..count]
                 .iter()
                 .map(|(_, place)| *place as usize);
-            let packets = places.flat_map(|place| held.packets[place].take());
+            let packets = places.filter_map(|place| held.packets[place].take());
             let numbers: Vec<_> = packets.map(|packet| number_of(&packet)).collect();
             held.close_up(count);
             numbers

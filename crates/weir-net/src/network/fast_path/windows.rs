@@ -15,6 +15,7 @@
 
 use super::ABSENT;
 use crate::event_queue::TargetId;
+use crate::network::series::Series;
 use crate::network::{EventTarget, Network};
 use std::ops::Range;
 use weir_proto::packet::HostId;
@@ -114,7 +115,7 @@ impl Network {
         let links = self.links.iter().map(|slot| (slot.to, slot.target));
         let agents = self.agents.iter();
         let agents = agents.map(|slot| (slot.agent.host(), slot.target));
-        let of_series = self.series.iter().flat_map(|series| series.targets());
+        let of_series = self.series.iter().flat_map(Series::targets);
         // The targets of flows that are open now and belong to a series come from the series.
         let reserved = |target: TargetId| {
             let mut series = self.series.iter();
@@ -184,7 +185,7 @@ impl Network {
             if slot.joint.merge != ABSENT {
                 return None;
             }
-            sum = sum + slot.link.propagation_delay();
+            sum += slot.link.propagation_delay();
             match slot.joint.feeder {
                 ABSENT => return Some(sum),
                 feeder => id = feeder,
