@@ -9,7 +9,7 @@ use crate::source::Source;
 
 const BUDGETS: [(&str, usize); 6] = [
     ("weir-proto", 28_600),
-    ("weir-net", 14_400),
+    ("weir-net", 14_500),
     ("weir-wire", 8_700),
     ("weir-lab", 51_000),
     ("weir", 13_400),

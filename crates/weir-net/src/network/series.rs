@@ -33,7 +33,7 @@ impl Series {
     }
 
     /// The ends of all of its flows, open or not, each with its host.
-    pub(super) fn targets(&self) -> impl Iterator<Item = (HostId, TargetId)> + use<> {
+    fn targets(&self) -> impl Iterator<Item = (HostId, TargetId)> + use<> {
         let hosts = [self.source, self.target];
         let ends = 2 * (self.flows.end - self.flows.start);
         let first = self.first_target.0;
@@ -41,13 +41,23 @@ impl Series {
     }
 
     /// True if this is an end of one of its flows.
-    pub(super) fn contains(&self, target: TargetId) -> bool {
+    fn contains(&self, target: TargetId) -> bool {
         let ends = 2 * (self.flows.end - self.flows.start);
         (self.first_target.0..self.first_target.0 + ends).contains(&target.0)
     }
 }
 
 impl Network {
+    /// The ends of all flows of all series, open or not, each with its host.
+    pub(super) fn reserved_targets(&self) -> impl Iterator<Item = (HostId, TargetId)> {
+        self.series.iter().flat_map(Series::targets)
+    }
+
+    /// True if this is an end of a flow of a series.
+    pub(super) fn is_reserved(&self, target: TargetId) -> bool {
+        self.series.iter().any(|series| series.contains(target))
+    }
+
     /// Reserves the numbers of this many flows between two hosts; `name` is for errors. Each is
     /// added by [`open_flow`](Self::open_flow).
     ///

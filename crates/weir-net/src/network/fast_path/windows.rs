@@ -15,7 +15,6 @@
 
 use super::ABSENT;
 use crate::event_queue::TargetId;
-use crate::network::series::Series;
 use crate::network::{EventTarget, Network};
 use std::ops::Range;
 use weir_proto::packet::HostId;
@@ -115,14 +114,9 @@ impl Network {
         let links = self.links.iter().map(|slot| (slot.to, slot.target));
         let agents = self.agents.iter();
         let agents = agents.map(|slot| (slot.agent.host(), slot.target));
-        let of_series = self.series.iter().flat_map(Series::targets);
         // The targets of flows that are open now and belong to a series come from the series.
-        let reserved = |target: TargetId| {
-            let mut series = self.series.iter();
-            series.any(|series| series.contains(target))
-        };
-        let agents = agents.filter(move |&(_, target)| !reserved(target));
-        links.chain(agents).chain(of_series)
+        let agents = agents.filter(|&(_, target)| !self.is_reserved(target));
+        links.chain(agents).chain(self.reserved_targets())
     }
 
     /// The least time after which an event at a host affects another one; `None` unless the network
