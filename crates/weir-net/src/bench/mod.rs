@@ -311,6 +311,16 @@ mod tests {
     }
 
     #[test]
+    fn a_window_ends_when_a_merge_books() {
+        let mut bench = Bench::of(Transport::Tcp, Topology::Dumbbell, 10).expect("few flows");
+        bench.run(Duration::from_secs(1)).expect("flows that send");
+        let now = bench.network.now();
+        // The merge has been sent packets before now, which it books 8 ms after the first.
+        let end = bench.network.window_from(now);
+        assert!(now < end && end < now + Duration::from_millis(8), "{end:?}");
+    }
+
+    #[test]
     fn what_is_traced_ends_windows() {
         let mut bench = Bench::of(Transport::Tcp, Topology::Dumbbell, 2).expect("two flows");
         bench.run(Duration::ZERO).expect("nothing happens");
