@@ -481,8 +481,8 @@ impl Link {
         first.then_some(arrival)
     }
 
-    /// The link holds the packet that it booked last but `offset - 1`, because the next link
-    /// refuses it.
+    /// The link holds the packet of its booking `offset` from the end, where 1 is the last, because
+    /// the next link refuses it.
     #[cold]
     pub(crate) fn hold_booked(&mut self, offset: usize) {
         if let Some(plain) = self.service.bookings_mut() {

@@ -1,7 +1,7 @@
 //! Turns of hosts in a window of time, which [`windows`](crate::network) finds.
 
 use super::{Outcome, Run};
-use crate::network::{EventTarget, Network};
+use crate::network::EventTarget;
 use std::ops::Range;
 use weir_proto::time::Instant;
 
@@ -18,14 +18,12 @@ impl Run<'_> {
 
     /// A host handles its events up to the end of a window.
     pub(super) fn take_turn(&mut self, turn: Range<usize>, window_end: Instant) -> Outcome<()> {
-        let alone = |network: &mut Network, defers| {
-            network.queue.defers = defers;
-            // Events of other hosts do not decide what comes after what at an instant here.
-            network.event_order = 0;
-        };
-        alone(self.network, true);
+        // Events of other hosts at this instant do not delay those of this one.
+        self.network.event_order = 0;
+        self.network.queue.defers = true;
         let outcome = self.handle_events_of(turn, window_end);
-        alone(self.network, false);
+        self.network.queue.defers = false;
+        self.network.event_order = 0;
         outcome
     }
 
