@@ -5,8 +5,11 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// The entries in the natural order of their names.
-pub fn in_natural_order<T>(named: &BTreeMap<String, T>) -> Vec<(&str, &T)> {
-    let mut entries: Vec<_> = named.iter().map(|(name, of)| (name.as_str(), of)).collect();
+pub fn in_natural_order<'a, T>(
+    named: impl IntoIterator<Item = (&'a String, &'a T)>,
+) -> Vec<(&'a str, &'a T)> {
+    let named = named.into_iter();
+    let mut entries: Vec<_> = named.map(|(name, of)| (name.as_str(), of)).collect();
     entries.sort_by(|(a, _), (b, _)| natural_order(a, b));
     entries
 }
@@ -23,7 +26,8 @@ pub(crate) fn serialize<T: Serialize, S: Serializer>(
 /// characters. Names that differ only in leading zeros are compared as text, so that only identical
 /// names are equal.
 pub fn natural_order(a: &str, b: &str) -> Ordering {
-    let (mut left, mut right) = (a, b);
+    let equal = equal_parts(a, b);
+    let (mut left, mut right) = (&a[equal..], &b[equal..]);
     while !left.is_empty() && !right.is_empty() {
         let (first, rest_left) = part(left);
         let (second, rest_right) = part(right);
@@ -38,6 +42,19 @@ pub fn natural_order(a: &str, b: &str) -> Ordering {
         (left, right) = (rest_left, rest_right);
     }
     left.len().cmp(&right.len()).then(a.cmp(b))
+}
+
+/// The length of the parts with which both names begin: up to the beginning of the first part that
+/// may differ. Names of many flows have most of their characters in common.
+fn equal_parts(a: &str, b: &str) -> usize {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let common = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let Some(last) = a[..common].last() else {
+        return 0;
+    };
+    let is_other = |octet: &u8| octet.is_ascii_digit() != last.is_ascii_digit();
+    let before = a[..common].iter().rposition(is_other);
+    before.map_or(0, |before| before + 1)
 }
 
 /// The first sequence of digits or of other characters, and the rest.
@@ -74,6 +91,9 @@ mod tests {
             "f18446744073709551617",
             "f18446744073709551616",
             "",
+            "f-2",
+            "fü",
+            "fö2",
         ];
         names.sort_by(|a, b| natural_order(a, b));
         let sorted = [
@@ -87,6 +107,9 @@ mod tests {
             "f10",
             "f18446744073709551616",
             "f18446744073709551617",
+            "f-2",
+            "fö2",
+            "fü",
             "link",
             "link.backward",
             "tcp-9",

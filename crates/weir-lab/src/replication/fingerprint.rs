@@ -2,6 +2,7 @@
 
 use crate::run::{RunOutput, RunSummary, Summary};
 use crate::table::Values;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// BLAKE3 of everything that a run recorded, except its seed, the scenario that contains it, and
@@ -20,7 +21,7 @@ impl Fingerprint {
             hasher.update(&(octets.len() as u64).to_le_bytes());
             hasher.update(octets);
         };
-        add(&without_seed(&output.summary));
+        add_summary(&output.summary, &mut add);
         for (name, table) in output.tables() {
             add(name.as_bytes());
             for column in &table.columns {
@@ -77,7 +78,7 @@ impl FingerprintParts {
             hasher.update(&(octets.len() as u64).to_le_bytes());
             hasher.update(octets);
         };
-        add(&without_seed(summary));
+        add_summary(summary, &mut add);
         for (path, rows) in &self.tables {
             add(path.as_bytes());
             add(rows);
@@ -86,19 +87,43 @@ impl FingerprintParts {
     }
 }
 
-/// The summary as JSON, without the fields that differ for every seed.
-fn without_seed(summary: &Summary) -> Vec<u8> {
-    let summary = Summary {
-        run: RunSummary {
-            scenario: String::new(),
-            seed: 0,
-            ..summary.run.clone()
-        },
-        drawn: BTreeMap::new(),
-        ..summary.clone()
+/// Adds the summary without the fields that differ for every seed, part by part, because one text
+/// of all flows would take as much memory as the summary.
+fn add_summary(summary: &Summary, add: &mut impl FnMut(&[u8])) {
+    // Each field is named here, so that none is forgotten.
+    let Summary {
+        run,
+        flows,
+        links,
+        groups,
+        transfers,
+        totals,
+        drawn: _,
+    } = summary;
+    let run = RunSummary {
+        scenario: String::new(),
+        seed: 0,
+        ..run.clone()
     };
-    // A summary has only names and numbers, which JSON can represent.
-    serde_json::to_vec(&summary).unwrap_or_default()
+    add(&json(&run));
+    add(&json(totals));
+    add_parts(flows, add);
+    add_parts(links, add);
+    add_parts(groups, add);
+    add_parts(transfers, add);
+}
+
+fn add_parts(parts: &BTreeMap<String, impl Serialize>, add: &mut impl FnMut(&[u8])) {
+    add(&(parts.len() as u64).to_le_bytes());
+    for (name, part) in parts {
+        add(name.as_bytes());
+        add(&json(part));
+    }
+}
+
+/// A part as JSON, which can represent names and numbers.
+fn json(part: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(part).unwrap_or_default()
 }
 
 /// The runs of one scenario with several seeds that count: those that differ from every earlier

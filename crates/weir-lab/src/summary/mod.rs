@@ -99,10 +99,8 @@ pub struct Summary {
 impl Summary {
     /// `summary.json` as text: the same summary gives the same bytes, whichever program writes it.
     pub fn to_json(&self) -> String {
-        let mut summary = self.clone();
-        summary.run.wall_s = None;
         // Maps with text keys and finite numbers can always be represented in JSON.
-        crate::json::document(&summary)
+        crate::json::document(self)
     }
 }
 
@@ -132,10 +130,6 @@ pub struct RunSummary {
     /// caller does not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// Wall-clock seconds of the run. Never written to a file, because files must not depend on it;
-    /// a command line may set it for its output.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wall_s: Option<f64>,
     /// The virtual time in seconds from which the trace was too long to be kept completely: from
     /// then on it has every change of a word, such as the state and the limit, and for intervals of
     /// at least a round-trip time the first row, the last one and the extremes. Absent if it is

@@ -128,19 +128,30 @@ struct Rows {
     count: usize,
     /// The current row.
     row: usize,
+    /// The column after the last one that was set: that of the next cell in most rows.
+    next: usize,
 }
 
 impl Rows {
     fn set(&mut self, name: &str, cell: Cell<'_>) {
-        let place = match self.places.get(name) {
-            Some(&place) => place,
-            None => self.begin(name, &cell),
+        let next = self.table.columns.get(self.next);
+        let place = match next.filter(|column| column.name == name) {
+            Some(_) => self.next,
+            None => match self.places.get(name) {
+                Some(&place) => place,
+                None => self.begin(name, &cell),
+            },
         };
+        self.next = place + 1;
         let (row, column) = (self.row, self.table.columns.get_mut(place));
         match (column.map(|column| &mut column.values), cell) {
             (Some(Values::F64(values)), Cell::Number(number)) => values[row] = number,
             (Some(Values::U64(values)), Cell::Count(count)) => values[row] = count,
-            (Some(Values::Text(values)), Cell::Word(word)) => values[row] = word.into(),
+            (Some(Values::Text(values)), Cell::Word(word)) => {
+                // The words of a run are the same in all of its rows.
+                let above = values[..row].last().filter(|above| &***above == word);
+                values[row] = above.cloned().unwrap_or_else(|| word.into());
+            }
             // A name has values of the same kind in all summaries.
             _ => {}
         }
@@ -235,6 +246,7 @@ fn table_of(entries: &[IndexEntry<'_>]) -> Table {
         places: BTreeMap::new(),
         count: rows.sum(),
         row: 0,
+        next: 0,
     };
     for entry in entries {
         let summary = entry.summary;

@@ -270,8 +270,10 @@ fn listed<'a, T>(
     let members: BTreeSet<&str> = large
         .flat_map(|group| group.members.iter().map(String::as_str))
         .collect();
-    let mut listed = in_natural_order(parts);
-    listed.retain(|(name, _)| !members.contains(*name));
+    let listed = parts
+        .iter()
+        .filter(|(name, _)| !members.contains(name.as_str()));
+    let listed = in_natural_order(listed);
     let hidden = parts.len() - listed.len();
     (listed, hidden)
 }

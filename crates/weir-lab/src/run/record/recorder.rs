@@ -371,7 +371,10 @@ impl Recorder {
             },
             _ => return,
         }
-        self.count_row(at);
+        // Without tables there is nothing to thin.
+        if self.trace == TraceLevel::Full {
+            self.count_row(at);
+        }
     }
 
     /// Sets the receiver's round-trip time in the sender's rows from now on.

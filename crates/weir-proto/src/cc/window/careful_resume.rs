@@ -20,7 +20,7 @@
 //! reports no acknowledgements in fast recovery, so that there PipeSize is what was acknowledged
 //! before it, a smaller value.
 
-use super::WindowConfig;
+use super::WindowBasis;
 use crate::cc::{Acked, PacingRate, Sent};
 use crate::event::Limit;
 use crate::settings;
@@ -147,7 +147,7 @@ impl CarefulResume {
     }
 
     /// A packet was sent with this window.
-    pub(super) fn on_sent(&mut self, sent: &Sent, cwnd: u64, config: &WindowConfig) -> Step {
+    pub(super) fn on_sent(&mut self, sent: &Sent, cwnd: u64, config: &WindowBasis) -> Step {
         let Phase::Unvalidated(jump, _, rtt) = &mut self.phase else {
             return Step::Normal;
         };
@@ -164,7 +164,7 @@ impl CarefulResume {
     }
 
     /// A packet was acknowledged with this window.
-    pub(super) fn on_ack(&mut self, acked: &Acked, cwnd: u64, config: &WindowConfig) -> Step {
+    pub(super) fn on_ack(&mut self, acked: &Acked, cwnd: u64, config: &WindowBasis) -> Step {
         let flight = acked.bytes_in_flight.saturating_sub(acked.bytes);
         match &mut self.phase {
             Phase::Reconnaissance(octets) => {
@@ -219,7 +219,7 @@ impl CarefulResume {
     }
 
     /// The end of the Unvalidated Phase: the window becomes what was used of it.
-    fn check_flight(&mut self, flight: u64, config: &WindowConfig) -> Step {
+    fn check_flight(&mut self, flight: u64, config: &WindowBasis) -> Step {
         let Phase::Unvalidated(jump, ..) = self.phase else {
             return Step::Normal;
         };

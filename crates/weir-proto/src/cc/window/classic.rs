@@ -6,7 +6,9 @@ use super::careful_resume::{CarefulResume, Step};
 use super::pacing::Pace;
 use super::rate_limited::{LargestFlight, WindowUse};
 use super::slow_start::{RapidStart, SlowStart, SlowWindow, applies};
-use super::{BoxedController, Policy, RateLimitedGrowth, RecoveryBoundary, WindowConfig};
+use super::{
+    BoxedController, Policy, RateLimitedGrowth, RecoveryBoundary, WindowBasis, WindowConfig,
+};
 use crate::cc::{
     Acked, CongestionEvent, ConnectionEvent, EndAcks, Lost, Needs, PacingRate, Report,
     RetransmissionTimeout, Sent, WindowController,
@@ -46,7 +48,7 @@ struct Undo<P> {
 #[derive(Clone, Debug)]
 pub struct Classic<P> {
     policy: P,
-    config: WindowConfig,
+    config: WindowBasis,
     cwnd: u64,
     ssthresh: Option<u64>,
     /// When the last recovery period started.
@@ -74,7 +76,7 @@ impl<P: Policy + Clone> Classic<P> {
     pub fn new(config: &WindowConfig, policy: P) -> Self {
         Self {
             policy,
-            config: *config,
+            config: config.basis(),
             cwnd: config.initial_window(),
             ssthresh: None,
             recovery_start: None,

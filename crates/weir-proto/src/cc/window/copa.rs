@@ -18,7 +18,7 @@
 //! file adds the minimum window of two packets, the bursts of two packets, the bound that the
 //! window at most doubles in a round trip, and the response to a mark as to a loss.
 
-use super::{BoxedController, ControllerEntry, WindowConfig};
+use super::{BoxedController, ControllerEntry, WindowBasis, WindowConfig};
 use crate::cc::filter::{WindowedMax, WindowedMin};
 use crate::cc::{
     Acked, CongestionEvent, ConnectionEvent, EndAcks, Lost, Needs, PacingRate, Report,
@@ -159,7 +159,7 @@ struct Undo {
 #[derive(Clone, Debug)]
 pub struct Copa {
     config: CopaConfig,
-    window: WindowConfig,
+    window: WindowBasis,
     /// The window and the packet size in octets.
     cwnd: f64,
     packet: f64,
@@ -189,7 +189,7 @@ impl Copa {
         let cwnd = config.initial_window() as f64;
         Self {
             config: config.constants.copa,
-            window: *config,
+            window: config.basis(),
             cwnd,
             packet: config.max_datagram_size as f64,
             slow_start: true,

@@ -91,6 +91,34 @@ impl Default for WindowConfig {
 impl WindowConfig {
     /// The initial window in octets (RFC 9002 §7.2).
     pub fn initial_window(&self) -> u64 {
+        self.basis().initial_window()
+    }
+
+    /// The sizes and rules, which controllers keep: the constants of all controllers take more
+    /// memory than the state of one.
+    pub(super) const fn basis(&self) -> WindowBasis {
+        WindowBasis {
+            max_datagram_size: self.max_datagram_size,
+            initial_window: self.initial_window,
+            rules: self.rules,
+        }
+    }
+}
+
+/// The part of [`WindowConfig`] that controllers keep.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WindowBasis {
+    /// The largest datagram in octets, without IP and UDP headers.
+    max_datagram_size: u64,
+    /// The initial window in octets; `None` for that of RFC 9002 §7.2.
+    initial_window: Option<u64>,
+    /// The rules in which window-controlled senders differ.
+    rules: Rules,
+}
+
+impl WindowBasis {
+    /// The initial window in octets (RFC 9002 §7.2).
+    fn initial_window(&self) -> u64 {
         let mds = self.max_datagram_size;
         let ten = 10 * mds;
         let standard = ten.min((2 * mds).max(14_720));
@@ -100,7 +128,7 @@ impl WindowConfig {
     }
 
     /// The smallest window in octets (RFC 9002 §7.2).
-    pub const fn minimum_window(&self) -> u64 {
+    const fn minimum_window(&self) -> u64 {
         2 * self.max_datagram_size
     }
 }

@@ -9,7 +9,7 @@
 //! packet, so that small reductions are not lost.
 
 use super::pacing::Pace;
-use super::{BoxedController, WindowConfig};
+use super::{BoxedController, WindowBasis, WindowConfig};
 use crate::cc::{
     Acked, CongestionEvent, ConnectionEvent, EcnCapability, EndAcks, Lost, Needs, PacingRate,
     Report, RetransmissionTimeout, Rtt, Sent, WindowController,
@@ -124,7 +124,7 @@ pub struct Scalable<M> {
     /// Octets of the current acknowledgement that may let the window grow.
     growing: u64,
     limit: Limit,
-    config: WindowConfig,
+    config: WindowBasis,
 }
 
 impl<M: Marking> Scalable<M> {
@@ -142,7 +142,7 @@ impl<M: Marking> Scalable<M> {
             undo: None,
             growing: 0,
             limit: Limit::InitialWindow,
-            config: *config,
+            config: config.basis(),
         }
     }
 

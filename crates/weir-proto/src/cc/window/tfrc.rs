@@ -17,7 +17,7 @@
 //! oscillation reduction, which changes the time between packets and not X.
 
 use super::pacing::Pace;
-use super::{BoxedController, ControllerEntry, WindowConfig};
+use super::{BoxedController, ControllerEntry, WindowBasis, WindowConfig};
 use crate::cc::tfrc::{
     Equation, Feedback, LossIntervals, Oscillation, Profile, ReportedInterval, SegmentSizeRule,
     Sender,
@@ -108,7 +108,7 @@ struct AckSample {
 /// TFRC as a window controller.
 #[derive(Clone, Debug)]
 pub struct TfrcWindow {
-    config: WindowConfig,
+    config: WindowBasis,
     sender: Sender,
     equation: Equation,
     intervals: LossIntervals,
@@ -139,10 +139,10 @@ impl TfrcWindow {
             ..Profile::rfc5348()
         };
         Self {
-            config: *config,
+            config: config.basis(),
             equation: Equation::new(&profile),
             intervals: LossIntervals::new(&profile),
-            sender: Sender::new(profile, segment_size(config)),
+            sender: Sender::new(profile, segment_size(&config.basis())),
             history: SendHistory::default(),
             highest_acked: 0,
             event: None,
@@ -259,7 +259,7 @@ impl TfrcWindow {
 }
 
 /// s in octets: the largest datagram.
-fn segment_size(config: &WindowConfig) -> u32 {
+fn segment_size(config: &WindowBasis) -> u32 {
     config.max_datagram_size.clamp(1, u64::from(u32::MAX)) as u32
 }
 

@@ -54,7 +54,7 @@ mod tests;
 
 pub use config::BbrConfig;
 
-use super::{BoxedController, ControllerEntry, WindowConfig};
+use super::{BoxedController, ControllerEntry, WindowBasis, WindowConfig};
 use crate::cc::{
     Acked, CongestionEvent, ConnectionEvent, EcnCapability, EndAcks, Lost, Needs, PacingRate,
     RecoveryPeriod, Report, RetransmissionTimeout, Sent, WindowController,
@@ -101,7 +101,7 @@ struct Undo {
 #[derive(Clone, Debug)]
 pub struct Bbr {
     config: BbrConfig,
-    window: WindowConfig,
+    window: WindowBasis,
     /// C.SMSS in octets.
     mds: u64,
     initial_window: u64,
@@ -143,7 +143,7 @@ impl Bbr {
     pub fn new(config: &WindowConfig) -> Self {
         let mut bbr = Self {
             config: config.constants.bbr,
-            window: *config,
+            window: config.basis(),
             mds: config.max_datagram_size.max(1),
             initial_window: config.initial_window(),
             rng: Rng::stream(config.seed, "bbr"),

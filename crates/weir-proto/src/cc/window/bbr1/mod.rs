@@ -15,7 +15,7 @@ mod tests;
 pub use config::Bbr1Config;
 
 use super::bbr::BwSample;
-use super::{BoxedController, ControllerEntry, WindowConfig};
+use super::{BoxedController, ControllerEntry, WindowBasis, WindowConfig};
 use crate::cc::filter::WindowedMax;
 use crate::cc::{
     Acked, CongestionEvent, ConnectionEvent, EcnCapability, EndAcks, Lost, Needs, PacingRate,
@@ -90,7 +90,7 @@ enum Recovery {
 #[derive(Clone, Debug)]
 pub struct Bbr1 {
     config: Bbr1Config,
-    window: WindowConfig,
+    window: WindowBasis,
     /// The packet size in octets.
     mss: u64,
     rng: Rng,
@@ -135,7 +135,7 @@ impl Bbr1 {
     pub fn new(config: &WindowConfig) -> Self {
         let mut bbr = Self {
             config: config.constants.bbr1,
-            window: *config,
+            window: config.basis(),
             mss: config.max_datagram_size.max(1),
             rng: Rng::stream(config.seed, "bbr1"),
             mode: Mode::Startup,
