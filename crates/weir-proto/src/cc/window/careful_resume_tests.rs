@@ -61,10 +61,10 @@ fn acked(now: u64, sent_at: u64, left: u64) -> Acked {
 fn after_the_jump(saved: CarefulResumeConfig, flight: u64) -> (CarefulResume, Step) {
     let mut resume = CarefulResume::new(saved);
     for _ in 0..9 {
-        let step = resume.on_ack(&acked(120, 0, flight), 20 * PACKET, &config());
+        let step = resume.on_ack(&acked(120, 0, flight), 20 * PACKET, &config().basis());
         assert_eq!((step, resume.state()), (Step::Normal, "reconnaissance"));
     }
-    let step = resume.on_ack(&acked(120, 0, flight), 20 * PACKET, &config());
+    let step = resume.on_ack(&acked(120, 0, flight), 20 * PACKET, &config().basis());
     (resume, step)
 }
 
@@ -72,10 +72,10 @@ fn after_the_jump(saved: CarefulResumeConfig, flight: u64) -> (CarefulResume, St
 fn full() -> CarefulResume {
     let (mut resume, _) = after_the_jump(SAVED, 29);
     for n in 1..=120 {
-        let step = resume.on_sent(&sent(120, 29 + n), 150 * PACKET, &config());
+        let step = resume.on_sent(&sent(120, 29 + n), 150 * PACKET, &config().basis());
         assert_eq!(step, Step::Hold, "{n}");
     }
-    let step = resume.on_sent(&sent(121, 150), 150 * PACKET, &config());
+    let step = resume.on_sent(&sent(121, 150), 150 * PACKET, &config().basis());
     assert_eq!(step, Step::Window(150 * PACKET, Limit::CarefulResume));
     assert_eq!(resume.state(), "validating");
     resume
@@ -116,7 +116,7 @@ fn a_round_trip_time_of_half_or_less_or_above_ten_times_is_another_path() {
         let mut ack = acked(120, 0, 29);
         ack.bytes = 10 * PACKET;
         ack.rtt.min = ns(least);
-        let step = resume.on_ack(&ack, 20 * PACKET, &config());
+        let step = resume.on_ack(&ack, 20 * PACKET, &config().basis());
         assert_eq!(step == Step::Normal, !confirmed, "{least}");
         assert_eq!(resume.is_over(), !confirmed, "{least}");
     }
@@ -127,13 +127,16 @@ fn the_jump_waits_while_the_application_limits_and_needs_a_larger_window() {
     let mut resume = CarefulResume::new(SAVED);
     let mut ack = acked(120, 0, 29);
     (ack.bytes, ack.app_limited) = (20 * PACKET, true);
-    assert_eq!(resume.on_ack(&ack, 20_000, &config()), Step::Normal);
+    assert_eq!(resume.on_ack(&ack, 20_000, &config().basis()), Step::Normal);
     assert_eq!(resume.state(), "reconnaissance");
     ack.app_limited = false;
     let mut other = resume;
-    assert_eq!(resume.on_ack(&ack, 150_000, &config()), Step::Normal);
+    assert_eq!(
+        resume.on_ack(&ack, 150_000, &config().basis()),
+        Step::Normal
+    );
     assert!(resume.is_over());
-    let step = other.on_ack(&ack, 149_999, &config());
+    let step = other.on_ack(&ack, 149_999, &config().basis());
     assert_eq!(step, Step::Window(150_000, Limit::CarefulResume));
 }
 
@@ -159,7 +162,7 @@ fn a_window_that_lacks_less_than_a_packet_is_full() {
         let (mut resume, _) = after_the_jump(SAVED, 29);
         let mut packet = sent(121, 0);
         packet.bytes_in_flight = flight;
-        assert_eq!(resume.on_sent(&packet, 150_000, &config()), step);
+        assert_eq!(resume.on_sent(&packet, 150_000, &config().basis()), step);
     }
 }
 
@@ -168,10 +171,10 @@ fn the_unvalidated_phase_ends_after_more_than_a_round_trip_time() {
     // RFC 9959 §3.3: it began at 120 ms and the round-trip time is 120 ms.
     for (now, ends) in [(240, false), (241, true)] {
         let (mut resume, _) = after_the_jump(SAVED, 29);
-        resume.on_sent(&sent(now, 60), 150_000, &config());
+        resume.on_sent(&sent(now, 60), 150_000, &config().basis());
         assert_eq!(resume.state() == "validating", ends, "sent at {now}");
         let (mut resume, _) = after_the_jump(SAVED, 29);
-        resume.on_ack(&acked(now, 119, 60), 150_000, &config());
+        resume.on_ack(&acked(now, 119, 60), 150_000, &config().basis());
         assert_eq!(resume.state() == "validating", ends, "acked at {now}");
     }
 }
@@ -191,9 +194,9 @@ fn the_first_unvalidated_packet_acknowledged_leaves_the_flight_or_pipe_size() {
     ] {
         let (mut resume, _) = after_the_jump(SAVED, before);
         // What was sent before the jump is in PipeSize already.
-        let step_before = resume.on_ack(&acked(200, 119, left), 150_000, &config());
+        let step_before = resume.on_ack(&acked(200, 119, left), 150_000, &config().basis());
         assert_eq!(step_before, Step::Hold);
-        let found = resume.on_ack(&acked(240, 120, left), 150_000, &config());
+        let found = resume.on_ack(&acked(240, 120, left), 150_000, &config().basis());
         assert_eq!((found, resume.is_over()), (step, over), "{before} {left}");
     }
 }
@@ -202,7 +205,7 @@ fn the_first_unvalidated_packet_acknowledged_leaves_the_flight_or_pipe_size() {
 fn the_last_unvalidated_packet_acknowledged_ends_careful_resume() {
     let mut resume = full();
     for (sent_at, over) in [(120, false), (121, true)] {
-        let step = resume.on_ack(&acked(241, sent_at, 100), 150_000, &config());
+        let step = resume.on_ack(&acked(241, sent_at, 100), 150_000, &config().basis());
         assert_eq!((step, resume.is_over()), (Step::Normal, over), "{sent_at}");
     }
 }
@@ -215,15 +218,15 @@ fn a_lost_unvalidated_packet_leaves_half_of_pipe_size_and_beta_of_it_as_threshol
         let mut resume = full();
         resume.saved.ssthresh_percent = ssthresh_percent;
         for _ in 0..34 {
-            resume.on_ack(&acked(240, 120, 100), 150_000, &config());
+            resume.on_ack(&acked(240, 120, 100), 150_000, &config().basis());
         }
         assert_eq!(resume.on_congestion_event(), Some(31_500));
         assert_eq!(resume.state(), "safe_retreat");
         for _ in 0..85 {
-            let step = resume.on_ack(&acked(240, 120, 50), 31_500, &config());
+            let step = resume.on_ack(&acked(240, 120, 50), 31_500, &config().basis());
             assert_eq!(step, Step::Hold);
         }
-        let step = resume.on_ack(&acked(241, 121, 0), 31_500, &config());
+        let step = resume.on_ack(&acked(241, 121, 0), 31_500, &config().basis());
         assert_eq!(step, Step::Threshold(threshold));
         assert!(resume.is_over());
     }

@@ -482,7 +482,7 @@ fn the_window_is_the_rate_in_whole_packets_and_an_octet() {
         max_datagram_size: 0,
         ..WindowConfig::default()
     };
-    assert_eq!(segment_size(&config), 1, "at least an octet");
+    assert_eq!(segment_size(&config.basis()), 1, "at least an octet");
 }
 
 /// A flow of 100 packets in flight over this round-trip time with one loss event.
