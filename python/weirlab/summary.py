@@ -387,9 +387,6 @@ class RunSummary(TypedDict, total=False):
     #: The commit of its source, with the suffix ``-dirty`` if files were changed; ``None`` if the
     #: caller does not know it.
     commit: str
-    #: Wall-clock seconds of the run. Never written to a file, because files must not depend on it;
-    #: a command line may set it for its output.
-    wall_s: float
     #: The virtual time in seconds from which the trace was too long to be kept completely: from
     #: then on it has every change of a word, such as the state and the limit, and for intervals of
     #: at least a round-trip time the first row, the last one and the extremes. Absent if it is
