@@ -27,7 +27,11 @@ pub(crate) fn serialize<T: Serialize, S: Serializer>(
 /// names are equal.
 pub fn natural_order(a: &str, b: &str) -> Ordering {
     let equal = equal_parts(a, b);
-    let (mut left, mut right) = (&a[equal..], &b[equal..]);
+    by_parts(&a[equal..], &b[equal..]).then_with(|| a.cmp(b))
+}
+
+/// Compares names part by part; equal if they differ only in leading zeros.
+fn by_parts(mut left: &str, mut right: &str) -> Ordering {
     while !left.is_empty() && !right.is_empty() {
         let (first, rest_left) = part(left);
         let (second, rest_right) = part(right);
@@ -41,7 +45,7 @@ pub fn natural_order(a: &str, b: &str) -> Ordering {
         }
         (left, right) = (rest_left, rest_right);
     }
-    left.len().cmp(&right.len()).then(a.cmp(b))
+    left.len().cmp(&right.len())
 }
 
 /// The length of the parts with which both names begin: up to the beginning of the first part that
@@ -117,5 +121,25 @@ mod tests {
         ];
         assert_eq!(names, sorted);
         assert_eq!(natural_order("a1", "a1"), Ordering::Equal);
+    }
+
+    #[test]
+    fn what_names_have_in_common_does_not_change_their_order() {
+        let mut names = vec![String::new()];
+        for length in 0..4 {
+            let longest: Vec<_> = names
+                .iter()
+                .filter(|n| n.len() == length)
+                .cloned()
+                .collect();
+            for name in longest {
+                names.extend(["0", "2", "a", "-"].map(|next| format!("{name}{next}")));
+            }
+        }
+        assert_eq!(names.len(), 341);
+        for (a, b) in names.iter().flat_map(|a| names.iter().map(move |b| (a, b))) {
+            let order = by_parts(a, b).then(a.cmp(b));
+            assert_eq!(natural_order(a, b), order, "{a:?} and {b:?}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fixture::{output_of, table};
-use crate::run::FlowSummary;
+use crate::run::{FlowSummary, GroupSummary, LinkSummary, TransferSummary};
 
 fn words(values: &[&str]) -> Values {
     Values::Text(values.iter().map(|&value| value.into()).collect())
@@ -59,17 +59,40 @@ fn a_summary_counts_without_its_seed_and_what_the_seed_drew() {
     ] {
         assert_eq!(fingerprint(change), unchanged);
     }
+    let mut all = vec![unchanged[0]];
     for change in [
         (|summary| summary.run.events = 7) as fn(&mut Summary),
         |summary| summary.totals.marks = 1,
+        |summary| drop(summary.flows.insert("x".to_owned(), FlowSummary::default())),
+        |summary| drop(summary.flows.insert("y".to_owned(), FlowSummary::default())),
         |summary| {
-            summary.flows.insert("x".to_owned(), FlowSummary::default());
+            let flow = FlowSummary {
+                marks: 1,
+                ..FlowSummary::default()
+            };
+            summary.flows.insert("x".to_owned(), flow);
+        },
+        |summary| drop(summary.links.insert("x".to_owned(), LinkSummary::default())),
+        |summary| {
+            drop(
+                summary
+                    .groups
+                    .insert("x".to_owned(), GroupSummary::default()),
+            )
+        },
+        |summary| {
+            drop(
+                summary
+                    .transfers
+                    .insert("x".to_owned(), TransferSummary::default()),
+            )
         },
     ] {
         let [whole, parts] = fingerprint(change);
-        assert_ne!(whole, unchanged[0]);
+        all.push(whole);
         assert_ne!(parts, unchanged[1]);
     }
+    assert!(all_differ(&all));
 }
 
 #[test]
