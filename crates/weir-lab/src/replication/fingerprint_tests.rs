@@ -13,6 +13,10 @@ fn of_column(flow: &str, column: &str, values: Values) -> Fingerprint {
     Fingerprint::of(&output_of(&[(flow, table(&[(column, values)]))]))
 }
 
+fn add<T>(parts: &mut BTreeMap<String, T>, name: &str, part: T) {
+    parts.insert(name.to_owned(), part);
+}
+
 /// True if no two are equal.
 fn all_differ<T: Ord>(all: &[T]) -> bool {
     Replicates::of(all).counting().count() == all.len()
@@ -63,30 +67,18 @@ fn a_summary_counts_without_its_seed_and_what_the_seed_drew() {
     for change in [
         (|summary| summary.run.events = 7) as fn(&mut Summary),
         |summary| summary.totals.marks = 1,
-        |summary| drop(summary.flows.insert("x".to_owned(), FlowSummary::default())),
-        |summary| drop(summary.flows.insert("y".to_owned(), FlowSummary::default())),
+        |summary| add(&mut summary.flows, "x", FlowSummary::default()),
+        |summary| add(&mut summary.flows, "y", FlowSummary::default()),
         |summary| {
             let flow = FlowSummary {
                 marks: 1,
                 ..FlowSummary::default()
             };
-            summary.flows.insert("x".to_owned(), flow);
+            add(&mut summary.flows, "x", flow);
         },
-        |summary| drop(summary.links.insert("x".to_owned(), LinkSummary::default())),
-        |summary| {
-            drop(
-                summary
-                    .groups
-                    .insert("x".to_owned(), GroupSummary::default()),
-            )
-        },
-        |summary| {
-            drop(
-                summary
-                    .transfers
-                    .insert("x".to_owned(), TransferSummary::default()),
-            )
-        },
+        |summary| add(&mut summary.links, "x", LinkSummary::default()),
+        |summary| add(&mut summary.groups, "x", GroupSummary::default()),
+        |summary| add(&mut summary.transfers, "x", TransferSummary::default()),
     ] {
         let [whole, parts] = fingerprint(change);
         all.push(whole);
