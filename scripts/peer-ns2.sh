@@ -14,8 +14,8 @@
 #
 # Needs Debian's packages ns2 and libns3-dev; the column of a peer that is not installed is empty.
 # Debian builds ns-3 with its log and its assertions, which a program of its user cannot turn off.
-# ns-3 runs once, over a tenth of the packets, and for at most 100 flows:
-# 1000 flows do not end their slow start within five minutes.
+# ns-3 runs once, over a tenth of the packets, and for at most 100 flows: 1000 flows do not end their
+# slow start within five minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 repetitions=${1:-5}

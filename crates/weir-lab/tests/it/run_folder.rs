@@ -148,6 +148,8 @@ fn the_same_run_gives_the_same_bytes() {
     written(&output(), &first);
     written(&output(), &second);
     assert!(files(&first) == files(&second));
+    let summary = String::from_utf8(files(&first)["summary.json"].clone()).unwrap();
+    assert!(!summary.contains("wall"), "{summary}");
 }
 
 #[test]
